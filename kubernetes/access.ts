@@ -22,7 +22,7 @@ export interface KubeConfigText {
 /** Omits the parser's message, even as the cause, because it may quote a line that contains a token. */
 const notAKubeConfig = (file: string | null): InvalidConfiguration =>
   new InvalidConfiguration([
-    `the kubeconfig${file === null ? '' : ` ${file}`} is none: it must be YAML or JSON with clusters, users and contexts`,
+    `the kubeconfig${file === null ? '' : ` ${file}`} is not valid: it must be YAML or JSON with clusters, users, and contexts`,
   ]);
 
 const loaded = (content: string, file: string | null): KubeConfig => {
@@ -87,7 +87,7 @@ const linkOf = (config: KubeConfig): Link =>
  */
 export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: string | null): Link => {
   const [first, ...others] = texts.map(parsed);
-  if (!first) throw new InvalidConfiguration(['there is no kubeconfig']);
+  if (!first) throw new InvalidConfiguration(['no kubeconfig is given']);
   const config = others.reduce(mergeInto, first);
   choose(config, context);
   keepSecretIn(config);

@@ -12,12 +12,12 @@ import { readNode } from './node.ts';
 import { deletePod, failPod } from './pods.ts';
 
 const expectationOf = ({ name, uid, bootID, recordText }: NodeTarget): string =>
-  `${name} is not as it was seen: uid ${uid}, boot ${bootID}, ${recordText === null ? 'no fence' : 'the fence as read'}, and its taints as read`;
+  `Node ${name} has changed since Cloudfence read it: uid ${uid}, boot ${bootID}, ${recordText === null ? 'no fence' : 'its fence'}, and its taints`;
 
 const patchFence = async ({ reader, writer }: ApiSession, step: FenceStep): Promise<StepResult> => {
   const { name } = step.node;
   const node = await readNode(reader, name);
-  if (!node) throw new Refused(`the Node ${name} is gone`);
+  if (!node) throw new Refused(`Node ${name} no longer exists`);
   const body = fencePatch(node, step);
   if (body === 'already') return 'already';
   try {

@@ -249,7 +249,7 @@ export const nudge = async (
   } catch (error) {
     if (saysAbsent(error)) return 'already';
     throw saysChanged(error)
-      ? new Refused(`${name} is not the attachment of uid ${uid} any more`, { cause: error })
+      ? new Refused(`VolumeAttachment ${name} no longer has the uid ${uid}`, { cause: error })
       : error;
   }
 };

@@ -77,14 +77,14 @@ const COORDINATION = 'coordination.k8s.io';
 const ledgerMap = { namespace: LEDGER.namespace, name: LEDGER.name };
 
 export const neededPermissions: readonly NeededPermission[] = [
-  { verb: 'get', group: '', resource: 'nodes', for: 'finding and looking at a Node' },
+  { verb: 'get', group: '', resource: 'nodes', for: 'finding and reading a Node' },
   {
     verb: 'list',
     group: '',
     resource: 'nodes',
-    for: 'counting Nodes, and finding a Node whose name cannot be guessed',
+    for: 'counting Nodes, and finding a Node with an unexpected name',
   },
-  { verb: 'patch', group: '', resource: 'nodes', for: 'setting and taking back the fence' },
+  { verb: 'patch', group: '', resource: 'nodes', for: 'setting and releasing the fence' },
   { verb: 'delete', group: '', resource: 'nodes', for: 'removing the Node of a terminated machine' },
   { verb: 'get', group: '', resource: 'pods', for: 'failing the pods of Jobs' },
   { verb: 'list', group: '', resource: 'pods', for: 'finding the pods of a Node and the pod that replaced one' },
@@ -92,10 +92,16 @@ export const neededPermissions: readonly NeededPermission[] = [
   { verb: 'patch', group: '', resource: 'pods', subresource: 'status', for: 'failing the pods of Jobs' },
   { verb: 'get', group: '', resource: 'persistentvolumeclaims', for: 'finding the volumes of a pod' },
   { verb: 'get', group: '', resource: 'persistentvolumes', for: 'finding the disk behind a volume' },
-  { verb: 'get', group: '', resource: 'configmaps', ...SETTINGS, for: 'heeding the global pause and a lifted cap' },
-  { verb: 'get', group: '', resource: 'configmaps', ...ledgerMap, for: 'counting the fences begun lately' },
-  { verb: 'patch', group: '', resource: 'configmaps', ...ledgerMap, for: 'entering a fence before it begins' },
-  { verb: 'get', group: STORAGE, resource: 'csinodes', for: 'proving which machine a Node is' },
+  {
+    verb: 'get',
+    group: '',
+    resource: 'configmaps',
+    ...SETTINGS,
+    for: 'reading the global pause and the lift of the cap',
+  },
+  { verb: 'get', group: '', resource: 'configmaps', ...ledgerMap, for: 'counting recent fences' },
+  { verb: 'patch', group: '', resource: 'configmaps', ...ledgerMap, for: 'recording a fence before it begins' },
+  { verb: 'get', group: STORAGE, resource: 'csinodes', for: 'proving which machine a Node belongs to' },
   { verb: 'get', group: STORAGE, resource: 'volumeattachments', for: 'watching a volume being detached' },
   { verb: 'list', group: STORAGE, resource: 'volumeattachments', for: 'finding what a deleted Node left behind' },
   { verb: 'patch', group: STORAGE, resource: 'volumeattachments', for: 'nudging the attacher' },
@@ -103,14 +109,14 @@ export const neededPermissions: readonly NeededPermission[] = [
     verb: 'delete',
     group: STORAGE,
     resource: 'volumeattachments',
-    for: 'freeing a volume that no pod on the Node wants',
+    for: 'freeing a volume that no pod on the Node uses',
   },
   {
     verb: 'get',
     group: COORDINATION,
     resource: 'leases',
     namespace: LEASE_NAMESPACE,
-    for: 'seeing that the kubelet is silent',
+    for: 'checking that the kubelet is silent',
   },
   {
     verb: 'list',
@@ -124,7 +130,7 @@ export const neededPermissions: readonly NeededPermission[] = [
     group: 'events.k8s.io',
     resource: 'events',
     namespace: EVENT_NAMESPACE,
-    for: 'telling people what was done',
+    for: 'reporting what Cloudfence did',
   },
 ];
 

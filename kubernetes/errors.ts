@@ -62,7 +62,7 @@ const kindOf = (exception: ApiException<unknown>): typeof ClusterUnavailable | t
  */
 const whyNone = (error: unknown): string => {
   const sentence = error instanceof Error ? error.message : String(error);
-  return sentence === '' ? (describeNetworkError(error) ?? 'nothing is known of why') : sentence;
+  return sentence === '' ? (describeNetworkError(error) ?? 'the cause is unknown') : sentence;
 };
 
 /**
@@ -73,7 +73,7 @@ export const toCloudfenceError = (error: unknown, call: string): CloudfenceError
   const ours = inChain(error, isOurs);
   if (ours) return ours;
   const exception = apiExceptionIn(error);
-  if (!exception) return new ClusterUnavailable(`${call} got no answer: ${whyNone(error)}`, { cause: error });
+  if (!exception) return new ClusterUnavailable(`${call} got no response: ${whyNone(error)}`, { cause: error });
   const Kind = kindOf(exception);
-  return new Kind(`${call} was answered with ${wording(exception)}`, { cause: error });
+  return new Kind(`${call} returned ${wording(exception)}`, { cause: error });
 };

@@ -59,7 +59,7 @@ export type Transport = (
 const textOf = (request: RequestContext): string => {
   const body = request.getBody();
   if (body === undefined) return '';
-  if (typeof body !== 'string') throw new InvalidInput('only text can be sent to the API server');
+  if (typeof body !== 'string') throw new InvalidInput('Cloudfence sends only text to the API server');
   return body;
 };
 

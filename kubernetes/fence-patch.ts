@@ -59,7 +59,7 @@ const ourTaint = (record: FenceRecord): TaintOf => ({
 const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: StepTo<'mark'>): readonly TaintOf[] => {
   const stands = hasTaint(node, OUT_OF_SERVICE.key);
   if (addOutOfService && stands && !hasOwnTaint(node))
-    throw new Refused(`somebody else has put ${target.name} out of service since it was read`);
+    throw new Refused(`Node ${target.name} got an out-of-service taint from someone else after Cloudfence read it`);
   const quarantined =
     node.spec?.taints?.some(({ key, effect }) => key === QUARANTINE.key && effect === QUARANTINE.effect) ?? false;
   return [...(addOutOfService && !stands ? [ourTaint(record)] : []), ...(quarantined ? [] : [QUARANTINE])];
@@ -138,7 +138,7 @@ const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch 
  */
 const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
   if (recordText === null && label === null && !hasOwnTaint(node))
-    throw new Refused(`${name} bore no fence when it was read`);
+    throw new Refused(`Node ${name} had no fence when Cloudfence read it`);
 };
 
 const patchFor = (node: V1Node, step: FenceStep): NodePatch => {

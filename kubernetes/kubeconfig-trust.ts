@@ -26,7 +26,7 @@ const isInClear = (server: string, proxied: boolean): boolean =>
 export const keepSecret = (server: string, proxied = false): void => {
   if (!isInClear(server, proxied)) return;
   throw new InvalidConfiguration([
-    `the API server ${server} is asked over plain http, which would send its credential in the clear: write https, and the cluster's authority beside it`,
+    `the kubeconfig uses plain HTTP for the API server ${server}, which would expose the credential: use https, and add the CA of the cluster`,
   ]);
 };
 
@@ -61,9 +61,9 @@ export const selfContained = (config: KubeConfig): void => {
   ];
   if (faults.length === 0) return;
   const remedy =
-    'write the data itself (certificate-authority-data, token, client-certificate-data), or use the cloud’s own way in (eks, aks, gke); `cloudfence kubeconfig` writes such a one';
+    'include the data itself (certificate-authority-data, token, client-certificate-data), as `cloudfence kubeconfig` does, or use the access of the cloud (eks, aks, gke)';
   throw new InvalidConfiguration(
-    faults.map((fault) => `a kubeconfig from a secret may not do that: ${fault}; ${remedy}`),
+    faults.map((fault) => `a kubeconfig from a secret must be self-contained: ${fault}; ${remedy}`),
   );
 };
 
@@ -83,12 +83,12 @@ export const withoutOutput = (config: KubeConfig, caught: unknown): Denied | Inv
   const user = programOf(config);
   if (user === null)
     return new InvalidConfiguration([
-      `the kubeconfig cannot be used as it stands: its server, files or certificates are not what the client takes`,
+      `the kubeconfig is not valid: the client does not accept its server, files, or certificates`,
     ]);
   const code = notStarted(caught);
   if (code !== null)
     return new InvalidConfiguration([`the credential plugin of kubeconfig user ${user} cannot be started (${code})`]);
   return new Denied(
-    `the credential plugin of kubeconfig user ${user} gave no credential: run it by hand to see what it says`,
+    `the credential plugin of kubeconfig user ${user} returned no credential: run the plugin yourself to see its output`,
   );
 };

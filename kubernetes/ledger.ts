@@ -63,7 +63,7 @@ const create = async ({ writer }: Registry, entries: readonly LedgerEntry[]): Pr
   } catch (error) {
     if (!(error instanceof Denied)) throw error;
     throw new Denied(
-      `the ConfigMap ${namespace}/${name}, in which fences are counted, is gone: apply infra/kubernetes/rbac.yaml again`,
+      `the ConfigMap ${namespace}/${name} with the ledger does not exist: apply infra/kubernetes/rbac.yaml again`,
       { cause: error },
     );
   }
@@ -98,7 +98,7 @@ const rest = async ({ clock, signal }: Registry, ms: number): Promise<void> => {
   try {
     await clock.sleep(ms, signal);
   } catch (cause) {
-    throw new Unavailable(`the time was up before ${namespace}/${name} could be written`, { cause });
+    throw new Unavailable(`the run ended before Cloudfence could write ${namespace}/${name}`, { cause });
   }
 };
 
@@ -117,14 +117,16 @@ const change = async <T>(
     if (write === null || (await isWritten(registry, map, write))) return says;
     await rest(registry, pauseBetween(tries, registry.jitter));
   }
-  throw new Unavailable(`${namespace}/${name} was written by others ${TRIES} times while a fence was to be entered`);
+  throw new Unavailable(
+    `other writers changed ${namespace}/${name} ${TRIES} times while Cloudfence was recording a fence`,
+  );
 };
 
 /** Adds the remedy to a Denied error. The usual cause is a manifest of an older version. */
 const withMend = (error: unknown): never => {
   if (!(error instanceof Denied) || error.message.includes('rbac.yaml')) throw error;
   throw new Denied(
-    `${error.message}; fences are counted in ${namespace}/${name}: apply infra/kubernetes/rbac.yaml again`,
+    `${error.message}. Cloudfence counts fences in ${namespace}/${name}: apply infra/kubernetes/rbac.yaml again`,
     { cause: error },
   );
 };

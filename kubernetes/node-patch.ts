@@ -46,9 +46,9 @@ const testUnwritten = ({ metadata }: V1Node): Operation =>
  * @throws Refused when it is not
  */
 export const stillAsSeen = (node: V1Node, target: NodeTarget): void => {
-  if (node.metadata?.uid !== target.uid) throw new Refused(`another Node is named ${target.name} now`);
+  if (node.metadata?.uid !== target.uid) throw new Refused(`the name ${target.name} now belongs to another Node`);
   if (recordTextOf(node) !== target.recordText)
-    throw new Refused(`somebody else has written the fence of ${target.name} since it was read`);
+    throw new Refused(`someone else changed the fence of Node ${target.name} after Cloudfence read it`);
 };
 
 export const writtenRecord = (record: FenceRecord): string => JSON.stringify(record);

@@ -41,7 +41,7 @@ const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promi
     await clock.sleep(POLL_MS, signal);
   } while (clock.now() < until);
   throw new Unavailable(
-    `Kubernetes puts no token into the Secret ${NAMESPACE}/${SECRET}: is there a service account ${ACCOUNT}? Apply infra/kubernetes/rbac.yaml`,
+    `Kubernetes adds no token to the Secret ${NAMESPACE}/${SECRET}: check that the service account ${ACCOUNT} exists, and apply infra/kubernetes/rbac.yaml`,
   );
 };
 

@@ -33,5 +33,5 @@ const kubeconfig = z
 export const apiServerIn = (text: string, source: string): ApiServer => {
   const read = kubeconfig.safeParse(parseDocument(text).toJS());
   if (read.success) return read.data;
-  throw new Unavailable(`the kubeconfig of ${source} cannot be read`, { cause: read.error });
+  throw new Unavailable(`the kubeconfig from ${source} cannot be read`, { cause: read.error });
 };

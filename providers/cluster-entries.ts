@@ -30,8 +30,8 @@ const aksCluster = z.strictObject({
   name,
   aks: z.strictObject({
     cluster: z.string().min(1).optional(),
-    resourceGroup: z.string().regex(/^[-\w.()]*[-\w()]$/, 'is no name of a resource group'),
-    subscription: z.guid('is no id of a subscription').optional(),
+    resourceGroup: z.string().regex(/^[-\w.()]*[-\w()]$/, 'is not the name of a resource group'),
+    subscription: z.guid('is not a subscription id').optional(),
   }),
 });
 
@@ -40,8 +40,8 @@ const VAULT = /^(?:https?:\/\/)?[a-z0-9][-a-z0-9.]*(?::\d+)?$/i;
 const keyVaultCluster = z.strictObject({
   name,
   keyVault: z.strictObject({
-    vault: z.string().regex(VAULT, 'is no Key Vault'),
-    secret: z.string().regex(/^[-0-9a-zA-Z]{1,127}$/, 'is no name of a secret'),
+    vault: z.string().regex(VAULT, 'is not a Key Vault'),
+    secret: z.string().regex(/^[-0-9a-zA-Z]{1,127}$/, 'is not the name of a secret'),
   }),
   context,
 });
@@ -52,10 +52,10 @@ const gkeCluster = z.strictObject({
   gke: z.strictObject({
     cluster: z
       .string()
-      .regex(/^[a-z][-a-z0-9]*$/, 'is no name of a cluster')
+      .regex(/^[a-z][-a-z0-9]*$/, 'is not the name of a cluster')
       .optional(),
-    location: z.string().regex(/^[a-z]+(?:-[a-z0-9]+)+$/, 'is no region or zone'),
-    project: z.string().regex(PROJECT, 'is no id of a project'),
+    location: z.string().regex(/^[a-z]+(?:-[a-z0-9]+)+$/, 'is not a region or zone'),
+    project: z.string().regex(PROJECT, 'is not a project id'),
   }),
 });
 
@@ -63,7 +63,7 @@ const SECRET = /^projects\/[a-z0-9][-a-z0-9.:]*(?:\/locations\/[-a-z0-9]+)?\/sec
 const secretManagerCluster = z.strictObject({
   name,
   secretManager: z.strictObject({
-    secret: z.string().regex(SECRET, 'is no secret: write projects/<project>/secrets/<name>'),
+    secret: z.string().regex(SECRET, 'is not a secret: write projects/<project>/secrets/<name>'),
     version: z
       .string()
       .regex(/^[-\w]+$/)
@@ -120,5 +120,5 @@ export const managedClouds = (clusters: readonly ClusterEntry[]): readonly strin
 /** Makes the error for a cloud that is asked for access that another cloud keeps. */
 export const wrongCloudError = (cloud: string, { name }: ClusterEntry): InvalidConfiguration =>
   new InvalidConfiguration([
-    `the way into the cluster ${name} is not kept by ${cloud}, and this install has no other cloud`,
+    `${cloud} does not provide the access to cluster ${name}, and this install has no other cloud`,
   ]);

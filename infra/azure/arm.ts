@@ -114,7 +114,7 @@ export const errorFromResponse = (
   { method, path }: Pick<Call, 'method' | 'path'>,
   { status, body }: Pick<HttpResponse, 'status' | 'body'>,
 ): CloudfenceError => {
-  const message = `${method} ${path.split('?')[0]} answered ${status}${reasonOf(body)}`;
+  const message = `${method} ${path.split('?')[0]} returned ${status}${reasonOf(body)}`;
   if (status === 401 || status === 403) return new Denied(message);
   return status >= 400 && status < 500 && status !== 429 ? new Refused(message) : new Unavailable(message);
 };
@@ -197,7 +197,7 @@ export const runOperation = async (arm: Arm, request: Call): Promise<HttpRespons
     if (!isSuccess(answer)) throw errorFromResponse(request, answer);
     if (!isUnderWay(answer)) return ended(request, answer);
   }
-  throw new Unavailable(`${request.method} ${request.path.split('?')[0]} has not come to an end in half an hour`);
+  throw new Unavailable(`${request.method} ${request.path.split('?')[0]} did not finish within half an hour`);
 };
 
 const ended = (request: Call, answer: HttpResponse): HttpResponse => {
@@ -205,7 +205,7 @@ const ended = (request: Call, answer: HttpResponse): HttpResponse => {
   if (state !== 'failed' && state !== 'canceled') return answer;
   throw new Refused(
     errorFromResponse(request, { status: answer.status, body: answer.body }).message.replace(
-      /answered \d+/,
+      /returned \d+/,
       `has ${state}:`,
     ),
   );

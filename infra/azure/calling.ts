@@ -41,7 +41,8 @@ export const readSite = async (
   const answer = await arm.find({ method: 'GET', path: `${siteId}?api-version=${WEB_API}` });
   if (answer === null) return null;
   const read = site.safeParse(answer.body);
-  if (!read.success) throw new Refused(`the app ${name} is described as no app is`, { cause: read.error });
+  if (!read.success)
+    throw new Refused(`Azure returned an unexpected description of app ${name}`, { cause: read.error });
   const { tags, properties } = read.data;
   const door = properties.hostNameSslStates.find(({ hostType }) => hostType === 'Repository');
   return {
@@ -73,7 +74,7 @@ const keyOf = async (arm: Arm, { site, siteId }: FunctionApp, name: string): Pro
     method: 'POST',
     path: `${siteId}/functions/${name}/listkeys?api-version=${WEB_API}`,
   });
-  if (answer === null) throw new Refused(`the app ${site} stands, and has no function ${name}: deploy again`);
+  if (answer === null) throw new Refused(`the app ${site} exists but has no function ${name}: deploy again`);
   return keys.parse(answer.body);
 };
 

@@ -38,22 +38,23 @@ const preview = async (arm: Arm, install: Install, say: ReportProgress): Promise
   const changes = await previewDeployment(arm, await asItStands(arm, install));
   for (const { changeType, resourceId, delta } of changes)
     say(`${changeType}: ${resourceId}${delta?.length ? ` (${delta.map(({ path }) => path).join(', ')})` : ''}`);
-  if (changes.length === 0) say('nothing would change');
+  if (changes.length === 0) say('the deployment would change nothing');
 };
 
 /** Returns the package of an app. All functions of an app share one package. */
 const packageOf = (name: AppName, functions: readonly PackagedFunction[]): Buffer => {
   const found = functions.find((one) => appOf(one.name) === name);
-  if (!found) throw new Refused('nothing is packaged');
+  if (!found) throw new Refused('there is no package: run `serverless package` first');
   return found.zip;
 };
 
 const upload = async (arm: Arm, app: FunctionApp, zip: Buffer, say: ReportProgress): Promise<void> => {
   const site = await readSite(arm, app);
-  if (site?.published === packageHash(app, zip)) return say(`the package of ${app.site}: unchanged`);
-  if (!site || site.door === null) throw new Refused(`the app ${app.site} has no door for its package`);
+  if (site?.published === packageHash(app, zip)) return say(`package of ${app.site}: unchanged`);
+  if (!site || site.door === null)
+    throw new Refused(`the app ${app.site} does not exist or has no host name for deployments: deploy again`);
   await publishPackage(arm, app, site.door, zip, say);
-  say(`the package of ${app.site}: published`);
+  say(`package of ${app.site}: published`);
 };
 
 /**
@@ -71,7 +72,7 @@ const deploy = async (
   const install = await asItStands(arm, wanted);
   const changes = await previewDeployment(arm, install);
   for (const { changeType, resourceId } of changes) say(`${resourceId}: ${changeType.toLowerCase()}`);
-  if (changes.length === 0 && (await isLastDeployed(arm, install))) say('the template: unchanged');
+  if (changes.length === 0 && (await isLastDeployed(arm, install))) say('template: unchanged');
   else {
     await removeStaleAssignments(arm, install, say);
     await applyTemplate(arm, install);

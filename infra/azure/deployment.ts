@@ -111,6 +111,6 @@ export const ownGroupExists = async (arm: Arm, { names, prefix }: Install): Prom
   if (answer === null) return false;
   if (group.parse(answer.body).tags?.[INSTALL_TAG] === prefix) return true;
   throw new Refused(
-    `the resource group ${names.group} does not bear our tag ${INSTALL_TAG}: ${prefix}, so nothing was changed. If it is this install's, put the tag back on it; if it is not, choose another stage`,
+    `the resource group ${names.group} does not have the tag ${INSTALL_TAG}: ${prefix}, so Cloudfence changed nothing. If the group belongs to this install, add the tag again. If it does not, choose another stage`,
   );
 };

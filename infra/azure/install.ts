@@ -22,15 +22,15 @@ const resource = (type: string, what: string) =>
     .string()
     .regex(
       new RegExp(`^/subscriptions/[0-9a-f-]{36}/resourceGroups/[^/]+/providers/${type}/[^/]+$`, 'i'),
-      `is no resource id of ${what}`,
+      `is not the resource id of ${what}`,
     );
 
-const group = z.string().regex(/^[-\w.()]{0,89}[-\w()]$/, 'is no name of a resource group');
+const group = z.string().regex(/^[-\w.()]{0,89}[-\w()]$/, 'is not the name of a resource group');
 
 /** An explicit value, so that leaving out the parameter never means the whole subscription. */
 export const WHOLE_SUBSCRIPTION = 'all-of-subscription';
 
-const WHICH_GROUPS = `name the resource groups whose machines and disks may be looked at and acted on (of AKS: its node resource group), or write ${WHOLE_SUBSCRIPTION}`;
+const WHICH_GROUPS = `list the resource groups with the machines and disks that Cloudfence may read and change (for AKS, the node resource group), or write ${WHOLE_SUBSCRIPTION}`;
 
 const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).min(1, WHICH_GROUPS)], {
   error: WHICH_GROUPS,
@@ -38,12 +38,12 @@ const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).mi
 
 /** Someone else's system topic does not have the install's identity, and the install must not assign it one. */
 const KEYS_THERE =
-  'Event Grid delivers from a topic that was there before by its keys: set keylessDelivery: false beside systemTopic';
+  'Event Grid delivers from an existing topic only with keys: set keylessDelivery to false when you set systemTopic';
 
 export const azureParameters = z
   .strictObject({
-    subscription: z.guid('name the id of a subscription'),
-    location: z.string().regex(/^[a-z]+[a-z0-9]*$/, 'is no location: write it as in westeurope'),
+    subscription: z.guid('is not a subscription id: write the id of the subscription to deploy into'),
+    location: z.string().regex(/^[a-z]+[a-z0-9]*$/, 'is not a location: write one such as westeurope'),
     resourceGroups,
     keyVaults: z.array(resource('Microsoft.KeyVault/vaults', 'a Key Vault')),
     systemTopic: resource('Microsoft.EventGrid/systemTopics', 'a system topic').nullable(),
@@ -75,7 +75,7 @@ const stageFaults = (stage: string): readonly string[] =>
   /^[a-z][a-z0-9-]{0,13}$/.test(stage) && !stage.endsWith('-')
     ? []
     : [
-        `stage: "${stage}" has to begin with a letter, to consist of up to 14 small letters, digits and hyphens, and not to end with a hyphen`,
+        `stage: "${stage}" must begin with a letter, must not end with a hyphen, and can have at most 14 lowercase letters, digits, and hyphens`,
       ];
 
 const rules: install.InstallRules<AzureParameters> = {
@@ -83,7 +83,7 @@ const rules: install.InstallRules<AzureParameters> = {
   parameters: azureParameters,
   stageFaults,
   isReachable: (cluster) => 'aks' in cluster || 'keyVault' in cluster,
-  waysIn: 'a function on Azure finds a cluster by `aks`, or reads a kubeconfig from `keyVault`',
+  waysIn: 'a function on Azure requires `aks`, which finds a cluster, or `keyVault`, which contains a kubeconfig',
 };
 
 /** Checks the install and returns all faults together. */

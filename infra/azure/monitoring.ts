@@ -55,7 +55,7 @@ const queueAlerts = ({ names }: Install): readonly MetricAlert[] => {
     {
       ...queues,
       name: 'dead-letters',
-      says: 'A message could not be dealt with: its property `reason` says why',
+      says: 'Cloudfence could not process a message. Its property `reason` contains the cause',
       metricName: 'ActiveMessages',
       aggregation: 'Maximum',
       window: 'PT5M',
@@ -64,7 +64,7 @@ const queueAlerts = ({ names }: Install): readonly MetricAlert[] => {
     {
       ...queues,
       name: 'given-up',
-      says: 'Service Bus gave up on messages of the queue of events',
+      says: 'Service Bus moved messages of the events queue to its dead-letter queue',
       metricName: 'DeadletteredMessages',
       aggregation: 'Maximum',
       window: 'PT5M',
@@ -73,7 +73,7 @@ const queueAlerts = ({ names }: Install): readonly MetricAlert[] => {
     {
       ...queues,
       name: 'backlog',
-      says: 'Events have been waiting for fifteen minutes',
+      says: 'Events have been waiting in the queue for fifteen minutes',
       metricName: 'ActiveMessages',
       aggregation: 'Minimum',
       window: 'PT15M',
@@ -86,7 +86,7 @@ const metricAlerts = (install: Install): readonly MetricAlert[] => [
   ...queueAlerts(install),
   {
     name: 'dropped-events',
-    says: 'Event Grid could not deliver events; the sweep finds what they told',
+    says: 'Event Grid could not deliver events. The sweep finds the machines that they named',
     on: install.parameters.systemTopic ?? install.names.topicId,
     namespace: 'Microsoft.EventGrid/systemTopics',
     metricName: 'DroppedEventCount',
@@ -156,7 +156,7 @@ const sweepsFor = (ms: number, every: number): number => (every > ms ? 1 : Math.
 const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => [
   {
     name: 'dead-node-unfenced',
-    says: 'A machine has been proven off for five minutes and is not fenced',
+    says: 'A machine has been proven off for five minutes, but its Node is not fenced',
     query: `${swept} | where toint(line.${metricNames.deadNodeUnfenced}) > 0`,
     operator: 'GreaterThanOrEqual',
     threshold: sweepsFor(FIVE_MINUTES, sweepEvery),
@@ -164,7 +164,7 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
   },
   {
     name: 'sweep-missing',
-    says: 'The sweep does not run',
+    says: 'The sweep did not run. Without it, nothing finds a lost event',
     query: swept,
     operator: 'LessThan',
     threshold: 1,
@@ -175,7 +175,7 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
 const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'cap-reached',
-    says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin',
+    says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, suspend the cap with `cloudfence cap --lift`',
     query: `${lines} | where toint(line.${metricNames.capReached}) > 0`,
     operator: 'GreaterThan',
     threshold: 0,
@@ -183,7 +183,7 @@ const runLogAlerts: readonly LogAlert[] = [
   },
   {
     name: 'cluster-unreachable',
-    says: 'A cluster could not be asked, so nobody knows what is wrong in it',
+    says: 'The sweep could not reach a cluster, so it does not know the state of its Nodes',
     query: `${lines} | where toint(line.${metricNames.clusterUnreachable}) > 0`,
     operator: 'GreaterThan',
     threshold: 0,
@@ -193,7 +193,7 @@ const runLogAlerts: readonly LogAlert[] = [
   // line yet.
   {
     name: 'failed-invocations',
-    says: 'An invocation failed as a whole',
+    says: 'An invocation of a function failed',
     query: 'AppRequests | where Success == false',
     operator: 'GreaterThan',
     threshold: 0,
@@ -201,7 +201,7 @@ const runLogAlerts: readonly LogAlert[] = [
   },
   {
     name: 'failures',
-    says: 'A cluster or the cloud cannot be reached',
+    says: 'A run failed, for example because a cluster or the cloud was not reachable',
     query: `${lines} | where tostring(line.decision) == "failed"`,
     operator: 'GreaterThan',
     threshold: 0,

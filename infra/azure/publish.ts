@@ -38,9 +38,9 @@ const untilPublished = async (arm: Arm, door: string, id: string): Promise<void>
     const { status, status_text: why } = progress.parse(answer.body);
     seen = true;
     if (status === SUCCEEDED) return;
-    if (FAILED.includes(status)) throw new Refused(`the package was not taken: ${why ?? `status ${status}`}`);
+    if (FAILED.includes(status)) throw new Refused(`Azure rejected the package: ${why ?? `status ${status}`}`);
   }
-  throw new Unavailable('nobody said within five minutes that the package was taken');
+  throw new Unavailable('Azure did not confirm the package within five minutes');
 };
 
 const published = async (arm: Arm, door: string, zip: Buffer): Promise<void> => {
@@ -66,7 +66,7 @@ const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: ReportProgre
       return await published(arm, door, zip);
     } catch (error) {
       if (!(error instanceof Denied || error instanceof Refused) || waited >= ROLE_SPREADS_MS) throw error;
-      say(`the package: not taken yet, asked again in ${AGAIN_MS / 1_000} s: ${error.message}`);
+      say(`package: not accepted yet, trying again in ${AGAIN_MS / 1_000} s: ${error.message}`);
       await arm.wait(AGAIN_MS);
     }
   }

@@ -24,14 +24,14 @@ const text = (description: string, more: Partial<Parameter> = {}): Parameter => 
 });
 
 const parameters: Readonly<Record<string, Parameter>> = {
-  stage: text('Every name begins with cloudfence-<stage>: small letters, digits, hyphens', {
+  stage: text('The names of all resources begin with cloudfence-<stage>. Use lowercase letters, digits, and hyphens', {
     defaultValue: 'prod',
     minLength: 1,
     maxLength: 14,
   }),
-  location: text('Where the functions run, such as westeurope'),
+  location: text('The location of the functions, such as westeurope'),
   machineResourceGroup: text(
-    'The resource group whose machines and disks may be acted on; of AKS the node resource group, MC_…',
+    'The resource group with the machines and disks that Cloudfence may change. For AKS, this is the node resource group, MC_…',
   ),
   aksResourceGroup: text('The resource group of the AKS cluster'),
   aksCluster: text('The name of the AKS cluster'),

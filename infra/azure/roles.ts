@@ -37,14 +37,14 @@ const ofMachines = (powersOff: boolean): Role => ({
 /** ARM keeps operations outside resource groups, so a role on groups does not include them. */
 const ofOperations: Role = {
   name: 'operations',
-  description: 'Sees how an operation goes on',
+  description: 'Reads the progress of an operation',
   actions: ['Microsoft.Compute/locations/operations/read'],
   dataActions: [],
 };
 
 const ofClusters: Role = {
   name: 'clusters',
-  description: 'Finds the API server of an AKS cluster; what may be done there, the cluster says',
+  description: 'Finds the API server of an AKS cluster. The RBAC rules of the cluster determine the permissions there',
   actions: ['Microsoft.ContainerService/managedClusters/listClusterUserCredential/action'],
   dataActions: [],
 };

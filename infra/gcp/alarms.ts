@@ -61,7 +61,7 @@ const make = async (api: Api, { names }: Install, wanted: AlertPolicy, say: Repo
     within: METRIC_APPEARS_MS,
   });
   if (!isSuccess(answer)) throw errorFromResponse(call, answer);
-  say(`alarm ${wanted.displayName}: made`);
+  say(`alarm ${wanted.displayName}: created`);
 };
 
 const isAsWanted = (found: Present, wanted: AlertPolicy): boolean =>

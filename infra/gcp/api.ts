@@ -96,7 +96,7 @@ export const errorFromResponse = (
   { status, body }: HttpResponse,
 ): CloudfenceError => {
   const said = problem.safeParse(body).data?.error;
-  const message = `${method} ${path} answered ${status}${said ? ` ${said.status ?? ''}: ${said.message}` : ''}`;
+  const message = `${method} ${path} returned ${status}${said ? ` ${said.status ?? ''}: ${said.message}` : ''}`;
   if (status === 401 || status === 403) return new Denied(message);
   return status >= 400 && status < 500 && status !== 429 ? new Refused(message) : new Unavailable(message);
 };
@@ -132,7 +132,7 @@ const answered = async <T>(what: string, send: () => Promise<T>): Promise<T> => 
   try {
     return await send();
   } catch (cause) {
-    throw new Unavailable(`${what} was not answered: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new Unavailable(`${what} got no response: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
   }
@@ -142,7 +142,7 @@ const upload = async (url: string, bytes: Buffer): Promise<void> => {
   const { status } = await answered('the upload', () =>
     fetch(url, { method: 'PUT', headers: { 'content-type': 'application/zip' }, body: new Uint8Array(bytes) }),
   );
-  if (status < 200 || status >= 300) throw new Unavailable(`the upload answered ${status}`);
+  if (status < 200 || status >= 300) throw new Unavailable(`the upload returned status ${status}`);
 };
 
 const invoke = async (auth: GoogleAuth, url: string, audience: string, payload: unknown): Promise<unknown> => {
@@ -201,7 +201,7 @@ export const waitForOperation = async (
     current = operation.parse(await api.call({ method: 'GET', host, path: `${version}/${current.name}` }));
   }
   if (current.error) throw new Unavailable(`${what} failed: ${current.error.message}`);
-  if (!current.done) throw new Unavailable(`${what} is not done after ten minutes`);
+  if (!current.done) throw new Unavailable(`${what} did not finish within ten minutes`);
 };
 
 /** Retries what succeeds with time: a new resource or grant does not take effect everywhere at once. */

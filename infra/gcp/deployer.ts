@@ -50,7 +50,7 @@ const opened = async (api: Api, install: Install, say: ReportProgress): Promise<
   );
   if (elsewhere.length > 0)
     throw new Refused(
-      `nothing was deployed: this install stands in another region already (${elsewhere.join(', ')}); remove it with --param='region=…' first`,
+      `Cloudfence deployed nothing, because this install already exists in another region (${elsewhere.join(', ')}): remove that install first, with --param='region=…'`,
     );
   return enabled;
 };
@@ -133,7 +133,7 @@ const invoke = async (api: Api, install: Install, name: string, payload: unknown
   const others = await functionsInAllRegions(api, install);
   if (others.length > 0)
     throw new Refused(
-      `there is no function ${name} in ${install.parameters.region}, and yet there are ${others.join(', ')}: is the region right? deploy again`,
+      `the function ${name} does not exist in ${install.parameters.region}, but ${others.join(', ')} exist: check the region, or deploy again`,
     );
   return undefined;
 };

@@ -66,11 +66,12 @@ export const ensure = async (api: Api, resource: Resource, say: ReportProgress):
   const { what, host, path, wanted, create, change, namesAccount } = resource;
   const present = await findResource(api, host, path);
   if (present === null)
-    return logged(say, `${what}: made`, () =>
+    return logged(say, `${what}: created`, () =>
       namesAccount ? callUntilPropagated(api, { host, ...create }) : api.call({ host, ...create }),
     );
   if (hasAllWanted(present, wanted)) return present;
-  if (change === null) throw new Refused(`${what} is there, and not as it should be: delete it, and deploy again`);
+  if (change === null)
+    throw new Refused(`${what} exists with other settings, which cannot be changed: delete it, and deploy again`);
   return logged(say, `${what}: changed`, () => api.call({ host, ...change }));
 };
 

@@ -23,10 +23,10 @@ const digestOf = (zip: Buffer): string => createHash('sha256').update(zip).diges
 
 const descriptions: Readonly<Record<string, string>> = {
   'on-event': 'Looks at the machines that events name, and fences those that are off',
-  sweep: 'Finds what no event told',
-  replay: 'Takes an event by hand, as if it had just arrived',
-  fence: 'Looks at one machine by hand, and fences it if it is off',
-  doctor: 'Says whether a fence would work from inside here',
+  sweep: 'Finds what events missed',
+  replay: 'Processes an event as if it had just arrived',
+  fence: 'Checks one machine on request, and fences it if it is off',
+  doctor: 'Checks whether a fence would work with the accounts and network of this install',
 };
 
 const wantedOf = (install: Install, { name, zip }: PackagedFunction) => {
@@ -116,7 +116,9 @@ const builtSoon = async (
       return await built(api, install, packaged, isThere);
     } catch (error) {
       if (!isFresh || !(error instanceof Unavailable) || waited >= POLICY_PROPAGATION_MS) throw error;
-      say(`function ${packaged.name}: built again, because its account was allowed to a moment ago: ${error.message}`);
+      say(
+        `function ${packaged.name}: building again, because its account got the permission only a moment ago: ${error.message}`,
+      );
     }
     await api.wait(BETWEEN_BUILDS_MS);
   }
@@ -136,9 +138,9 @@ export const ensureFunction = async (
   const present = await readFunction(api, install, packaged.name);
   if (present && present.state === 'ACTIVE' && hasAllWanted(present, wantedOf(install, packaged)))
     return functionUrl(install, packaged.name, present);
-  say(`function ${packaged.name}: being built`);
+  say(`function ${packaged.name}: building`);
   await builtSoon(api, install, packaged, isFresh, say);
-  say(`function ${packaged.name}: ${present ? 'changed' : 'made'}`);
+  say(`function ${packaged.name}: ${present ? 'changed' : 'created'}`);
   const now = await readFunction(api, install, packaged.name);
   return now ? functionUrl(install, packaged.name, now) : install.names.address(packaged.name);
 };
@@ -166,7 +168,9 @@ export const functionsInAllRegions = async (api: Api, { names, prefix }: Install
       }),
     );
     if (unreachable.length > 0)
-      throw new Unavailable(`nobody can say whether functions of ${prefix} stand in ${unreachable.join(', ')}`);
+      throw new Unavailable(
+        `Google Cloud did not say whether functions of ${prefix} exist in ${unreachable.join(', ')}`,
+      );
     all.push(...functions.map(({ name }) => name));
     if (nextPageToken === '' || nextPageToken === token)
       return all.filter((name) => ours.has(name.slice(name.lastIndexOf('/') + 1)));
@@ -179,7 +183,7 @@ export const removeFunction = async (api: Api, install: Install, name: string, s
   if (present === null) return;
   if (!(SOURCE in present.labels))
     throw new Refused(
-      `${install.names.function(name)} bears no label ${SOURCE}: it is none of ours, and is not removed`,
+      `${install.names.function(name)} does not have the label ${SOURCE}, so Cloudfence does not remove it`,
     );
   await waitForOperation(
     api,

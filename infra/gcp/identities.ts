@@ -29,10 +29,10 @@ const account = ({ names, parameters }: Install, email: string, displayName: str
 });
 
 export const serviceAccounts = (install: Install): readonly Resource[] => [
-  account(install, install.names.runner, `${install.prefix}: what the functions run as`),
-  account(install, install.names.caller, `${install.prefix}: what Pub/Sub and Cloud Scheduler call them as`),
-  account(install, install.names.doctor, `${install.prefix}: what the doctor asks as`),
-  account(install, install.names.builder, `${install.prefix}: what their images are built as`),
+  account(install, install.names.runner, `${install.prefix}: runs the functions`),
+  account(install, install.names.caller, `${install.prefix}: calls the functions for Pub/Sub and Cloud Scheduler`),
+  account(install, install.names.doctor, `${install.prefix}: runs the function doctor`),
+  account(install, install.names.builder, `${install.prefix}: builds the images of the functions`),
 ];
 
 /** The permissions in the install's own project. In every other project a person grants them. */
@@ -49,7 +49,7 @@ const permissions = ({ configuration: { policy, clusters } }: Pick<Install, 'con
 export const fencingRole = (install: Install): CustomRole => ({
   id: install.names.roleId,
   title: install.prefix,
-  description: 'What Cloudfence does to machines and disks',
+  description: 'Permissions of Cloudfence on machines and disks',
   permissions: permissions(install),
 });
 
@@ -150,14 +150,14 @@ const made = async (
     }))
   )
     return null;
-  say(`role ${name}: made`);
+  say(`role ${name}: created`);
   return name;
 };
 
 const takenBack = async (api: Api, name: string, role: CustomRole, say: ReportProgress): Promise<string | null> => {
   const found = await tried(api, { method: 'POST', host: 'iam', path: `v1/${name}:undelete`, body: {} });
   if (found === null) return null;
-  say(`role ${name}: taken back`);
+  say(`role ${name}: restored`);
   return asWanted(api, found, name, role, say);
 };
 
@@ -178,5 +178,7 @@ export const ensureRole = async (
     const got = there.has(name) ? await takenBack(api, name, role, say) : await made(api, project, name, role, say);
     if (got !== null) return got;
   }
-  throw new Refused(`no custom role can be made: ${names.join(', ')} are all deleted and not yet free`);
+  throw new Refused(
+    `Cloudfence cannot create a custom role: ${names.join(', ')} are all deleted, and Google Cloud does not free their names yet`,
+  );
 };

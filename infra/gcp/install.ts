@@ -8,7 +8,9 @@ import { resourceNames, type ResourceNames } from './names.ts';
 
 const MINUTE = 60_000;
 /** https://cloud.google.com/resource-manager/docs/creating-managing-projects */
-const projectId = z.string('name the id of a project').regex(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/, 'is no id of a project');
+const projectId = z
+  .string('is not a project id: write the id of the project to deploy into')
+  .regex(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/, 'is not a project id');
 
 const between = (least: number, most: number, words: string) =>
   durationSchema.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
@@ -43,21 +45,21 @@ const size = z.object({ memory, cpu });
 const sizeFault = ({ memory, cpu }: z.infer<typeof size>): string | null => {
   const [, least, most] = memoryFor.find(([from]) => cpu >= from) ?? [0, 0, 0];
   return memory < least || memory > most
-    ? `${memory} MB do not go with ${cpu} virtual CPUs: Cloud Run wants ${least > 0 ? `${least} to ${most}` : `no more than ${most}`} MB`
+    ? `${memory} MB is not valid with ${cpu} virtual CPUs: Cloud Run requires ${least > 0 ? `${least} to ${most}` : `at most ${most}`} MB`
     : null;
 };
 
 export const gcpParameters = z
   .strictObject({
     project: projectId,
-    region: z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'is not a region: write one such as eu-west-1'),
+    region: z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'is not a region: write one such as europe-west1'),
     projects: z.array(projectId),
     invokers: z.array(
       z
         .string()
         .regex(
           /^(?:user|group|serviceAccount|domain):\S+$/,
-          'is no member: write user:…, group:…, serviceAccount:… or domain:…',
+          'is not a member: write user:…, group:…, serviceAccount:… or domain:…',
         ),
     ),
     runtime: z.enum(['nodejs24', 'nodejs22']),
@@ -74,7 +76,7 @@ export const gcpParameters = z
         .string()
         .regex(
           /^projects\/[a-z0-9-]+\/notificationChannels\/\d+$/,
-          'is no channel: write projects/…/notificationChannels/…',
+          'is not a channel: write projects/…/notificationChannels/…',
         ),
     ),
     oldestMessage: between(MINUTE, 24 * 60 * MINUTE, '1m to 24h').refine(
@@ -102,14 +104,15 @@ export type CheckedInstall = install.CheckedInstall<GcpParameters>;
 const stageFaults = (stage: string): readonly string[] =>
   /^[a-z][a-z0-9-]{0,13}$/.test(stage)
     ? []
-    : [`stage: "${stage}" has to begin with a letter and consist of up to 14 small letters, digits and hyphens`];
+    : [`stage: "${stage}" must begin with a letter, and can have at most 14 lowercase letters, digits, and hyphens`];
 
 const rules: install.InstallRules<GcpParameters> = {
   cloud: 'gcp',
   parameters: gcpParameters,
   stageFaults,
   isReachable: (cluster) => 'gke' in cluster || 'secretManager' in cluster,
-  waysIn: 'a function on Google Cloud finds a cluster by `gke`, or reads a kubeconfig from `secretManager`',
+  waysIn:
+    'a function on Google Cloud requires `gke`, which finds a cluster, or `secretManager`, which contains a kubeconfig',
 };
 
 /** Checks the install and returns all faults together. */

@@ -43,7 +43,7 @@ const linesOfRuns: readonly Line[] = [
     label: dimensionNames.outcome,
     alarm: {
       name: 'failures',
-      says: 'Runs failed. The log of on-event and sweep says why.',
+      says: 'Runs failed. The logs of on-event and sweep contain the cause.',
       only: 'failed',
       moreThan: 0,
       within: 15 * MINUTE,
@@ -54,7 +54,7 @@ const linesOfRuns: readonly Line[] = [
     name: metricNames.capReached,
     alarm: {
       name: 'cap-reached',
-      says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin.',
+      says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, suspend the cap with `cloudfence cap --lift`.',
       moreThan: 0,
       within: FIVE_MINUTES,
     },
@@ -65,7 +65,7 @@ const linesOfRuns: readonly Line[] = [
     name: metricNames.clusterUnreachable,
     alarm: {
       name: 'cluster-unreachable',
-      says: 'A cluster could not be asked, so nobody knows what is wrong in it. The logs of sweep and on-event name it and say why.',
+      says: 'A cluster was not reachable, so Cloudfence does not know the state of its Nodes. The logs of sweep and on-event contain its name and the cause.',
       moreThan: 0,
       within: FIVE_MINUTES,
     },
@@ -87,7 +87,7 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
       name: metricNames.deadNodeUnfenced,
       alarm: {
         name: 'dead-node-unfenced',
-        says: 'A machine is proven off and its Node has not been fenced for five minutes. The log of sweep names it and what is in the way.',
+        says: 'A machine has been proven off for five minutes, but its Node is not fenced. The log of sweep contains its name and the cause.',
         moreThan: sweeps - 1,
         within: (sweeps + 1) * sweepEvery,
       },
@@ -97,7 +97,7 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
       condition: 'jsonPayload.decision="swept"',
       alarm: {
         name: 'sweep-missing',
-        says: 'No sweep has come to its end for three times its rate. Nothing would find a lost event.',
+        says: 'No sweep has finished for three times its interval. Without the sweep, nothing finds a lost event.',
         fewerThan: 1,
         within: Math.max(10 * MINUTE, 3 * sweepEvery),
       },
@@ -121,21 +121,21 @@ const ofSubscription = ({ prefix }: Install, what: string, name: string): string
 const metricAlarms = (install: Install): readonly MetricAlarm[] => [
   {
     name: 'dead-letters',
-    says: 'A message could not be dealt with. Its attribute `reason`, or the log of on-event, says why.',
+    says: 'Cloudfence could not process a message. Its attribute `reason`, or the log of on-event, contains the cause.',
     filter: ofSubscription(install, 'num_undelivered_messages', 'dead-letters'),
     aligner: 'ALIGN_MAX',
     threshold: { moreThan: 0, within: MINUTE },
   },
   {
     name: 'oldest-message',
-    says: 'An event has been waiting for too long. Is on-event throttled, or failing?',
+    says: 'An event has been waiting for too long. Check whether on-event is throttled or failing.',
     filter: ofSubscription(install, 'oldest_unacked_message_age', 'events'),
     aligner: 'ALIGN_MAX',
     threshold: { moreThan: install.parameters.oldestMessage / 1_000, within: MINUTE },
   },
   {
     name: 'errors',
-    says: 'A function failed as a whole, or gave an event back because what it needs cannot be reached. Its log says why.',
+    says: 'A function failed, or it returned an event to the queue because a service was not reachable. Its log contains the cause.',
     filter: `metric.type="run.googleapis.com/request_count" AND resource.type="cloud_run_revision" AND metric.labels.response_code_class="5xx" AND resource.labels.service_name=one_of(${functionNames.map((name) => `"${install.prefix}-${name}"`).join(',')})`,
     aligner: 'ALIGN_SUM',
     threshold: { moreThan: 0, within: FIVE_MINUTES },

@@ -91,7 +91,8 @@ const lacking = async (
   };
   const answer = await api.ask(asked);
   // A permission that Google no longer knows makes the request invalid, which is no reason to stop a deployment.
-  if (answer.status === 400) say(`what you may do was not checked: ${errorFromResponse(asked, answer).message}`);
+  if (answer.status === 400)
+    say(`the check of your permissions failed, so it was skipped: ${errorFromResponse(asked, answer).message}`);
   if (answer.status === 400) return [];
   if (!isSuccess(answer)) throw errorFromResponse(asked, answer);
   const may = new Set(allowed.parse(answer.body).permissions);
@@ -115,6 +116,6 @@ export const checkPermissions = async (api: Api, install: Install, say: ReportPr
     );
   if (faults.length > 0)
     throw new Denied(
-      `nothing was deployed, because these credentials lack ${faults.join(', ')} (docs/gcp.md, "Who deploys"; checkPermissions: false deploys without asking)`,
+      `Cloudfence deployed nothing, because your credentials do not have ${faults.join(', ')} (docs/gcp.md, "Who deploys"). To deploy without this check, set checkPermissions to false`,
     );
 };

@@ -164,8 +164,8 @@ export const revokeMembers = async (
     change: (present) => without(present, members),
     mayPass: () => false,
   });
-  if (isGone(answer)) say(`${guarded.path}: is gone already`);
-  else if (answer !== NOTHING_TO_DO) say(`${guarded.path}: lets ${members.join(', ')} do nothing any more`);
+  if (isGone(answer)) say(`${guarded.path}: does not exist any more`);
+  else if (answer !== NOTHING_TO_DO) say(`${guarded.path}: all grants to ${members.join(', ')} removed`);
 };
 
 /**
@@ -189,5 +189,5 @@ export const setOnlyMembers = async (
   });
   mustBeThere(guarded, answer);
   if (answer !== NOTHING_TO_DO)
-    say(`${guarded.path}: may be called by ${members.join(', ') || 'nobody but those whom the project lets'}`);
+    say(`${guarded.path}: callers are now ${members.join(', ') || 'only those that the project allows'}`);
 };

@@ -95,7 +95,7 @@ export const sweepSchedule = ({ names, parameters }: Install, uri: string): Reso
       oidcToken: { serviceAccountEmail: names.caller, audience: names.address('sweep') },
     },
   };
-  const body = { name: names.job, description: 'Finds what no event told', ...wanted };
+  const body = { name: names.job, description: 'Finds what events missed', ...wanted };
   return {
     what: `schedule ${names.job}`,
     host: 'scheduler',

@@ -62,9 +62,9 @@ export const ensureServices = async (api: Api, install: Install, say: ReportProg
       path: `v1/${project}/services:batchEnable`,
       body: { serviceIds: missing },
     }),
-    `switching on ${missing.join(', ')}`,
+    `enabling ${missing.join(', ')}`,
     { host: 'services', version: 'v1' },
   );
-  say(`APIs switched on: ${missing.join(', ')}`);
+  say(`APIs enabled: ${missing.join(', ')}`);
   return patient(api);
 };

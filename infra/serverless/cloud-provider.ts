@@ -17,7 +17,7 @@ const cloudOf = (serverless: Serverless): Promise<DeployableCloud> => {
   const load = deployableClouds[name];
   if (!load)
     throw new serverless.classes.Error(
-      `there is no cloud named "${name}"; there is ${Object.keys(deployableClouds).join(', ')}`,
+      `"${name}" is not a supported cloud: use one of ${Object.keys(deployableClouds).join(', ')}`,
     );
   return load();
 };
@@ -43,18 +43,22 @@ const opened = async (serverless: Serverless, options: Options): Promise<Opened>
   const prepared = cloud.prepare({ service: service.service, stage, written });
   if (prepared.faults.length > 0)
     throw new classes.Error(
-      `nothing was done, because the parameters cannot be used:\n${prepared.faults.map((fault) => `  - ${fault}`).join('\n')}`,
+      `Cloudfence did nothing, because the parameters are not valid:\n${prepared.faults.map((fault) => `  - ${fault}`).join('\n')}`,
     );
   return { cloud, prepared };
 };
 
 const commands = {
-  deploy: { options: { preview: { usage: 'Say what would change, and change nothing', type: 'boolean' } } },
+  deploy: {
+    options: {
+      preview: { usage: 'Show what the deployment would change, without changing anything', type: 'boolean' },
+    },
+  },
   remove: { options: { 'force-remove': forceRemoveOption } },
   logs: {
-    usage: 'The latest log lines of a function',
+    usage: 'Show the latest log lines of a function',
     lifecycleEvents: ['logs'],
-    options: { function: { usage: 'Its name', shortcut: 'f', required: true, type: 'string' } },
+    options: { function: { usage: 'The name of the function', shortcut: 'f', required: true, type: 'string' } },
   },
 };
 
@@ -82,14 +86,15 @@ const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Ho
     'deploy:deploy': async () => {
       const deployer = (await open()).prepared.open();
       if (!options.preview) return deployer.deploy(await readPackages(serverless, options), say);
-      if (!deployer.preview) throw new serverless.classes.Error('this cloud cannot say what a deployment would change');
+      if (!deployer.preview) throw new serverless.classes.Error('this cloud does not support a preview');
       return deployer.preview(say);
     },
     'info:info': async () => write((await (await open()).prepared.open().info()).join('\n')),
     'logs:logs': async () => write((await (await open()).prepared.open().logs(named())).join('\n')),
     'invoke:invoke': async () => {
       const answer = await (await open()).prepared.open().invoke(named(), readPayload(serverless, options));
-      if (answer === undefined) throw new serverless.classes.Error(`there is no function ${named()}: deploy first`);
+      if (answer === undefined)
+        throw new serverless.classes.Error(`the function ${named()} does not exist: deploy first`);
       write(answer);
     },
     'invoke:local:invoke': async () => {

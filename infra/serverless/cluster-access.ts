@@ -53,7 +53,7 @@ const faultOf = (cluster: unknown, at: number): readonly string[] =>
   deployableCluster.safeParse(cluster).success
     ? []
     : [
-        `clusters.${at}: a deployed function reads a kubeconfig from a \`secret\` or a \`parameter\`, or finds a cluster by \`eks\``,
+        `clusters.${at}: a deployed function requires \`eks\`, which finds a cluster, or a \`secret\` or \`parameter\`, which contains a kubeconfig`,
       ];
 
 interface Clusters {
@@ -65,7 +65,9 @@ export const deployableClusters = (written: unknown): Clusters => {
   if (!Array.isArray(written) || written.length === 0)
     return {
       clusters: [],
-      faults: ['clusters: name at least one, in stages/<stage>.yml or with --param; without any nothing can be fenced'],
+      faults: [
+        'clusters: add at least one cluster, in stages/<stage>.yml or with --param; without a cluster, Cloudfence can fence nothing',
+      ],
     };
   const clusters = written.flatMap((cluster) => {
     const read = deployableCluster.safeParse(cluster);

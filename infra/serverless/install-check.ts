@@ -70,7 +70,7 @@ const clusterFaults = <Parameters>(
 ): readonly string[] => {
   if (clusters.length === 0)
     return [
-      `clusters: name at least one, in stages/<stage>.${cloud}.yml or with --param; without any nothing can be fenced`,
+      `clusters: add at least one cluster, in stages/<stage>.${cloud}.yml or with --param; without a cluster, Cloudfence can fence nothing`,
     ];
   return clusters.flatMap((cluster, at) => (isReachable(cluster) ? [] : [`clusters.${at}: ${waysIn}`]));
 };

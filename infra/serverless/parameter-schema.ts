@@ -9,7 +9,7 @@ import { configurationIn, splitParameters, parameterFaults } from './install-che
 
 const MINUTE = 60_000;
 const arnOf = (service: string, form: string) =>
-  z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:[a-z0-9-]+:\\d{12}:`), `is no ARN of ${form}`);
+  z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:[a-z0-9-]+:\\d{12}:`), `is not the ARN of ${form}`);
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable();
 
 const between = (least: number, most: number, words: string) =>
@@ -27,15 +27,13 @@ const retention = [
 
 const deploymentParameters = z
   .strictObject({
-    region: orNull(z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is no region, such as eu-west-1')),
+    region: orNull(z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is not a region: write one such as eu-west-1')),
     spotInterruption: z.boolean(),
     rebalanceRecommendation: z.boolean(),
     autoScaling: z.boolean(),
     health: z.boolean(),
     cloudTrail: z.boolean(),
-    testSource: orNull(
-      z.string().regex(/^(?!aws\.)[\w.-]+$/, 'must be a name of your own, not one that begins with aws.'),
-    ),
+    testSource: orNull(z.string().regex(/^(?!aws\.)[\w.-]+$/, 'must be your own name, and must not begin with aws.')),
     archiveDays: z.int().min(0),
     sweepEvery: wholeMinutes,
     sweepAlone: z.boolean(),
@@ -44,20 +42,20 @@ const deploymentParameters = z
     memory: z.int().min(128).max(10_240),
     architecture: z.enum(['arm64', 'x86_64']),
     logDays: z.literal(retention),
-    metricsNamespace: z.string().regex(/^(?!AWS)[\w./#-]{1,128}$/, 'is no namespace of your own for CloudWatch'),
-    onlyTagged: z.string().regex(ONLY_TAGGED, 'must be `cluster`, `any`, or key=value of a tag'),
+    metricsNamespace: z.string().regex(/^(?!AWS)[\w./#-]{1,128}$/, 'is not a valid custom namespace of CloudWatch'),
+    onlyTagged: z.string().regex(ONLY_TAGGED, 'must be `cluster`, `any`, or a tag as key=value'),
     onlyTls: z.boolean(),
     kmsKeys: z.array(arnOf('kms', 'a KMS key').regex(/:key\/[\w-]+$/, 'must name a key, not an alias')),
     alarmTopic: orNull(arnOf('sns', 'an SNS topic')),
     oldestMessage: between(MINUTE, 24 * 60 * MINUTE, '1m to 24h'),
     dashboard: z.boolean(),
-    subnets: z.array(z.string().regex(/^subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})$/, 'is no id of a subnet')),
-    securityGroups: z.array(z.string().regex(/^sg-(?:[0-9a-f]{8}|[0-9a-f]{17})$/, 'is no id of a security group')),
+    subnets: z.array(z.string().regex(/^subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})$/, 'is not the id of a subnet')),
+    securityGroups: z.array(z.string().regex(/^sg-(?:[0-9a-f]{8}|[0-9a-f]{17})$/, 'is not the id of a security group')),
     ec2Endpoint: orNull(z.url({ protocol: /^https?$/ })),
   })
   .refine(({ subnets, securityGroups }) => (subnets.length === 0) === (securityGroups.length === 0), {
     path: ['subnets'],
-    message: 'subnets and securityGroups must be given both or not at all',
+    message: 'set both subnets and securityGroups, or neither',
   });
 
 export type DeploymentParameters = z.infer<typeof deploymentParameters>;
@@ -84,7 +82,9 @@ const MOST_SETTINGS = 3_000;
 
 const sizeFaults = (settings: string): readonly string[] =>
   settings.length > MOST_SETTINGS
-    ? [`clusters, policy and territories: ${settings.length} bytes of configuration; a function holds ${MOST_SETTINGS}`]
+    ? [
+        `clusters, policy and territories: the configuration has ${settings.length} bytes, but a function can hold at most ${MOST_SETTINGS}`,
+      ]
     : [];
 
 /**
@@ -99,7 +99,7 @@ const tagFaults = (
 ): readonly string[] =>
   parameters?.onlyTagged === 'cluster' && clusters.length > MOST_TAGGED_CLUSTERS
     ? [
-        `onlyTagged: a role holds conditions for ${MOST_TAGGED_CLUSTERS} clusters, and there are ${clusters.length}: give one tag of your own to their instances and volumes, and write it as key=value`,
+        `onlyTagged: a role can hold conditions for at most ${MOST_TAGGED_CLUSTERS} clusters, but there are ${clusters.length}: add one tag of your own to all their instances and volumes, and set onlyTagged to that tag as key=value`,
       ]
     : [];
 

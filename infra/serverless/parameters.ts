@@ -19,12 +19,12 @@ const LONGEST_STAGE = 20;
 const regionFaults = (stage: string, written: unknown, asked: string | undefined): readonly string[] => {
   if (typeof written === 'string' && asked !== undefined && asked !== written) {
     return [
-      `region: stages/${stage}.yml says ${written}, and --region says ${asked}: leave --region out, or give another region a stage of its own`,
+      `region: stages/${stage}.yml sets ${written}, but --region sets ${asked}: omit --region, or use a separate stage for the other region`,
     ];
   }
   const { region } = readEnvironment();
   return written === null && asked === undefined && region === null
-    ? [`region: nobody says where: write it into stages/${stage}.yml, such as \`region: eu-west-1\``]
+    ? [`region: no region is set: add it to stages/${stage}.yml, such as \`region: eu-west-1\``]
     : [];
 };
 
@@ -46,7 +46,7 @@ const readStage = (stage: string, { serviceDir, service, processedInput }: Serve
   const tooLong = stage.length > LONGEST_STAGE ? [`stage: "${stage}" is longer than ${LONGEST_STAGE} characters`] : [];
   // With faults nothing is deployed. The defaults stand in, so that the run can report all faults together at the end.
   const parameters = checked.parameters ?? checkParameters(defaults).parameters;
-  if (parameters === null) throw new Error(`${DEFAULTS} is broken: ${checkParameters(defaults).faults.join('; ')}`);
+  if (parameters === null) throw new Error(`${DEFAULTS} is not valid: ${checkParameters(defaults).faults.join('; ')}`);
   const misplaced = regionFaults(stage, written['region'] ?? null, processedInput.options.region);
   return {
     regionFaults: misplaced,
@@ -68,17 +68,17 @@ export default function parameters(serverless: Serverless): object {
   let stage: StageParameters | null = null;
   const resolve = async ({ address, resolveVariable }: VariableRequest): Promise<{ readonly value: unknown }> => {
     stage ??= readStage(String(await resolveVariable('sls:stage')), serverless);
-    if (!(address in stage.values)) throw new Error(`there is no \${cloudfence:${address}}`);
+    if (!(address in stage.values)) throw new Error(`the variable \${cloudfence:${address}} does not exist`);
     return { value: stage.values[address] };
   };
   const refuse = (what: string, faults: readonly string[]): void => {
     if (faults.length > 0)
       throw new serverless.classes.Error(
-        `${what}, because the parameters cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+        `${what}, because the parameters are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
       );
   };
-  const refuseFaults = (): void => refuse('nothing was packaged or deployed', stage?.faults ?? []);
-  const refuseElsewhere = (): void => refuse('nothing was done', stage?.regionFaults ?? []);
+  const refuseFaults = (): void => refuse('Cloudfence packaged and deployed nothing', stage?.faults ?? []);
+  const refuseElsewhere = (): void => refuse('Cloudfence did nothing', stage?.regionFaults ?? []);
   const elsewhere = [
     'invoke:invoke',
     'logs:logs',

@@ -22,12 +22,12 @@ const flag = (Description: string, Default: 'true' | 'false'): Parameter => ({
 });
 
 const whatIsDeployed = (version: string): Readonly<Record<string, Parameter>> => ({
-  Stage: text('Every name begins with cloudfence-<Stage>-', {
+  Stage: text('The names of all resources begin with cloudfence-<Stage>-', {
     Default: 'prod',
     AllowedPattern: '[a-z][a-z0-9-]{0,19}',
   }),
-  CodeBucket: text('Your S3 bucket, in the region of this stack, that contains the zips of the functions'),
-  CodePrefix: text('What the keys of the zips begin with, up to and with the last slash', {
+  CodeBucket: text('The S3 bucket with the zip files of the functions, in the region of this stack'),
+  CodePrefix: text('The prefix of the keys of the zip files, including the last slash', {
     Default: `cloudfence/${version}/`,
   }),
   Settings: text(
@@ -35,18 +35,18 @@ const whatIsDeployed = (version: string): Readonly<Record<string, Parameter>> =>
     { AllowedPattern: '\\{.*"clusters".*\\}' },
   ),
   SecretArns: list(
-    'ARNs of the secrets that Settings names; end each in -?????? where you do not know the six characters',
+    'ARNs of the secrets that Settings names. If you do not know the last six characters of an ARN, write -??????',
   ),
   ParameterArns: list('ARNs of the SSM parameters that Settings names'),
-  KmsKeyArns: list('ARNs of your own keys that encrypt those secrets or parameters'),
+  KmsKeyArns: list('ARNs of your own KMS keys that encrypt those secrets or parameters'),
   EksClusterArns: list('ARNs of the EKS clusters that Settings names'),
   RoleArns: list('ARNs of the roles of territories that Settings names'),
-  TagValue: text('Only instances and volumes with the tag cloudfence=<TagValue> may be detached from each other', {
+  TagValue: text('Cloudfence may detach volumes from instances only if both have the tag cloudfence=<TagValue>', {
     Default: 'true',
     AllowedPattern: '.+',
   }),
-  AnyMachine: flag('true: any instance and volume of the account and region, whatever its tags are', 'false'),
-  PowerOff: flag('true: also allow ec2:StopInstances, which the policy unreachable: power-off needs', 'false'),
+  AnyMachine: flag('true: Cloudfence may detach any volume in the account and region, whatever its tags are', 'false'),
+  PowerOff: flag('true: also allow ec2:StopInstances, which the policy `unreachable: power-off` requires', 'false'),
 });
 
 const whatItReactsTo: Readonly<Record<string, Parameter>> = {
@@ -54,12 +54,16 @@ const whatItReactsTo: Readonly<Record<string, Parameter>> = {
   RebalanceRecommendation: flag('React to rebalance recommendations', 'true'),
   AutoScaling: flag('React to terminations by Auto Scaling', 'true'),
   Health: flag('React to AWS Health events about EC2', 'true'),
-  CloudTrail: flag('React to calls that stop or terminate instances; needs a trail', 'false'),
-  ArchiveDays: { Type: 'Number', Description: 'How many days events can be replayed; 0: no archive', Default: '14' },
-  AlarmTopicArn: text('ARN of the SNS topic that hears of alarms', { Default: '' }),
-  MakeDashboard: flag('Make a CloudWatch dashboard', 'true'),
-  SubnetIds: list('Subnets from which API servers without a public address are reached'),
-  SecurityGroupIds: list('Security groups of the functions, with SubnetIds'),
+  CloudTrail: flag('React to API calls that stop or terminate instances. This requires a trail in CloudTrail', 'false'),
+  ArchiveDays: {
+    Type: 'Number',
+    Description: 'The number of days for which events can be replayed. 0: no archive',
+    Default: '14',
+  },
+  AlarmTopicArn: text('ARN of the SNS topic that receives the alarms', { Default: '' }),
+  MakeDashboard: flag('Create a CloudWatch dashboard', 'true'),
+  SubnetIds: list('Subnets from which the functions reach API servers without a public address'),
+  SecurityGroupIds: list('Security groups of the functions. Set them together with SubnetIds'),
 };
 
 export const parameters = (version: string): Readonly<Record<string, Parameter>> => ({

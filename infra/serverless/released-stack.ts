@@ -61,7 +61,7 @@ export const releasedStack = (packaged: unknown, version: string): object => {
   );
   return {
     AWSTemplateFormatVersion: '2010-09-09',
-    Description: `Cloudfence ${version}: fences Kubernetes nodes whose EC2 instance is provably off`,
+    Description: `Cloudfence ${version}: fences Kubernetes Nodes whose EC2 instance is proven off`,
     Parameters: parameters(version),
     Conditions: conditions,
     Resources: resources,

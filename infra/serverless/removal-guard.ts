@@ -15,18 +15,18 @@ type Fences = z.infer<typeof answer>['fences'];
 const fencesIn = (said: unknown): Fences => answer.parse(said).fences;
 
 const inWords = (fences: Fences): string =>
-  fences.map(({ cluster, node }) => `  - Node ${node} of ${cluster}`).join('\n');
+  fences.map(({ cluster, node }) => `  - Node ${node} in ${cluster}`).join('\n');
 
 const describeFences = (fences: Fences): string =>
-  `fences stand.\n${inWords(fences)}\nTake them back with \`cloudfence release --all\`, then remove again.`;
+  `some Nodes are still fenced.\n${inWords(fences)}\nRelease them with \`cloudfence release --all\`, then remove again.`;
 
 const refusal = (reason: string): string =>
-  `nothing was removed: ${reason}\nTo remove Cloudfence all the same, give --force-remove.`;
+  `Cloudfence removed nothing: ${reason}\nTo remove Cloudfence nevertheless, add --force-remove.`;
 
-const FORCED = 'Fences that stand, if any, are left as they are: --force-remove.';
+const FORCED = 'With --force-remove, fenced Nodes stay fenced.';
 
 export const forceRemoveOption = {
-  usage: 'Remove although fences stand, or although nobody can say whether any do',
+  usage: 'Remove the install even if Nodes are fenced, or if it is unknown whether any are',
   type: 'boolean',
 };
 
@@ -56,8 +56,8 @@ export const guardRemoval = async (
   };
   if (options['force-remove']) return log.warning(FORCED);
   const fences = await activeFences(ask).catch((error: unknown) =>
-    refuse(`the function ${name} cannot say whether fences stand: ${why(error)}`),
+    refuse(`the function ${name} did not say whether Nodes are fenced: ${why(error)}`),
   );
-  if (fences === null) return log.notice(`There is no function ${name} any more: nothing can be asked about fences.`);
+  if (fences === null) return log.notice(`The function ${name} does not exist, so the fences are not checked.`);
   if (fences.length > 0) refuse(describeFences(fences));
 };

@@ -74,7 +74,7 @@ const services = (all: Descriptions): Descriptions =>
       const methods = Object.fromEntries(calls.map((call) => [call, service?.methods?.[call]]));
       if (!service || Object.values(methods).includes(undefined))
         throw new Error(
-          `the Compute Engine SDK does not describe ${name} with ${calls.join(', ')}: correct slim-libraries.ts`,
+          `the Compute Engine SDK does not describe ${name} with ${calls.join(', ')}: update slim-libraries.ts`,
         );
       return [name, description.parse({ ...service, methods })];
     }),
@@ -180,7 +180,7 @@ const slimSerializer = async (file: string): Promise<string> => {
   const known = new Set(lines.flatMap((line) => modelOf(line) ?? []));
   const reached = await modelsReachedFrom(path.dirname(file), known);
   if (reached.size === 0 || reached.size === known.size)
-    throw new Error(`${file} cannot be slimmed: ${reached.size} of its ${known.size} models are used`);
+    throw new Error(`${file} cannot be reduced: ${reached.size} of its ${known.size} models are used`);
   return lines.filter((line) => reached.has(modelOf(line) ?? '') || modelOf(line) === null).join('\n');
 };
 
@@ -207,7 +207,7 @@ const slimKubernetes: Plugin = {
     }));
     build.onEnd(({ metafile }) => ({
       errors: (metafile ? unnamedApis(metafile) : []).map((api) => ({
-        text: `${api} is bundled without its models: name it in slim-kubernetes.ts`,
+        text: `${api} is bundled without its models: add it to APIS in slim-libraries.ts`,
       })),
     }));
   },
@@ -226,7 +226,7 @@ const slimZod: Plugin = {
 };
 
 const NONE = `
-const absent = () => { throw new Error('the bundle is without undici: kubernetes/exchange.ts sends the requests'); };
+const absent = () => { throw new Error('the bundle does not contain undici: kubernetes/exchange.ts sends the requests'); };
 export { absent as fetch, absent as Agent, absent as ProxyAgent };
 `;
 

@@ -10,7 +10,7 @@ import { declinedWith } from './errors.ts';
 /** Returns the items. EC2 always sends a list, even an empty one. @throws Unavailable when there is no list */
 export const requireList = <T>(items: readonly T[] | undefined, call: string): readonly T[] => {
   if (items) return items;
-  throw new Unavailable(`${call} was answered without a list: this is no answer of EC2`);
+  throw new Unavailable(`the response to ${call} contains no list, so it is not from EC2`);
 };
 
 /**
@@ -22,7 +22,7 @@ export const requireAttachments = (volumes: readonly Volume[] | undefined): read
   const all = requireList(volumes, 'ec2:DescribeVolumes');
   if (all.every(({ VolumeId, Attachments }) => VolumeId !== undefined && Attachments !== undefined)) return all;
   throw new Unavailable(
-    'ec2:DescribeVolumes was answered with a volume that does not say where it is attached: this is no answer of EC2',
+    'the response to ec2:DescribeVolumes contains a volume without attachments, so it is not from EC2',
   );
 };
 

@@ -42,7 +42,7 @@ const describe = async (client: EC2Client, ids: readonly DiskId[], signal: Abort
   const volumes = requireAttachments(answer.Volumes).filter(({ VolumeId }) => ids.some((id) => id === VolumeId));
   if (new Set(volumes.map(({ VolumeId }) => VolumeId)).size === ids.length && volumes.length === ids.length)
     return volumes;
-  throw new Unavailable('ec2:DescribeVolumes did not answer for each volume that it was asked for');
+  throw new Unavailable('the response to ec2:DescribeVolumes does not contain every requested volume');
 };
 
 export const isAttachedTo = (volume: Volume, machine: MachineId): boolean =>
@@ -84,12 +84,12 @@ const whyDiskIsKept = (
   attachment: VolumeAttachment,
   stateKnown: boolean,
 ): string | null => {
-  if (!instance) return 'EC2 does not know the instance, so its root device cannot be told apart';
+  if (!instance) return 'EC2 does not know the instance, so its root device is unknown';
   if (instance.RootDeviceName === undefined || attachment.Device === instance.RootDeviceName) return 'root device';
   if (volume.MultiAttachEnabled || (volume.Attachments?.length ?? 0) > 1)
-    return 'attached to several instances, or made for it';
+    return 'attached to several instances, or a Multi-Attach volume';
   if (instance.Operator?.Managed || volume.Operator?.Managed || attachment.AssociatedResource) return 'managed by AWS';
-  return stateKnown ? null : `EC2 shows the state ${attachment.State}, which is not known here`;
+  return stateKnown ? null : `EC2 reports the unknown state ${attachment.State}`;
 };
 
 /**
@@ -100,7 +100,7 @@ const fromMachine = (instance: Instance | null): readonly DiskAttachment[] =>
   (instance?.BlockDeviceMappings ?? []).flatMap(({ DeviceName, Ebs }) => {
     if (Ebs?.VolumeId === undefined || Ebs.Status === 'detached') return [];
     const keep =
-      DeviceName === instance?.RootDeviceName ? 'root device' : 'the disk itself does not show this attachment';
+      DeviceName === instance?.RootDeviceName ? 'root device' : 'the disk itself does not report this attachment';
     return [{ disk: Ebs.VolumeId, state: knownState(Ebs.Status) ?? 'attached', keep }];
   });
 

@@ -80,11 +80,12 @@ const answeredInWords = ({ name, message }: Error): string => {
 
 /** Describes the error for people. When credentials are missing, the SDK's message says where it looked for them. */
 const inWords = (caught: unknown, call: string, status: number): string => {
-  if (!(caught instanceof Error)) return `${call} answered nothing`;
-  if (NO_CREDENTIALS.has(caught.name)) return `${call} was not sent, for there are no credentials: ${caught.message}`;
+  if (!(caught instanceof Error)) return `${call} returned nothing`;
+  if (NO_CREDENTIALS.has(caught.name))
+    return `${call} was not sent, because there are no credentials: ${caught.message}`;
   return status > 0
-    ? `${call} answered ${answeredInWords(caught)}`
-    : `${call} was not answered: ${describeNetworkError(caught) ?? (firstLineOf(caught.message) || caught.name)}`;
+    ? `${call} returned ${answeredInWords(caught)}`
+    : `${call} got no response: ${describeNetworkError(caught) ?? (firstLineOf(caught.message) || caught.name)}`;
 };
 
 /**

@@ -41,7 +41,7 @@ const ownerOf = (machine: MachineId, { home, others, owners }: Territories): Clo
   const owner = owners.get(machine);
   if (owner) return owner.cloud;
   throw new Refused(
-    `no territory knows ${machine}: neither ${[home, ...others].map(({ name }) => name).join(' nor ')}`,
+    `no territory knows ${machine}: the territories are ${[home, ...others].map(({ name }) => name).join(', ')}`,
   );
 };
 

@@ -63,10 +63,10 @@ export const detachDisk = async (
  * @throws Refused
  */
 const mayDetach = (disk: Disk, holder: NameHolder, { from, disk: id }: DetachRequest) => {
-  if (holder.said === 'other') throw new Refused(`${id} names ${from.machine}, and ${holder.why}`);
+  if (holder.said === 'other') throw new Refused(`${id} is attached to ${from.machine}, but ${holder.why}`);
   const isOsDisk = isSameDisk(holder.vm.storageProfile?.osDisk?.managedDisk?.id, id);
   const keep = isOsDisk ? 'OS disk' : whyDiskIsKept(from.machine, disk);
-  if (keep !== null) throw new Refused(`${id} is not detached from ${from.machine}: ${keep}`);
+  if (keep !== null) throw new Refused(`Cloudfence does not detach ${id} from ${from.machine}: ${keep}`);
   return holder.path;
 };
 
@@ -78,7 +78,9 @@ const confirmDetached = async (
 ): Promise<void> => {
   const said = await readDisk(clients, disk, signal);
   if (said && isHeldBy(said, from.machine))
-    throw new Refused(`${refusal.message}, and ${disk} still names ${from.machine}`, { cause: refusal.cause });
+    throw new Refused(`${refusal.message}; disk ${disk} is still attached to ${from.machine}`, {
+      cause: refusal.cause,
+    });
 };
 
 /**
@@ -100,9 +102,10 @@ export const powerOffMachine = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const holder = await readIncarnation(clients, target, { signal, withPowerState: true });
-  if (holder.said === 'other') throw new Refused(`${target.machine} is not powered off: ${holder.why}`);
+  if (holder.said === 'other') throw new Refused(`Cloudfence does not power off ${target.machine}: ${holder.why}`);
   const { power } = statusesOf(holder.vm);
-  if (!ENDS.has(power)) throw new Refused(`${target.machine} is not powered off: it is ${power}`);
+  if (!ENDS.has(power))
+    throw new Refused(`Cloudfence does not power off ${target.machine}: its power state is ${power}`);
   await sendUnderPermit(clients, { name: 'powerOff/action', permit, signal }, (client, options) =>
     sendPowerOff(client, holder.path, options),
   );
@@ -173,6 +176,6 @@ const throwUnlessUnderWay = ({ operationState }: Operation, call: string, caught
   const answered = caught instanceof Error && caught.name === 'RestError';
   const error = answered
     ? toCloudfenceError(caught, call)
-    : new Refused(`${call} was accepted, and then ${status}`, { cause: caught });
+    : new Refused(`Azure accepted ${call}, but the operation ended with ${status}`, { cause: caught });
   if (!(error instanceof Denied)) throw error;
 };

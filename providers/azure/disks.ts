@@ -42,7 +42,7 @@ const inForm = z.object({
 const thatDisk = (disk: Disk, { id }: DiskPath): Disk => {
   const read = inForm.safeParse(disk);
   if (read.success && diskPath(read.data.id)?.id === id) return disk;
-  throw new Unavailable(`disks/read was not answered with ${id}: this is no answer of ARM`, { cause: read.error });
+  throw new Unavailable(`the response to disks/read is not about ${id}, so it is not from ARM`, { cause: read.error });
 };
 
 /** Returns all machines that the disk says it is attached to. */
@@ -107,8 +107,8 @@ const dataDisk = (machine: MachineId, data: DataDisk, disks: ReadonlyMap<string,
  * but does not detach it.
  */
 export const whyDiskIsKept = (machine: MachineId, disk: Disk | null): string | null => {
-  if (!disk || !isHeldBy(disk, machine)) return 'the disk itself does not show this attachment';
-  return isShared(disk) ? 'attached to several machines, or made for it' : null;
+  if (!disk || !isHeldBy(disk, machine)) return 'the disk itself does not report this attachment';
+  return isShared(disk) ? 'attached to several machines, or a shared disk' : null;
 };
 
 const AT_ONCE = 10;

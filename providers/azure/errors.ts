@@ -66,7 +66,7 @@ const isTheirTrouble = (status: number): boolean => status < 400 || status === 4
  */
 const whyNoToken = ({ name, message }: Error): string =>
   name === 'AggregateAuthenticationError'
-    ? '`az login`, a managed identity or the variables of a service principal would give one'
+    ? 'run `az login`, or use a managed identity or the variables of a service principal'
     : (message.split('\n')[0] ?? '');
 
 /** Returns the host that was asked. The SDK keeps the request, but only the code of a network error. */
@@ -84,12 +84,12 @@ const answeredInWords = (code: string | undefined, status: number, caught: unkno
 /** Describes the error for people. */
 const inWords = (caught: unknown, call: string): string => {
   if (caught instanceof Error && credentialError.safeParse(caught).success)
-    return `${call} was not sent, for there is no token: ${whyNoToken(caught)}`;
+    return `${call} was not sent, because there is no token: ${whyNoToken(caught)}`;
   const { code, statusCode } = restError.safeParse(caught).data ?? {};
-  if (statusCode !== undefined) return `${call} answered ${answeredInWords(code, statusCode, caught)}`;
+  if (statusCode !== undefined) return `${call} returned ${answeredInWords(code, statusCode, caught)}`;
   const host = hostIn(caught);
   const why = describeNetworkError(caught, host) ?? code ?? host;
-  return `${call} was not answered${why === null ? '' : `: ${why}`}`;
+  return `${call} got no response${why === null ? '' : `: ${why}`}`;
 };
 
 /**

@@ -168,8 +168,8 @@ export const unservedScope = ({ source, value }: IdentitySource, served: string)
   const subscription = source === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
   if (subscription === undefined || subscription === served.toLowerCase()) return null;
   return {
-    place: `the subscription ${subscription}`,
-    remedy: `install Cloudfence for it, with AZURE_SUBSCRIPTION_ID=${subscription}`,
+    place: `subscription ${subscription}`,
+    remedy: `install Cloudfence for that subscription, with AZURE_SUBSCRIPTION_ID=${subscription}`,
   };
 };
 

@@ -41,9 +41,9 @@ const lookAt = async (
   signal: AbortSignal,
 ): Promise<MachineFacts> => {
   const path = machinePath(machine);
-  if (!path) return unknownMachineFacts(machine, 'no machine by its id');
+  if (!path) return unknownMachineFacts(machine, 'not the id of a machine');
   if (path.subscription !== clients.subscription.toLowerCase())
-    return unknownMachineFacts(machine, 'of another subscription');
+    return unknownMachineFacts(machine, 'in another subscription');
   const [said, expected] = await Promise.all([sayOf(clients, path, signal), expectedOsDisk(clients, machine, signal)]);
   if (said.is !== 'seen') return (said.is === 'gone' ? missingMachineFacts : unknownMachineFacts)(machine, said.code);
   const [osDisk, dataDisks] = await Promise.all([

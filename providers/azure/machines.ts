@@ -60,7 +60,7 @@ const readVm = async (
     : client.virtualMachineScaleSetVMs.get(path.group, path.set, path.instance, options));
   const read = inForm.safeParse(vm);
   if (read.success && machinePath(read.data.id)?.id === path.id) return vm;
-  throw new Unavailable(`virtualMachines/read was not answered with ${path.id}: this is no answer of ARM`, {
+  throw new Unavailable(`the response to virtualMachines/read is not about ${path.id}, so it is not from ARM`, {
     cause: read.error,
   });
 };
@@ -244,16 +244,16 @@ export const readIncarnation = async (
 ): Promise<NameHolder> => {
   const path = machinePath(machine);
   if (!path || path.subscription !== clients.subscription.toLowerCase())
-    return other(`${machine} is no machine of the subscription ${clients.subscription}`);
-  if (incarnation === null) return other('nobody of that name was left when it was looked at');
+    return other(`${machine} is not a machine in subscription ${clients.subscription}`);
+  if (incarnation === null) return other('no VM had this name when Cloudfence looked');
   const found = await findVm(clients, path, options);
   if (found.is !== 'seen')
     return other(
-      found.is === 'gone' ? 'nobody of that name is left' : `whether that name is borne cannot be told (${found.code})`,
+      found.is === 'gone' ? 'no VM has this name now' : `it is unknown whether a VM has this name (${found.code})`,
     );
   const { vm } = found;
   const now = vm.vmId?.toLowerCase() ?? 'a machine without an id';
   return now === incarnation
     ? { said: 'meant', path, vm }
-    : other(`the name is borne by ${now} and not by ${incarnation} any more`);
+    : other(`the name now belongs to ${now} and no longer to ${incarnation}`);
 };

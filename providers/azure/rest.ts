@@ -81,9 +81,9 @@ export const restCall = async <T>(
     const body = jsonIn(bodyAsText ?? '');
     if (statusCode === 200 || statusCode === 201) return body;
     const code = problem.safeParse(body).data?.error.code;
-    throw new RestError(`${call.name} was declined`, { statusCode, ...(code !== undefined && { code }) });
+    throw new RestError(`Azure declined ${call.name}`, { statusCode, ...(code !== undefined && { code }) });
   });
   const read = shape.safeParse(said);
   if (read.success) return read.data;
-  throw new Unavailable(`${call.name} answered with what it never answers with`, { cause: read.error });
+  throw new Unavailable(`the response to ${call.name} is not valid`, { cause: read.error });
 };

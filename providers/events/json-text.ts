@@ -19,7 +19,10 @@ const parse = (text: string, where: string): JsonDocument => {
     return { where, value };
   } catch (cause) {
     const at = cause instanceof Error ? /position \d+/.exec(cause.message)?.[0] : undefined;
-    return { where, problem: at === undefined ? 'it ends too early, or is none at all' : `it breaks off at ${at}` };
+    return {
+      where,
+      problem: at === undefined ? 'the text ends too early, or is not JSON' : `the text is not valid at ${at}`,
+    };
   }
 };
 
@@ -57,9 +60,9 @@ export const textOfBytes = (bytes: Uint8Array, { left }: ReadAllowance): string 
   return plain && Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString('utf8');
 };
 
-const CANNOT_UNZIP = 'it is a zip that is broken, or of which too much would be unpacked';
+const CANNOT_UNZIP = 'the compressed data is broken, or it is too large when decompressed';
 
-const TOO_MUCH = 'there is too much of it';
+const TOO_MUCH = 'the event is too large';
 
 const byLines = (text: string, where: string, allowed: ReadAllowance): readonly JsonDocument[] => {
   const lines = text.split(/\r?\n/);

@@ -1,3 +1,4 @@
+import { counted } from '../../fencing/model/reason.ts';
 import type { z } from 'zod';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 
@@ -82,7 +83,11 @@ const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
   return first
     ? [
         ...faults.slice(0, MOST_TOLD),
-        { ...first, what: `${others.length + 1} more like this cannot be read`, remedy: 'see the event itself' },
+        {
+          ...first,
+          what: `${counted(others.length + 1, 'more part')} of the event cannot be read`,
+          remedy: 'check the event itself',
+        },
       ]
     : faults;
 };
@@ -90,7 +95,10 @@ const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
 const fewIgnored = (ignored: readonly IgnoredEvent[]): readonly IgnoredEvent[] => {
   const [first, ...others] = ignored.slice(MOST_TOLD);
   return first
-    ? [...ignored.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more of which none names a machine` }]
+    ? [
+        ...ignored.slice(0, MOST_TOLD),
+        { ...first, what: `${counted(others.length + 1, 'more part')} of the event, without a machine` },
+      ]
     : ignored;
 };
 
@@ -105,9 +113,9 @@ export const limitParsed = ({ hints, faults, ignored, ...wish }: ParsedEvent): P
   const machines = new Set(hints.map(({ machine }) => machine));
   const kept = new Set([...machines].slice(0, MOST_MACHINES));
   const tooMany = {
-    what: `the event names ${machines.size} machines, and ${MOST_MACHINES} are looked at`,
+    what: `the event names ${machines.size} machines, but Cloudfence looks at no more than ${MOST_MACHINES}`,
     where: '$',
-    remedy: 'send the others apart; the sweep finds them as well',
+    remedy: 'send the other machines in separate events; the sweep also finds them',
     excerpt: '',
   };
   return {

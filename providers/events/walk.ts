@@ -48,7 +48,7 @@ const faultOfList = (
 ): ParsedEvent | null => {
   if (list.length === 0) return fault('the list is empty', where, 'send at least one event', list);
   if (allowed.count(list.length)) return null;
-  return fault(`there is too much of it: ${list.length} entries`, where, 'send fewer at a time', null);
+  return fault(`the event is too large: ${list.length} entries`, where, 'send fewer entries at a time', null);
 };
 
 /** Reads an event through all its wrappings. */
@@ -71,7 +71,7 @@ const readingOver = ({ readObject, fault, asDelivered }: EventDialect, allowed: 
   const readBytes = (bytes: Uint8Array, where: string, depth: number): ParsedEvent => {
     const text = textOfBytes(bytes, allowed);
     return text === null
-      ? fault('a zip that is broken, or of which too much would be unpacked', where, asDelivered, null)
+      ? fault('the compressed data is broken, or it is too large when decompressed', where, asDelivered, null)
       : readDocuments(jsonIn(text, where, allowed), text, where, depth);
   };
 
@@ -80,7 +80,7 @@ const readingOver = ({ readObject, fault, asDelivered }: EventDialect, allowed: 
     mergeParsed(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
 
   const read: Read = (raw, where, depth) => {
-    if (depth > DEEPEST) return fault('the event is wrapped too often', where, 'send the event itself', null);
+    if (depth > DEEPEST) return fault('the event is nested too deeply', where, 'send the event itself', null);
     if (typeof raw === 'string') return readDocuments(jsonIn(raw, where, allowed), raw, where, depth);
     if (raw instanceof Uint8Array) return readBytes(raw, where, depth);
     if (Array.isArray(raw)) return readAll(raw, where, depth);
@@ -93,7 +93,7 @@ const readingOver = ({ readObject, fault, asDelivered }: EventDialect, allowed: 
 
 const doubts = {
   unclear: '`dryRun` is neither true nor false',
-  unseen: 'there is too much of it to see whether a dry run is wanted',
+  unseen: 'the event is too large to see whether it requests a dry run',
 } as const;
 
 /**

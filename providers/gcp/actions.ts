@@ -26,7 +26,7 @@ export const detachDisk = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const named = instancePath(machine);
-  if (!named) throw new InvalidInput(`${machine} is no instance of Compute Engine`);
+  if (!named) throw new InvalidInput(`${machine} is not an instance of Compute Engine`);
   const deviceName =
     incarnation === null ? null : await deviceOf(clients, { ...named, instance: incarnation }, disk, signal);
   if (incarnation === null || deviceName === null) return confirmDetached(clients, named, disk, null, signal);
@@ -91,9 +91,11 @@ const confirmDetached = async (
   const { disk } = await readDisk(clients, id, signal);
   if (disk === null || (!isAttachedTo(disk, machine) && hasOnlyKnownUsers(disk))) return;
   if (refusal)
-    throw new Refused(`${DETACH} was declined and ${id} may still name ${machine.instance}`, { cause: refusal });
+    throw new Refused(`Compute Engine declined ${DETACH}, and ${id} may still be attached to ${machine.instance}`, {
+      cause: refusal,
+    });
   throw new Refused(
-    `${id} may name ${machine.instance}, but the machine that was meant does not have it: nothing was sent`,
+    `${id} may be attached to ${machine.instance}, but the intended machine does not have it: Cloudfence sent nothing`,
   );
 };
 
@@ -114,8 +116,8 @@ export const powerOffMachine = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const named = instancePath(machine);
-  if (!named) throw new InvalidInput(`${machine} is no instance of Compute Engine`);
-  if (incarnation === null) throw new Refused(`there is no ${machine} to be powered off`);
+  if (!named) throw new InvalidInput(`${machine} is not an instance of Compute Engine`);
+  if (incarnation === null) throw new Refused(`Cloudfence does not power off ${machine}, because it does not exist`);
   const path = { ...named, instance: incarnation };
   try {
     await orderedStop(clients, path, permit, signal);
@@ -153,8 +155,10 @@ const explained = async (
   const instance = await readInstance(clients, path, signal);
   if (!instance?.disks?.some(({ type }) => type === 'SCRATCH')) return refusal;
   const why =
-    'it has local SSDs, and what is on them is not given up without a person: stop it by hand with --discard-local-ssd';
-  return new Refused(`${machine} is not powered off (${refusal.message}): ${why}`, { cause: refusal.cause });
+    'the machine has local SSDs, and only a person may discard their data: stop the machine yourself with --discard-local-ssd';
+  return new Refused(`Compute Engine did not power off ${machine} (${refusal.message}): ${why}`, {
+    cause: refusal.cause,
+  });
 };
 
 /**
@@ -174,7 +178,7 @@ type Operation = z.infer<typeof operation>;
 const operationIn = (answer: unknown, call: string): Operation => {
   const read = operation.safeParse(answer);
   if (read.success) return read.data;
-  throw new Unavailable(`${call} did not answer with an operation`, { cause: read.error });
+  throw new Unavailable(`the response to ${call} is not an operation`, { cause: read.error });
 };
 
 /** The number of waits. A wait may return before the operation is done, and a busier server returns earlier. */

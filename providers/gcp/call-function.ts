@@ -34,11 +34,11 @@ export const callFunction = async (url: string, body: object, lastsMs: number): 
       validateStatus: () => true,
     });
     if (status === 401 || status === 403)
-      throw new Denied(`${url} lets nobody ask who is not known there: it answered ${status}`);
+      throw new Denied(`${url} rejected the call with status ${status}: check who may invoke the function`);
     return { status, body: data };
   } catch (cause) {
     if (cause instanceof CloudfenceError) throw cause;
-    throw new Unavailable(`${url} could not be asked: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new Unavailable(`${url} did not respond: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
   }

@@ -62,7 +62,10 @@ export const loadCredentials = async (auth: GoogleAuth): Promise<void> => {
   try {
     await auth.getClient();
   } catch (cause) {
-    throw new Denied('no credentials for Google Cloud were found', { cause });
+    throw new Denied(
+      'there are no credentials for Google Cloud: run `gcloud auth application-default login`, or use a service account',
+      { cause },
+    );
   }
 };
 
@@ -102,7 +105,7 @@ const guardedTransport = (newRequestId: () => string): GuardedTransport => {
   const { http, https } = createConnectionPool();
   const passageOf = (url: URL): PermittedPath => {
     const passage = passages.get(url.searchParams.get('requestId') ?? '');
-    if (!passage) throw new ProofExpired('a destructive call had no permit any more; it was not sent');
+    if (!passage) throw new ProofExpired('the permit of a destructive call ended before Cloudfence sent the call');
     passage.check();
     return passage;
   };
@@ -168,7 +171,7 @@ export const waitCallOptions = (signal: AbortSignal) => ({ signal, timeout: 130_
 export const describeCredentials = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>
   withCloudfenceErrors(clients, 'the search for credentials', signal, async () => {
     const { auth } = clients.instances;
-    if (clients.anonymous) return 'no credentials are used over plain http';
+    if (clients.anonymous) return 'Cloudfence uses no credentials over plain HTTP';
     await auth.getAccessToken();
-    return `credentials are found, of the project ${await auth.getProjectId()}`;
+    return `found credentials for project ${await auth.getProjectId()}`;
   });

@@ -27,7 +27,7 @@ export const readDisks = (
 
 export const readDisk = async (clients: ComputeClients, id: DiskId, signal: AbortSignal): Promise<DiskRead> => {
   const path = diskPath(id);
-  if (!path) throw new InvalidInput(`${id} is no disk of Compute Engine`);
+  if (!path) throw new InvalidInput(`${id} is not a disk of Compute Engine`);
   try {
     return { id, path, disk: thatDisk(await get(clients, path, signal), path) };
   } catch (caught) {
@@ -39,9 +39,7 @@ export const readDisk = async (clients: ComputeClients, id: DiskId, signal: Abor
 /** Returns the disk if it is the one that was asked for and has a state. The SDK makes a disk from any JSON. */
 const thatDisk = (disk: Disk, path: DiskPath): Disk => {
   if (disk.name === path.disk && disk.status) return disk;
-  throw new Unavailable(
-    `${path.disk} was asked for and something else was answered: this is no answer of Compute Engine`,
-  );
+  throw new Unavailable(`the response is not about ${path.disk}, so it is not from Compute Engine`);
 };
 
 const get = async (clients: ComputeClients, path: DiskPath, signal: AbortSignal): Promise<Disk> => {
@@ -99,10 +97,12 @@ export const attachedDisks = (
 
 const whyDiskIsKept = (machine: InstancePath, { boot, type, mode }: AttachedDisk, disk: Disk | null): string | null => {
   if (boot !== false) return 'boot disk';
-  if (type !== 'PERSISTENT') return `of the type ${type ?? 'unknown'}`;
-  if (mode !== 'READ_WRITE') return `attached ${mode ?? 'in an unknown mode'}, and so perhaps shared`;
-  if (disk === null || !isAttachedTo(disk, machine)) return 'the disk itself does not show this attachment';
-  return (disk.users?.length ?? 0) > 1 || isMadeForMany(disk) ? 'attached to several instances, or made for it' : null;
+  if (type !== 'PERSISTENT') return `a disk of type ${type ?? 'unknown'}`;
+  if (mode !== 'READ_WRITE') return `attached ${mode ?? 'in an unknown mode'}, so possibly shared`;
+  if (disk === null || !isAttachedTo(disk, machine)) return 'the disk itself does not report this attachment';
+  return (disk.users?.length ?? 0) > 1 || isMadeForMany(disk)
+    ? 'attached to several instances, or a multi-writer disk'
+    : null;
 };
 
 const isMadeForMany = ({ accessMode }: Disk): boolean =>

@@ -68,7 +68,7 @@ export const readInstance = async (
     );
     if (isThat(instance, path)) return instance;
     throw new Unavailable(
-      `compute.instances.get was asked for ${path.instance} and answered something else: this is no answer of Compute Engine`,
+      `the response to compute.instances.get is not about ${path.instance}, so it is not from Compute Engine`,
     );
   } catch (caught) {
     if (caught instanceof Error && isNotFound(caught.cause)) return null;

@@ -28,7 +28,7 @@ const thrown = z.object({ response: z.object({ status: z.number() }) });
 const inOurWords = (caught: unknown, topic: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const status = thrown.safeParse(caught).data?.response.status ?? 0;
-  const message = `publishing to ${topic} answered ${status || 'nothing'}`;
+  const message = `publishing to ${topic} returned ${status || 'nothing'}`;
   if (status === 401 || status === 403) return new Denied(message, { cause: caught });
   return status >= 400 && status < 500 && status !== 429
     ? new Refused(message, { cause: caught })

@@ -47,14 +47,14 @@ export const createPushCheck = ({
   );
   return async (authorization, signal) => {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
-    if (token === undefined) throw new Denied('the push request carries no bearer token');
+    if (token === undefined) throw new Denied('the push request has no bearer token');
     const isStripped = behindCloudRun !== undefined && token.endsWith(`.${REMOVED}`);
     const payload = isStripped
       ? unexpired(token, audience, behindCloudRun.now())
       : await verified(client, token, await certificates(client, signal), audience);
     const read = claims.safeParse(payload);
     if (!read.success || read.data.email !== serviceAccount)
-      throw new Denied('the push request comes from another account than the one that is expected');
+      throw new Denied('an unexpected account sent the push request');
   };
 };
 
@@ -62,7 +62,7 @@ const certificates = async (client: OAuth2Client, signal: AbortSignal): Promise<
   try {
     return (await abortOnSignal(signal, () => client.getFederatedSignonCertsAsync())).certs;
   } catch (cause) {
-    throw new Unavailable("the public keys of Google's tokens cannot be had", { cause });
+    throw new Unavailable("Google's public keys for tokens are not available", { cause });
   }
 };
 
@@ -77,7 +77,7 @@ const verified = async (
 ): Promise<unknown> => {
   const ticket = await client.verifySignedJwtWithCertsAsync(token, certs, audience, ISSUERS).catch(() => null);
   if (ticket === null)
-    throw new Denied('the token of the push request is not one of Google for this audience, or has expired');
+    throw new Denied('the token of the push request is not from Google, is for another audience, or has expired');
   return ticket.getPayload();
 };
 
@@ -88,7 +88,7 @@ const verified = async (
 const unexpired = (token: string, audience: string, now: number): unknown => {
   const read = unsigned.safeParse(payloadOf(token));
   if (read.success && read.data.aud === audience && read.data.exp * 1_000 > now) return read.data;
-  throw new Denied('the token of the push request is not one of Google for this audience, or has expired');
+  throw new Denied('the token of the push request is not from Google, is for another audience, or has expired');
 };
 
 const payloadOf = (token: string): unknown =>

@@ -57,8 +57,8 @@ const inOurWords = (caught: unknown, name: string, host: string): CloudfenceErro
   const asked = config?.url?.host ?? (host === '' ? null : host);
   const message =
     status === 0
-      ? `${name} was not answered: ${describeNetworkError(caught, asked) ?? asked ?? 'nothing is known of why'}`
-      : `${name} answered status ${status}${saidIn(caught)}`;
+      ? `${name} got no response: ${describeNetworkError(caught, asked) ?? asked ?? 'the cause is unknown'}`
+      : `${name} returned status ${status}${saidIn(caught)}`;
   if (status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
   const aboutToken = config?.url !== undefined && config.url.host !== host;
   return status === 401 || status === 403 || aboutToken
@@ -85,13 +85,13 @@ export const restGet = async <T>(
   });
   const read = shape.safeParse(data);
   if (read.success) return read.data;
-  throw new Unavailable(`${call.name} answered with what it never answers with`, { cause: read.error });
+  throw new Unavailable(`the response to ${call.name} is not valid`, { cause: read.error });
 };
 
 /** Returns a token for a service that other code calls. @throws Unavailable, Denied */
 export const accessToken = async (auth: GoogleAuth): Promise<string | null | undefined> => {
   await loadCredentials(auth);
   return auth.getAccessToken().catch((caught: unknown) => {
-    throw inOurWords(caught, 'the service that gives out tokens', '');
+    throw inOurWords(caught, 'the token service', '');
   });
 };

@@ -57,7 +57,7 @@ describe('a profile of the AWS CLI', () => {
     expect({ code, stdout }).toEqual({
       code: 1,
       stdout: expect.stringMatching(
-        /FAIL {2}aws: credentials and API access {2}— .* was not sent, for there are no credentials: .*SSO/,
+        /FAIL {2}aws: credentials and API access {2}— .* was not sent, because there are no credentials: .*SSO/,
       ),
     });
   });
@@ -65,7 +65,7 @@ describe('a profile of the AWS CLI', () => {
   it('without a region leaves the question open', async () => {
     expect(await runAs('nowhere', 'fence', sandbox.scene.holder)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/no region: .*profile/),
+      stderr: expect.stringMatching(/no region is set: .*profile/),
     });
   });
 });

@@ -27,7 +27,7 @@ describe('a cluster on Azure', () => {
   it('doctor tries that cloud alone, and tells each machine by its vmId', async () => {
     const { code, stdout } = await cli('doctor');
     expect(stdout).toMatch(
-      /^ok {4}azure 11112222-.*: credentials and API access {2}— machines and disks of the whole subscription/m,
+      /^ok {4}azure 11112222-.*: credentials and API access {2}— can read machines and disks in the whole subscription/m,
     );
     expect(stdout).toMatch(/Node aks-pool-vmss\w+ names its machine {2}— \/subscriptions\/\S+ \(a1b2c3d4-/);
     expect(stdout).not.toMatch(/aws|gcp/);
@@ -39,7 +39,7 @@ describe('a cluster on Azure', () => {
     expect(answer).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('no subscription: set AZURE_SUBSCRIPTION_ID'),
+      stderr: expect.stringContaining('no subscription is set: set AZURE_SUBSCRIPTION_ID'),
     });
   });
 

@@ -151,14 +151,18 @@ describe('usage and configuration', () => {
 
   it('without a region a machine of EC2 cannot be looked for', async () => {
     const answer = await runCli(['fence', sandbox.scene.holder], sandbox, { environment: { AWS_REGION: '' } });
-    expect(answer).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('no region: give --region') });
+    expect(answer).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('no region is set: give --region'),
+    });
   });
 
   it('an event that no cloud understands is said to be none', async () => {
     const { code, stderr } = await runCli(['replay', '-'], sandbox, { stdin: '{"weather":"fine"}' });
     expect({ code, stderr }).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('this is no event that is understood here; send an EventBridge event'),
+      stderr: expect.stringContaining('this is not an event that Cloudfence supports; send an EventBridge event'),
     });
   });
 
@@ -285,7 +289,7 @@ it('doctor says in words what would work, and what would not', async () => {
   const well = await cli('doctor');
   expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('supports the out-of-service taint') });
   expect(well.stdout).toMatch(
-    /^ok {4}aws: may detach disks {2}— ec2:DetachVolume would be allowed, tried on vol-\w+ of i-\w+/m,
+    /^ok {4}aws: may detach disks {2}— EC2 would allow ec2:DetachVolume; tried on vol-\w+ of i-\w+/m,
   );
   for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
     delete standing.spec.providerID;

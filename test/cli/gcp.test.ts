@@ -25,7 +25,7 @@ describe('a cluster on Google Cloud', () => {
   it('doctor tries the project of its Nodes, and that alone', async () => {
     const { code, stdout } = await cli('doctor');
     expect(stdout).toMatch(
-      /^ok {4}gcp sandbox-project: credentials and API access {2}— projects\/\S+ and its disks may be read/m,
+      /^ok {4}gcp sandbox-project: credentials and API access {2}— can read projects\/\S+ and its disks/m,
     );
     expect(stdout).toMatch(/Node node-\d+ names its machine {2}— projects\/\S+ \(\d+\)/);
     expect(stdout).not.toMatch(/aws|azure/);

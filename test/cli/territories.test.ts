@@ -42,12 +42,12 @@ const cli = async (command: readonly string[], externalId: string) => {
 
 it('doctor tries every territory, and names it', async () => {
   const well = await cli(['doctor'], ROLE.externalId);
-  expect(well.stdout).toMatch(/^ok {4}aws: credentials and API access {2}— .* answer in us-east-1$/m);
+  expect(well.stdout).toMatch(/^ok {4}aws: credentials and API access {2}— .* work in us-east-1$/m);
   expect(well.stdout).toMatch(
-    /^ok {4}aws 111122223333 eu-west-1: credentials and API access {2}— .* answer in eu-west-1$/m,
+    /^ok {4}aws 111122223333 eu-west-1: credentials and API access {2}— .* work in eu-west-1$/m,
   );
   expect(well.stdout).toMatch(
-    /^ok {4}aws 111122223333 eu-west-1: may detach disks {2}— ec2:DetachVolume would be allowed, tried on vol-/m,
+    /^ok {4}aws 111122223333 eu-west-1: may detach disks {2}— EC2 would allow ec2:DetachVolume; tried on vol-/m,
   );
   expect(well.code).toBe(0);
 });
@@ -55,7 +55,7 @@ it('doctor tries every territory, and names it', async () => {
 it('doctor says which role cannot be assumed', async () => {
   const ill = await cli(['doctor'], 'guessed');
   expect(ill.stdout).toContain(
-    `FAIL  aws ${SANDBOX_ACCOUNT} ${SANDBOX_REGION}: credentials and API access  — the role ${ROLE.arn} cannot be assumed: sts:AssumeRole answered AccessDenied`,
+    `FAIL  aws ${SANDBOX_ACCOUNT} ${SANDBOX_REGION}: credentials and API access  — Cloudfence cannot assume the role ${ROLE.arn}: sts:AssumeRole returned AccessDenied`,
   );
   expect(ill.code).toBe(1);
 });

@@ -52,7 +52,7 @@ describe('a cluster of Azure that the configuration names', () => {
 
   it('has to know users of Entra ID', async () => {
     await expect(carriersBy('{ name: local, aks: { resourceGroup: rg } }', access())).rejects.toThrow(
-      /knows no users of Entra ID/,
+      /has no Entra ID integration/,
     );
   });
 
@@ -79,7 +79,9 @@ describe('a cluster of Azure that the configuration names', () => {
   it.each(['{ name: blue, gke: { location: europe-west1, project: p } }', '{ name: blue, parameter: /kube }'])(
     'is not %s',
     async (entry) => {
-      await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(/not kept by azure/);
+      await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(
+        /azure does not provide the access/,
+      );
     },
   );
 });

@@ -48,7 +48,9 @@ describe('a cluster of Google Cloud that the configuration names', () => {
   it.each(['{ name: blue, aks: { resourceGroup: rg } }', '{ name: blue, keyVault: { vault: v, secret: s } }'])(
     'is not %s',
     async (entry) => {
-      await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(/not kept by gcp/);
+      await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(
+        /gcp does not provide the access/,
+      );
     },
   );
 });

@@ -89,7 +89,7 @@ describe('a credential plugin', () => {
   ])('that %s is denied, without a word of what it said', async (_, script) => {
     const { error, text } = await failureOf(await inFile(kubeconfig(authority(), plugin(script))));
     expect(error).toBeInstanceOf(Denied);
-    expect(text).toContain('the credential plugin of kubeconfig user u gave no credential');
+    expect(text).toContain('the credential plugin of kubeconfig user u returned no credential');
     expect(text).not.toContain('7f3a91');
   });
 
@@ -121,7 +121,7 @@ describe('a kubeconfig from a secret', () => {
     const script = `require('node:fs').writeFileSync(${JSON.stringify(proof)}, '')`;
     const { error } = await failureOf(secret, kubeconfig(authority(), plugin(script)));
     expect(error).toBeInstanceOf(InvalidConfiguration);
-    expect(String(error)).toContain('a kubeconfig from a secret may not do that: user u runs a program');
+    expect(String(error)).toContain('a kubeconfig from a secret must be self-contained: user u runs a program');
     await expect(chmod(proof, 0o600)).rejects.toThrow(/ENOENT/);
   });
 
@@ -154,7 +154,7 @@ describe('plain http', () => {
         await inFile(kubeconfig({ server: 'http://10.9.8.7:8080', ...skips }, user)),
       );
       expect(error).toBeInstanceOf(InvalidConfiguration);
-      expect(text).toContain('in the clear');
+      expect(text).toContain('expose the credential');
       expect(text).not.toContain('7f3a91');
     }
   });
@@ -166,7 +166,7 @@ describe('plain http', () => {
         { name: 'c', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:k' },
         JSON.stringify({ server, ca: 'PEM', token: CANARY }),
       );
-      expect(text).toContain('in the clear');
+      expect(text).toContain('expose the credential');
       expect(text).not.toContain('7f3a91');
     },
   );
@@ -180,7 +180,7 @@ describe('plain http', () => {
         ),
       ),
     );
-    expect(text).toContain('in the clear');
+    expect(text).toContain('expose the credential');
   });
 
   it('to this machine is let be', async () => {

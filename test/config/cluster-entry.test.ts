@@ -43,10 +43,10 @@ describe('the way into a cluster', () => {
 
 it.each([
   ['{ name: a, aks: { cluster: b } }', /aks\.resourceGroup/],
-  ['{ name: a, aks: { resourceGroup: "../x" } }', /is no name of a resource group/],
-  ['{ name: a, keyVault: { vault: "x/y", secret: s } }', /is no Key Vault/],
-  ['{ name: a, keyVault: { vault: x, secret: "s?a=b" } }', /is no name of a secret/],
-  ['{ name: a, gke: { location: europe-west1, project: "p/../q" } }', /is no id of a project/],
+  ['{ name: a, aks: { resourceGroup: "../x" } }', /is not the name of a resource group/],
+  ['{ name: a, keyVault: { vault: "x/y", secret: s } }', /is not a Key Vault/],
+  ['{ name: a, keyVault: { vault: x, secret: "s?a=b" } }', /is not the name of a secret/],
+  ['{ name: a, gke: { location: europe-west1, project: "p/../q" } }', /is not a project id/],
   ['{ name: a, secretManager: { secret: projects/p/secrets/s, version: 3 } }', /secretManager\.version/],
   ['{ name: a, secretManager: { secret: kube } }', /write projects\/<project>\/secrets\/<name>/],
 ])('%s is refused', (entry, words) => expect(() => entryIn(entry)).toThrow(words));

@@ -42,7 +42,7 @@ describe('an event', () => {
   it('that is none is of no cloud, and what each would take is said', () => {
     expect(read('{"weather":"fine"}').faults).toMatchObject([
       {
-        what: 'this is no event that is understood here',
+        what: 'this is not an event that Cloudfence supports',
         remedy: expect.stringMatching(/^send an EventBridge event.*; or .*resourceId.*; or an audit log entry/),
       },
     ]);

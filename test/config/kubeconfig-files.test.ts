@@ -62,7 +62,7 @@ describe('a kubeconfig in a file', () => {
       const file = path.join(folder, 'broken');
       await writeFile(file, content);
       const failure = nodesSeenWith(file).catch((error: unknown) => String(error));
-      expect(await failure).toContain(`the kubeconfig ${file} is none`);
+      expect(await failure).toContain(`the kubeconfig ${file} is not valid`);
       expect(await failure).not.toContain('my-secret');
     },
   );

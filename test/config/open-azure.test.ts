@@ -31,10 +31,10 @@ describe('Azure as the configuration names it', () => {
 
   it('tells how far its role reaches, as far as Azure says so without harm', async () => {
     const { kit } = await opened();
-    expect(await kit.probes[0]?.ask(patient())).toMatch(/whole subscription may be read/);
+    expect(await kit.probes[0]?.ask(patient())).toMatch(/can read machines and disks in the whole subscription/);
     await door?.close();
     const narrow = await opened({ kind: 'error', code: 'AuthorizationFailed', status: 403 });
-    expect(await narrow.kit.probes[0]?.ask(patient())).toMatch(/does not reach over the whole subscription/);
+    expect(await narrow.kit.probes[0]?.ask(patient())).toMatch(/cannot read the whole subscription/);
   });
 
   it('asks which orders it may give, and says so where nobody may ask', async () => {
@@ -52,12 +52,12 @@ describe('Azure as the configuration names it', () => {
     expect(await orders()).toMatchObject([
       {
         verdict: 'fail',
-        says: expect.stringMatching(/virtualMachines\/powerOff\/action on \/subscriptions\S+ IS MISSING/),
+        says: expect.stringMatching(/do not have \S*virtualMachines\/powerOff\/action on \/subscriptions\S+:/),
       },
     ]);
     world.parts.azure.knobs.allowedActions = null;
     expect(await orders()).toMatchObject([
-      { verdict: 'warn', says: expect.stringMatching(/permissions\/read answered AuthorizationFailed.*no dry run/) },
+      { verdict: 'warn', says: expect.stringMatching(/permissions\/read returned AuthorizationFailed.*no dry run/) },
     ]);
   });
 

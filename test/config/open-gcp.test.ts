@@ -19,14 +19,14 @@ it('looks at machines behind another endpoint, and reads their events', async ()
 
 it('says of its credentials what it knows', async () => {
   expect(await Promise.all(kit.probes.map(({ ask }) => ask(patient())))).toEqual([
-    expect.stringMatching(/^no credentials are used over plain http; whether/),
+    expect.stringMatching(/^Cloudfence uses no credentials over plain HTTP; whether/),
   ]);
 });
 
 it('tries each project by a machine of it, once one is known', async () => {
   const probes = (await kit.probesFor?.([machine, machine])) ?? [];
   expect(probes.map(({ where }) => where)).toEqual(['gcp my-project']);
-  expect(await probes[0]?.ask(patient())).toMatch(/and its disks may be read \(running\)/);
+  expect(await probes[0]?.ask(patient())).toMatch(/and its disks \(running\)/);
 });
 
 it('asks which orders it may give, on a machine and its disk', async () => {
@@ -41,14 +41,14 @@ it('asks which orders it may give, on a machine and its disk', async () => {
     {
       what: 'may detach disks and power off machines',
       verdict: 'ok',
-      says: `compute.instances.detachDisk, compute.instances.stop would be allowed, asked for ${holder}`,
+      says: `Compute Engine would allow compute.instances.detachDisk, compute.instances.stop; checked on ${holder}`,
     },
   ]);
   world.parts.gce.knobs.missingPermissions = ['compute.instances.stop', 'compute.disks.use'];
   expect(await orders()).toMatchObject([
     {
       verdict: 'fail',
-      says: expect.stringContaining(`compute.instances.stop on ${holder}; compute.disks.use on ${disk} IS MISSING`),
+      says: expect.stringContaining(`do not have compute.instances.stop on ${holder}; compute.disks.use on ${disk}`),
     },
   ]);
 });

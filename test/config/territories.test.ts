@@ -106,14 +106,14 @@ describe('territories, where this install is', () => {
         region: 'eu-west-3',
       }),
     ).toEqual([
-      'territories.0: 111122223333 eu-west-1 is where this install is itself: leave it out',
-      'territories.2: 222233334444 eu-west-3 is not our own account 111122223333: name a `role` of it to assume',
+      'territories.0: 111122223333 eu-west-1 is the account and region of this install itself: remove the entry',
+      'territories.2: 222233334444 eu-west-3 is not in account 111122223333 of this install: add a `role` in that account to assume',
     ]);
   });
 
   it('are refused where nobody told our account, when one without a role is of our own region', async () => {
     expect(await openedAt(null, { account: '111122223333', region: 'eu-west-1' })).toEqual([
-      expect.stringMatching(/is where this install is itself/),
+      expect.stringMatching(/is the account and region of this install itself/),
     ]);
     expect(await openedAt(null, { account: '111122223333', region: 'eu-west-3' })).toEqual([]);
   });

@@ -90,7 +90,7 @@ it('the doctor judges the roles that fence, and names the tag that is missing', 
   tagVolumes(deployed.world, TAGS.volumes);
   expect(ill).toMatchObject({
     errorMessage: expect.stringMatching(
-      /FAIL {2}cloudfence-ministack-sweep: aws: may detach disks.*vol-\w+ bears no tag .*ebs\.csi\.aws\.com\/cluster=true/,
+      /FAIL {2}cloudfence-ministack-sweep: aws: may detach disks.*vol-\w+ does not have the tag .*ebs\.csi\.aws\.com\/cluster=true/,
     ),
   });
   expect(await deployed.serverless('invoke', '-f', 'doctor')).toMatchObject({ code: 0 });
@@ -120,7 +120,7 @@ it('a removal is refused while fences stand', async () => {
   const refused = await deployed.serverless('remove');
   expect(refused).toMatchObject({
     code: 1,
-    said: expect.stringMatching(/fences stand[\s\S]*cloudfence release --all/),
+    said: expect.stringMatching(/Nodes are still fenced[\s\S]*cloudfence release --all/),
   });
   expect(refused.said).toContain(deployed.holder(1).node);
 });

@@ -9,7 +9,7 @@ import { because } from '../../fencing/model/reason.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
 
-const why = 'DELETE /api/v1/namespaces/default/pods/db-0 was answered with: not by you';
+const why = 'DELETE /api/v1/namespaces/default/pods/db-0 returned: not by you';
 const db = pod({ name: 'db-0', uid: 'pod-uid', volumes: [] });
 const given = view({ cluster: cluster({ node: marked(), pods: [db], volumes: [] }), machine: machine({ disks: [] }) });
 const { request, policy, reading, runId, now } = given;

@@ -20,7 +20,7 @@ const denied = (known: RunState, command: Command): RunState =>
   reduce(
     known,
     command,
-    { to: 'failed', error: new Denied('GET /api/v1/nodes/node-a was answered with 403'), sentAt: now },
+    { to: 'failed', error: new Denied('GET /api/v1/nodes/node-a returned 403'), sentAt: now },
     now,
   );
 
@@ -76,7 +76,7 @@ describe('a cluster that is searched for the machine', () => {
       { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error }] },
       at,
     );
-  const unauthorized = new Denied('GET /api/v1/nodes was answered with 401 Unauthorized: Unauthorized');
+  const unauthorized = new Denied('GET /api/v1/nodes returned 401 Unauthorized: Unauthorized');
 
   it('and does not know who asks ends the run at once, in its own words', () => {
     expect(answering(searching, unauthorized).ending).toMatchObject({
@@ -97,7 +97,7 @@ describe('a cluster that is searched for the machine', () => {
   it('and has just come up is asked again: it knows no roles yet; and if that stays so, the run has failed', () => {
     const down = answering(
       searching,
-      new Unavailable('GET /api/v1/nodes got no answer: connect ECONNREFUSED 10.0.0.1:443'),
+      new Unavailable('GET /api/v1/nodes got no response: connect ECONNREFUSED 10.0.0.1:443'),
     );
     expect(nextCommand(down, now)).toMatchObject({ do: 'pause', because: { code: 'cluster-unreachable' } });
     const up = answering(answering(down, unauthorized), unauthorized);

@@ -62,7 +62,10 @@ describe('a batch', () => {
     await workOff(world, install, '{"eventType": "Microsoft', { hello: 'world' }, gridEvent(holder));
     expect(install.queues['dead-letters']).toMatchObject([
       { text: '{"eventType": "Microsoft', properties: { reason: expect.stringMatching(/not JSON/) } },
-      { text: '{"hello":"world"}', properties: { reason: expect.stringMatching(/no event that is understood/) } },
+      {
+        text: '{"hello":"world"}',
+        properties: { reason: expect.stringMatching(/not an event that Cloudfence supports/) },
+      },
     ]);
     expect(decisions(install)).toContain('fenced');
     expect(waiting(world, install)).toEqual([]);

@@ -68,7 +68,7 @@ const wiredWith = ({
   };
 };
 
-const denied: Orders = [{ what: 'may detach disks', verdict: 'fail', says: 'ec2:DetachVolume IS DENIED' }];
+const denied: Orders = [{ what: 'may detach disks', verdict: 'fail', says: 'EC2 denies ec2:DetachVolume' }];
 
 it('checks from inside the function', async () => {
   const { ask } = wiredWith();
@@ -160,7 +160,7 @@ describe('where functions of other roles fence', () => {
     expect(await ill.ask({})).toMatchObject({
       verdict: 'fail',
       checks: expect.arrayContaining([
-        { what: 'sweep: aws: may detach disks', verdict: 'fail', says: 'ec2:DetachVolume IS DENIED' },
+        { what: 'sweep: aws: may detach disks', verdict: 'fail', says: 'EC2 denies ec2:DetachVolume' },
       ]),
     });
   });
@@ -185,12 +185,12 @@ describe('where functions of other roles fence', () => {
     [
       'that nobody lets the doctor ask',
       'warn',
-      async () => Promise.reject(new Denied('lambda:InvokeFunction answered AccessDenied')),
+      async () => Promise.reject(new Denied('lambda:InvokeFunction returned AccessDenied')),
     ],
     [
       'that does not answer',
       'warn',
-      async () => Promise.reject(new Unavailable('lambda:InvokeFunction was not answered')),
+      async () => Promise.reject(new Unavailable('lambda:InvokeFunction got no response')),
     ],
   ] as const)('one %s is told: %s', async (_, verdict, ask) => {
     expect(await wiredWith({ fencers: [{ name: 'fence', ask }] }).ask({})).toMatchObject({
@@ -211,7 +211,7 @@ describe('on Lambda', () => {
       name: 'ChecksFailed',
       stack: '',
       message: expect.stringMatching(
-        /^a fence would not work.*\nFAIL {2}aws: may detach disks {2}— ec2:DetachVolume IS DENIED/,
+        /^a fence would not work.*\nFAIL {2}aws: may detach disks {2}— EC2 denies ec2:DetachVolume/,
       ),
     });
   });

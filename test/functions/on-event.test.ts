@@ -50,7 +50,7 @@ describe('a batch', () => {
     ).toEqual(again());
     expect(install.dead).toMatchObject([
       { body: '{"detail-type": "EC2 Instance', reason: expect.stringMatching(/not JSON/) },
-      { body: '{"hello":"world"}', reason: expect.stringMatching(/no event that is understood/) },
+      { body: '{"hello":"world"}', reason: expect.stringMatching(/not an event that Cloudfence supports/) },
     ]);
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });

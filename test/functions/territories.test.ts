@@ -87,7 +87,7 @@ describe('a machine of another account', () => {
     [
       'its role cannot be assumed',
       ({ sts }: TwoTerritories) => sts.fail({ status: 403, code: 'AccessDenied' }),
-      /^denied: the role arn:aws:iam::111122223333:role\/cloudfence-other cannot be assumed/,
+      /^denied: Cloudfence cannot assume the role arn:aws:iam::111122223333:role\/cloudfence-other/,
     ],
     [
       'its EC2 does not answer',

@@ -66,7 +66,7 @@ it('the same on Azure', async () => {
   expect(measuredAs(install, 'WouldFence')).toMatchObject([{ decision: 'would-fence', instance: holder }]);
 });
 
-const silent = () => Promise.reject(new ClusterUnavailable('GET /api/v1/nodes got no answer: connect ECONNREFUSED'));
+const silent = () => Promise.reject(new ClusterUnavailable('GET /api/v1/nodes got no response: connect ECONNREFUSED'));
 
 it('a cluster that cannot be asked is measured, by a sweep and about an event', async () => {
   const { world, scene } = stopped();

@@ -106,6 +106,6 @@ describe('over HTTPS', () => {
         }),
     };
     const cluster = clusterOf({ name: 'c', link: hung, clock, callLasts: 5 });
-    await expect(cluster.recheck('n', unhurried())).rejects.toThrow(/got no answer/);
+    await expect(cluster.recheck('n', unhurried())).rejects.toThrow(/got no response/);
   });
 });

@@ -152,6 +152,6 @@ it('a request that EC2 quotes, session token and all, is not told', async () => 
     headers: { 'content-type': 'text/xml' },
     body: ec2Error('SignatureDoesNotMatch', 'The Canonical String was x-amz-security-token:secret'),
   }));
-  await expect(asked.EC2(door.url)).rejects.toThrow(/^ec2:DescribeInstances answered SignatureDoesNotMatch$/);
+  await expect(asked.EC2(door.url)).rejects.toThrow(/^ec2:DescribeInstances returned SignatureDoesNotMatch$/);
   await door.close();
 });

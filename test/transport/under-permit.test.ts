@@ -111,7 +111,10 @@ describe('an order that has left', () => {
     const failed = sent(permit, ({ through }) => post(port, through(agent)));
     await begun.promise;
     end();
-    expect(await failed).toMatchObject({ name: 'Unavailable', message: expect.stringMatching(/the order .* unknown/) });
+    expect(await failed).toMatchObject({
+      name: 'Unavailable',
+      message: expect.stringMatching(/the order .* the next look shows/),
+    });
   });
 
   it('and was answered keeps its connection for the next', async () => {

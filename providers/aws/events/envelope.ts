@@ -80,9 +80,9 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   if (!kind && OUR_SOURCES.has(outer.data.source ?? '')) return ignoredEvent(`an event of the type "${type}"`, where);
   if (!kind)
     return fault(
-      `events of the type "${type}" are not understood`,
+      `Cloudfence does not support events of the type "${type}"`,
       `${where}['detail-type']`,
-      'narrow the rule that sends them',
+      'change the pattern of the rule so that it does not send this type',
       raw,
     );
   const inner = kind.safeParse(raw);

@@ -24,7 +24,7 @@ export const parseTime = (time: string | null | undefined): number | null => {
 
 export const instanceId = z
   .string()
-  .regex(INSTANCE_ID, 'is no instance id (i- and 8 to 17 lower-case hexadecimal digits)');
+  .regex(INSTANCE_ID, 'is not an instance id (i- and 8 to 17 lowercase hexadecimal digits)');
 
 export const TEST_NOTIFICATION = 'autoscaling:TEST_NOTIFICATION';
 
@@ -75,7 +75,7 @@ const apiCall = z
     context.addIssue({
       code: 'custom',
       path: ['detail', place],
-      message: `${eventName} is expected to name its instances in instancesSet.items`,
+      message: `${eventName} must name its instances in instancesSet.items`,
     });
     return z.NEVER;
   });

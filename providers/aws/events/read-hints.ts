@@ -185,7 +185,7 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
   return (
     told ??
     fault(
-      'this is no event that is understood here',
+      'this is not an event that Cloudfence supports',
       where,
       'send an EventBridge event, an SQS or SNS record around one, or { "instanceId": "i-…" }',
       raw,

@@ -41,7 +41,7 @@ const secretText = async (client: SecretsManagerClient, name: string, signal: Ab
   const answer = await withCloudfenceErrors('secretsmanager:GetSecretValue', () =>
     client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal }),
   );
-  return textOf(answer.SecretString, `the secret ${name}`);
+  return textOf(answer.SecretString, `secret ${name}`);
 };
 
 /** Returns the decrypted text of an SSM parameter. @throws the same errors as `secretText` */
@@ -50,11 +50,11 @@ const parameterText = async (client: SSMClient, name: string, signal: AbortSigna
   const answer = await withCloudfenceErrors('ssm:GetParameter', () =>
     client.send(new GetParameterCommand({ Name: name, WithDecryption: true }), { abortSignal: signal }),
   );
-  return textOf(answer.Parameter?.Value, `the parameter ${name}`);
+  return textOf(answer.Parameter?.Value, `parameter ${name}`);
 };
 
 const textOf = (text: string | undefined, what: string): string => {
   if (text === undefined || text === '')
-    throw new InvalidConfiguration([`${what} holds no text: put the kubeconfig into it`]);
+    throw new InvalidConfiguration([`${what} contains no text: store the kubeconfig in it`]);
   return text;
 };

@@ -26,7 +26,7 @@ export const eksEndpoint = async (eks: EKSClient, cluster: string, signal: Abort
   const certificateAuthorityData = answer.cluster?.certificateAuthority?.data;
   if (server === undefined || certificateAuthorityData === undefined) {
     throw new InvalidConfiguration([
-      `the EKS cluster ${cluster} has no endpoint: it is ${answer.cluster?.status ?? 'in no known state'}`,
+      `EKS cluster ${cluster} has no endpoint: its status is ${answer.cluster?.status ?? 'unknown'}`,
     ]);
   }
   return { server, certificateAuthorityData };

@@ -22,9 +22,12 @@ export const territoryName = ({ account, region }: HomeTerritory): string =>
 
 const faultOf = (entry: TerritoryEntry, home: HomeTerritory): string | null => {
   const ownAccount = home.account === null ? entry.role === undefined : entry.account === home.account;
-  if (ownAccount && entry.region === home.region) return 'is where this install is itself: leave it out';
+  if (ownAccount && entry.region === home.region)
+    return 'is the account and region of this install itself: remove the entry';
   const roleless = entry.role === undefined && !ownAccount;
-  return roleless ? `is not our own account ${home.account}: name a \`role\` of it to assume` : null;
+  return roleless
+    ? `is not in account ${home.account} of this install: add a \`role\` in that account to assume`
+    : null;
 };
 
 /**
@@ -85,7 +88,7 @@ const SESSION = 'cloudfence';
  */
 const notAssumed = (caught: unknown, { arn }: RoleToAssume): CloudfenceError => {
   const error = toCloudfenceError(caught, 'sts:AssumeRole');
-  const words = `the role ${arn} cannot be assumed: ${error.message}`;
+  const words = `Cloudfence cannot assume the role ${arn}: ${error.message}`;
   return error instanceof Unavailable
     ? new Unavailable(words, { cause: caught })
     : new Denied(words, { cause: caught });

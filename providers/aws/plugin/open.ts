@@ -12,13 +12,13 @@ const probeOf = (where: string, place: PermissionScope): CloudProbe => ({
   where,
   ask: async (signal) => {
     await probeReads(place.clients, place.region, signal);
-    return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${place.region}`;
+    return `ec2:DescribeInstances and ec2:DescribeVolumes work in ${place.region}`;
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(trial, place, signal),
 });
 
 const NO_REGION =
-  'no region: give --region, set AWS_REGION, or write `region` into the configuration file or the profile of the AWS CLI';
+  'no region is set: give --region, set AWS_REGION, or add `region` to the configuration file or to the profile of the AWS CLI';
 
 export const openAws = async ({
   region: given,

@@ -29,11 +29,11 @@ export interface PermissionScope {
  */
 const nobodys = (what: string, order: DestructiveCall, denied: string | null): Check =>
   denied === null
-    ? { what, verdict: 'ok', says: `${order} is not denied in a dry run` }
+    ? { what, verdict: 'ok', says: `EC2 does not deny ${order} in a dry run` }
     : {
         what,
         verdict: 'warn',
-        says: `${denied} in a dry run on what does not exist, as every permission that hangs on a tag does: ask again when a Node holds a disk`,
+        says: `${denied} in a dry run on ids that do not exist. EC2 always denies that if the permission depends on a tag: check again when a Node has a disk`,
       };
 
 const namesOf = (order: DestructiveCall, { machine, disk }: TrialTarget): string =>
@@ -50,14 +50,14 @@ const whyDenied = async (
   signal: AbortSignal,
 ): Promise<string> => {
   const missing = tags === null ? [] : await missingTags(clients.reads, tried, ruleFor(order, tags), signal);
-  return `on ${namesOf(order, tried)}: ${missing.length > 0 ? `${missing.join(', and ')}, on which the permission hangs` : tried.denied}`;
+  return `on ${namesOf(order, tried)}: ${missing.length > 0 ? `${missing.join(', and ')}; the permission depends on that tag` : tried.denied}`;
 };
 
 const remedies: Record<DestructiveCall, string> = {
   'ec2:DetachVolume':
-    'a disk that Kubernetes does not let go of would stay attached; give the permission or the tag (docs/aws.md, "Permissions")',
+    'a disk that Kubernetes does not detach would stay attached. Grant the permission, or add the tag (docs/aws.md, "Permissions")',
   'ec2:StopInstances':
-    'the policy `unreachable: power-off` would do nothing; give the permission or the tag (docs/aws.md, "Permissions")',
+    'the policy `unreachable: power-off` would have no effect. Grant the permission, or add the tag (docs/aws.md, "Permissions")',
 };
 
 const MOST_SAID = 3;
@@ -77,14 +77,14 @@ const checkOf = async (
     return {
       what,
       verdict: 'ok',
-      says: `${order} would be allowed, tried on ${tried.map((one) => namesOf(order, one)).join(', ')}`,
+      says: `EC2 would allow ${order}; tried on ${tried.map((one) => namesOf(order, one)).join(', ')}`,
     };
   const why = await Promise.all(denied.slice(0, MOST_SAID).map((one) => whyDenied(order, one, place, signal)));
   const more =
     denied.length > MOST_SAID
-      ? `; and on ${denied.length - MOST_SAID} more of the ${tried.length} that were tried`
+      ? `; and on ${denied.length - MOST_SAID} more of the ${tried.length} machines that were tried`
       : '';
-  return { what, verdict: 'fail', says: `${order} IS DENIED ${why.join('; ')}${more}: ${remedies[order]}` };
+  return { what, verdict: 'fail', says: `EC2 denies ${order} ${why.join('; ')}${more}: ${remedies[order]}` };
 };
 
 /** Checks whether EC2 would allow the destructive calls of this policy. @throws Denied, Unavailable */
@@ -224,7 +224,7 @@ const inWords = (wanted: readonly WantedTag[]): string =>
   wanted.map(({ key, values }) => `${key}=${values.join('|')}`).join(' or ');
 
 const said = (id: string, tags: readonly Tag[], wanted: readonly WantedTag[]): readonly string[] =>
-  bearsOne(tags, wanted) ? [] : [`${id} bears no tag ${inWords(wanted)}`];
+  bearsOne(tags, wanted) ? [] : [`${id} does not have the tag ${inWords(wanted)}`];
 
 /**
  * Describes the tags that are missing on a machine and its disk. Returns an empty list when tags are not the reason.

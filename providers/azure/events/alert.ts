@@ -77,7 +77,12 @@ export const readAlert = (raw: object, where: string): ParsedEvent => {
   const schemaId = 'schemaId' in raw ? schemaName.parse(raw.schemaId) : null;
   const schema = schemaId === null ? bare : schemas.get(schemaId.toLowerCase());
   if (!schema)
-    return fault(`alerts of the schema "${schemaId}" are not understood`, `${where}.schemaId`, COMMON_SCHEMA, raw);
+    return fault(
+      `Cloudfence does not support alerts of the schema "${schemaId}"`,
+      `${where}.schemaId`,
+      COMMON_SCHEMA,
+      raw,
+    );
   const alert = schema.safeParse(raw);
   if (!alert.success) return unreadable(alert.error, where, COMMON_SCHEMA, raw);
   const { outer, inner } = alert.data;

@@ -67,9 +67,9 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   if (!kind && isComputeSender(type)) return ignoredEvent(`an event of the type "${type}"`, where);
   if (!kind)
     return fault(
-      `events of the type "${type}" are not understood`,
+      `Cloudfence does not support events of the type "${type}"`,
       `${where}.${key}`,
-      'narrow the subscription that sends them',
+      'change the filter of the event subscription so that it does not send this type',
       raw,
     );
   const inner = kind.safeParse(raw);
@@ -86,7 +86,7 @@ export const parsedEventOf = (understood: ParsedDetail, origin: Origin, where: s
   const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);
   if (subjects.length === 0)
     return ignoredEvent(
-      `news (${understood.because}) of no machine: ${understood.resources.join(', ') || 'of nothing'}`,
+      `an event (${understood.because}) that names no machine but ${understood.resources.join(', ') || 'nothing'}`,
       where,
     );
   return parsedHints(

@@ -41,7 +41,7 @@ const STAYS_UP = /^(?:LiveMigration|PlannedFreeze|VirtualMachineRestarted$|Virtu
 const annotated = health({ annotationName: z.string() }).transform(({ data }): ParsedDetail => {
   const { targetResourceId, annotationName } = data.resourceInfo.properties;
   return STAYS_UP.test(annotationName)
-    ? namesNoMachine(`an annotation of a machine that stays up, ${annotationName}`)
+    ? namesNoMachine(`an annotation of a machine that keeps running, ${annotationName}`)
     : detailAbout(targetResourceId, `annotated-${toKebabCase(annotationName)}`);
 });
 
@@ -56,7 +56,9 @@ const changed = (because: string) =>
     .object({ data: z.object({ resourceInfo: z.object({ id: z.string().min(1) }) }) })
     .transform(({ data }) => detailAbout(data.resourceInfo.id, because));
 
-const handshake = z.unknown().transform((): ParsedDetail => namesNoMachine('the handshake of a subscription'));
+const handshake = z
+  .unknown()
+  .transform((): ParsedDetail => namesNoMachine('the validation handshake of a subscription'));
 
 const RESOURCES = 'microsoft.resources.resource';
 const HEALTH = 'microsoft.resourcenotifications.healthresources.';

@@ -12,7 +12,7 @@ const byHand = z.object({
   resourceId: z
     .string()
     .transform((id) => id.replace(/^azure:\/\//i, ''))
-    .refine((id) => subjectOf(id) !== null, 'is no resource id of a virtual machine or a scale set'),
+    .refine((id) => subjectOf(id) !== null, 'is not the resource id of a virtual machine or a scale set'),
 });
 
 const readByHand = (raw: object, where: string): ParsedEvent => {
@@ -25,7 +25,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
       raw,
     );
   const subject = subjectOf(asked.data.resourceId);
-  if (!subject) return fault('this is no machine', where, 'name one machine', raw);
+  if (!subject) return fault('this is not a machine', where, 'name one machine', raw);
   return parsedHints([
     {
       machine: subject.id,
@@ -67,7 +67,7 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
   const wrapping = WRAPPINGS.find((key) => fields.has(key));
   if (wrapping !== undefined) return onward(fields.get(wrapping), `.${wrapping}`);
   return fault(
-    'this is no event that is understood here',
+    'this is not an event that Cloudfence supports',
     where,
     `${DELIVERED}, or { "resourceId": "/subscriptions/…" }`,
     raw,

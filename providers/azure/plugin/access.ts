@@ -21,15 +21,15 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
     const { cluster = entry.name, resourceGroup, subscription = usual } = entry.aks;
     if (subscription === null)
       throw new InvalidConfiguration([
-        `no subscription for the AKS cluster ${cluster}: name it in the entry, or set AZURE_SUBSCRIPTION_ID`,
+        `the subscription of AKS cluster ${cluster} is unknown: add it to the entry, or set AZURE_SUBSCRIPTION_ID`,
       ]);
     const { server, ca, byEntra } = apiServerIn(
       await aksKubeconfig(options, { subscription, resourceGroup, cluster }, signal),
-      `AKS, of the cluster ${cluster}`,
+      `AKS for cluster ${cluster}`,
     );
     if (!byEntra)
       throw new InvalidConfiguration([
-        `the AKS cluster ${cluster} knows no users of Entra ID: enable that, or keep a kubeconfig in a Key Vault`,
+        `AKS cluster ${cluster} has no Entra ID integration: enable it, or store a kubeconfig in a Key Vault`,
       ]);
     return { server, ca, token: aksTokenProvider(options, now) };
   },
@@ -97,8 +97,10 @@ const SERVER = '6dae42f8-4368-4678-94ff-3960e28e3630/.default';
 const RENEWED_BEFORE_MS = 5 * 60_000;
 
 const entraToken = async ({ credential }: RestOptions) => {
-  const token = await withCloudfenceErrors('Entra ID, asked for a token for AKS,', () => credential.getToken(SERVER));
-  if (token === null) throw new Denied('Entra ID gave no token for AKS');
+  const token = await withCloudfenceErrors('the request to Entra ID for an AKS token', () =>
+    credential.getToken(SERVER),
+  );
+  if (token === null) throw new Denied('Entra ID returned no access token for AKS');
   return token;
 };
 

@@ -23,9 +23,9 @@ export interface OpenedAzureCloud extends OpenedCloud {
 }
 
 const inWords = {
-  everywhere: 'machines and disks of the whole subscription may be read',
+  everywhere: 'can read machines and disks in the whole subscription',
   'somewhere-at-most':
-    'the role does not reach over the whole subscription; whether it reaches a machine shows with that machine',
+    'cannot read the whole subscription. Whether the role includes a machine is known only when Cloudfence looks at that machine',
 } as const;
 
 const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe => ({
@@ -35,7 +35,7 @@ const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe 
 });
 
 export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promise<OpenedAzureCloud> => {
-  if (subscription === null) throw new InvalidConfiguration(['no subscription: set AZURE_SUBSCRIPTION_ID']);
+  if (subscription === null) throw new InvalidConfiguration(['no subscription is set: set AZURE_SUBSCRIPTION_ID']);
   const credential = lazyCredential();
   const clients = azureClients({
     subscription,

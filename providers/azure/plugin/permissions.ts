@@ -21,7 +21,7 @@ const wantedOn = (machine: MachineId, { detach, unreachable }: PermissionTrial['
     (verb) => `Microsoft.Compute/${kindOf(machine)}/${verb}/action`,
   );
 
-const MEND = 'give the role of docs/azure.md, "Permissions"';
+const MEND = 'assign the role in docs/azure.md, "Permissions"';
 
 const missingOn = async (
   options: PermissionOptions,
@@ -42,8 +42,9 @@ const asked = async (
   signal: AbortSignal,
 ): Promise<Check> => {
   const missing = (await Promise.all(machines.map((machine) => missingOn(options, machine, policy, signal)))).flat();
-  if (missing.length > 0) return { what, verdict: 'fail', says: `${missing.join('; ')} IS MISSING: ${MEND}` };
-  return { what, verdict: 'ok', says: `allowed by the roles that are given, asked for ${machines.join(', ')}` };
+  if (missing.length > 0)
+    return { what, verdict: 'fail', says: `the credentials do not have ${missing.join('; ')}: ${MEND}` };
+  return { what, verdict: 'ok', says: `the assigned roles allow it; checked on ${machines.join(', ')}` };
 };
 
 /**
@@ -60,7 +61,9 @@ export const destructiveCallChecks = async (
   if (policy.detach === 'never' && policy.unreachable !== 'power-off') return [];
   const what = policy.unreachable === 'power-off' ? 'may detach disks and power off machines' : 'may detach disks';
   if (machines.length === 0)
-    return [{ what, verdict: 'warn', says: 'no Node names a machine to ask for; Azure has no dry run' }];
+    return [
+      { what, verdict: 'warn', says: 'unknown, because no Node names a machine to check, and Azure has no dry run' },
+    ];
   try {
     return [await asked(what, options, machines.slice(0, MOST_ASKED), policy, signal)];
   } catch (error) {
@@ -69,7 +72,7 @@ export const destructiveCallChecks = async (
       {
         what,
         verdict: 'warn',
-        says: `${error.message}, so that nobody can tell: Azure has no dry run, and whether detaching is allowed shows with the first detach`,
+        says: `unknown, because ${error.message}. Azure has no dry run, so only the first detach shows whether it is allowed`,
       },
     ];
   }
@@ -92,7 +95,7 @@ export const probeReads = async (
   try {
     const [facts] = await lookAtMachines(clients, [nobody], { disks: false }, signal);
     if (facts?.evidence['state'] === 'SubscriptionNotFound')
-      throw new Denied(`there is no subscription ${clients.subscription}, or none that we may know of`);
+      throw new Denied(`subscription ${clients.subscription} does not exist, or these credentials cannot see it`);
     return 'everywhere';
   } catch (error) {
     if (error instanceof Denied && errorCodeOf(error.cause) === 'AuthorizationFailed') return 'somewhere-at-most';

@@ -43,11 +43,11 @@ export const readLogEntry = (raw: object, where: string): ParsedEvent => {
   const { methodName } = read.data.protoPayload;
   const meaning = meaningOf(methodName);
   if (meaning.kind === 'none')
-    return ignoredEvent(`an entry of ${methodName}, which switches no instance on or off by itself`, where);
+    return ignoredEvent(`an entry of ${methodName}, which does not start or stop an instance by itself`, where);
   if (meaning.kind === 'call' && hasFailed(read.data))
     return ignoredEvent(`a call of ${methodName} that failed`, where);
   if (meaning.kind === 'call' && hasOnlyBegun(read.data))
-    return ignoredEvent(`a call of ${methodName} that was accepted; another entry tells of its end`, where);
+    return ignoredEvent(`a call of ${methodName} that was accepted; another entry reports its end`, where);
   return readMachine(read.data, meaning.because, raw, where);
 };
 
@@ -72,7 +72,7 @@ const readMachine = (said: Entry, because: string, raw: object, where: string): 
   const place = `${where}.protoPayload.resourceName`;
   if (!named)
     return fault(
-      'is no path of an instance (projects/…/zones/…/instances/…)',
+      'is not the path of an instance (projects/…/zones/…/instances/…)',
       place,
       'send the entry as it was logged',
       raw,
@@ -80,7 +80,7 @@ const readMachine = (said: Entry, because: string, raw: object, where: string): 
   const path = withProjectId(named, said.resource?.labels?.project_id ?? null);
   if (!path)
     return fault(
-      'names its project by number, and no label says its id',
+      'names its project by number, and no label contains the project id',
       place,
       'send the entry with resource.labels.project_id',
       raw,

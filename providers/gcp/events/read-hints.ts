@@ -16,7 +16,7 @@ interface Wrapped {
  * https://protobuf.dev/programming-guides/json
  */
 const NO_BASE64 = /[^\w+/=-]/;
-export const structuredCloudEvent = z.string().refine((text) => !NO_BASE64.test(text), 'is no base64');
+export const structuredCloudEvent = z.string().refine((text) => !NO_BASE64.test(text), 'is not base64');
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
 const message = z
@@ -79,7 +79,7 @@ const byHand = z.object({ instance: z.string() }).transform(({ instance }, conte
   context.addIssue({
     code: 'custom',
     path: ['instance'],
-    message: 'is no path of an instance (projects/…/zones/…/instances/…)',
+    message: 'is not the path of an instance (projects/…/zones/…/instances/…)',
   });
   return z.NEVER;
 });
@@ -106,9 +106,9 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
   const inside = unwrap(raw);
   if (inside) return onward(inside.value, inside.step);
   if ('methodName' in raw && 'resourceName' in raw) return readPayload(raw, where);
-  if ('logName' in raw) return ignoredEvent('a log entry that is none of the audit logs', where);
+  if ('logName' in raw) return ignoredEvent('a log entry that is not from an audit log', where);
   return fault(
-    'this is no event that is understood here',
+    'this is not an event that Cloudfence supports',
     where,
     'send an audit log entry, a Pub/Sub message or CloudEvent around one, or { "instance": "projects/…" }',
     raw,

@@ -84,16 +84,16 @@ export const gkeEndpoint = async (
   );
   const name = named(said);
   if (name !== null) return { server: `https://${name}`, ca: null };
-  const { endpoint, masterAuth, status = 'in no known state' } = said;
+  const { endpoint, masterAuth, status = 'unknown' } = said;
   if (endpoint === undefined || masterAuth.clusterCaCertificate === undefined)
-    throw new InvalidConfiguration([`the GKE cluster ${cluster} has no endpoint: it is ${status}`]);
+    throw new InvalidConfiguration([`GKE cluster ${cluster} has no endpoint: its status is ${status}`]);
   return { server: `https://${endpoint}`, ca: Buffer.from(masterAuth.clusterCaCertificate, 'base64').toString() };
 };
 
 /** Returns a function that gives the token. The library renews the token in time. @throws Denied */
 export const gkeTokenProvider = (auth: GoogleAuth) => async (): Promise<string> => {
   const token = await accessToken(auth);
-  if (typeof token !== 'string') throw new Denied('Google Cloud gave no token for GKE');
+  if (typeof token !== 'string') throw new Denied('Google Cloud returned no access token for GKE');
   return token;
 };
 

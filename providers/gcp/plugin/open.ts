@@ -18,7 +18,7 @@ export interface GcpOptions {
 const probeOf = (clients: ComputeClients): CloudProbe => ({
   where: 'gcp',
   ask: async (signal) =>
-    `${await describeCredentials(clients, signal)}; whether they may read instances and disks shows with the first machine`,
+    `${await describeCredentials(clients, signal)}; whether they can read instances and disks is known only with the first machine`,
   destructiveCalls: async () => [],
 });
 
@@ -34,7 +34,7 @@ const projectProbe = (
   where: `gcp ${project}`,
   ask: async (signal) => {
     const [facts] = await look([machine], { disks: true }, signal);
-    return `${machine} and its disks may be read (${facts?.power ?? 'unknown'})`;
+    return `can read ${machine} and its disks (${facts?.power ?? 'unknown'})`;
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(clients, [machine, ...others], trial, signal),
 });

@@ -47,17 +47,22 @@ export const destructiveCallChecks = async (
   const facts = (await gcpCloud(clients).look(machines.slice(0, MOST_ASKED), { disks: true }, signal)).filter(
     ({ power }) => power !== 'missing' && power !== 'unknown',
   );
-  if (facts.length === 0) return [{ what, verdict: 'warn', says: 'none of its machines is there to ask for' }];
+  if (facts.length === 0)
+    return [{ what, verdict: 'warn', says: 'unknown, because none of its machines exists to check' }];
   const missing = (await Promise.all(facts.map((one) => missingAt(clients, one, wanted, signal)))).flat();
   if (missing.length > 0)
     return [
-      { what, verdict: 'fail', says: `${missing.join('; ')} IS MISSING: give the role of docs/gcp.md, "Permissions"` },
+      {
+        what,
+        verdict: 'fail',
+        says: `the credentials do not have ${missing.join('; ')}: grant the role in docs/gcp.md, "Permissions"`,
+      },
     ];
   return [
     {
       what,
       verdict: 'ok',
-      says: `${wanted.join(', ')} would be allowed, asked for ${facts.map(({ machine }) => machine).join(', ')}`,
+      says: `Compute Engine would allow ${wanted.join(', ')}; checked on ${facts.map(({ machine }) => machine).join(', ')}`,
     },
   ];
 };

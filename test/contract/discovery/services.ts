@@ -174,7 +174,7 @@ const faultsInReply = (
   if (status === 200) return response ? faultsIn(document, response, body, `${id} response`) : [];
   return problem.safeParse(body).data?.error.code === status
     ? []
-    : [`${id}: answered ${status} with an error of another form`];
+    : [`${id}: returned ${status} with an error of another form`];
 };
 
 export type Judge = (call: Exchange) => { readonly id: string; readonly faults: readonly string[] };

@@ -111,7 +111,7 @@ export const openPodWorker = (
     const answer = await api.call('PATCH', `${podPath(entry.pod)}/status`, { metadata: { uid }, status }, STRATEGIC);
     if (![200, 404, 409].includes(answer.status))
       throw new Error(
-        `the status of ${entry.pod.metadata.name} was answered with ${answer.status} ${JSON.stringify(answer.body)}`,
+        `the status of ${entry.pod.metadata.name} returned ${answer.status} ${JSON.stringify(answer.body)}`,
       );
   };
   const start = async (entry: Held, attached: ReadonlySet<string>): Promise<void> => {

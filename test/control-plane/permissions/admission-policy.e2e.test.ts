@@ -167,47 +167,47 @@ describe('under the admission policy, with every right that RBAC can give', () =
   });
 
   it.each([
-    ['somebody else’s taint away', { spec: { taints: [OUT] } }, 'Cloudfence changes no taint but its own'],
+    ['somebody else’s taint away', { spec: { taints: [OUT] } }, 'Cloudfence may change only its own taints'],
     [
       'another taint',
       { spec: { taints: [THEIRS, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } },
-      'Cloudfence changes no taint but its own',
+      'Cloudfence may change only its own taints',
     ],
     [
       'out-of-service with another effect',
       { spec: { taints: [THEIRS, { ...OUT, effect: 'NoExecute' }] } },
-      'Cloudfence changes no taint but its own',
+      'Cloudfence may change only its own taints',
     ],
-    ['a cordon', { spec: { unschedulable: true } }, "Cloudfence changes nothing of a Node's spec but taints"],
+    ['a cordon', { spec: { unschedulable: true } }, 'Cloudfence may change only taints in the spec of a Node'],
     [
       'a providerID',
       { spec: { providerID: 'aws:///z/i-1' } },
-      "Cloudfence changes nothing of a Node's spec but taints",
+      'Cloudfence may change only taints in the spec of a Node',
     ],
     [
       'a label of a role',
       { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } },
-      'Cloudfence changes no label but its own',
+      'Cloudfence may change only its own labels',
     ],
     [
       'an administrator’s opt-out',
       { metadata: { labels: { 'cloudfence.node-restriction.kubernetes.io/opt-out': 'x' } } },
-      'Cloudfence changes no label but its own',
+      'Cloudfence may change only its own labels',
     ],
     [
       'another annotation',
       { metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': '{}' } } },
-      'Cloudfence changes no annotation but its own',
+      'Cloudfence may change only its own annotations',
     ],
     [
       'a person’s word on the machine',
       { metadata: { annotations: { 'cloudfence.dev/instance-id': '7' } } },
-      'Cloudfence changes no annotation but its own',
+      'Cloudfence may change only its own annotations',
     ],
     [
       'a finalizer',
       { metadata: { finalizers: ['example.org/hold'] } },
-      'Cloudfence changes neither finalizers nor owners',
+      'Cloudfence may not change finalizers or owners',
     ],
   ])('a Node is not given %s', async (_, patch, why) => {
     expect(await answerOf('PATCH', `${NODES}/${(await makeNode()).name}`, patch)).toEqual(refused(why));
@@ -216,7 +216,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
   it('a Node’s status is not written, and no Node made', async () => {
     const { name } = await makeNode();
     expect(await answerOf('PATCH', `${NODES}/${name}/status`, { status: { phase: 'Running' } })).toEqual(
-      refused('Cloudfence neither makes Nodes'),
+      refused('Cloudfence may not create Nodes'),
     );
     const { status } = await ours.call('POST', NODES, { metadata: { name: fresh('node') } });
     expect(status).toBe(422);
@@ -225,7 +225,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
   it('a Node is deleted under our label, by uid and resourceVersion, and not otherwise', async () => {
     const fenced = await makeNode({ labels: { [FENCED]: 'true' } });
     const free = await makeNode();
-    const why = 'Cloudfence deletes a Node only under its own label';
+    const why = 'Cloudfence may delete a Node only with its own label';
     /** The precondition comes before the policy, and controllers write to a new Node as well. */
     const answered = async ({ name }: typeof fenced) => {
       const { uid, resourceVersion } = meta.parse(await bench.admin.get(`${NODES}/${name}`)).metadata;
@@ -256,14 +256,14 @@ describe('under the admission policy, with every right that RBAC can give', () =
     ).toMatchObject(ALLOWED);
     expect(
       await answerOf('PATCH', path, { metadata: { annotations: { 'csi.alpha.kubernetes.io/node-id': 'i-1' } } }),
-    ).toEqual(refused('Cloudfence changes no annotation of an attachment'));
+    ).toEqual(refused('Cloudfence may change only its nudge in the annotations'));
     expect(await answerOf('PATCH', path, { metadata: { finalizers: ['example.org/hold'] } })).toEqual(
-      refused('Cloudfence changes nothing of an attachment'),
+      refused('Cloudfence may change only its nudge in an attachment'),
     );
     expect(await answerOf('PATCH', `${path}/status`, { status: { attached: false } })).toEqual(
-      refused('Cloudfence neither makes attachments'),
+      refused('Cloudfence may not create attachments'),
     );
-    expect(await answerOf('DELETE', path, undefined)).toEqual(refused('Cloudfence deletes attachments by uid'));
+    expect(await answerOf('DELETE', path, undefined)).toEqual(refused('Cloudfence may delete attachments only by uid'));
     expect(await answerOf('DELETE', path, { preconditions: { uid } })).toMatchObject(ALLOWED);
   });
 
@@ -272,20 +272,20 @@ describe('under the admission policy, with every right that RBAC can give', () =
     const free = await makePod();
     const failed = { status: { phase: 'Failed', reason: 'NodeFenced', message: 'The machine under the Node is off.' } };
     expect(await answerOf('PATCH', `${PODS}/${free.name}/status`, failed)).toEqual(
-      refused('Cloudfence fails only pods of Jobs'),
+      refused('Cloudfence may fail only pods of Jobs'),
     );
     expect(await answerOf('PATCH', `${PODS}/${held.name}/status`, { status: { phase: 'Succeeded' } })).toEqual(
-      refused('Cloudfence writes no phase but Failed'),
+      refused('Cloudfence may write only the phase Failed'),
     );
     expect(
       await answerOf('PATCH', `${PODS}/${held.name}/status`, { status: { ...failed.status, podIP: '10.0.0.1' } }),
-    ).toEqual(refused("Cloudfence changes nothing of a pod's status"));
+    ).toEqual(refused('Cloudfence may change only phase, reason, and message in the status of a pod'));
     expect(await answerOf('PATCH', `${PODS}/${held.name}`, { metadata: { labels: { x: 'y' } } })).toEqual(
-      refused('Cloudfence neither makes pods nor changes them'),
+      refused('Cloudfence may not create or change pods'),
     );
     expect(await answerOf('PATCH', `${PODS}/${held.name}/status`, failed)).toMatchObject(ALLOWED);
     expect(await answerOf('DELETE', `${PODS}/${free.name}?gracePeriodSeconds=0`, undefined)).toEqual(
-      refused('Cloudfence deletes pods by uid'),
+      refused('Cloudfence may delete pods only by uid'),
     );
     expect(
       await answerOf('DELETE', `${PODS}/${free.name}?gracePeriodSeconds=0`, {
@@ -305,9 +305,9 @@ describe('under the admission policy, with every right that RBAC can give', () =
     await bench.admin.write('POST', maps, { metadata: { name: 'cloudfence' }, data: {} });
     expect(
       await answerOf('PATCH', `${maps}/cloudfence`, { data: { 'cap-lifted-until': '2099-01-01T00:00:00Z' } }),
-    ).toEqual(refused('Cloudfence writes no ConfigMap but its ledger'));
+    ).toEqual(refused('Cloudfence may write only the ConfigMap that is its ledger'));
     expect(await answerOf('DELETE', `${maps}/cloudfence-ledger`, undefined)).toEqual(
-      refused('Cloudfence writes no ConfigMap but its ledger'),
+      refused('Cloudfence may write only the ConfigMap that is its ledger'),
     );
   });
 

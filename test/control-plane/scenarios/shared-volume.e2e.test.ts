@@ -47,7 +47,10 @@ describe.concurrent('a volume that several nodes share', () => {
       outcome: 'waiting',
       reason: expect.stringMatching(/^attachments-going: .*the driver is out of order/),
     });
-    expect(says.left).toContainEqual({ what: `disk/${disk}`, why: 'attached to several instances, or made for it' });
+    expect(says.left).toContainEqual({
+      what: `disk/${disk}`,
+      why: 'attached to several instances, or a Multi-Attach volume',
+    });
     expect((await worldOf(scene)).volumes).toEqual({
       shared: { ec2: [home.name, other.name].sort(), kubernetes: [`${home.name} (going)`, other.name].sort() },
     });

@@ -83,8 +83,8 @@ describe('fence and replay', () => {
   it.each([
     ['no machine', fence, { dryRun: true }, /instance/],
     ['a word too many', fence, { instance: 'projects/p/zones/z/instances/i', force: true }, /force/],
-    ['a name that is no path', fence, { instance: 'my-node' }, /no path of an instance/],
-    ['what is no event', replay, { hello: 'world' }, /no event/],
+    ['a name that is no path', fence, { instance: 'my-node' }, /not the path of an instance/],
+    ['what is no event', replay, { hello: 'world' }, /not an event/],
   ])('refuse an order with %s', async (_, order, body, words) => {
     const { install, getDependencies } = stopped();
     await expect(order(getDependencies)(byHand(body), install.limit())).rejects.toThrow(words);

@@ -56,13 +56,17 @@ describe('parameters', () => {
     ['a sweep every minute and a half', { sweepEvery: '90s' }, /^sweepEvery: must be whole minutes/],
     ['a source of AWS as test source', { testSource: 'aws.ec2' }, /^testSource: must be a name of your own/],
     ['a retention that CloudWatch does not know', { logDays: 31 }, /^logDays/],
-    ['a network without security groups', { subnets: ['subnet-0000000a'] }, /^subnets: .*both or not at all/],
+    [
+      'a network without security groups',
+      { subnets: ['subnet-0000000a'] },
+      /^subnets: set both subnets and securityGroups, or neither/,
+    ],
     ['a key that is an alias', { kmsKeys: ['arn:aws:kms:eu-west-1:111122223333:alias/mine'] }, /must name a key/],
-    ['no cluster', { clusters: [] }, /^clusters: name at least one/],
+    ['no cluster', { clusters: [] }, /^clusters: add at least one cluster/],
     [
       'a kubeconfig of this machine',
       { clusters: [{ name: 'a', kubeconfig: '/home/me/.kube/config' }] },
-      /^clusters.0: a deployed function reads/,
+      /^clusters.0: a deployed function requires/,
     ],
     ['a cluster with a misspelt field', { clusters: [{ name: 'a', secret: 's', contxt: 'x' }] }, /contxt/],
     [
@@ -71,11 +75,15 @@ describe('parameters', () => {
       /territories.0.role: is a role in account 333333333333, not in 222233334444/,
     ],
     ['a policy that is none', { policy: { detach: 'sometimes' } }, /policy.detach/],
-    ['a tag without a value', { onlyTagged: 'acme/fence' }, /^onlyTagged: must be `cluster`, `any`, or key=value/],
+    [
+      'a tag without a value',
+      { onlyTagged: 'acme/fence' },
+      /^onlyTagged: must be `cluster`, `any`, or a tag as key=value/,
+    ],
     [
       'more clusters than a role has room for',
       { clusters: Array.from({ length: 7 }, (_, at) => ({ name: `c-${at}`, secret: 's' })) },
-      /^onlyTagged: a role holds conditions for 6 clusters, and there are 7/,
+      /^onlyTagged: a role can hold conditions for at most 6 clusters, but there are 7/,
     ],
     [
       'more clusters than a function can hold',
@@ -86,7 +94,7 @@ describe('parameters', () => {
           secret: `a-rather-long-name-of-a-secret-${at}`,
         })),
       },
-      /a function holds 3000/,
+      /a function can hold at most 3000/,
     ],
   ])('%s is refused', (_, change, fault) => {
     expect(checkParameters({ ...written, ...change }).faults).toEqual([expect.stringMatching(fault)]);
@@ -102,13 +110,16 @@ describe('parameters', () => {
     await service.close();
     expect(elsewhere).toMatchObject({
       code: 1,
-      said: expect.stringMatching(/region: stages\/here\.yml says eu-north-1, and --region says us-east-1/),
+      said: expect.stringMatching(/region: stages\/here\.yml sets eu-north-1, but --region sets us-east-1/),
     });
     expect(nowhere).toMatchObject({
       code: 1,
-      said: expect.stringMatching(/region: nobody says where: write it into stages\/nowhere\.yml/),
+      said: expect.stringMatching(/region: no region is set: add it to stages\/nowhere\.yml/),
     });
-    expect(asked).toMatchObject({ code: 1, said: expect.stringMatching(/nothing was done[\s\S]*says eu-north-1/) });
+    expect(asked).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/Cloudfence did nothing[\s\S]*sets eu-north-1/),
+    });
     expect(bucket).toContain('cloudfence-here-eu-north-1-on-event');
   });
 

@@ -83,7 +83,7 @@ describe('serverless remove', () => {
     const { code, said } = await remove();
     expect({ code, said, removals }).toEqual({
       code: 1,
-      said: expect.stringMatching(/cannot say whether fences stand[\s\S]*--force-remove/),
+      said: expect.stringMatching(/did not say whether Nodes are fenced[\s\S]*--force-remove/),
       removals: 0,
     });
   });

@@ -43,7 +43,7 @@ describe('a deployment', () => {
     await deployed(written, '', stage);
     const { said, writes } = await deployed(written, '', stage);
     expect({ said, writes }).toEqual({
-      said: ['the template: unchanged', expect.stringMatching(/unchanged/), expect.stringMatching(/unchanged/)],
+      said: ['template: unchanged', expect.stringMatching(/unchanged/), expect.stringMatching(/unchanged/)],
       writes: [],
     });
   });
@@ -72,7 +72,7 @@ describe('a deployment', () => {
   it('publishes again until the role that the package is stored with is known everywhere', async () => {
     management.azure.roleSpreads = 3;
     const { said, waited } = await deployed();
-    expect(said.filter((line) => /not taken yet.*InaccessibleStorageException/.test(line))).toHaveLength(3);
+    expect(said.filter((line) => /not accepted yet.*InaccessibleStorageException/.test(line))).toHaveLength(3);
     expect(said.at(-1)).toMatch(/door-\w+: published/);
     expect(waited.filter((ms) => ms === 20_000)).toHaveLength(3);
   });
@@ -110,7 +110,7 @@ describe('a deployment', () => {
 describe('the preview', () => {
   it('does not tell what only looks changed, because the preview works out no reference', async () => {
     await deployed();
-    expect(await previewed()).toEqual(['nothing would change']);
+    expect(await previewed()).toEqual(['the deployment would change nothing']);
   });
 
   it('tells what would change beside that, and of what', async () => {

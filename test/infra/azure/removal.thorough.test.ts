@@ -79,8 +79,8 @@ describe('a removal', () => {
     ['the answer is none', /^\/api\/doctor$/, { status: 200, body: '<html>welcome</html>' }],
   ])('is refused, and how it is forced is said, when %s', async (_, path, reply) => {
     strike(path instanceof RegExp ? path : path(), reply);
-    expect(await remove()).toMatch(/nothing was removed: the function doctor cannot say[\s\S]*--force-remove/);
-    expect(await remove({ 'force-remove': true })).not.toMatch(/cannot say/);
+    expect(await remove()).toMatch(/Cloudfence removed nothing: the function doctor did not say[\s\S]*--force-remove/);
+    expect(await remove({ 'force-remove': true })).not.toMatch(/did not say/);
   });
 
   it.each([
@@ -90,7 +90,7 @@ describe('a removal', () => {
     management.azure.answers.set('doctor', { fences: [] });
     const group = held().find(({ id }) => id === deploying.install.names.groupId);
     if (group) group.tags = tags;
-    expect(await remove()).toMatch(/does not bear our tag cloudfence: cloudfence-prod/);
+    expect(await remove()).toMatch(/does not have the tag cloudfence: cloudfence-prod/);
   });
 
   it('takes the rest away when the group is gone already', async () => {
@@ -115,7 +115,7 @@ describe('a deployment', () => {
       properties: {},
     });
     const before = management.writes().length;
-    await expect(deploying.deployer.deploy(packaged(), deploying.say)).rejects.toThrow(/does not bear our tag/);
+    await expect(deploying.deployer.deploy(packaged(), deploying.say)).rejects.toThrow(/does not have the tag/);
     expect(management.writes().slice(before)).toEqual([]);
   });
 });

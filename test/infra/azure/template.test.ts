@@ -108,11 +108,11 @@ describe('the roles', () => {
     ]);
     for (const resourceGroups of [null, [], '', 'everything'])
       expect(() => installFor('prod', { ...plain, resourceGroups })).toThrow(
-        /resourceGroups: name the resource groups .* or write all-of-subscription/,
+        /resourceGroups: list the resource groups .* or write all-of-subscription/,
       );
     expect(() => installFor('prod', { ...plain, resourceGroups: undefined })).toThrow(/resourceGroups/);
     expect(() => installFor('prod', { ...plain, resourceGroups: ['no/name'] })).toThrow(
-      /is no name of a resource group/,
+      /is not the name of a resource group/,
     );
   });
 

@@ -135,7 +135,7 @@ describe('a deployment', () => {
 
   it('says what is wrong when a metric never appears', async () => {
     google.store.delays = { ...google.store.delays, metric: Infinity };
-    await expect(deploy()).rejects.toThrow(/alertPolicies answered 404.*Cannot find metric/);
+    await expect(deploy()).rejects.toThrow(/alertPolicies returned 404.*Cannot find metric/);
     expect(google.store.now).toBeLessThan(60 * 60_000);
   });
 });

@@ -113,7 +113,7 @@ describe('the APIs of an install', () => {
     google.store.services.delete('pubsub.googleapis.com');
     google.store.granted = new Set(everything.filter((one) => one !== 'serviceusage.services.enable'));
     await expect(deployerAt(google).deploy(packaged(), quiet)).rejects.toThrow(
-      /batchEnable answered 403.*serviceusage\.services\.enable/,
+      /batchEnable returned 403.*serviceusage\.services\.enable/,
     );
   });
 });
@@ -150,7 +150,7 @@ describe('memory and CPU, which Cloud Run checks together', () => {
     [4_095, 8],
   ])('%d MB do not go with %d CPUs', (memory, cpu) => {
     expect(faults(memory, cpu)).toEqual([
-      expect.stringMatching(`^memory: ${memory} MB do not go with ${cpu} virtual CPUs`),
+      expect.stringMatching(`^memory: ${memory} MB is not valid with ${cpu} virtual CPUs`),
     ]);
   });
 

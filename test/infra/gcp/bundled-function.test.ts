@@ -86,7 +86,7 @@ it.each([
         messages: [
           {
             data: Buffer.from('{"hello": "world"}').toString('base64'),
-            attributes: { reason: expect.stringMatching(/no event/) },
+            attributes: { reason: expect.stringMatching(/not an event/) },
           },
         ],
       },

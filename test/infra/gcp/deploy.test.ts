@@ -227,7 +227,7 @@ describe('a removal', () => {
     await deploy();
     const theirs = `${inProject}/locations/europe-west1/functions/cloudfence-prod-fence`;
     google.store.objects.set(theirs, { ...google.store.objects.get(theirs), labels: { team: 'other' } });
-    await expect(remove()).rejects.toThrow(/cloudfence-prod-fence bears no label cloudfence-source/);
+    await expect(remove()).rejects.toThrow(/cloudfence-prod-fence does not have the label cloudfence-source/);
     expect(google.store.objects.has(theirs)).toBe(true);
   });
 });

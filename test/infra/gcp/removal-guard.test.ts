@@ -36,18 +36,18 @@ describe('the removal guard', () => {
 
   it('refuses an answer that is empty', async () => {
     google.answers.set('cloudfence-prod-doctor', '');
-    await expect(guarded()).rejects.toThrow(/cannot say whether fences stand/);
+    await expect(guarded()).rejects.toThrow(/did not say whether Nodes are fenced/);
   });
 
   it('refuses when the region is another one than the functions stand in', async () => {
     await expect(guarded({ region: 'us-central1' })).rejects.toThrow(
-      /no function doctor in us-central1, and yet there are .*europe-west1\/functions\/cloudfence-prod-doctor/,
+      /function doctor does not exist in us-central1, but .*europe-west1\/functions\/cloudfence-prod-doctor.* exist/,
     );
   });
 
   it('refuses when only the doctor is gone', async () => {
     google.store.objects.delete(path('doctor'));
-    await expect(guarded()).rejects.toThrow(/and yet there are .*cloudfence-prod-on-event/);
+    await expect(guarded()).rejects.toThrow(/, but .*cloudfence-prod-on-event.* exist/);
   });
 
   it('refuses when a region does not say what stands in it', async () => {
@@ -63,18 +63,18 @@ describe('the removal guard', () => {
 
   it("refuses when a proxy says that there is nothing, which is not Google's word", async () => {
     google.store.proxied = true;
-    await expect(guarded()).rejects.toThrow(/answered 404/);
+    await expect(guarded()).rejects.toThrow(/returned 404/);
   });
 
   it('lets a removal go on that was cut off when all functions were gone', async () => {
     for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
-    expect(await guarded()).toMatch(/no function doctor any more/);
+    expect(await guarded()).toMatch(/The function doctor does not exist/);
   });
 
   it('is not in the way of a cut-off removal of another stage', async () => {
     for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
     google.store.objects.set(path('x-doctor'), { name: path('x-doctor') });
-    expect(await guarded()).toMatch(/no function doctor any more/);
+    expect(await guarded()).toMatch(/The function doctor does not exist/);
   });
 });
 
@@ -82,7 +82,7 @@ it('a deployment into another region is refused while the install stands in the 
   await deployerAt(google).deploy(packaged(), () => undefined);
   const writes = google.writes().length;
   await expect(deployerAt(google, { region: 'us-central1' }).deploy(packaged(), () => undefined)).rejects.toThrow(
-    /stands in another region already/,
+    /already exists in another region/,
   );
   expect(google.writes().slice(writes)).toEqual([]);
 });

@@ -37,7 +37,7 @@ describe('a deployment', () => {
 
   it('asks less and less often, and no longer than some minutes', async () => {
     google.store.delays = { ...google.store.delays, account: Infinity };
-    await expect(deploy()).rejects.toThrow(/setIamPolicy answered 400.*does not exist/);
+    await expect(deploy()).rejects.toThrow(/setIamPolicy returned 400.*does not exist/);
     expect(google.store.now).toBeGreaterThan(5 * MINUTE);
     expect(google.store.now).toBeLessThan(15 * MINUTE);
     expect(google.recorded.length).toBeLessThan(100);
@@ -59,7 +59,7 @@ describe('a deployment', () => {
 
   it('does not wait for a secret that is not there', async () => {
     google.store.objects.delete(`projects/${PROJECT}/secrets/prod-kubeconfig`);
-    await expect(deploy()).rejects.toThrow(/prod-kubeconfig.* answered 404/);
+    await expect(deploy()).rejects.toThrow(/prod-kubeconfig.* returned 404/);
     expect(google.store.now).toBeLessThan(MINUTE);
   });
 });

@@ -48,7 +48,7 @@ it.each([
   const failure = look();
   await expect(failure).rejects.toThrow(Denied);
   await expect(failure).rejects.toThrow(
-    `the role ${entry.role} cannot be assumed: sts:AssumeRole answered AccessDenied`,
+    `Cloudfence cannot assume the role ${entry.role}: sts:AssumeRole returned AccessDenied`,
   );
 });
 

@@ -125,7 +125,7 @@ describe('a look at instances of EC2', () => {
     expect(Object.fromEntries(facts?.disks.map((disk) => [disk.disk, disk.keep]) ?? [])).toEqual({
       [String(root)]: 'root device',
       [data]: null,
-      [shared]: 'attached to several instances, or made for it',
+      [shared]: 'attached to several instances, or a Multi-Attach volume',
       [managed]: 'managed by AWS',
     });
   });

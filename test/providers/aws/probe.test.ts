@@ -42,20 +42,20 @@ describe('an order is tried in a dry run', () => {
       {
         what: 'may detach disks',
         verdict: 'ok',
-        says: `ec2:DetachVolume would be allowed, tried on ${disk} of ${machine}`,
+        says: `EC2 would allow ec2:DetachVolume; tried on ${disk} of ${machine}`,
       },
       {
         what: 'may power off machines',
         verdict: 'ok',
-        says: `ec2:StopInstances would be allowed, tried on ${machine}`,
+        says: `EC2 would allow ec2:StopInstances; tried on ${machine}`,
       },
     ]);
     expect(JSON.stringify(world.parts.ec2.volumes)).toBe(before);
   });
 
   it.each([
-    ['DetachVolume', 0, /ec2:DetachVolume IS DENIED on vol-\w+ of i-\w+: .*disk that Kubernetes does not let go of/],
-    ['StopInstances', 1, /ec2:StopInstances IS DENIED on i-\w+: .*power-off/],
+    ['DetachVolume', 0, /EC2 denies ec2:DetachVolume on vol-\w+ of i-\w+: .*disk that Kubernetes does not detach/],
+    ['StopInstances', 1, /EC2 denies ec2:StopInstances on i-\w+: .*power-off/],
   ])('%s that is denied is a failure, and says what that means', async (action, at, words) => {
     const world = ec2World();
     const { machine } = holderIn(world, { machine: { [TAG]: 'owned' }, disk: { [TAG]: 'owned' } });
@@ -73,10 +73,10 @@ describe('an order is tried in a dry run', () => {
     expect(detach).toMatchObject({
       verdict: 'fail',
       says: expect.stringContaining(
-        `${disk} bears no tag ${TAG}=owned|shared or ebs.csi.aws.com/cluster=true, on which the permission hangs`,
+        `${disk} does not have the tag ${TAG}=owned|shared or ebs.csi.aws.com/cluster=true; the permission depends on that tag`,
       ),
     });
-    expect(detach?.says).not.toContain(`${machine} bears no tag`);
+    expect(detach?.says).not.toContain(`${machine} does not have the tag`);
   });
 
   it('is not asked for where the policy never gives it', async () => {
@@ -88,7 +88,7 @@ describe('an order is tried in a dry run', () => {
     const world = ec2World();
     denying(world, 'DetachVolume');
     expect(await tried(world, [addInstance(world)])).toMatchObject([
-      { verdict: 'warn', says: expect.stringMatching(/hangs on a tag/) },
+      { verdict: 'warn', says: expect.stringMatching(/depends on a tag/) },
       { verdict: 'ok' },
     ]);
     const open = ec2World();

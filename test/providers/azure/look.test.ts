@@ -117,7 +117,7 @@ describe('a look at machines of Azure', () => {
     expect(facts?.disks).toEqual([
       { disk: os?.id, state: 'attached', keep: 'OS disk' },
       { disk: data, state: 'attached', keep: null },
-      { disk: shared, state: 'attached', keep: 'attached to several machines, or made for it' },
+      { disk: shared, state: 'attached', keep: 'attached to several machines, or a shared disk' },
       { disk: going, state: 'detaching', keep: null },
     ]);
   });
@@ -147,7 +147,10 @@ describe('a look at machines of Azure', () => {
       mishap: { kind: 'error', code: 'NotFound', status: 404 },
     });
     const [facts] = await look(world, [id], true);
-    expect(facts?.disks.map(({ keep }) => keep)).toEqual(['OS disk', 'the disk itself does not show this attachment']);
+    expect(facts?.disks.map(({ keep }) => keep)).toEqual([
+      'OS disk',
+      'the disk itself does not report this attachment',
+    ]);
   });
 });
 
@@ -206,7 +209,7 @@ describe('a look that ARM does not answer', () => {
       'a whole chain, in ours',
       'AggregateAuthenticationError',
       'chain failed\nHeaders: {"x": "secret"}',
-      /no token: `az login`.* would give one$/,
+      /no token: run `az login`/,
     ],
   ])('is denied when there is no token to ask with, of %s', async (_, name, message, says) => {
     const world = azureWorld();

@@ -122,7 +122,7 @@ describe('what cannot be read', () => {
   });
 });
 
-describe('the handshake of a subscription', () => {
+describe('the validation handshake of a subscription', () => {
   const post = (body: unknown) => handshakeAnswer({ method: 'POST', headers: {}, body });
 
   it('is answered as the documentation says, in either schema', () => {

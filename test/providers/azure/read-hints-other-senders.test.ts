@@ -32,7 +32,7 @@ describe('hints in what other senders of Azure tell', () => {
 
   it('are none where a resource of another kind is deleted', () => {
     expect(readHints(json('resources-Deleted.cloudevents-schema.docs.json'))).toEqual(
-      aside(/resource-deleted\) of no machine: .*storageAccounts/),
+      aside(/resource-deleted\) that names no machine but .*storageAccounts/),
     );
   });
 

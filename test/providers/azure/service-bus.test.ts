@@ -38,6 +38,6 @@ it('sends a text with the time before which nobody gets it, and its properties i
 it('says that it may not, by what it may not', async () => {
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(Denied);
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(
-    /messages\/send\/action answered/,
+    /messages\/send\/action returned/,
   );
 });

@@ -57,13 +57,13 @@ describe.each(readers)('the reader of %s', (_, read) => {
   it('tells of a few of many faults, and how many there are beside', () => {
     const { faults } = read(`[${'1,'.repeat(9_999)}1]`);
     expect(faults).toHaveLength(21);
-    expect(faults.at(-1)?.what).toBe('9980 more like this cannot be read');
+    expect(faults.at(-1)?.what).toBe('9980 more parts of the event cannot be read');
   });
 });
 
 it('tells of a few of many events that name no machine', () => {
   const { ignored } = readAws(Array.from({ length: 5_000 }, () => ({ Event: 'autoscaling:TEST_NOTIFICATION' })));
-  expect([ignored.length, ignored.at(-1)?.what]).toEqual([21, '4980 more of which none names a machine']);
+  expect([ignored.length, ignored.at(-1)?.what]).toEqual([21, '4980 more parts of the event, without a machine']);
 });
 
 it('looks at as many machines as a call may name, and says that there are more', () => {
@@ -71,7 +71,7 @@ it('looks at as many machines as a call may name, and says that there are more',
   const { hints, faults } = readAws(machines);
   expect([hints.length, faults]).toMatchObject([
     1_000,
-    [{ what: expect.stringMatching(/names 1200 machines, and 1000 are looked at/) }],
+    [{ what: expect.stringMatching(/names 1200 machines, but Cloudfence looks at no more than 1000/) }],
   ]);
 });
 

@@ -60,7 +60,7 @@ describe('the way to a GKE cluster', () => {
 
   it('is not there yet while the cluster is made', async () => {
     await expect(described({ body: { status: 'PROVISIONING' } })).rejects.toThrow(
-      new InvalidConfiguration(['the GKE cluster blue has no endpoint: it is PROVISIONING']),
+      new InvalidConfiguration(['GKE cluster blue has no endpoint: its status is PROVISIONING']),
     );
   });
 

@@ -106,11 +106,11 @@ describe('a look at instances of Compute Engine', () => {
       [path.replace('/instances/', '/disks/')]: 'boot disk',
       [data]: null,
       [regional]: null,
-      [readOnly]: 'attached READ_ONLY, and so perhaps shared',
-      [many]: 'attached to several instances, or made for it',
-      [shared]: 'attached to several instances, or made for it',
-      [elsewhere]: 'the disk itself does not show this attachment',
-      [vanished]: 'the disk itself does not show this attachment',
+      [readOnly]: 'attached READ_ONLY, so possibly shared',
+      [many]: 'attached to several instances, or a multi-writer disk',
+      [shared]: 'attached to several instances, or a multi-writer disk',
+      [elsewhere]: 'the disk itself does not report this attachment',
+      [vanished]: 'the disk itself does not report this attachment',
     });
   });
 });

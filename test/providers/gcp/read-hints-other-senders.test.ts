@@ -74,7 +74,7 @@ describe('entries as other libraries write them', () => {
     'v1.compute.instanceGroupManagers.stopInstances',
     'v1.compute.instances.bulkInsert',
   ])('of %s are followed by those of its instances', (methodName) => {
-    expect(readHints(entry({ methodName }))).toEqual(aside(/switches no instance on or off by itself/));
+    expect(readHints(entry({ methodName }))).toEqual(aside(/does not start or stop an instance by itself/));
   });
 });
 

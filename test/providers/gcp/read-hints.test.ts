@@ -64,7 +64,7 @@ describe('hints in the audit logs of Google Cloud', () => {
     ['audit-v1-stop-FIRST.iap-desktop.json', /stop that was accepted/],
     ['audit-v1-delete-FIRST.iap-desktop.json', /delete that was accepted/],
     ['audit-v1-start-FIRST.iap-desktop.json', /start that was accepted/],
-    ['audit-v1-reset-LAST.iap-desktop.json', /reset, which switches no instance/],
+    ['audit-v1-reset-LAST.iap-desktop.json', /reset, which does not start or stop an instance/],
     ['audit-v1-stop-FAILED.derived.json', /stop that failed/],
   ])('are none in %s', (name, words) => {
     expect(readHints(json(name))).toEqual(aside(words));
@@ -77,7 +77,7 @@ describe('hints in the audit logs of Google Cloud', () => {
     'storage.objects.get',
     'gcompute.instances.stop',
   ])('are none in %s', (methodName) => {
-    expect(readHints(entry({ methodName }))).toEqual(aside(/switches no instance/));
+    expect(readHints(entry({ methodName }))).toEqual(aside(/does not start or stop an instance/));
   });
 
   it('are there in a system event whose status has words and no code, and none where it has a code', () => {
