@@ -11,7 +11,7 @@ import { LongestFirst } from './test/longest-first.ts';
  *   takes some
  * - `judges`: what the clouds' own makers published: Google's documents of .ci/install-google-discovery, Go for Microsoft's
  *   server, Azure's interfaces of .ci/install-azure-models, and the checkov of .ci/install-checkov
- * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits for
+ * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run testbed:build` makes; `e2e-slow` waits for
  *   Kubernetes' own timers
  *
  * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried once more, and the
@@ -20,7 +20,7 @@ import { LongestFirst } from './test/longest-first.ts';
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge', 'thorough'].map((kind) => `test/**/*.${kind}.test.ts`);
 const inPackage = 'test/package/*.test.ts';
 const onControlPlane = {
-  globalSetup: ['test/testbed/bench-setup.ts'],
+  globalSetup: ['test/testbed/setup.ts'],
   hookTimeout: 120_000,
   maxWorkers: 3 * availableParallelism(),
   maxConcurrency: 10,

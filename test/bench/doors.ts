@@ -23,13 +23,13 @@ export interface Through {
   readonly busy: number;
 }
 
-export interface Doors extends Pick<Job, 'kubernetes' | 'ec2'> {
+export interface MeasuredServers extends Pick<Job, 'kubernetes' | 'ec2'> {
   readonly through: () => Through;
   readonly close: () => Promise<void>;
 }
 
 /** Opens one world, with the crowd around its living nodes, to real clients that bring their own virtual time. */
-export const openDoors = async (world: AwsWorld, crowd: ClusterState): Promise<Doors> => {
+export const openServers = async (world: AwsWorld, crowd: ClusterState): Promise<MeasuredServers> => {
   const calls: Record<string, number> = {};
   let busy = 0;
   let began = 0;

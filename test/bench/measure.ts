@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { crowdOf } from './crowd.ts';
-import { openDoors, type Through } from './doors.ts';
+import { openServers, type Through } from './doors.ts';
 import { finding, type Finding, type Job } from './job.ts';
 import type { Question } from './scenes.ts';
 
@@ -29,14 +29,14 @@ const ask = async (job: Job): Promise<Finding> => {
 /** @throws when a run did not end as it should: what it cost then says nothing. */
 export const measure = async ({ asks, scene }: Question, nodes: number): Promise<Measured> => {
   const { world, living, machine, ends } = await scene();
-  const doors = await openDoors(world, crowdOf(nodes - living, world.now()));
+  const servers = await openServers(world, crowdOf(nodes - living, world.now()));
   try {
-    const { kubernetes, ec2 } = doors;
+    const { kubernetes, ec2 } = servers;
     const found = await ask({ kubernetes, ec2, now: world.now(), machine });
     const said = found.outcomes.map(({ outcome }) => outcome).toSorted();
     if (said.join() !== ends.join()) throw new Error(`${asks}, at ${nodes} nodes: ${JSON.stringify(found.outcomes)}`);
-    return { nodes, ...found, ...doors.through() };
+    return { nodes, ...found, ...servers.through() };
   } finally {
-    await doors.close();
+    await servers.close();
   }
 };

@@ -10,7 +10,7 @@ import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { freshRun, portsOver } from '../simulation/rig.ts';
 
 /** A world at the moment at which Cloudfence is called. */
-export interface Scene {
+export interface BenchmarkScene {
   readonly world: AwsWorld;
   /** How many of the cluster's Nodes live in it. */
   readonly living: number;
@@ -82,7 +82,7 @@ const UNTIL_OFF_MS = 25_000;
 const afterwards = (
   { world, holders: [machine = ''], nodeOf }: Staged,
   happens: (world: AwsWorld, machine: string, node: string) => void,
-): Scene => {
+): BenchmarkScene => {
   happens(world, machine, nodeOf(machine));
   world.advance(UNTIL_OFF_MS);
   return { world, living: 2, machine, ends: ['fenced'] };
@@ -91,11 +91,11 @@ const afterwards = (
 const custom = (ordinal: number): string => `db-node-${ordinal}`;
 const labelled = (machine: string) => ({ 'cloudfence.dev/instance': machine });
 
-const nameComputable = (): Scene => afterwards(staged(2, 1), stop);
-const labelOnly = (): Scene => afterwards(staged(2, 1, { name: custom, labels: labelled }), stop);
-const terminatedUnderCustomName = (): Scene => afterwards(staged(2, 1, { name: custom }), terminated);
+const nameComputable = (): BenchmarkScene => afterwards(staged(2, 1), stop);
+const labelOnly = (): BenchmarkScene => afterwards(staged(2, 1, { name: custom, labels: labelled }), stop);
+const terminatedUnderCustomName = (): BenchmarkScene => afterwards(staged(2, 1, { name: custom }), terminated);
 
-const nodeGone = (): Scene => {
+const nodeGone = (): BenchmarkScene => {
   const scene = afterwards(staged(2, 1), (world, machine, node) => {
     terminated(world, machine);
     world.advance(UNTIL_OFF_MS);
@@ -111,7 +111,7 @@ const SILENT = 3;
 const SILENT_FOR_MS = 70_000;
 
 /** Two nodes parked under their fence, two deleted above their attachments, three silent whose events were lost. */
-const missedEvents = async (): Promise<Scene> => {
+const missedEvents = async (): Promise<BenchmarkScene> => {
   const { world, holders, nodeOf } = staged(MACHINES, FENCED + GONE + SILENT);
   const parked = holders.slice(0, FENCED);
   for (const machine of parked) stop(world, machine);
@@ -128,7 +128,7 @@ const missedEvents = async (): Promise<Scene> => {
 
 export interface Question {
   readonly asks: string;
-  readonly scene: () => Scene | Promise<Scene>;
+  readonly scene: () => BenchmarkScene | Promise<BenchmarkScene>;
   /** The same calls at every size, or such as grow by pages of lists only. */
   readonly aim: 'same-calls' | 'pages';
 }

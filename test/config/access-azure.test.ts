@@ -5,8 +5,8 @@ import { azureAccess } from '../../providers/azure/plugin/access.ts';
 import { apiServerIn } from '../../providers/api-server-in.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
-import { FENCE_TOKEN } from '../contract/cluster/sandbox-stage.ts';
-import { unhurried } from '../contract/cluster/stage.ts';
+import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
+import { unhurried } from '../contract/cluster/harness.ts';
 import { openStandIn, type StandIn } from '../providers/stand-in.ts';
 import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi, server } from './access-stage.ts';
 

@@ -4,8 +4,8 @@ import type { CloudAccess } from '../../providers/plugin.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { parseConfiguration } from '../../config/schema.ts';
-import { adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
-import { NODES, unhurried } from '../contract/cluster/stage.ts';
+import { adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
+import { NODES, unhurried } from '../contract/cluster/harness.ts';
 
 /** An API server behind a real socket, and the ways into it that an entry of the configuration leads. */
 

@@ -12,8 +12,8 @@ import type { OpenedCloud } from '../../providers/plugin.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { parseConfiguration } from '../../config/schema.ts';
-import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
-import { unhurried } from '../contract/cluster/stage.ts';
+import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
+import { unhurried } from '../contract/cluster/harness.ts';
 
 /**
  * A token is planted wherever one may stand, and must come out nowhere: in no message, no cause, and on no wire that

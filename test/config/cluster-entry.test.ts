@@ -3,7 +3,7 @@ import { accessByEntry } from '../../config/clouds.ts';
 import { cloudOfEntry } from '../../providers/cluster-entries.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
-import { unhurried } from '../contract/cluster/stage.ts';
+import { unhurried } from '../contract/cluster/harness.ts';
 import { entryIn } from './access-stage.ts';
 
 describe('the way into a cluster', () => {

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
-import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
-import { NODES, unhurried } from '../contract/cluster/stage.ts';
+import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
+import { NODES, unhurried } from '../contract/cluster/harness.ts';
 
 /** The way from a kubeconfig on disk to an answer of the API server. */
 

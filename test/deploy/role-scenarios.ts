@@ -7,12 +7,12 @@ import { silence, stateChange, type Holder } from './stopping-machines.ts';
 
 export interface Scenario {
   /** Plays it once more from wherever it got to, with the role as it is; how it ended. */
-  readonly play: (deployed: Installed, name: string, at: Places) => Promise<unknown>;
+  readonly play: (deployed: Installed, name: string, at: RoleFixtures) => Promise<unknown>;
   readonly goodEnd: unknown;
 }
 
 /** The machines that stories of one function are about. */
-export interface Places {
+export interface RoleFixtures {
   /** Stopped, with a disk that nobody but Cloudfence takes off it. */
   readonly dead: Holder;
   /** Running, while its Node has long been out of reach. */

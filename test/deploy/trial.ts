@@ -3,7 +3,7 @@ import type { PolicyDocument, Statement } from '../../sandbox/ec2/iam/policy-doc
 import { until } from '../testbed/until.ts';
 import { functionName } from './access.ts';
 import type { Installed } from './installed.ts';
-import type { Places, Scenario } from './role-scenarios.ts';
+import type { RoleFixtures, Scenario } from './role-scenarios.ts';
 import { without, type ShippedAction } from './shipped-actions.ts';
 import { ageLease, deleteNode, stopIn, type Holder } from './stopping-machines.ts';
 
@@ -22,7 +22,7 @@ export const FENCING = ['on-event', 'sweep', 'replay', 'fence'];
 
 export const HOLDERS_FOR_TRIALS = 2 * FENCING.length + 1;
 
-const placesIn = (deployed: Installed, first: number): ((name: string) => Places) => {
+const placesIn = (deployed: Installed, first: number): ((name: string) => RoleFixtures) => {
   const stray = addInstance(deployed.world, { state: 'stopped' });
   const stopping = deployed.holder(first + 2 * FENCING.length);
   stopIn(deployed.world, stopping, 3_600_000);

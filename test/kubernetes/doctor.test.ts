@@ -3,9 +3,9 @@ import { connectionOf } from '../../kubernetes/cluster.ts';
 import { doctorOf, versionOf } from '../../kubernetes/doctor.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import type { ApiServer } from '../../sandbox/cluster/api/server.ts';
-import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
-import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
+import { cluesTo, makeNode, unhurried } from '../contract/cluster/harness.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
 const doctorFor = (server: ApiServer) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Transport } from '../../kubernetes/exchange.ts';
 import { inProcess } from '../sandbox/in-process.ts';
-import { adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import {
   DRIVER,
   NODES,
@@ -13,8 +13,8 @@ import {
   recordFor,
   unhurried,
   usingClaim,
-  type Stage,
-} from '../contract/cluster/stage.ts';
+  type ClusterHarness,
+} from '../contract/cluster/harness.ts';
 import { attachmentName } from '../../kubernetes/attachments.ts';
 import { annotatedIdentitySources, csiNodeIdentitySources } from '../../kubernetes/node.ts';
 import { clusterOver, patientClock } from './wire.ts';
@@ -58,7 +58,7 @@ describe('a list that never ends', () => {
 const busyNode = async () => {
   const server = sandboxServer({ now: patientClock().now });
   const { paths, counting } = counted(inProcess(server));
-  const stage: Stage = { cluster: clusterOver(counting), admin: adminOf(server), now: server.now };
+  const stage: ClusterHarness = { cluster: clusterOver(counting), admin: adminOf(server), now: server.now };
   const node = await makeNode(stage, { machine: 'i-1' });
   return {
     paths,

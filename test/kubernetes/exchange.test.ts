@@ -9,8 +9,8 @@ import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import { exchange, POOL, retire } from '../../kubernetes/exchange.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
-import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
-import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
+import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
+import { cluesTo, makeNode, unhurried } from '../contract/cluster/harness.ts';
 
 const open: Server[] = [];
 afterEach(() => {

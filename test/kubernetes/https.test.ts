@@ -5,8 +5,8 @@ import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/exchange.ts';
 import { type KubernetesServer, openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
-import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
-import { cluesTo, makeAttachment, makeNode, unhurried } from '../contract/cluster/stage.ts';
+import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
+import { cluesTo, makeAttachment, makeNode, unhurried } from '../contract/cluster/harness.ts';
 import { granted } from '../permits.ts';
 
 let door: KubernetesServer;

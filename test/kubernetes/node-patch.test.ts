@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Refused } from '../../fencing/model/errors.ts';
 import { fencePatch } from '../../kubernetes/fence-patch.ts';
 import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
-import { recordFor, targetOf } from '../contract/cluster/stage.ts';
+import { recordFor, targetOf } from '../contract/cluster/harness.ts';
 
 const meta = { name: 'n1', uid: 'u1', resourceVersion: '7' };
 const record = recordFor(meta, 'i-1');

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
-import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
-import { unhurried } from '../contract/cluster/stage.ts';
+import { unhurried } from '../contract/cluster/harness.ts';
 
 const by = { user: 'admin', at: 0 };
 

@@ -10,7 +10,7 @@ import {
   recordFor,
   targetOf,
   unhurried,
-} from '../contract/cluster/stage.ts';
+} from '../contract/cluster/harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { clusterOver, faultyCluster, first } from './wire.ts';
 

@@ -4,7 +4,7 @@ import { clusterOf } from '../../kubernetes/cluster.ts';
 import type { Transport } from '../../kubernetes/exchange.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
-import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 
 /** A clock on which sleeping takes no time; it notes what was slept. */

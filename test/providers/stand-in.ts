@@ -8,13 +8,13 @@ import {
 } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly authorization: string | null;
 }
 
-export interface Request extends Asked {
+export interface Request extends ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
@@ -29,7 +29,7 @@ export interface Answered {
 /** A service of a cloud on a socket of this computer, that remembers what it was asked. */
 export interface StandIn {
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly asked: readonly ReceivedRequest[];
   readonly close: () => Promise<void>;
 }
 
@@ -53,7 +53,7 @@ const requestIn = async (incoming: IncomingMessage): Promise<Request> => {
 };
 
 export const openStandIn = async (answer: (request: Request) => Answered | Promise<Answered>): Promise<StandIn> => {
-  const asked: Asked[] = [];
+  const asked: ReceivedRequest[] = [];
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await requestIn(incoming);
     const { method, url, authorization } = request;

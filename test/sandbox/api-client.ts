@@ -3,7 +3,7 @@ import type { ApiServer } from '../../sandbox/cluster/api/server.ts';
 import { ADMIN_TOKEN, apiServerOf } from '../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: {
@@ -41,7 +41,7 @@ export const freshApi = (settings: Partial<ApiServer> = {}) => {
   const clock = { now: Date.UTC(2026, 10, 21, 10) };
   const store = storeOf(emptyCluster());
   const server = apiServerOf({ store, now: () => clock.now, ...settings });
-  const ask = (method: string, path: string, { body, headers = {}, token = ADMIN_TOKEN }: Ask = {}): Answer => {
+  const ask = (method: string, path: string, { body, headers = {}, token = ADMIN_TOKEN }: Ask = {}): ApiResponse => {
     const type = method === 'PATCH' ? 'application/json-patch+json' : 'application/json';
     const answer = handleApi(server, {
       method,

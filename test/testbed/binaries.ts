@@ -21,7 +21,8 @@ export const cachedFolder = (): string =>
 /** The folder of binaries to run. */
 export const binaries = (): string => {
   const folder = readyMadeFolder ?? cachedFolder();
-  if (!existsSync(folder)) throw new Error(`there is no control plane at ${folder}: run \`npm run bench:build\` first`);
+  if (!existsSync(folder))
+    throw new Error(`there is no control plane at ${folder}: run \`npm run testbed:build\` first`);
   return folder;
 };
 

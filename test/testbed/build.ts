@@ -5,7 +5,7 @@ import { cachedFolder, ebsDriver, readyMadeFolder } from './binaries.ts';
 import { buildFlags, components, goEnvironment, targets } from './recipe.ts';
 import { NoToolchain, modulePath } from './toolchain.ts';
 
-/** `npm run bench:build`: the control plane's binaries, from their Go modules into the user's cache. */
+/** `npm run testbed:build`: the control plane's binaries, from their Go modules into the user's cache. */
 
 const buildInto = (folder: string): void => {
   for (const [name, source] of Object.entries(targets)) {

@@ -12,7 +12,7 @@ export interface AwsAccess {
 }
 
 /** A control plane with Cloudfence before it. */
-export interface BenchAccess extends ControlPlaneAccess {
+export interface TestbedAccess extends ControlPlaneAccess {
   readonly aws: AwsAccess;
   readonly ec2: Ec2Access;
   /** Path of Cloudfence's configuration. */
@@ -52,14 +52,18 @@ export const storeSecret = async ({ endpoint, ec2 }: AwsAccess, name: string, te
 };
 
 /** Cloudfence as it would be installed for this control plane. */
-export const installCloudfence = async (access: ControlPlaneAccess, aws: AwsAccess): Promise<BenchAccess> => {
+export const installCloudfence = async (access: ControlPlaneAccess, aws: AwsAccess): Promise<TestbedAccess> => {
   const secret = basename(access.folder);
   await storeSecret(aws, secret, await readFile(access.kubeconfigs.cloudfence, 'utf8'));
   return { ...access, aws, ec2: aws.ec2, secret, settings: await writeSettings(access.folder, SIDE_BY_SIDE) };
 };
 
 /** The same under another policy, and for the CLI under other settings beside it. */
-export const under = async (access: BenchAccess, policy: PolicyWish, settings: object = {}): Promise<BenchAccess> => ({
+export const under = async (
+  access: TestbedAccess,
+  policy: PolicyWish,
+  settings: object = {},
+): Promise<TestbedAccess> => ({
   ...access,
   settings: await writeSettings(access.folder, { ...SIDE_BY_SIDE, ...policy }, settings),
 });

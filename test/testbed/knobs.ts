@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import type { BenchAccess } from './installation.ts';
+import type { TestbedAccess } from './installation.ts';
 
 /** What the CSI driver is to do with one volume from now on. */
 export interface Knobs {
@@ -12,7 +12,7 @@ export interface Knobs {
   readonly delayMs?: number;
 }
 
-export const turn = async ({ shim }: BenchAccess, disk: string, knobs: Knobs): Promise<void> => {
+export const turn = async ({ shim }: TestbedAccess, disk: string, knobs: Knobs): Promise<void> => {
   const { statusCode } = await request(`${shim}/${disk}`, { method: 'PUT', body: JSON.stringify(knobs) });
   if (statusCode !== 204) throw new Error(`the driver answered with ${statusCode}`);
 };

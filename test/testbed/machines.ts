@@ -5,12 +5,12 @@ import {
   StopInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import type { Bench } from './bench.ts';
+import type { Bench } from './testbed.ts';
 import type { Kubelet } from '../control-plane/kubelet/kubelet.ts';
 import type { Machine } from '../control-plane/kubelet/kubelet-node.ts';
 
 /** An instance with its kubelet: what happens to the one happens to the other. */
-export interface BenchNode {
+export interface TestbedNode {
   readonly name: string;
   readonly instance: string;
   readonly kubelet: Kubelet;
@@ -43,7 +43,7 @@ export const addMachine = async (
   { ec2, kubelets }: Bench,
   zone: string,
   registration: Registration = {},
-): Promise<BenchNode> => {
+): Promise<TestbedNode> => {
   const instance = await ec2.machine(ABLE_TO_HIBERNATE);
   const described = async (): Promise<Instance> => {
     const { Reservations } = await ec2.client.send(new DescribeInstancesCommand({ InstanceIds: [instance] }));

@@ -4,12 +4,12 @@ import type { BareControlPlane } from './control-plane.ts';
 import { startControlPlane } from './control-plane.ts';
 import { packageFunctions } from '../control-plane/doors/functions.ts';
 import { openGuard } from './guard.ts';
-import { installCloudfence, type AwsAccess, type BenchAccess } from './installation.ts';
+import { installCloudfence, type AwsAccess, type TestbedAccess } from './installation.ts';
 import { openMultiAttach } from '../control-plane/scenes/multi-attach.ts';
 
 /** A control plane with Cloudfence before it. */
 export interface Installed {
-  readonly access: BenchAccess;
+  readonly access: TestbedAccess;
   readonly stop: BareControlPlane['stop'];
 }
 

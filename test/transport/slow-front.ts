@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { generate } from 'selfsigned';
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -61,7 +61,7 @@ const trusted = getCACertificates('default');
 export const trustOnly = (cert: string | null): void =>
   setDefaultCACertificates(cert === null ? trusted : [...trusted, cert]);
 
-const asked = async (incoming: IncomingMessage): Promise<Asked> => ({
+const asked = async (incoming: IncomingMessage): Promise<ReceivedRequest> => ({
   method: incoming.method ?? 'GET',
   url: incoming.url ?? '/',
   headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])),
@@ -80,8 +80,8 @@ const pipeBoth = (socket: Socket, behind: Socket): void => {
 
 /** `destroys`: whether a request is the one that a permit is for; a body that tells is read for it. */
 export const openSlowFront = async (
-  answer: (asked: Asked) => Said,
-  destroys: (asked: Asked) => boolean,
+  answer: (asked: ReceivedRequest) => Said,
+  destroys: (asked: ReceivedRequest) => boolean,
 ): Promise<SlowFront> => {
   const { private: key, cert } = await certificate();
   const arrived: string[] = [];

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { ProofExpired, Refused } from '../../../fencing/model/errors.ts';
 import type { FenceRecord } from '../../../fencing/model/record.ts';
 import type { ClusterStep } from '../../../fencing/model/steps.ts';
-import type { Meta, Stage } from './stage.ts';
+import type { Meta, ClusterHarness } from './harness.ts';
 import { expired } from '../../permits.ts';
-import { NODES, cluesTo, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './stage.ts';
+import { NODES, cluesTo, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './harness.ts';
 
 /** As everybody else sets it. */
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
@@ -16,9 +16,9 @@ const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 const STOPPING_LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';
 const FOREIGN = { key: 'example.com/busy', value: 'yes', effect: 'NoSchedule' };
 
-export const applyNodeCases = (stage: () => Stage): void => {
-  const apply = (step: ClusterStep) => stage().cluster.apply(step, granted, unhurried());
-  const read = async ({ name }: Meta) => (await stage().admin('GET', `${NODES}/${name}`)).body;
+export const applyNodeCases = (harness: () => ClusterHarness): void => {
+  const apply = (step: ClusterStep) => harness().cluster.apply(step, granted, unhurried());
+  const read = async ({ name }: Meta) => (await harness().admin('GET', `${NODES}/${name}`)).body;
   const taints = async (node: Meta): Promise<unknown> => {
     const { spec } = await read(node);
     return typeof spec === 'object' && spec !== null && 'taints' in spec ? spec.taints : [];
@@ -30,7 +30,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     addOutOfService: true,
   });
   const marked = async (spec?: { taints?: object[] }, traits: Partial<FenceRecord> = {}) => {
-    const node = await makeNode(stage(), spec ? { spec } : {});
+    const node = await makeNode(harness(), spec ? { spec } : {});
     const record = recordFor(node, 'i-1', traits);
     await apply({ do: 'mark', node: targetOf(node), record, addOutOfService: record.outOfService === 'ours' });
     const { metadata } = await read(node);
@@ -46,7 +46,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
       [FOREIGN],
     ],
   ])('marks a Node %s in one write, and only once', async (_case, spec, metadata, before) => {
-    const node = await makeNode(stage(), { spec, metadata });
+    const node = await makeNode(harness(), { spec, metadata });
     const record = recordFor(node, 'i-1');
     expect(await apply(mark(node, record))).toBe('done');
     const after = await read(node);
@@ -71,7 +71,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     ['is another of the same name', (node: Meta) => ({ ...node, uid: 'another' }), 'boot-1'],
     ['has booted since', (node: Meta) => node, 'boot-0'],
   ])('does not mark a Node that %s', async (_case, seen, bootID) => {
-    const node = await makeNode(stage());
+    const node = await makeNode(harness());
     const step: ClusterStep = {
       do: 'mark',
       node: { ...targetOf(seen(node)), bootID },
@@ -89,14 +89,14 @@ export const applyNodeCases = (stage: () => Stage): void => {
   });
 
   it('does not claim an out-of-service taint that somebody else has set since', async () => {
-    const node = await makeNode(stage(), { spec: { taints: [{ ...OUT_OF_SERVICE, effect: 'NoExecute' }] } });
+    const node = await makeNode(harness(), { spec: { taints: [{ ...OUT_OF_SERVICE, effect: 'NoExecute' }] } });
     await expect(apply(mark(node, recordFor(node, 'i-1')))).rejects.toThrow(Refused);
     expect((await read(node)).metadata.annotations).toBeUndefined();
   });
 
   it('sends nothing once the proof has expired', async () => {
-    const node = await makeNode(stage());
-    await expect(stage().cluster.apply(mark(node, recordFor(node, 'i-1')), expired, unhurried())).rejects.toThrow(
+    const node = await makeNode(harness());
+    await expect(harness().cluster.apply(mark(node, recordFor(node, 'i-1')), expired, unhurried())).rejects.toThrow(
       ProofExpired,
     );
     expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
@@ -160,7 +160,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it('lifts it also where the record is lost, and writes none', async () => {
     const { node, record, text } = await marked();
-    await stage().admin('PATCH', `${NODES}/${node.name}`, {
+    await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { annotations: { 'cloudfence.dev/fence': '{' } },
     });
     const step: ClusterStep = {
@@ -175,7 +175,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it('lifts it also where somebody removed the labels that say so: the taint itself does', async () => {
     const { node, record, text } = await marked();
-    await stage().admin('PATCH', `${NODES}/${node.name}`, {
+    await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { labels: { [LABEL]: null, [TAINT_LABEL]: null } },
     });
     const step: ClusterStep = {
@@ -213,7 +213,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
   });
 
   it('leaves a tombstone where no kubelet may write, and forgets it', async () => {
-    const node = await makeNode(stage());
+    const node = await makeNode(harness());
     const tombstone = { fence: 'fence-1', boot: '0123456789abcd' };
     const step: ClusterStep = { do: 'entomb', node: targetOf(node), tombstone };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
@@ -225,10 +225,10 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it('notes where no kubelet may write when a machine was first seen stopping, reads it back, and forgets it', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const seen = async () =>
       (
-        await stage().cluster.look(
+        await harness().cluster.look(
           { clues: cluesTo(machine, node.name), node: node.name, remembered: null, follow: [] },
           unhurried(),
         )
@@ -243,7 +243,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     expect(await seen()).toBeNull();
     await expect(apply({ ...note, node: { ...targetOf(node), uid: 'another' } })).rejects.toThrow(Refused);
     for (const garbled of ['true', '2026-13-41T99-00-00Z_in_0123456789abcd', '2026-11-21T09-00-08Z_in_']) {
-      await stage().admin('PATCH', `${NODES}/${node.name}`, {
+      await harness().admin('PATCH', `${NODES}/${node.name}`, {
         metadata: { labels: { [STOPPING_LABEL]: garbled.replace(/_$/, '') } },
       });
       expect(await seen(), garbled).toBeNull();
@@ -251,14 +251,14 @@ export const applyNodeCases = (stage: () => Stage): void => {
   });
 
   it('deletes only the Node that was read, and finds one that is gone done already', async () => {
-    const node = await makeNode(stage());
+    const node = await makeNode(harness());
     const name = fresh('gone');
-    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { touched: 'yes' } } });
+    await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { touched: 'yes' } } });
     await expect(apply({ do: 'delete-node', node: targetOf(node) })).rejects.toThrow(Refused);
     const { metadata } = await read(node);
     expect(await apply({ do: 'delete-node', node: { ...targetOf(metadata), uid: 'an-older-one' } })).toBe('already');
     expect(await apply({ do: 'delete-node', node: targetOf(metadata) })).toBe('done');
-    expect((await stage().admin('GET', `${NODES}/${node.name}`)).status).toBe(404);
+    expect((await harness().admin('GET', `${NODES}/${node.name}`)).status).toBe(404);
     expect(await apply({ do: 'delete-node', node: targetOf({ ...node, name }) })).toBe('already');
   });
 };

@@ -1,42 +1,42 @@
 import { expect, it } from 'vitest';
 import { Refused } from '../../../fencing/model/errors.ts';
 import type { ClusterStep } from '../../../fencing/model/steps.ts';
-import type { Meta, Stage } from './stage.ts';
-import { ATTACHMENTS, PODS, fresh, granted, makeAttachment, makePod, unhurried } from './stage.ts';
+import type { Meta, ClusterHarness } from './harness.ts';
+import { ATTACHMENTS, PODS, fresh, granted, makeAttachment, makePod, unhurried } from './harness.ts';
 
 const podTarget = ({ name, uid }: Meta) => ({ namespace: 'default', name, uid });
 
-export const applyOtherCases = (stage: () => Stage): void => {
-  const apply = (step: ClusterStep) => stage().cluster.apply(step, granted, unhurried());
-  const statusAt = async (path: string) => (await stage().admin('GET', path)).status;
+export const applyOtherCases = (harness: () => ClusterHarness): void => {
+  const apply = (step: ClusterStep) => harness().cluster.apply(step, granted, unhurried());
+  const statusAt = async (path: string) => (await harness().admin('GET', path)).status;
 
   it('deletes a pod at once, whatever its grace', async () => {
-    const pod = await makePod(stage(), fresh('node'), { terminationGracePeriodSeconds: 300 });
+    const pod = await makePod(harness(), fresh('node'), { terminationGracePeriodSeconds: 300 });
     expect(await apply({ do: 'delete-pod', pod: podTarget(pod) })).toBe('done');
     expect(await statusAt(`${PODS}/${pod.name}`)).toBe(404);
     expect(await apply({ do: 'delete-pod', pod: podTarget(pod) })).toBe('already');
   });
 
   it('leaves the pod alone that has followed under the same name', async () => {
-    const pod = await makePod(stage(), fresh('node'));
+    const pod = await makePod(harness(), fresh('node'));
     expect(await apply({ do: 'delete-pod', pod: { ...podTarget(pod), uid: 'the-old-one' } })).toBe('already');
     expect(await apply({ do: 'fail-pod', pod: { ...podTarget(pod), uid: 'the-old-one' } })).toBe('already');
-    const { body } = await stage().admin('GET', `${PODS}/${pod.name}`);
+    const { body } = await harness().admin('GET', `${PODS}/${pod.name}`);
     expect(body).toMatchObject({ metadata: { uid: pod.uid }, status: { phase: 'Pending' } });
     expect(body.metadata.deletionTimestamp).toBeUndefined();
   });
 
   it('fails a pod once and says why', async () => {
-    const pod = await makePod(stage(), fresh('node'));
+    const pod = await makePod(harness(), fresh('node'));
     expect(await apply({ do: 'fail-pod', pod: podTarget(pod) })).toBe('done');
-    const { body } = await stage().admin('GET', `${PODS}/${pod.name}`);
+    const { body } = await harness().admin('GET', `${PODS}/${pod.name}`);
     expect(body['status']).toMatchObject({ phase: 'Failed', reason: 'NodeFenced' });
     expect(await apply({ do: 'fail-pod', pod: podTarget(pod) })).toBe('already');
     expect(await apply({ do: 'fail-pod', pod: { ...podTarget(pod), name: fresh('gone') } })).toBe('already');
   });
 
   it('asks an attachment to go, once, and never its successor', async () => {
-    const { name, uid } = await makeAttachment(stage(), fresh('csi'), fresh('node'), 'data');
+    const { name, uid } = await makeAttachment(harness(), fresh('csi'), fresh('node'), 'data');
     expect(await apply({ do: 'delete-attachment', attachment: { name, uid: 'the-old-one' } })).toBe('already');
     expect(await statusAt(`${ATTACHMENTS}/${name}`)).toBe(200);
     expect(await apply({ do: 'delete-attachment', attachment: { name, uid } })).toBe('done');
@@ -45,9 +45,9 @@ export const applyOtherCases = (stage: () => Stage): void => {
   });
 
   it('nudges an attachment, takes the nudge off, and touches no other', async () => {
-    const { name, uid } = await makeAttachment(stage(), fresh('csi'), fresh('node'), 'data');
+    const { name, uid } = await makeAttachment(harness(), fresh('csi'), fresh('node'), 'data');
     const annotation = async () =>
-      (await stage().admin('GET', `${ATTACHMENTS}/${name}`)).body.metadata.annotations?.['cloudfence.dev/nudge'];
+      (await harness().admin('GET', `${ATTACHMENTS}/${name}`)).body.metadata.annotations?.['cloudfence.dev/nudge'];
     expect(await apply({ do: 'nudge', attachment: { name, uid }, on: true })).toBe('done');
     expect(Date.parse((await annotation()) ?? '')).toBeGreaterThan(0);
     expect(await apply({ do: 'nudge', attachment: { name, uid }, on: false })).toBe('done');

@@ -7,7 +7,7 @@ import { lookNodeCases } from './look-node-cases.ts';
 import { lookVolumeCases } from './look-volume-cases.ts';
 import { lookAfterCases } from './look-after-cases.ts';
 import { suspectCases } from './suspect-cases.ts';
-import type { Stage } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
 import { sweepCases } from './sweep-cases.ts';
 
 /**
@@ -16,7 +16,7 @@ import { sweepCases } from './sweep-cases.ts';
  */
 export const clusterContract = (
   kind: string,
-  open: () => Promise<Stage & { readonly close: () => Promise<void> }>,
+  open: () => Promise<ClusterHarness & { readonly close: () => Promise<void> }>,
 ): void => {
   describe(`a cluster ${kind}`, () => {
     let opened: Awaited<ReturnType<typeof open>> | undefined;
@@ -24,36 +24,36 @@ export const clusterContract = (
       opened = await open();
     });
     afterAll(() => opened?.close());
-    const stage = (): Stage => {
+    const harness = (): ClusterHarness => {
       if (!opened) throw new Error('the stage is not open yet');
       return opened;
     };
     describe('finding', () => {
-      findCases(stage);
+      findCases(harness);
     });
     describe('looking at a Node', () => {
-      lookNodeCases(stage);
+      lookNodeCases(harness);
     });
     describe('looking at volumes', () => {
-      lookVolumeCases(stage);
+      lookVolumeCases(harness);
     });
     describe('looking for a machine whose Node is gone', () => {
-      lookAfterCases(stage);
+      lookAfterCases(harness);
     });
     describe('writing to a Node', () => {
-      applyNodeCases(stage);
+      applyNodeCases(harness);
     });
     describe('writing to pods and attachments', () => {
-      applyOtherCases(stage);
+      applyOtherCases(harness);
     });
     describe('sweeping and telling', () => {
-      sweepCases(stage);
+      sweepCases(harness);
     });
     describe('counting fences', () => {
-      ledgerCases(stage);
+      ledgerCases(harness);
     });
     describe('suspecting', () => {
-      suspectCases(stage);
+      suspectCases(harness);
     });
   });
 };

@@ -1,31 +1,31 @@
 import { expect, it } from 'vitest';
-import type { Stage } from './stage.ts';
-import { CSI_NODES, cluesTo, fresh, made, makeNode, unhurried } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
+import { CSI_NODES, cluesTo, fresh, made, makeNode, unhurried } from './harness.ts';
 
 const K3S = (name: string) => ({ providerID: `k3s://${name}` });
 const nodeId = (machine: string) => ({
   annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'ebs.csi.aws.com': machine }) },
 });
 
-export const findCases = (stage: () => Stage): void => {
-  const find = (machine: string, ...names: string[]) => stage().cluster.find(cluesTo(machine, ...names), unhurried());
+export const findCases = (harness: () => ClusterHarness): void => {
+  const find = (machine: string, ...names: string[]) => harness().cluster.find(cluesTo(machine, ...names), unhurried());
 
   it('finds a Node under a guessed name once its providerID names the machine', async () => {
     const machine = fresh('i');
-    const { name } = await makeNode(stage(), { machine });
+    const { name } = await makeNode(harness(), { machine });
     expect(await find(machine, name)).toEqual([name]);
     expect(await find(machine, fresh('wrong'), fresh('wrong'), name)).toEqual([name]);
   });
 
   it('does not accept a Node of the guessed name that is another machine', async () => {
-    const { name } = await makeNode(stage());
+    const { name } = await makeNode(harness());
     expect(await find(fresh('i'), name)).toEqual([]);
   });
 
   it('finds a Node whose name cannot be guessed by the nodeid annotation', async () => {
     const machine = fresh('i');
     const name = fresh('node');
-    await makeNode(stage(), { name, spec: K3S(name), metadata: nodeId(machine) });
+    await makeNode(harness(), { name, spec: K3S(name), metadata: nodeId(machine) });
     expect(await find(machine)).toEqual([name]);
   });
 
@@ -33,39 +33,39 @@ export const findCases = (stage: () => Stage): void => {
     'finds a Node by the label %s, but only if it is the machine’s',
     async (label) => {
       const machine = fresh('i');
-      const { name } = await makeNode(stage(), { machine, metadata: { labels: { [label]: machine } } });
-      await makeNode(stage(), { metadata: { labels: { [label]: machine } } });
+      const { name } = await makeNode(harness(), { machine, metadata: { labels: { [label]: machine } } });
+      await makeNode(harness(), { metadata: { labels: { [label]: machine } } });
       expect(await find(machine)).toEqual([name]);
     },
   );
 
   it('finds a Node by its providerID alone', async () => {
     const machine = fresh('i');
-    const { name } = await makeNode(stage(), { machine });
+    const { name } = await makeNode(harness(), { machine });
     expect(await find(machine, fresh('wrong'))).toEqual([name]);
   });
 
   it('finds a Node under a guessed name whose CSINode alone names the machine', async () => {
     const [machine, name, other] = [fresh('i'), fresh('node'), fresh('i')];
     const drivers = [{ name: 'ebs.csi.aws.com', nodeID: machine }];
-    await makeNode(stage(), { name, spec: K3S(name) });
-    await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers } });
+    await makeNode(harness(), { name, spec: K3S(name) });
+    await made(harness(), CSI_NODES, { metadata: { name }, spec: { drivers } });
     expect(await find(machine, name)).toEqual([name]);
     expect(await find(other, name)).toEqual([]);
-    const contradicted = await makeNode(stage());
-    await made(stage(), CSI_NODES, { metadata: { name: contradicted.name }, spec: { drivers } });
+    const contradicted = await makeNode(harness());
+    await made(harness(), CSI_NODES, { metadata: { name: contradicted.name }, spec: { drivers } });
     expect(await find(machine, contradicted.name)).toEqual([]);
   });
 
   it('does not take a Node for the machine’s that names it against its own providerID, whatever its kubelet has written', async () => {
     const machine = fresh('i');
-    const owner = await makeNode(stage(), { machine, metadata: nodeId(machine) });
-    const imposter = await makeNode(stage(), { metadata: nodeId(machine) });
+    const owner = await makeNode(harness(), { machine, metadata: nodeId(machine) });
+    const imposter = await makeNode(harness(), { metadata: nodeId(machine) });
     expect(await find(machine, fresh('wrong'))).toEqual([owner.name]);
     expect(await find(machine, imposter.name)).toEqual([owner.name]);
     expect(await find(machine, imposter.name, owner.name)).toEqual([owner.name]);
     const gone = fresh('i');
-    const other = await makeNode(stage(), {
+    const other = await makeNode(harness(), {
       metadata: { ...nodeId(gone), labels: { 'cloudfence.dev/instance': gone } },
     });
     expect([await find(gone), await find(gone, other.name)]).toEqual([[], []]);
@@ -73,8 +73,8 @@ export const findCases = (stage: () => Stage): void => {
 
   it('tells of both Nodes that claim to be one machine', async () => {
     const machine = fresh('i');
-    const one = await makeNode(stage(), { machine });
-    const other = await makeNode(stage(), { machine });
+    const one = await makeNode(harness(), { machine });
+    const other = await makeNode(harness(), { machine });
     expect([...(await find(machine, fresh('wrong'), one.name, other.name))].sort()).toEqual(
       [one.name, other.name].sort(),
     );
@@ -84,7 +84,7 @@ export const findCases = (stage: () => Stage): void => {
   it('does not take an unreadable annotation for an identity', async () => {
     const machine = fresh('i');
     const name = fresh('node');
-    await makeNode(stage(), {
+    await makeNode(harness(), {
       name,
       spec: K3S(name),
       metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': `{"${machine}` } },

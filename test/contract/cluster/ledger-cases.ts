@@ -1,26 +1,26 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Denied } from '../../../fencing/model/errors.ts';
 import type { Claim } from '../../../fencing/model/ledger.ts';
-import type { Stage } from './stage.ts';
-import { fresh, made, makeNode, NODES, unhurried } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
+import { fresh, made, makeNode, NODES, unhurried } from './harness.ts';
 
 const MAPS = '/api/v1/namespaces/kube-system/configmaps';
 const LEDGER = `${MAPS}/cloudfence-ledger`;
 
-export const ledgerCases = (stage: () => Stage): void => {
+export const ledgerCases = (harness: () => ClusterHarness): void => {
   const text = async (): Promise<string> => {
-    const { data } = (await stage().admin('GET', LEDGER)).body;
+    const { data } = (await harness().admin('GET', LEDGER)).body;
     return typeof data === 'object' && data !== null && 'fences' in data ? String(data.fences) : '';
   };
   const lines = async (): Promise<readonly string[]> => (await text()).split('\n').filter((line) => line !== '');
-  const writes = (fences: string) => stage().admin('PATCH', LEDGER, { data: { fences } });
+  const writes = (fences: string) => harness().admin('PATCH', LEDGER, { data: { fences } });
   const countNodes = async (): Promise<number> => {
-    const { items } = (await stage().admin('GET', NODES)).body;
+    const { items } = (await harness().admin('GET', NODES)).body;
     return Array.isArray(items) ? items.length : 0;
   };
   /** Shares that come to so many Nodes here. */
   const capOf = async (begun: number, unfinished = begun): Promise<Claim['cap']> => {
-    while ((await countNodes()) < 25) await makeNode(stage());
+    while ((await countNodes()) < 25) await makeNode(harness());
     const nodes = await countNodes();
     return { share: (begun + 0.5) / nodes, atOnce: (unfinished + 0.5) / nodes };
   };
@@ -31,11 +31,11 @@ export const ledgerCases = (stage: () => Stage): void => {
     onlyAsked: false,
     ...change,
   });
-  const claim = (wanted: Claim) => stage().cluster.claim(wanted, unhurried());
+  const claim = (wanted: Claim) => harness().cluster.claim(wanted, unhurried());
 
   beforeEach(async () => {
-    await stage().admin('DELETE', LEDGER);
-    await made(stage(), MAPS, { metadata: { name: 'cloudfence-ledger' } });
+    await harness().admin('DELETE', LEDGER);
+    await made(harness(), MAPS, { metadata: { name: 'cloudfence-ledger' } });
   });
 
   it('admits as many as may begin, and no more: twenty claims at once, three places', async () => {
@@ -72,15 +72,15 @@ export const ledgerCases = (stage: () => Stage): void => {
     const [first, second, third] = [wanting(cap), wanting(cap), wanting(cap)];
     await claim(first);
     expect((await claim(second)).admitted).toBe(false);
-    await stage().cluster.conclude(first.machine, unhurried());
+    await harness().cluster.conclude(first.machine, unhurried());
     expect((await claim(second)).admitted).toBe(true);
-    await stage().cluster.conclude(second.machine, unhurried());
+    await harness().cluster.conclude(second.machine, unhurried());
     expect(await claim(third)).toMatchObject({ admitted: false, begun: 2, unfinished: 0 });
   });
 
   it('is only asked in a dry run: nothing is written', async () => {
     const cap = await capOf(1);
-    const before = (await stage().admin('GET', LEDGER)).body.metadata.resourceVersion;
+    const before = (await harness().admin('GET', LEDGER)).body.metadata.resourceVersion;
     expect((await claim(wanting(cap, { onlyAsked: true }))).admitted).toBe(true);
     await writes('rubbish');
     expect((await claim(wanting(cap, { onlyAsked: true }))).admitted).toBe(false);
@@ -96,16 +96,16 @@ export const ledgerCases = (stage: () => Stage): void => {
     await writes(fences);
     expect((await claim(wanting(cap))).admitted).toBe(false);
     const seconds = Number((await lines())[0]?.split(' ')[2]);
-    expect(Math.abs(seconds * 1_000 - stage().now())).toBeLessThan(60_000);
+    expect(Math.abs(seconds * 1_000 - harness().now())).toBeLessThan(60_000);
   });
 
   describe('while the cap is lifted by people', () => {
     const lifted = (until: string) =>
-      made(stage(), MAPS, {
+      made(harness(), MAPS, {
         metadata: { name: 'cloudfence' },
         data: { 'cap-lifted-until': until, 'cap-lifted-because': 'the zone is lost' },
       });
-    const inMinutes = (minutes: number) => new Date(stage().now() + minutes * 60_000).toISOString();
+    const inMinutes = (minutes: number) => new Date(harness().now() + minutes * 60_000).toISOString();
     it.each([
       ['admits every claim and enters it', () => inMinutes(30), true],
       ['does so no longer when the time is over', () => inMinutes(-1), false],
@@ -116,21 +116,21 @@ export const ledgerCases = (stage: () => Stage): void => {
       await claim(wanting(cap));
       await lifted(until());
       const says = await claim(wanting(cap));
-      await stage().admin('DELETE', `${MAPS}/cloudfence`);
+      await harness().admin('DELETE', `${MAPS}/cloudfence`);
       expect(says.admitted).toBe(admitted);
       expect(await lines()).toHaveLength(admitted ? 2 : 1);
     });
   });
 
   it('refuses to guess when the ledger is gone, and names the mend', async () => {
-    await stage().admin('DELETE', LEDGER);
+    await harness().admin('DELETE', LEDGER);
     const failing = claim(wanting(await capOf(1)));
     await expect(failing).rejects.toThrow(Denied);
     await expect(failing).rejects.toThrow('infra/kubernetes/rbac.yaml');
   });
 
   it('stays small: half of five thousand Nodes fenced within one window', async () => {
-    const begun = Math.floor(stage().now() / 1_000) - 60;
+    const begun = Math.floor(harness().now() / 1_000) - 60;
     const full = Array.from({ length: 2_449 }, (_, at) => `${`m${at}`.padEnd(10, '-')} boot-1 ${begun} f 5000`);
     await writes(full.join('\n'));
     expect(await claim(wanting({ share: 0.49, atOnce: 0.2 }))).toMatchObject({
@@ -139,7 +139,7 @@ export const ledgerCases = (stage: () => Stage): void => {
       nodes: 5_000,
       limits: { begun: 2_450 },
     });
-    expect(JSON.stringify((await stage().admin('GET', LEDGER)).body).length).toBeLessThan(100_000);
+    expect(JSON.stringify((await harness().admin('GET', LEDGER)).body).length).toBeLessThan(100_000);
     expect((await claim(wanting({ share: 0.49, atOnce: 0.2 }))).admitted).toBe(false);
   });
 };

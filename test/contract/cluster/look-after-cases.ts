@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import { wantedBy } from '../../../fencing/rules/pods.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
-import type { Stage } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
 import {
   ATTACHMENTS,
   CSI_NODES,
@@ -18,22 +18,22 @@ import {
   recordFor,
   unhurried,
   usingClaim,
-} from './stage.ts';
+} from './harness.ts';
 
 const nameOn = (handle: string, node: string) => attachmentName({ driver: DRIVER, handle }, node);
 const key = (handle: string) => `${DRIVER}^${handle}`;
 
-export const lookAfterCases = (stage: () => Stage): void => {
+export const lookAfterCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
-    stage().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
+    harness().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
   const renewed = (name: string, ago: number) =>
-    made(stage(), LEASES, {
+    made(harness(), LEASES, {
       metadata: { name },
-      spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') },
+      spec: { renewTime: new Date(harness().now() - ago).toISOString().replace('Z', '000Z') },
     });
   const attached = async (machine: string, node: string, handle = fresh('vol')) => {
-    const volume = await makeVolume(stage(), handle);
-    await makeAttachment(stage(), nameOn(handle, node), node, volume, machine);
+    const volume = await makeVolume(harness(), handle);
+    await makeAttachment(harness(), nameOn(handle, node), node, volume, machine);
     return volume;
   };
 
@@ -41,9 +41,9 @@ export const lookAfterCases = (stage: () => Stage): void => {
     const machine = fresh('i');
     const node = fresh('node');
     const [attached, remembered] = [fresh('vol'), fresh('vol')];
-    const volume = await makeVolume(stage(), attached);
-    const orphan = await makePod(stage(), node, usingClaim(volume));
-    const { uid } = await makeAttachment(stage(), nameOn(attached, node), node, volume, machine);
+    const volume = await makeVolume(harness(), attached);
+    const orphan = await makePod(harness(), node, usingClaim(volume));
+    const { uid } = await makeAttachment(harness(), nameOn(attached, node), node, volume, machine);
     const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, {
       volumes: [{ driver: DRIVER, handle: remembered, persistentVolume: null, attachment: '' }],
     });
@@ -68,7 +68,7 @@ export const lookAfterCases = (stage: () => Stage): void => {
       [untold, machine],
       [reused, 'i-successor'],
     ] as const) {
-      await makeAttachment(stage(), nameOn(handle, node), node, await makeVolume(stage(), handle), owner);
+      await makeAttachment(harness(), nameOn(handle, node), node, await makeVolume(harness(), handle), owner);
     }
     const facts = await look(machine, null, {
       attachments: [told, reused, gone].map((handle) => nameOn(handle, node)),
@@ -80,12 +80,12 @@ export const lookAfterCases = (stage: () => Stage): void => {
     const [machine, node, handle, missing] = [fresh('i'), fresh('node'), fresh('vol'), fresh('gone')];
     const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi: { driver: DRIVER, volumeHandle: handle } };
     const metadata = { name: nameOn(handle, node), annotations: { 'csi.alpha.kubernetes.io/node-id': machine } };
-    const { uid } = await made(stage(), ATTACHMENTS, {
+    const { uid } = await made(harness(), ATTACHMENTS, {
       metadata,
       spec: { attacher: DRIVER, nodeName: node, source: { inlineVolumeSpec } },
     });
-    const stays = await makePod(stage(), node, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
-    await makePod(stage(), node, usingClaim(missing));
+    const stays = await makePod(harness(), node, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
+    await makePod(harness(), node, usingClaim(missing));
     const facts = await look(machine, null);
     expect(facts.volumes).toMatchObject([{ handle, attachment: { uid } }]);
     expect(facts.pods).toMatchObject([{ uid: stays.uid, unresolved: [`default/${missing}`] }]);
@@ -94,12 +94,12 @@ export const lookAfterCases = (stage: () => Stage): void => {
 
   it('leaves the pods and attachments of a new Node of the old name alone', async () => {
     const machine = fresh('i');
-    const { name } = await makeNode(stage());
+    const { name } = await makeNode(harness());
     const [left, taken] = [fresh('vol'), fresh('vol')];
-    const [leftVolume, takenVolume] = [await makeVolume(stage(), left), await makeVolume(stage(), taken)];
-    await makePod(stage(), name, usingClaim(takenVolume));
-    await makeAttachment(stage(), nameOn(left, name), name, leftVolume, machine);
-    await makeAttachment(stage(), nameOn(taken, name), name, takenVolume, 'i-successor');
+    const [leftVolume, takenVolume] = [await makeVolume(harness(), left), await makeVolume(harness(), taken)];
+    await makePod(harness(), name, usingClaim(takenVolume));
+    await makeAttachment(harness(), nameOn(left, name), name, leftVolume, machine);
+    await makeAttachment(harness(), nameOn(taken, name), name, takenVolume, 'i-successor');
     const volumes = [{ driver: DRIVER, handle: taken, persistentVolume: takenVolume, attachment: '' }];
     const facts = await look(machine, null, {
       remembered: recordFor({ name, uid: 'u', resourceVersion: '1' }, machine, { volumes }),
@@ -113,10 +113,10 @@ export const lookAfterCases = (stage: () => Stage): void => {
 
   it('takes only those pods under a dead Node’s name for its machine’s that its fence noted, or that use what is attached to it', async () => {
     const [machine, node] = [fresh('i'), fresh('node')];
-    const user = await makePod(stage(), node, usingClaim(await attached(machine, node)));
-    const noted = await makePod(stage(), node);
-    await makePod(stage(), node, usingClaim(await makeVolume(stage(), fresh('vol'))));
-    await makePod(stage(), node);
+    const user = await makePod(harness(), node, usingClaim(await attached(machine, node)));
+    const noted = await makePod(harness(), node);
+    await makePod(harness(), node, usingClaim(await makeVolume(harness(), fresh('vol'))));
+    await makePod(harness(), node);
     const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, {
       pods: [{ namespace: 'default', name: noted.name, uid: noted.uid }],
     });
@@ -134,7 +134,7 @@ export const lookAfterCases = (stage: () => Stage): void => {
     ['another machine’s disk is attached under it', (node: string) => attached('i-successor', node), true],
   ])('judges whether a name without a Node is another machine’s: %s', async (_case, traced, nameTaken) => {
     const [machine, node] = [fresh('i'), fresh('node')];
-    const pod = await makePod(stage(), node, usingClaim(await attached(machine, node)));
+    const pod = await makePod(harness(), node, usingClaim(await attached(machine, node)));
     await traced(node);
     const facts = await look(machine, null);
     expect(facts).toMatchObject({ node: null, nodeName: node, nameTaken, pods: nameTaken ? [] : [{ uid: pod.uid }] });
@@ -144,9 +144,9 @@ export const lookAfterCases = (stage: () => Stage): void => {
 
   it('does not call the Node another’s whose CSINode names the machine', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
-    const { uid } = await makeNode(stage(), { name, spec: { providerID: `k3s://${name}` } });
-    await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
-    const pod = await makePod(stage(), name, usingClaim(await attached(machine, name)));
+    const { uid } = await makeNode(harness(), { name, spec: { providerID: `k3s://${name}` } });
+    await made(harness(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
+    const pod = await makePod(harness(), name, usingClaim(await attached(machine, name)));
     expect(await look(machine, null)).toMatchObject({
       node: { name, uid },
       nameTaken: false,
@@ -158,12 +158,12 @@ export const lookAfterCases = (stage: () => Stage): void => {
   it('gives attachments that name no machine where they are asked for by the name of their Node, and that name is free', async () => {
     const [machine, node, taken] = [fresh('i'), fresh('node'), fresh('node')];
     const silent = async (name: string, handle = fresh('vol')) => {
-      const volume = await makeVolume(stage(), handle);
-      await makeAttachment(stage(), nameOn(handle, name), name, volume, name);
-      return { handle, user: await makePod(stage(), name, usingClaim(volume)) };
+      const volume = await makeVolume(harness(), handle);
+      await makeAttachment(harness(), nameOn(handle, name), name, volume, name);
+      return { handle, user: await makePod(harness(), name, usingClaim(volume)) };
     };
     const [asked] = [await silent(node), await silent(taken), await silent(fresh('node'))];
-    await makeNode(stage(), { name: taken });
+    await makeNode(harness(), { name: taken });
     const facts = await look(machine, null, { named: [node, taken] });
     expect(facts.volumes.map(({ handle }) => handle)).toEqual([asked.handle]);
     expect(facts.pods.map(({ uid }) => uid)).toEqual([asked.user.uid]);

@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/model/cluster.ts';
-import type { Stage } from './stage.ts';
-import { LEASES, NODES, cluesTo, fresh, made, makeNode, makePod, recordFor, unhurried } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
+import { LEASES, NODES, cluesTo, fresh, made, makeNode, makePod, recordFor, unhurried } from './harness.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-export const lookNodeCases = (stage: () => Stage): void => {
+export const lookNodeCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string, request: Partial<LookRequest> = {}) =>
-    stage().cluster.look(
+    harness().cluster.look(
       { clues: cluesTo(machine, node), node, remembered: null, follow: [], ...request },
       unhurried(),
     );
 
   it('reads what a Node is and how it stands', async () => {
     const machine = fresh('i');
-    const { name, uid } = await makeNode(stage(), {
+    const { name, uid } = await makeNode(harness(), {
       machine,
       metadata: {
         labels: { 'topology.kubernetes.io/zone': 'z1', 'node-role.kubernetes.io/control-plane': '' },
@@ -27,7 +27,7 @@ export const lookNodeCases = (stage: () => Stage): void => {
       },
       status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-11-21T09:00:00Z' }] },
     });
-    await made(stage(), '/apis/storage.k8s.io/v1/csinodes', {
+    await made(harness(), '/apis/storage.k8s.io/v1/csinodes', {
       metadata: { name },
       spec: { drivers: [{ name: 'ebs.csi.aws.com', nodeID: machine }] },
     });
@@ -50,20 +50,22 @@ export const lookNodeCases = (stage: () => Stage): void => {
       owners: ['NodeClaim'],
     });
     expect(node?.identitySources.map(({ source }) => source)).toEqual(['providerID', 'nodeIdAnnotation', 'csiNode']);
-    expect(await stage().cluster.identify(name, unhurried())).toEqual(node?.identitySources);
-    expect(await stage().cluster.identify(fresh('gone'), unhurried())).toBeNull();
+    expect(await harness().cluster.identify(name, unhurried())).toEqual(node?.identitySources);
+    expect(await harness().cluster.identify(fresh('gone'), unhurried())).toBeNull();
     expect(node).toMatchObject({ recordText: null, record: null, taints: { outOfService: false, quarantine: false } });
   });
 
   it('reads the fence on a Node, and its text even when it is no record', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), {
+    const node = await makeNode(harness(), {
       machine,
       spec: { providerID: `x/${machine}`, taints: [{ key: OUT_OF_SERVICE, effect: 'NoExecute' }] },
     });
     const record = recordFor(node, machine);
     const annotate = (text: string) =>
-      stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': text } } });
+      harness().admin('PATCH', `${NODES}/${node.name}`, {
+        metadata: { annotations: { 'cloudfence.dev/fence': text } },
+      });
     await annotate(JSON.stringify(record));
     expect((await look(machine, node.name)).node).toMatchObject({
       record,
@@ -75,29 +77,29 @@ export const lookNodeCases = (stage: () => Stage): void => {
 
   it('reads a Lease with its microseconds, and none as null', async () => {
     const machine = fresh('i');
-    const { name } = await makeNode(stage(), { machine });
+    const { name } = await makeNode(harness(), { machine });
     expect((await look(machine, name)).lease).toBeNull();
-    await made(stage(), LEASES, { metadata: { name }, spec: { renewTime: '2026-11-21T09:59:58.123456Z' } });
+    await made(harness(), LEASES, { metadata: { name }, spec: { renewTime: '2026-11-21T09:59:58.123456Z' } });
     expect((await look(machine, name)).lease).toBe('2026-11-21T09:59:58.123456Z');
   });
 
   it('sorts the pods of the Node and no others', async () => {
     const machine = fresh('i');
-    const { name } = await makeNode(stage(), { machine });
+    const { name } = await makeNode(harness(), { machine });
     const owned = (kind: string) => ({
       ownerReferences: [{ apiVersion: 'v1', kind, name: 'o', uid: 'o', controller: true }],
     });
-    const mirror = await makePod(stage(), name, {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } });
-    const daemon = await makePod(stage(), name, { tolerations: [{ operator: 'Exists' }] }, owned('DaemonSet'));
+    const mirror = await makePod(harness(), name, {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } });
+    const daemon = await makePod(harness(), name, { tolerations: [{ operator: 'Exists' }] }, owned('DaemonSet'));
     const job = await makePod(
-      stage(),
+      harness(),
       name,
       { terminationGracePeriodSeconds: 30 },
       { ...owned('Job'), finalizers: ['batch.kubernetes.io/job-tracking'] },
     );
-    const other = await makePod(stage(), name, {}, { annotations: { 'cloudfence.dev/opt-out': 'by hand' } });
-    await makePod(stage(), fresh('node'));
-    await stage().admin('DELETE', `/api/v1/namespaces/default/pods/${job.name}`);
+    const other = await makePod(harness(), name, {}, { annotations: { 'cloudfence.dev/opt-out': 'by hand' } });
+    await makePod(harness(), fresh('node'));
+    await harness().admin('DELETE', `/api/v1/namespaces/default/pods/${job.name}`);
     const { pods } = await look(machine, name);
     const byUid = new Map(pods.map((pod) => [pod.uid, pod]));
     expect(byUid.size).toBe(4);
@@ -118,19 +120,19 @@ export const lookNodeCases = (stage: () => Stage): void => {
 
   it('heeds the pause', async () => {
     const machine = fresh('i');
-    const own = await makeNode(stage(), { machine });
+    const own = await makeNode(harness(), { machine });
     const map = '/api/v1/namespaces/kube-system/configmaps';
-    await made(stage(), map, { metadata: { name: 'cloudfence' }, data: { pause: 'moving house' } });
+    await made(harness(), map, { metadata: { name: 'cloudfence' }, data: { pause: 'moving house' } });
     expect((await look(machine, own.name)).surroundings.paused).toBe('moving house');
-    await stage().admin('PATCH', `${map}/cloudfence`, { data: { pause: 'false' } });
+    await harness().admin('PATCH', `${map}/cloudfence`, { data: { pause: 'false' } });
     expect((await look(machine, own.name)).surroundings.paused).toBeNull();
-    await stage().admin('DELETE', `${map}/cloudfence`);
+    await harness().admin('DELETE', `${map}/cloudfence`);
   });
 
   it('sees that the remembered Node’s name is another’s now', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
-    await makePod(stage(), node.name);
+    const node = await makeNode(harness(), { machine });
+    await makePod(harness(), node.name);
     const remembered = recordFor({ ...node, uid: 'an-older-uid' }, machine);
     expect(await look(machine, node.name, { remembered })).toMatchObject({ nameTaken: true, node: { uid: node.uid } });
     const gone = fresh('i');

@@ -3,7 +3,7 @@ import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
 import { wantedBy } from '../../../fencing/rules/pods.ts';
-import type { Stage } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
 import {
   ATTACHMENTS,
   CLAIMS,
@@ -20,21 +20,21 @@ import {
   recordFor,
   unhurried,
   usingClaim,
-} from './stage.ts';
+} from './harness.ts';
 
 const nameOn = (handle: string, node: string) => attachmentName({ driver: DRIVER, handle }, node);
 const key = (handle: string) => `${DRIVER}^${handle}`;
 
-export const lookVolumeCases = (stage: () => Stage): void => {
+export const lookVolumeCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
-    stage().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
+    harness().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
 
   it('finds a volume wherever it is named, each once', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const [claimed, ephemeral, recorded, inUse] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
-    const volume = await makeVolume(stage(), claimed);
-    const pod = await makePod(stage(), node.name, {
+    const volume = await makeVolume(harness(), claimed);
+    const pod = await makePod(harness(), node.name, {
       volumes: [
         ...usingClaim(volume).volumes,
         {
@@ -47,12 +47,12 @@ export const lookVolumeCases = (stage: () => Stage): void => {
         },
       ],
     });
-    await makeVolume(stage(), ephemeral, `${pod.name}-scratch`);
+    await makeVolume(harness(), ephemeral, `${pod.name}-scratch`);
     const status = {
       volumesInUse: [`kubernetes.io/csi/${key(inUse)}`],
       volumesAttached: [{ name: `kubernetes.io/csi/${key(claimed)}`, devicePath: '' }],
     };
-    await stage().admin('PATCH', `${NODES}/${node.name}/status`, { status });
+    await harness().admin('PATCH', `${NODES}/${node.name}/status`, { status });
     const named = { driver: DRIVER, handle: recorded, persistentVolume: 'gone', attachment: '' };
     const facts = await look(machine, node.name, { remembered: recordFor(node, machine, { volumes: [named] }) });
     expect(facts.volumes.map((found) => found.key).sort()).toEqual(
@@ -70,15 +70,15 @@ export const lookVolumeCases = (stage: () => Stage): void => {
 
   it('finds the attachment of a drained Node, which no status and no pod names, when it is told to search', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const [going, anothers] = [fresh('vol'), fresh('vol')];
-    const volume = await makeVolume(stage(), going);
-    const { uid } = await makeAttachment(stage(), nameOn(going, node.name), node.name, volume, machine);
+    const volume = await makeVolume(harness(), going);
+    const { uid } = await makeAttachment(harness(), nameOn(going, node.name), node.name, volume, machine);
     await makeAttachment(
-      stage(),
+      harness(),
       nameOn(anothers, node.name),
       node.name,
-      await makeVolume(stage(), anothers),
+      await makeVolume(harness(), anothers),
       'i-predecessor',
     );
     expect((await look(machine, node.name)).volumes).toEqual([]);
@@ -89,9 +89,9 @@ export const lookVolumeCases = (stage: () => Stage): void => {
 
   it('does not take a PersistentVolume for a volume whose handle it does not carry', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const [old, current] = [fresh('vol'), fresh('vol')];
-    const persistentVolume = await makeVolume(stage(), current);
+    const persistentVolume = await makeVolume(harness(), current);
     const volumes = [{ driver: DRIVER, handle: old, persistentVolume, attachment: '' }];
     const facts = await look(machine, node.name, { remembered: recordFor(node, machine, { volumes }) });
     expect(facts.volumes).toMatchObject([{ handle: old, persistentVolume: null }]);
@@ -99,10 +99,10 @@ export const lookVolumeCases = (stage: () => Stage): void => {
 
   it('reads in-tree EBS volumes as their CSI driver sees them', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const name = fresh('data');
     const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
-    await made(stage(), VOLUMES, {
+    await made(harness(), VOLUMES, {
       metadata: { name },
       spec: {
         ...size,
@@ -111,22 +111,22 @@ export const lookVolumeCases = (stage: () => Stage): void => {
         claimRef: { namespace: 'default', name },
       },
     });
-    await made(stage(), CLAIMS, {
+    await made(harness(), CLAIMS, {
       metadata: { name },
       spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } },
     });
-    await makePod(stage(), node.name, usingClaim(name));
+    await makePod(harness(), node.name, usingClaim(name));
     expect((await look(machine, node.name)).volumes).toMatchObject([{ key: key('vol-1'), persistentVolume: name }]);
   });
 
   const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
   const inTree = async (source: object, labels: object = {}) => {
     const name = fresh('data');
-    await made(stage(), VOLUMES, {
+    await made(harness(), VOLUMES, {
       metadata: { name, labels },
       spec: { ...size, capacity: { storage: '1Gi' }, ...source, claimRef: { namespace: 'default', name } },
     });
-    await made(stage(), CLAIMS, {
+    await made(harness(), CLAIMS, {
       metadata: { name },
       spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } },
     });
@@ -135,7 +135,7 @@ export const lookVolumeCases = (stage: () => Stage): void => {
 
   it('reads in-tree disks of Azure and Google as their CSI drivers see them, with the attachment that Kubernetes made of each', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const uri = '/subscriptions/S/resourceGroups/Group/providers/Microsoft.Compute/disks/Data-1';
     const azure = await inTree({ azureDisk: { diskName: 'Data-1', diskURI: uri, kind: 'Managed' } });
     const google = await inTree(
@@ -146,8 +146,8 @@ export const lookVolumeCases = (stage: () => Stage): void => {
       { driver: 'disk.csi.azure.com', handle: uri },
       { driver: 'pd.csi.storage.gke.io', handle: 'projects/UNSPECIFIED/zones/us-central1-a/disks/pd-1' },
     ];
-    for (const claim of [azure, google]) await makePod(stage(), node.name, usingClaim(claim));
-    const { uid } = await makeAttachment(stage(), attachmentName(onGoogle, node.name), node.name, google, machine);
+    for (const claim of [azure, google]) await makePod(harness(), node.name, usingClaim(claim));
+    const { uid } = await makeAttachment(harness(), attachmentName(onGoogle, node.name), node.name, google, machine);
     const facts = await look(machine, node.name);
     const byHandle = new Map(facts.volumes.map((volume) => [volume.handle, volume]));
     expect(byHandle.get(onAzure.handle)).toMatchObject({
@@ -169,15 +169,15 @@ export const lookVolumeCases = (stage: () => Stage): void => {
 
   it('sees that a pod wants the in-tree volume that it names itself, and not its ephemeral CSI volume', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');
     const volumes = [
       { name: 'data', awsElasticBlockStore: { volumeID: handle } },
       { name: 'scratch', csi: { driver: DRIVER } },
     ];
-    await makePod(stage(), node.name, { volumes, tolerations: [{ operator: 'Exists' }] });
+    await makePod(harness(), node.name, { volumes, tolerations: [{ operator: 'Exists' }] });
     const inlineVolumeSpec = { ...size, csi: { driver: DRIVER, volumeHandle: handle } };
-    const { uid } = await made(stage(), ATTACHMENTS, {
+    const { uid } = await made(harness(), ATTACHMENTS, {
       metadata: { name: nameOn(handle, node.name) },
       spec: { attacher: DRIVER, nodeName: node.name, source: { inlineVolumeSpec } },
     });
@@ -189,19 +189,19 @@ export const lookVolumeCases = (stage: () => Stage): void => {
 
   it('takes what may be the volume of a claim that cannot be resolved for wanted, and no other claim’s', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const [orphaned, known] = [fresh('vol'), fresh('vol')];
-    const claimed = await makeVolume(stage(), known);
+    const claimed = await makeVolume(harness(), known);
     const missing = fresh('gone');
-    const pod = await makePod(stage(), node.name, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
+    const pod = await makePod(harness(), node.name, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
     const status = {
       volumesAttached: [orphaned, known].map((handle) => ({
         name: `kubernetes.io/csi/${key(handle)}`,
         devicePath: '',
       })),
     };
-    await stage().admin('PATCH', `${NODES}/${node.name}/status`, { status });
-    await makeAttachment(stage(), nameOn(known, node.name), node.name, claimed, machine);
+    await harness().admin('PATCH', `${NODES}/${node.name}/status`, { status });
+    await makeAttachment(harness(), nameOn(known, node.name), node.name, claimed, machine);
     const facts = await look(machine, node.name);
     expect(facts.pods).toMatchObject([{ uid: pod.uid, volumes: [], unresolved: [`default/${missing}`] }]);
     expect([orphaned, known].map((handle) => wantedBy({ cluster: facts }, key(handle)).length)).toEqual([1, 0]);
@@ -209,60 +209,62 @@ export const lookVolumeCases = (stage: () => Stage): void => {
 
   it('reads how an attachment stands', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');
-    const volume = await makeVolume(stage(), handle);
-    await makePod(stage(), node.name, usingClaim(volume));
+    const volume = await makeVolume(harness(), handle);
+    await makePod(harness(), node.name, usingClaim(volume));
     const name = nameOn(handle, node.name);
-    const { uid } = await makeAttachment(stage(), name, node.name, volume, machine);
-    await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, {
+    const { uid } = await makeAttachment(harness(), name, node.name, volume, machine);
+    await harness().admin('PATCH', `${ATTACHMENTS}/${name}`, {
       metadata: { finalizers: ['external-attacher/ebs-csi-aws-com'], annotations: { 'cloudfence.dev/nudge': 'x' } },
     });
-    await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, {
+    await harness().admin('PATCH', `${ATTACHMENTS}/${name}/status`, {
       status: { attached: true, detachError: { message: 'stuck', time: '2026-11-21T10:00:00Z' } },
     });
-    await stage().admin('DELETE', `${ATTACHMENTS}/${name}`);
+    await harness().admin('DELETE', `${ATTACHMENTS}/${name}`);
     const [found] = (await look(machine, node.name)).volumes;
     const source = { source: 'volumeAttachment', driver: DRIVER, value: machine };
     expect(found?.attachment).toMatchObject({ name, uid, attached: true, detachError: 'stuck', nudged: true, source });
     expect(found?.attachment?.deletingSince).toBeGreaterThan(0);
-    await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } });
+    await harness().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } });
   });
 
   it('follows a volume to the Node of the pod that uses it now', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');
-    const volume = await makeVolume(stage(), handle);
-    await makeAttachment(stage(), nameOn(handle, node.name), node.name, volume, machine);
-    await makePod(stage(), node.name, usingClaim(volume));
+    const volume = await makeVolume(harness(), handle);
+    await makeAttachment(harness(), nameOn(handle, node.name), node.name, volume, machine);
+    await makePod(harness(), node.name, usingClaim(volume));
     const next = fresh('node');
-    await makePod(stage(), next, usingClaim(volume));
-    const { uid } = await makeAttachment(stage(), nameOn(handle, next), next, volume);
+    await makePod(harness(), next, usingClaim(volume));
+    const { uid } = await makeAttachment(harness(), nameOn(handle, next), next, volume);
     expect((await look(machine, node.name, { follow: [key(handle)] })).volumes).toMatchObject([{ successor: { uid } }]);
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
   });
 
   it('follows the volumes of a fence under way unasked, once all old attachments are gone: another run may have left its nudge there', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine });
+    const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');
-    const volume = await makeVolume(stage(), handle);
+    const volume = await makeVolume(harness(), handle);
     const old = nameOn(handle, node.name);
-    await makeAttachment(stage(), old, node.name, volume, machine);
+    await makeAttachment(harness(), old, node.name, volume, machine);
     const next = fresh('node');
-    await makePod(stage(), next, usingClaim(volume));
-    const { uid, name } = await makeAttachment(stage(), nameOn(handle, next), next, volume);
-    await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { annotations: { [NUDGE_ANNOTATION]: 'x' } } });
-    await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, {
+    await makePod(harness(), next, usingClaim(volume));
+    const { uid, name } = await makeAttachment(harness(), nameOn(handle, next), next, volume);
+    await harness().admin('PATCH', `${ATTACHMENTS}/${name}`, {
+      metadata: { annotations: { [NUDGE_ANNOTATION]: 'x' } },
+    });
+    await harness().admin('PATCH', `${ATTACHMENTS}/${name}/status`, {
       status: { attached: false, attachError: { message: 'held', time: '2026-11-21T10:00:00Z' } },
     });
     const volumes = [{ driver: DRIVER, handle, persistentVolume: volume, attachment: old }];
-    await stage().admin('PATCH', `${NODES}/${node.name}`, {
+    await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(recordFor(node, machine, { volumes })) } },
     });
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
-    await stage().admin('DELETE', `${ATTACHMENTS}/${old}`);
+    await harness().admin('DELETE', `${ATTACHMENTS}/${old}`);
     expect((await look(machine, node.name)).volumes).toMatchObject([
       { attachment: null, successor: { uid, nudged: true, attachError: 'held' } },
     ]);

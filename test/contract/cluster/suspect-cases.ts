@@ -1,40 +1,40 @@
 import { expect, it } from 'vitest';
-import type { Stage } from './stage.ts';
-import { CSI_NODES, DRIVER, LEASES, fresh, made, makeAttachment, makeNode, unhurried } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
+import { CSI_NODES, DRIVER, LEASES, fresh, made, makeAttachment, makeNode, unhurried } from './harness.ts';
 
 const FENCED = { labels: { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' } };
 const noted = (value: string) => ({ source: 'volumeAttachment', driver: DRIVER, value });
 
-export const suspectCases = (stage: () => Stage): void => {
+export const suspectCases = (harness: () => ClusterHarness): void => {
   const renewed = (name: string, ago: number) =>
-    made(stage(), LEASES, {
+    made(harness(), LEASES, {
       metadata: { name },
-      spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') },
+      spec: { renewTime: new Date(harness().now() - ago).toISOString().replace('Z', '000Z') },
     });
   const suspected = async (node: string) =>
-    (await stage().cluster.suspects(60_000, unhurried())).filter((suspect) => suspect.node === node);
+    (await harness().cluster.suspects(60_000, unhurried())).filter((suspect) => suspect.node === node);
 
   it.each([
     [-59_000, []],
     [-61_000, [{ because: 'lease-stale' }]],
   ])('doubts a Lease that is dated %i ms ago no less than an old one', async (ago, found) => {
-    const { name } = await makeNode(stage());
+    const { name } = await makeNode(harness());
     await renewed(name, ago);
     expect(await suspected(name)).toMatchObject(found);
   });
 
   it('suspects a Node that has no Lease at all once something is attached to it', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
-    await makeNode(stage(), { name, machine });
+    await makeNode(harness(), { name, machine });
     expect(await suspected(name)).toEqual([]);
-    await makeAttachment(stage(), fresh('csi'), name, 'data', machine);
+    await makeAttachment(harness(), fresh('csi'), name, 'data', machine);
     expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', attachments: [] }]);
   });
 
   it('names the machine of a silent Node by its CSINode when nothing else does', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
-    await makeNode(stage(), { name, spec: { providerID: '' } });
-    await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
+    await makeNode(harness(), { name, spec: { providerID: '' } });
+    await made(harness(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
     await renewed(name, 120_000);
     expect(await suspected(name)).toMatchObject([
       { because: 'lease-stale', identitySources: [{ source: 'csiNode', value: machine }] },
@@ -46,11 +46,11 @@ export const suspectCases = (stage: () => Stage): void => {
     ['is silent', 120_000, [{ because: 'lease-stale' }]],
   ])('finds the machine that bore the name of a Node before, when that %s', async (_case, ago, own) => {
     const [machine, former, name] = [fresh('i'), fresh('i'), fresh('node')];
-    await makeNode(stage(), { name, machine });
+    await makeNode(harness(), { name, machine });
     await renewed(name, ago);
-    await makeAttachment(stage(), fresh('csi'), name, 'data', machine);
+    await makeAttachment(harness(), fresh('csi'), name, 'data', machine);
     expect(await suspected(name)).toMatchObject(own);
-    const left = await makeAttachment(stage(), fresh('csi'), name, 'data', former);
+    const left = await makeAttachment(harness(), fresh('csi'), name, 'data', former);
     const before = {
       because: 'node-missing',
       node: name,
@@ -98,7 +98,7 @@ export const suspectCases = (stage: () => Stage): void => {
     ],
     ["the taint is somebody else's", {}, [{ ...ours, value: 'nodeshutdown' }], 5_000, []],
   ])('tells whether a fence of ours stands on a Node: %s', async (_case, labels, taints, ago, found) => {
-    const { name } = await makeNode(stage(), { metadata: { labels }, spec: { taints } });
+    const { name } = await makeNode(harness(), { metadata: { labels }, spec: { taints } });
     await renewed(name, ago);
     expect(await suspected(name)).toMatchObject(found);
   });
@@ -106,14 +106,14 @@ export const suspectCases = (stage: () => Stage): void => {
   it('does not count parked Nodes among those out of reach, nor as life in their zone', async () => {
     const labels = { 'topology.kubernetes.io/zone': fresh('zone') };
     const [silent, parked, back] = [
-      await makeNode(stage(), { metadata: { labels } }),
-      await makeNode(stage(), { metadata: { labels: { ...labels, ...FENCED.labels } } }),
-      await makeNode(stage(), { metadata: { labels: { ...labels, ...FENCED.labels } } }),
+      await makeNode(harness(), { metadata: { labels } }),
+      await makeNode(harness(), { metadata: { labels: { ...labels, ...FENCED.labels } } }),
+      await makeNode(harness(), { metadata: { labels: { ...labels, ...FENCED.labels } } }),
     ];
     await renewed(silent.name, 120_000);
     await renewed(parked.name, 120_000);
     await renewed(back.name, 5_000);
-    const { unreachable, zone } = await stage().cluster.surveyConnectivity(
+    const { unreachable, zone } = await harness().cluster.surveyConnectivity(
       silent.name,
       60_000,
       { machine: 'i-1', machineOf: ({ value }) => value },

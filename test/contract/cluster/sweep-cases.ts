@@ -1,27 +1,27 @@
 import { expect, it } from 'vitest';
 import type { IdentitySource } from '../../../fencing/model/machine.ts';
-import type { Stage } from './stage.ts';
-import { LEASES, NODES, fresh, made, makeAttachment, makeNode, recordFor, unhurried } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
+import { LEASES, NODES, fresh, made, makeAttachment, makeNode, recordFor, unhurried } from './harness.ts';
 
 const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
 
-export const sweepCases = (stage: () => Stage): void => {
+export const sweepCases = (harness: () => ClusterHarness): void => {
   const renewed = (name: string, ago: number) =>
-    made(stage(), LEASES, {
+    made(harness(), LEASES, {
       metadata: { name },
-      spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') },
+      spec: { renewTime: new Date(harness().now() - ago).toISOString().replace('Z', '000Z') },
     });
 
   it('suspects Nodes whose kubelet is silent, that are fenced, and that are missing', async () => {
     const machine = fresh('i');
     const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
     const [lively, silent, fenced] = [
-      await makeNode(stage()),
-      await makeNode(stage(), { machine }),
-      await makeNode(stage(), { metadata: { labels } }),
+      await makeNode(harness()),
+      await makeNode(harness(), { machine }),
+      await makeNode(harness(), { metadata: { labels } }),
     ];
     const record = recordFor(fenced, 'i-1');
-    await stage().admin('PATCH', `${NODES}/${fenced.name}`, {
+    await harness().admin('PATCH', `${NODES}/${fenced.name}`, {
       metadata: { annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } },
     });
     await renewed(lively.name, 5_000);
@@ -29,9 +29,9 @@ export const sweepCases = (stage: () => Stage): void => {
     await renewed(fenced.name, 5_000);
     const [missing, orphanedLease] = [fresh('node'), fresh('node')];
     await renewed(orphanedLease, 120_000);
-    const left = await makeAttachment(stage(), fresh('csi'), missing, 'data', 'i-missing');
-    await makeAttachment(stage(), fresh('csi'), lively.name, 'data', 'i-lively');
-    const suspects = await stage().cluster.suspects(60_000, unhurried());
+    const left = await makeAttachment(harness(), fresh('csi'), missing, 'data', 'i-missing');
+    await makeAttachment(harness(), fresh('csi'), lively.name, 'data', 'i-lively');
+    const suspects = await harness().cluster.suspects(60_000, unhurried());
     const providerID = { source: 'providerID', driver: null, value: `aws:///eu-central-1a/${machine}` };
     const node = (name: string) => suspects.filter((suspect) => suspect.node === name);
     expect(node(silent.name)).toEqual([
@@ -63,13 +63,13 @@ export const sweepCases = (stage: () => Stage): void => {
   it('names every Node that names the machine, whichever name it bears', async () => {
     const machine = fresh('i');
     const [first, second] = [
-      await makeNode(stage(), { spec: { providerID: machine } }),
-      await makeNode(stage(), {
+      await makeNode(harness(), { spec: { providerID: machine } }),
+      await makeNode(harness(), {
         metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'a-driver': machine }) } },
       }),
     ];
-    await makeNode(stage());
-    const { claimants } = await stage().cluster.surveyConnectivity(
+    await makeNode(harness());
+    const { claimants } = await harness().cluster.surveyConnectivity(
       first.name,
       60_000,
       { ...anybody, machine },
@@ -81,17 +81,17 @@ export const sweepCases = (stage: () => Stage): void => {
   it('counts who is out of reach, and who shares a zone', async () => {
     const zone = { labels: { 'topology.kubernetes.io/zone': fresh('zone') } };
     const [silent, leaseless, lively, elsewhere] = [
-      await makeNode(stage(), { metadata: zone }),
-      await makeNode(stage(), { metadata: zone }),
-      await makeNode(stage(), { metadata: zone }),
-      await makeNode(stage()),
+      await makeNode(harness(), { metadata: zone }),
+      await makeNode(harness(), { metadata: zone }),
+      await makeNode(harness(), { metadata: zone }),
+      await makeNode(harness()),
     ];
     await renewed(silent.name, 120_000);
     await renewed(lively.name, 5_000);
     await renewed(elsewhere.name, 120_000);
     const own = new Set([silent, leaseless, lively, elsewhere].map(({ name }) => name));
     const seenFrom = async (name: string) => {
-      const { unreachable, zone: neighbours } = await stage().cluster.surveyConnectivity(
+      const { unreachable, zone: neighbours } = await harness().cluster.surveyConnectivity(
         name,
         60_000,
         anybody,
@@ -111,20 +111,20 @@ export const sweepCases = (stage: () => Stage): void => {
   });
 
   it('rechecks a Node in a few words, and one that is gone', async () => {
-    const node = await makeNode(stage(), {
+    const node = await makeNode(harness(), {
       spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] },
     });
     const text = JSON.stringify(recordFor(node, 'i-1'));
-    await stage().admin('PATCH', `${NODES}/${node.name}`, {
+    await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { annotations: { 'cloudfence.dev/fence': text } },
     });
-    expect(await stage().cluster.recheck(node.name, unhurried())).toEqual({
+    expect(await harness().cluster.recheck(node.name, unhurried())).toEqual({
       uid: node.uid,
       recordText: text,
       taints: { outOfService: true, ours: false },
       lease: null,
     });
-    expect(await stage().cluster.recheck(fresh('gone'), unhurried())).toEqual({
+    expect(await harness().cluster.recheck(fresh('gone'), unhurried())).toEqual({
       uid: null,
       recordText: null,
       taints: { outOfService: false, ours: false },
@@ -133,20 +133,20 @@ export const sweepCases = (stage: () => Stage): void => {
   });
 
   it('tells people on the Node, however much there is to tell', async () => {
-    const node = await makeNode(stage());
+    const node = await makeNode(harness());
     const reason = 'FenceRefused';
-    await stage().cluster.recordEvent(
+    await harness().cluster.recordEvent(
       { node: node.name, uid: node.uid },
       { type: 'Warning', reason, message: 'ä'.repeat(2000) },
       unhurried(),
     );
-    const { items } = (await stage().admin('GET', EVENTS)).body;
+    const { items } = (await harness().admin('GET', EVENTS)).body;
     const told = Array.isArray(items) ? items.filter((event) => event.regarding.name === node.name) : [];
     expect(told).toMatchObject([
       { reason, type: 'Warning', reportingController: 'cloudfence.dev', regarding: { kind: 'Node', uid: node.uid } },
     ]);
     expect(told[0].note).toMatch(/^ä{400,510}…$/);
-    await stage().cluster.recordEvent(
+    await harness().cluster.recordEvent(
       { node: fresh('gone'), uid: null },
       { type: 'Normal', reason: 'Freed', message: 'done' },
       unhurried(),

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { goVersion } from '../../testbed/toolchain.ts';
-import type { Front } from './sandbox-azure-bench.ts';
+import type { Front } from './sandbox-azure-harness.ts';
 
 /** Microsoft's generated fake server between the SDK and the sandbox; what it does is said in arm-judge/main.go. */
 

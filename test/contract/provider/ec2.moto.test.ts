@@ -1,4 +1,4 @@
-import { motoBench } from './moto-bench.ts';
+import { motoHarness } from './moto-harness.ts';
 import { providerContract } from './provider-contract.ts';
 
-providerContract('the moto server behind the strict proxy', motoBench);
+providerContract('the moto server behind the strict proxy', motoHarness);

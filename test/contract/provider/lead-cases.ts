@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { DiskId, IdentitySource, MachineId } from '../../../fencing/model/machine.ts';
-import type { Bench } from './bench.ts';
+import type { ProviderHarness } from './harness.ts';
 
 const patient = (): AbortSignal => new AbortController().signal;
 
@@ -8,7 +8,7 @@ const patient = (): AbortSignal => new AbortController().signal;
  * Whose an attachment is once its Node is gone: what the attacher noted, or else what the disk and the Node's name say.
  */
 const ledTo = async (
-  { cloud, volumeOf }: Bench,
+  { cloud, volumeOf }: ProviderHarness,
   noted: IdentitySource,
   disk: DiskId,
 ): Promise<readonly MachineId[]> => {
@@ -21,20 +21,20 @@ const ledTo = async (
 };
 
 /** How an attachment leads to its machine, in every cloud. */
-export const leadCases = (bench: () => Bench): void => {
+export const leadCases = (harness: () => ProviderHarness): void => {
   it('is led from an attachment to its machine, also when that is gone', async () => {
-    const machine = await bench().machine();
-    const disk = await bench().disk(machine);
-    const noted = bench().attachedAs(machine);
-    expect(await ledTo(bench(), noted, disk)).toEqual([machine]);
-    await bench().terminate(machine);
-    expect(await ledTo(bench(), noted, disk)).toContain(machine);
-    const likely = bench().cloud.machineOf(noted) === null ? [noted.value] : [];
-    const [facts] = await bench().cloud.look([machine], { disks: false }, patient());
+    const machine = await harness().machine();
+    const disk = await harness().disk(machine);
+    const noted = harness().attachedAs(machine);
+    expect(await ledTo(harness(), noted, disk)).toEqual([machine]);
+    await harness().terminate(machine);
+    expect(await ledTo(harness(), noted, disk)).toContain(machine);
+    const likely = harness().cloud.machineOf(noted) === null ? [noted.value] : [];
+    const [facts] = await harness().cloud.look([machine], { disks: false }, patient());
     expect(facts?.nodeNames).toEqual(expect.arrayContaining(likely));
   });
 
   it('hears of a disk that does not exist from nobody', async () => {
-    expect((await bench().cloud.holders?.([bench().volumeOf(bench().unknownDisk)], patient())) ?? []).toEqual([]);
+    expect((await harness().cloud.holders?.([harness().volumeOf(harness().unknownDisk)], patient())) ?? []).toEqual([]);
   });
 };

@@ -9,8 +9,8 @@ import {
 } from '@aws-sdk/client-ec2';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorCodeOf } from '../../../providers/aws/errors.ts';
-import type { MotoHand } from './moto-bench.ts';
-import { motoHand } from './moto-bench.ts';
+import type { MotoHand } from './moto-harness.ts';
+import { motoHand } from './moto-harness.ts';
 import { startMoto } from './moto-server.ts';
 import { openStrictProxy } from './strict-proxy.ts';
 

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CloudfenceError } from '../../../fencing/model/errors.ts';
 import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/machine.ts';
-import type { Bench } from './bench.ts';
+import type { ProviderHarness } from './harness.ts';
 import { granted } from '../../permits.ts';
 
 /** A bench of a cloud in which the next machine may bear the name of one before it. */
-export interface NamesBench extends Bench {
+export interface NameReuseHarness extends ProviderHarness {
   /** Terminates the machine and makes another of its name, running. */
   readonly succeed: (machine: MachineId) => Promise<void>;
   /** Attaches a disk that is free. */
@@ -14,8 +14,8 @@ export interface NamesBench extends Bench {
 
 const patient = (): AbortSignal => new AbortController().signal;
 
-const lookAt = async (bench: NamesBench, machine: MachineId): Promise<MachineFacts> => {
-  const [facts] = await bench.cloud.look([machine], { disks: true }, patient());
+const lookAt = async (harness: NameReuseHarness, machine: MachineId): Promise<MachineFacts> => {
+  const [facts] = await harness.cloud.look([machine], { disks: true }, patient());
   if (!facts) throw new Error(`no facts of ${machine}`);
   return facts;
 };
@@ -30,22 +30,22 @@ const perhapsDeclined = async (call: Promise<void>): Promise<void> => {
 };
 
 /** What fencing relies on where one machine bears the name of another that was before it. */
-export const nameReuseContract = (cloud: string, open: () => Promise<NamesBench>): void => {
+export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHarness>): void => {
   describe(`names that are used again on ${cloud}`, () => {
-    let bench: NamesBench;
+    let harness: NameReuseHarness;
     beforeAll(async () => {
-      bench = await open();
-      return bench.close;
+      harness = await open();
+      return harness.close;
     }, 60_000);
 
     /** The disk was the former one's and is the present one's. */
     const twoOfOneName = async () => {
-      const machine = await bench.machine();
-      const disk = await bench.disk(machine);
-      const former = await lookAt(bench, machine);
-      await bench.succeed(machine);
-      await bench.attach(disk, machine);
-      return { machine, disk, former, present: await lookAt(bench, machine) };
+      const machine = await harness.machine();
+      const disk = await harness.disk(machine);
+      const former = await lookAt(harness, machine);
+      await harness.succeed(machine);
+      await harness.attach(disk, machine);
+      return { machine, disk, former, present: await lookAt(harness, machine) };
     };
 
     it('tells the incarnations apart, and their boots', async () => {
@@ -59,9 +59,9 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NamesBench>
       'never detaches from the next machine what was to leave the former one (%s)',
       async (manner) => {
         const { machine, disk, former } = await twoOfOneName();
-        await bench.stop(machine);
+        await harness.stop(machine);
         await perhapsDeclined(
-          bench.cloud.detach(
+          harness.cloud.detach(
             { machine, incarnation: former.incarnation?.id ?? null },
             disk,
             manner,
@@ -69,24 +69,24 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NamesBench>
             patient(),
           ),
         );
-        await perhapsDeclined(bench.cloud.detach({ machine, incarnation: null }, disk, manner, granted, patient()));
-        await bench.settle();
-        expect(await bench.holderOf(disk)).toBe(machine);
+        await perhapsDeclined(harness.cloud.detach({ machine, incarnation: null }, disk, manner, granted, patient()));
+        await harness.settle();
+        expect(await harness.holderOf(disk)).toBe(machine);
       },
     );
 
     it('never powers off the next machine in the place of the former one', async () => {
       const { machine, former } = await twoOfOneName();
       await perhapsDeclined(
-        bench.cloud.powerOff({ machine, incarnation: former.incarnation?.id ?? null }, granted, patient()),
+        harness.cloud.powerOff({ machine, incarnation: former.incarnation?.id ?? null }, granted, patient()),
       );
-      await perhapsDeclined(bench.cloud.powerOff({ machine, incarnation: null }, granted, patient()));
-      await bench.settle();
-      expect((await lookAt(bench, machine)).power).toBe('running');
+      await perhapsDeclined(harness.cloud.powerOff({ machine, incarnation: null }, granted, patient()));
+      await harness.settle();
+      expect((await lookAt(harness, machine)).power).toBe('running');
     });
 
     it('has no incarnation of a name that nobody bears', async () => {
-      expect(await lookAt(bench, bench.unknownMachine)).toMatchObject({ power: 'missing', incarnation: null });
+      expect(await lookAt(harness, harness.unknownMachine)).toMatchObject({ power: 'missing', incarnation: null });
     });
   });
 };

@@ -2,7 +2,7 @@ import { deallocate, powerOff, remove, start } from '../../../sandbox/azure/mach
 import { addMachine, showAs, stopGuest, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { machineIn, type AzureCloudWorld, type Machine } from '../../../sandbox/azure/state.ts';
 import { MINUTE } from '../../sandbox/azure/azure-world.ts';
-import type { ProofRow } from './bench.ts';
+import type { ProofRow } from './harness.ts';
 
 const SECOND = 1_000;
 

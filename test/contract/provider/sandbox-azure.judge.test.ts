@@ -7,7 +7,7 @@ import { azureWorld, credential, patient, prefix, subscription } from '../../san
 import { buildArmJudge, type ArmJudge } from './arm-judge.ts';
 import { nameReuseContract } from './name-reuse-contract.ts';
 import { providerContract } from './provider-contract.ts';
-import { sandboxAzureBench, type Front } from './sandbox-azure-bench.ts';
+import { sandboxAzureHarness, type Front } from './sandbox-azure-harness.ts';
 
 let judge: ArmJudge | undefined;
 beforeAll(async () => {
@@ -16,9 +16,9 @@ beforeAll(async () => {
 });
 
 const judged: Front = (url) => (judge ? judge.front(url) : Promise.reject(new Error('the judge is not built')));
-const machines = () => sandboxAzureBench({}, `${prefix}/virtualmachines/nobody`, judged);
+const machines = () => sandboxAzureHarness({}, `${prefix}/virtualmachines/nobody`, judged);
 const instances = () =>
-  sandboxAzureBench({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`, judged);
+  sandboxAzureHarness({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`, judged);
 
 providerContract("the sandbox's Azure, judged by Microsoft's types", machines);
 providerContract("a scale set of the sandbox's Azure, judged by Microsoft's types", instances);

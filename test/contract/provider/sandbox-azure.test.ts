@@ -1,11 +1,11 @@
 import { prefix } from '../../sandbox/azure/azure-world.ts';
 import { nameReuseContract } from './name-reuse-contract.ts';
 import { providerContract } from './provider-contract.ts';
-import { sandboxAzureBench } from './sandbox-azure-bench.ts';
+import { sandboxAzureHarness } from './sandbox-azure-harness.ts';
 
-const machines = () => sandboxAzureBench({}, `${prefix}/virtualmachines/nobody`);
+const machines = () => sandboxAzureHarness({}, `${prefix}/virtualmachines/nobody`);
 const instances = () =>
-  sandboxAzureBench({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`);
+  sandboxAzureHarness({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`);
 
 providerContract("the sandbox's Azure", machines);
 providerContract("a scale set of the sandbox's Azure", instances);

@@ -2,7 +2,7 @@ import { plainStop, start, stopByUser, terminate, type StopOrder } from '../../.
 import { addInstance, stopOutOfBand } from '../../../sandbox/ec2/scenario.ts';
 import { instanceIn, type Ec2World, type Instance } from '../../../sandbox/ec2/state.ts';
 import { MINUTE } from '../../sandbox/ec2/ec2-world.ts';
-import type { ProofRow } from './bench.ts';
+import type { ProofRow } from './harness.ts';
 
 /** Every state of an instance, as the sandbox's EC2 comes to it. */
 export const sandboxEc2Table = (world: Ec2World): readonly ProofRow[] => {

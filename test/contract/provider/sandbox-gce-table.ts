@@ -3,7 +3,7 @@ import { change, resume, start, stop, suspend } from '../../../sandbox/gce/insta
 import { addInstance, failHost, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type GceWorld, type Instance } from '../../../sandbox/gce/state.ts';
 import { MINUTE } from '../../sandbox/gce/gce-world.ts';
-import type { ProofRow } from './bench.ts';
+import type { ProofRow } from './harness.ts';
 
 /** What is done to a running machine, and how many minutes pass after it. */
 type Act = readonly [(world: GceWorld, instance: Instance) => unknown, number];

@@ -11,7 +11,7 @@ import { checkedCalls, type CheckedCalls } from '../discovery/checked-calls.ts';
 import { computeDocument } from '../discovery/document.ts';
 import { nameReuseContract } from './name-reuse-contract.ts';
 import { providerContract } from './provider-contract.ts';
-import { inProcessGceBench } from './sandbox-gce-bench.ts';
+import { inProcessGceBench } from './sandbox-gce-harness.ts';
 
 const document = computeDocument();
 const all: CheckedCalls[] = [];

@@ -1,4 +1,4 @@
 import { providerContract } from './provider-contract.ts';
-import { territoriesBench } from './territories-bench.ts';
+import { territoriesHarness } from './territories-harness.ts';
 
-providerContract('EC2 of another territory', territoriesBench);
+providerContract('EC2 of another territory', territoriesHarness);

@@ -17,9 +17,9 @@ export interface Cast {
 
 export const POD = 'db-0';
 
-export type Place = 'home' | 'refuge';
+export type NodeRole = 'home' | 'refuge';
 
-export const attachmentTo = (cast: Cast, place: Place): string =>
+export const attachmentTo = (cast: Cast, place: NodeRole): string =>
   attachmentName({ driver: DRIVER, handle: cast.disk }, cast[place]);
 
 /** A text in which every name of the stage is told by its part in the story. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { differences, tell } from './compare.ts';
+import { differences, toComparable } from './compare.ts';
 import { incidents } from './incidents.ts';
 import type { Writing } from './lines.ts';
 import { openSandboxStage } from './sandbox.ts';
@@ -15,8 +15,8 @@ const play = async (name: string): Promise<Story> => {
 const story = await play('taint and force delete');
 
 const compared = (change: (writing: Writing, index: number) => Writing | null): readonly string[] =>
-  differences(tell(story), [
-    tell({ ...story, writings: story.writings.flatMap((writing, index) => change(writing, index) ?? []) }),
+  differences(toComparable(story), [
+    toComparable({ ...story, writings: story.writings.flatMap((writing, index) => change(writing, index) ?? []) }),
   ]);
 
 const isEndOf =

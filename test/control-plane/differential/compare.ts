@@ -6,7 +6,7 @@ import { causeOf, disordersIn } from './order.ts';
 import type { Story } from './stage.ts';
 
 /** A story as it can be compared: its lines by phase, in seconds from where the phase counts. */
-export interface Told {
+export interface ComparableStory {
   readonly lines: readonly TimedLine[];
   readonly disorders: readonly string[];
   /** By name, as JSON. */
@@ -70,20 +70,20 @@ const timed = (story: Story, lines: readonly Line[]): readonly TimedLine[] => {
   });
 };
 
-export const tell = (story: Story): Told => {
+export const toComparable = (story: Story): ComparableStory => {
   const lines = linesOf(story.writings, story.cast);
   return { lines: timed(story, lines), disorders: disordersIn(lines), finals: finalsOf(story.writings, story.cast) };
 };
 
 const sideOf = ({ object, nth, facet }: TimedLine): string => `${object} ${nth}, ${facet}`;
-const sidesOf = ({ lines }: Told) => Map.groupBy(lines, sideOf);
+const sidesOf = ({ lines }: ComparableStory) => Map.groupBy(lines, sideOf);
 
 /** What became of one side of an object: by whom, to what, and in which phase. */
 const deedOf = ({ by, value, phase }: TimedLine): string => `${by} made it "${value}" (${phase})`;
 const courseOf = (lines: readonly TimedLine[] | undefined): string =>
   (lines ?? []).map(deedOf).join(', then ') || 'nothing';
 
-const otherCourses = (real: Told, sandbox: Told): readonly string[] => {
+const otherCourses = (real: ComparableStory, sandbox: ComparableStory): readonly string[] => {
   const [really, played] = [sidesOf(real), sidesOf(sandbox)];
   return [...new Set([...really.keys(), ...played.keys()])].flatMap((side) => {
     const [right, wrong] = [courseOf(really.get(side)), courseOf(played.get(side))];
@@ -91,7 +91,7 @@ const otherCourses = (real: Told, sandbox: Told): readonly string[] => {
   });
 };
 
-const otherFinals = (real: Told, sandbox: Told): readonly string[] =>
+const otherFinals = (real: ComparableStory, sandbox: ComparableStory): readonly string[] =>
   [...new Set([...Object.keys(real.finals), ...Object.keys(sandbox.finals)])].flatMap((name) => {
     const [right = 'nothing', wrong = 'nothing'] = [real.finals[name], sandbox.finals[name]];
     return right === wrong ? [] : [`${name} at the end: really ${right}; in the sandbox ${wrong}`];
@@ -119,7 +119,7 @@ const offTime = (line: TimedLine, played: readonly TimedLine[], measure: Measure
 };
 
 /** The plays of the sandbox differ in the phases of what repeats: a time has to come near to one of theirs. */
-const otherTimes = (real: Told, plays: readonly Told[]): readonly string[] => {
+const otherTimes = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const played = plays.map(sidesOf);
   return [...sidesOf(real)].flatMap(([side, lines]) =>
     lines.flatMap((line, index) => {
@@ -132,12 +132,12 @@ const otherTimes = (real: Told, plays: readonly Told[]): readonly string[] => {
 const RACE_MS = 500;
 
 /** Kubelets are stand-ins, so when they come among the others says nothing. */
-const inTurn = ({ lines }: Told): readonly TimedLine[] =>
+const inTurn = ({ lines }: ComparableStory): readonly TimedLine[] =>
   lines.filter(({ phase, by }) => phase !== BEFORE && by !== 'kubelet');
 const lineOf = (line: TimedLine): string => `${sideOf(line)} "${line.value}" (${line.phase})`;
 
 /** What really comes so long before something else that it is no race, and never does in the sandbox. */
-const otherOrders = (real: Told, plays: readonly Told[]): readonly string[] => {
+const otherOrders = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const turns = plays.map((play) => new Map(inTurn(play).map((line, turn) => [lineOf(line), turn])));
   const everBefore = (one: string, other: string): boolean =>
     turns.some((turn) => (turn.get(one) ?? -1) < (turn.get(other) ?? Number.POSITIVE_INFINITY));
@@ -154,7 +154,7 @@ const otherOrders = (real: Told, plays: readonly Told[]): readonly string[] => {
  * Where the sandbox is not as the real thing: the courses, the ends and what has to precede what in the play that comes
  * nearest, and each order and time that no play comes near to. Empty when they agree.
  */
-export const differences = (real: Told, plays: readonly Told[]): readonly string[] => {
+export const differences = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const perPlay = plays.map((play) => [
     ...otherCourses(real, play),
     ...otherFinals(real, play),

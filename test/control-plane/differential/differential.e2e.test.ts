@@ -1,16 +1,16 @@
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { played } from './differential.ts';
 import { incidents, waitingIncidents } from './incidents.ts';
 import { openRealStage } from './real.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /**
  * Those that are compared to the second have the machine for themselves; beside them, others wait for Kubernetes'
@@ -21,13 +21,13 @@ const inTurn = pLimit(1);
 /** The same courses by the same hands, in the same order and time, to the same end. */
 describe.concurrent('the sandbox', () => {
   it.for(Object.entries(incidents))('does what a real control plane does: %s', async ([, incident], { expect }) => {
-    expect(await inTurn(() => played(incident, () => openRealStage(bench)))).toEqual([]);
+    expect(await inTurn(() => played(incident, () => openRealStage(testbed)))).toEqual([]);
   });
 
   it.for(Object.entries(waitingIncidents))(
     'waits for what a real control plane waits for: %s',
     async ([, incident], { expect }) => {
-      expect(await played(incident, () => openRealStage(bench))).toEqual([]);
+      expect(await played(incident, () => openRealStage(testbed))).toEqual([]);
     },
   );
 });

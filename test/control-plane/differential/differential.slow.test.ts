@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { played } from './differential.ts';
 import { slowIncidents } from './incidents.ts';
 import { openRealStage } from './real.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** Tried once more when it fails, as all that is timed on a machine that may be busy. */
 describe.concurrent('the sandbox does what a real control plane does, in the time that Kubernetes itself takes', () => {
   it.for(Object.entries(slowIncidents))('%s', { retry: 1 }, async ([, incident], { expect }) => {
-    expect(await played(incident, () => openRealStage(bench))).toEqual([]);
+    expect(await played(incident, () => openRealStage(testbed))).toEqual([]);
   });
 });

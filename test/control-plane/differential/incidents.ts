@@ -1,5 +1,5 @@
 import type { Standing } from './lines.ts';
-import type { Incident, Stage } from './stage.ts';
+import type { Incident, DifferentialCluster } from './stage.ts';
 import { cordonRefuge, deleteAttachment, deleteNode, forceDelete, nudge, taint } from './stage.ts';
 
 /** What happens to a machine, once for both stages. */
@@ -23,7 +23,7 @@ const isGone =
 /** So long after the end that nothing more is to come of it. */
 const AFTERMATH_MS = 1_500;
 
-const moved = async ({ until, pass }: Stage, withinMs?: number): Promise<void> => {
+const moved = async ({ until, pass }: DifferentialCluster, withinMs?: number): Promise<void> => {
   await until('the database runs at the refuge', movedAway, withinMs);
   await pass(AFTERMATH_MS);
 };

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readAudit } from '../../testbed/audit.ts';
-import type { Bench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import type { Cast } from './cast.ts';
 import { POD } from './cast.ts';
 import { WATCHED } from './facets.ts';
 import { standingIn } from './lines.ts';
-import type { Phase, Stage } from './stage.ts';
+import type { Phase, DifferentialCluster } from './stage.ts';
 import { watchAll, withAuthors } from './watch.ts';
 import { turn } from '../../testbed/knobs.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import { openScene } from '../scenes/scene.ts';
 import { until } from '../../testbed/until.ts';
 import { volumeName } from '../scenes/volume.ts';
@@ -23,18 +23,22 @@ const READY_WITHIN_MS = 30_000;
 const SECOND_PUBLISH_MS = 2_000;
 
 /** Home is free of the taints of its birth before anything is scheduled, as in the sandbox. */
-const clean = (bench: Bench, { name }: BenchNode) =>
-  until(`${name} has no taints`, async () => bench.kubelets.nodes.get(name)?.spec.taints.length === 0, READY_WITHIN_MS);
+const clean = (testbed: Bench, { name }: TestbedNode) =>
+  until(
+    `${name} has no taints`,
+    async () => testbed.kubelets.nodes.get(name)?.spec.taints.length === 0,
+    READY_WITHIN_MS,
+  );
 
-const setUp = async (bench: Bench): Promise<{ readonly cast: Cast; readonly home: BenchNode }> => {
-  const { namespace, addNode, addClaim, create, runs } = await openScene(bench, 'diff');
+const setUp = async (testbed: Bench): Promise<{ readonly cast: Cast; readonly home: TestbedNode }> => {
+  const { namespace, addNode, addClaim, create, runs } = await openScene(testbed, 'diff');
   const home = await addNode();
   const disk = await addClaim(CLAIM);
-  await clean(bench, home);
+  await clean(testbed, home);
   await create(statefulSet('db'));
   await runs(POD, home);
   const refuge = await addNode();
-  await clean(bench, refuge);
+  await clean(testbed, refuge);
   await delay(SECOND_PUBLISH_MS);
   const instances = { home: home.instance, refuge: refuge.instance };
   return {
@@ -46,8 +50,8 @@ const setUp = async (bench: Bench): Promise<{ readonly cast: Cast; readonly home
 const handsOn = (
   { access, admin }: Bench,
   cast: Cast,
-  home: BenchNode,
-): Pick<Stage, 'cast' | 'stop' | 'terminate' | 'start' | 'failDetach' | 'ask' | 'fence' | 'release'> => ({
+  home: TestbedNode,
+): Pick<DifferentialCluster, 'cast' | 'stop' | 'terminate' | 'start' | 'failDetach' | 'ask' | 'fence' | 'release'> => ({
   cast,
   stop: home.stop,
   terminate: home.terminate,
@@ -59,13 +63,13 @@ const handsOn = (
 });
 
 /** The bench as a stage: in real time, told by watches and by the audit log. */
-export const openRealStage = async (bench: Bench): Promise<Stage> => {
-  const watching = await watchAll(bench.admin, WATCHED);
-  const { cast, home } = await setUp(bench);
+export const openRealStage = async (testbed: Bench): Promise<DifferentialCluster> => {
+  const watching = await watchAll(testbed.admin, WATCHED);
+  const { cast, home } = await setUp(testbed);
   const phases: Phase[] = [];
   const standing = standingIn(() => watching.seen().map((seen) => ({ ...seen, by: '' })), cast);
   return {
-    ...handsOn(bench, cast, home),
+    ...handsOn(testbed, cast, home),
     phase: (title, from) => void phases.push({ title, at: Date.now(), from }),
     until: async (what, holds, withinMs = WITHIN_MS) =>
       void (await until(what, async () => holds(standing()), withinMs)),
@@ -75,12 +79,12 @@ export const openRealStage = async (bench: Bench): Promise<Stage> => {
       phases,
       writings: withAuthors(
         watching.seen(),
-        await readAudit(bench.access.folder, [cast.home, cast.refuge, cast.namespace]),
+        await readAudit(testbed.access.folder, [cast.home, cast.refuge, cast.namespace]),
       ),
     }),
     close: async () => {
       watching.close();
-      await turn(bench.access, cast.disk, {});
+      await turn(testbed.access, cast.disk, {});
     },
   };
 };

@@ -27,7 +27,7 @@ import { portsOver } from '../../simulation/rig.ts';
 import type { Cast } from './cast.ts';
 import { standingIn } from './lines.ts';
 import { recordWrites } from './recorder.ts';
-import type { Phase, Stage } from './stage.ts';
+import type { Phase, DifferentialCluster } from './stage.ts';
 
 /** moto's EC2 is instant, and a machine there is gone in the middle of whatever it did. */
 const INSTANT = { bootTakes: 0, shutdownTakes: 0, terminateTakes: 0, attachTakes: 0, detachTakes: 0 } as const;
@@ -80,7 +80,7 @@ const worldWith = (seed: number, troubled: Troubled) => {
   return { world, writings };
 };
 
-const personAt = (world: AwsWorld): Stage['ask'] => {
+const personAt = (world: AwsWorld): DifferentialCluster['ask'] => {
   const server = apiOf(world, { users: { [PERSON_TOKEN]: { name: 'person', rules: 'all' } } });
   return async (method, path, body) => {
     const headers = {
@@ -126,7 +126,7 @@ const untilHolds = (world: AwsWorld, what: string, holds: () => boolean, withinM
 };
 
 /** The sandbox as a stage, in virtual time: `seed` sets the phases of all that repeats. */
-export const openSandboxStage = (seed: number): Stage => {
+export const openSandboxStage = (seed: number): DifferentialCluster => {
   const troubled: Troubled = { detachFails: false };
   const { world, writings } = worldWith(seed, troubled);
   const cast = setUp(world);

@@ -1,6 +1,6 @@
 import { NUDGE_ANNOTATION, OUT_OF_SERVICE } from '../../../kubernetes/names.ts';
 import { z } from 'zod';
-import type { Cast, Place } from './cast.ts';
+import type { Cast, NodeRole } from './cast.ts';
 import { attachmentTo, POD } from './cast.ts';
 import type { Standing, Writing } from './lines.ts';
 
@@ -25,7 +25,7 @@ export interface Story {
  * One cluster above one EC2: `db-0` of a StatefulSet, with one ReadWriteOnce volume, runs at home; there is a second
  * node, the refuge. What happens is told in words that fit the real control plane and the sandbox.
  */
-export interface Stage {
+export interface DifferentialCluster {
   readonly cast: Cast;
   readonly phase: (title: string, from: CountedFrom) => void;
   /** The machine at home: gone in the middle of whatever it did. */
@@ -45,34 +45,34 @@ export interface Stage {
   readonly close: () => Promise<void>;
 }
 
-export type Incident = (stage: Stage) => Promise<void>;
+export type Incident = (stage: DifferentialCluster) => Promise<void>;
 
 /** What a person or a script does by hand. */
-const attachmentPath = (cast: Cast, place: Place): string =>
+const attachmentPath = (cast: Cast, place: NodeRole): string =>
   `/apis/storage.k8s.io/v1/volumeattachments/${attachmentTo(cast, place)}`;
 
 const tainted = z.looseObject({ spec: z.looseObject({ taints: z.array(z.unknown()).default([]) }) });
 
-export const taint = async ({ ask, cast }: Stage, effect: 'NoSchedule' | 'NoExecute'): Promise<void> => {
+export const taint = async ({ ask, cast }: DifferentialCluster, effect: 'NoSchedule' | 'NoExecute'): Promise<void> => {
   const path = `/api/v1/nodes/${cast.home}`;
   const { spec } = tainted.parse(await ask('GET', path));
   await ask('PATCH', path, { spec: { taints: [...spec.taints, { ...OUT_OF_SERVICE, effect }] } });
 };
 
 /** No pod may come to the refuge any more. */
-export const cordonRefuge = async ({ ask, until, cast }: Stage): Promise<void> => {
+export const cordonRefuge = async ({ ask, until, cast }: DifferentialCluster): Promise<void> => {
   await ask('PATCH', `/api/v1/nodes/${cast.refuge}`, { spec: { unschedulable: true } });
   await until('the refuge is tainted', ({ value }) => value('node refuge', 'taints').includes('unschedulable'));
 };
 
-export const forceDelete = async ({ ask, cast }: Stage): Promise<void> =>
+export const forceDelete = async ({ ask, cast }: DifferentialCluster): Promise<void> =>
   void (await ask('DELETE', `/api/v1/namespaces/${cast.namespace}/pods/${POD}`, { gracePeriodSeconds: 0 }));
 
-export const deleteNode = async ({ ask, cast }: Stage): Promise<void> =>
+export const deleteNode = async ({ ask, cast }: DifferentialCluster): Promise<void> =>
   void (await ask('DELETE', `/api/v1/nodes/${cast.home}`));
 
-export const deleteAttachment = async ({ ask, cast }: Stage): Promise<void> =>
+export const deleteAttachment = async ({ ask, cast }: DifferentialCluster): Promise<void> =>
   void (await ask('DELETE', attachmentPath(cast, 'home')));
 
-export const nudge = async ({ ask, cast }: Stage, place: Place): Promise<void> =>
+export const nudge = async ({ ask, cast }: DifferentialCluster, place: NodeRole): Promise<void> =>
   void (await ask('PATCH', attachmentPath(cast, place), { metadata: { annotations: { [NUDGE_ANNOTATION]: 'now' } } }));

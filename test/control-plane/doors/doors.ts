@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Batch } from './events.ts';
 import type { FunctionName } from './functions.ts';
 import { entryOf } from './functions.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 
 export { stateChanges } from './events.ts';
 
@@ -22,7 +22,7 @@ export interface Ran {
 
 const identity = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_EC2_METADATA_DISABLED: 'true' };
 
-const atHand = ({ kubeconfigs, ec2, settings }: BenchAccess) => ({
+const atHand = ({ kubeconfigs, ec2, settings }: TestbedAccess) => ({
   ...identity,
   CLOUDFENCE_CONFIG: settings,
   KUBECONFIG: kubeconfigs.cloudfence,
@@ -31,7 +31,7 @@ const atHand = ({ kubeconfigs, ec2, settings }: BenchAccess) => ({
 });
 
 /** What Lambda gives a deployed function: its configuration whole, and the way to the cluster in a secret. */
-export const deployed = async ({ aws, ec2, settings, secret }: BenchAccess, queue: string | null) => {
+export const deployed = async ({ aws, ec2, settings, secret }: TestbedAccess, queue: string | null) => {
   const { policy } = z.object({ policy: z.unknown() }).parse(JSON.parse(await readFile(settings, 'utf8')));
   return {
     ...identity,
@@ -65,10 +65,11 @@ const run = (env: Readonly<Record<string, string>>, args: readonly string[], std
   begin(env, args, stdin).ended;
 
 /** The built CLI, as a person at a terminal has it. */
-export const runAtHand = (bench: BenchAccess, args: readonly string[]): Promise<Ran> =>
-  run(atHand(bench), [pathOf('../../../cli/cloudfence.js'), ...args]);
+export const runAtHand = (testbed: TestbedAccess, args: readonly string[]): Promise<Ran> =>
+  run(atHand(testbed), [pathOf('../../../cli/cloudfence.js'), ...args]);
 
-const runCli = (bench: BenchAccess, args: readonly string[]): Promise<Ran> => runAtHand(bench, [...args, '--json']);
+const runCli = (testbed: TestbedAccess, args: readonly string[]): Promise<Ran> =>
+  runAtHand(testbed, [...args, '--json']);
 
 const outcome = z.looseObject({
   outcome: z.string(),
@@ -92,44 +93,44 @@ export const answerIn = ({ code, stdout, stderr }: Ran): CliAnswer => {
 };
 
 /** The same as `cloudfence`, without waiting for it. */
-export const beginCloudfence = (bench: BenchAccess, ...args: readonly string[]): Begun =>
-  begin(atHand(bench), [pathOf('../../../cli/cloudfence.js'), ...args, '--json']);
+export const beginCloudfence = (testbed: TestbedAccess, ...args: readonly string[]): Begun =>
+  begin(atHand(testbed), [pathOf('../../../cli/cloudfence.js'), ...args, '--json']);
 
 /** The built CLI with `--json`, under the service account of the shipped manifest. */
-export const cloudfence = async (bench: BenchAccess, ...args: readonly string[]): Promise<CliAnswer> =>
-  answerIn(await runCli(bench, args));
+export const cloudfence = async (testbed: TestbedAccess, ...args: readonly string[]): Promise<CliAnswer> =>
+  answerIn(await runCli(testbed, args));
 
 const sweepAnswer = z.looseObject({ results: z.array(outcome) });
 
 /**
  * The CLI's sweep: nobody tells it which machine to look at, so other scenarios' machines are among its answers too.
  */
-export const sweep = async (bench: BenchAccess): Promise<readonly Outcome[]> => {
-  const { code, stdout, stderr } = await runCli(bench, ['sweep']);
+export const sweep = async (testbed: TestbedAccess): Promise<readonly Outcome[]> => {
+  const { code, stdout, stderr } = await runCli(testbed, ['sweep']);
   if (stdout === '') throw new Error(`the sweep ended with ${code} and said nothing but: ${stderr}`);
   return sweepAnswer.parse(JSON.parse(stdout)).results;
 };
 
 const beginFunction = async (
-  bench: BenchAccess,
+  testbed: TestbedAccess,
   name: FunctionName,
   event: object,
   queue: string | null,
 ): Promise<Begun> =>
   begin(
-    await deployed(bench, queue),
-    [pathOf('invoke-handler.ts'), entryOf(bench.aws.functions, name)],
+    await deployed(testbed, queue),
+    [pathOf('invoke-handler.ts'), entryOf(testbed.aws.functions, name)],
     JSON.stringify(event),
   );
 
 /** A packaged function's answer to one event. */
 const invoke = async (
-  bench: BenchAccess,
+  testbed: TestbedAccess,
   name: FunctionName,
   event: object,
   queue: string | null,
 ): Promise<unknown> => {
-  const { stdout, stderr } = await (await beginFunction(bench, name, event, queue)).ended;
+  const { stdout, stderr } = await (await beginFunction(testbed, name, event, queue)).ended;
   const last = stdout.trimEnd().split('\n').at(-1) ?? '';
   if (last === '') throw new Error(`the function ${name} said nothing but: ${stderr}`);
   return JSON.parse(last);
@@ -138,16 +139,16 @@ const invoke = async (
 const batchAnswer = z.strictObject({ batchItemFailures: z.array(z.looseObject({ itemIdentifier: z.string() })) });
 
 /** The same as `deliver`, without waiting for it. */
-export const beginDelivery = (bench: BenchAccess, batch: Batch): Promise<Begun> =>
-  beginFunction(bench, 'on-event', batch, null);
+export const beginDelivery = (testbed: TestbedAccess, batch: Batch): Promise<Begun> =>
+  beginFunction(testbed, 'on-event', batch, null);
 
 /** The packaged AWS handler, fed with one batch; its answer to the queue. Without a queue nothing can be sent again. */
 export const deliver = async (
-  bench: BenchAccess,
+  testbed: TestbedAccess,
   batch: Batch,
   queue: string | null = null,
-): Promise<z.infer<typeof batchAnswer>> => batchAnswer.parse(await invoke(bench, 'on-event', batch, queue));
+): Promise<z.infer<typeof batchAnswer>> => batchAnswer.parse(await invoke(testbed, 'on-event', batch, queue));
 
 /** The packaged sweep, as its schedule calls it. */
-export const sweepDeployed = async (bench: BenchAccess): Promise<readonly Outcome[]> =>
-  sweepAnswer.parse(await invoke(bench, 'sweep', {}, null)).results;
+export const sweepDeployed = async (testbed: TestbedAccess): Promise<readonly Outcome[]> =>
+  sweepAnswer.parse(await invoke(testbed, 'sweep', {}, null)).results;

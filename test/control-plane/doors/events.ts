@@ -2,12 +2,12 @@ import type { Ec2Access } from '../../testbed/control-plane.ts';
 
 /** AWS's events for one instance, as EventBridge and SQS hand them over. */
 
-interface Told {
+interface StateChange {
   readonly type: string;
   readonly detail: Readonly<Record<string, string>>;
 }
 
-const bodyOf = ({ type, detail }: Told, { region }: Ec2Access): string =>
+const bodyOf = ({ type, detail }: StateChange, { region }: Ec2Access): string =>
   JSON.stringify({
     version: '0',
     id: `event-${Object.values(detail).join('-')}`,
@@ -31,7 +31,7 @@ export const inOneBatch = (batches: readonly Batch[]): Batch => ({
     .map((body, at) => ({ messageId: `message-${at}`, body })),
 });
 
-const batchOf = (told: readonly Told[], ec2: Ec2Access): Batch =>
+const batchOf = (told: readonly StateChange[], ec2: Ec2Access): Batch =>
   inOneBatch([{ Records: told.map((one) => ({ messageId: '', body: bodyOf(one, ec2) })) }]);
 
 export const stateChanges = (instance: string, states: readonly string[], ec2: Ec2Access): Batch =>

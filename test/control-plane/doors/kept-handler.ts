@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { deployed } from './doors.ts';
 import type { Batch } from './events.ts';
 import { entryOf } from './functions.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 
 /** The packaged AWS handler in a process that is kept: its first batch finds it cold, each further one warm. */
 export interface KeptHandler {
@@ -24,10 +24,10 @@ const answered = z.object({
   answer: z.strictObject({ batchItemFailures: z.array(z.looseObject({})).max(0) }),
 });
 
-export const keepHandler = async (bench: BenchAccess): Promise<KeptHandler> => {
+export const keepHandler = async (testbed: TestbedAccess): Promise<KeptHandler> => {
   const script = fileURLToPath(new URL('serve-handler.ts', import.meta.url));
-  const child = fork(script, [entryOf(bench.aws.functions, 'on-event')], {
-    env: await deployed(bench, null),
+  const child = fork(script, [entryOf(testbed.aws.functions, 'on-event')], {
+    env: await deployed(testbed, null),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const ended = once(child, 'exit');

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { deliver } from './doors.ts';
 import type { Batch } from './events.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 
 /** An SQS queue before the packaged function: what it sends again comes back to it after its delay. */
 export interface Queue {
@@ -28,10 +28,10 @@ const COUNTED = [
   'ApproximateNumberOfMessagesDelayed',
 ] as const;
 
-export const openQueue = async (bench: BenchAccess): Promise<Queue> => {
+export const openQueue = async (testbed: TestbedAccess): Promise<Queue> => {
   const sqs = new SQSClient({
-    endpoint: bench.aws.endpoint,
-    region: bench.ec2.region,
+    endpoint: testbed.aws.endpoint,
+    region: testbed.ec2.region,
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   });
   const { QueueUrl = '' } = await sqs.send(
@@ -52,7 +52,7 @@ export const openQueue = async (bench: BenchAccess): Promise<Queue> => {
     );
     if (Messages.length === 0) return;
     const Records = Messages.map(({ MessageId = '', Body = '' }) => ({ messageId: MessageId, body: Body }));
-    const { batchItemFailures } = await deliver(bench, { Records }, QueueUrl);
+    const { batchItemFailures } = await deliver(testbed, { Records }, QueueUrl);
     if (batchItemFailures.length > 0) throw new Error(`${batchItemFailures.length} messages were given back`);
     for (const { ReceiptHandle } of Messages) await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
   };

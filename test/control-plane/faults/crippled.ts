@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
 import type { Change } from './changes.ts';
 import type { Gates } from './gates.ts';
 import { openGates } from './gates.ts';
@@ -47,25 +47,25 @@ const job: Workload = {
 };
 
 /** While the other node takes nobody. */
-const runJobAtHome = async (bench: Bench, { scene, home, refuge }: Stage): Promise<void> => {
+const runJobAtHome = async (testbed: Bench, { scene, home, refuge }: Stage): Promise<void> => {
   const cordon = (unschedulable: boolean | null) =>
-    bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
+    testbed.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
   await cordon(true);
   await scene.create(job);
   await scene.runs(JOB, home);
   await cordon(null);
 };
 
-export const openCrippled = async (bench: Bench, title: string): Promise<Crippled> => {
-  const stage = await openStage(bench, title);
-  await runJobAtHome(bench, stage);
+export const openCrippled = async (testbed: Bench, title: string): Promise<Crippled> => {
+  const stage = await openStage(testbed, title);
+  await runJobAtHome(testbed, stage);
   const [driver, lives] = await Promise.all([
-    makeStubborn(bench.access, stage.disk, stage.home.name),
+    makeStubborn(testbed.access, stage.disk, stage.home.name),
     watchLives(stage.scene),
   ]);
   const opened: Gates[] = [];
   const openWay = async (): Promise<Gates> => {
-    const gates = await openGates(bench.access, driver.heed);
+    const gates = await openGates(testbed.access, driver.heed);
     opened.push(gates);
     return gates;
   };
@@ -80,7 +80,7 @@ export const openCrippled = async (bench: Bench, title: string): Promise<Cripple
 };
 
 const recordOf = async ({ scene, home }: Stage): Promise<unknown> => {
-  const { metadata } = node.parse(await scene.bench.admin.get(`/api/v1/nodes/${home.name}`));
+  const { metadata } = node.parse(await scene.testbed.admin.get(`/api/v1/nodes/${home.name}`));
   return JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? 'null');
 };
 

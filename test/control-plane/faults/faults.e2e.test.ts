@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import type { Change } from './changes.ts';
 import { isDestructive } from './changes.ts';
 import type { Crippled } from './crippled.ts';
@@ -23,11 +23,11 @@ import {
   whenIts,
 } from './troubles.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /**
  * Whatever goes wrong, the same is done in the end: all but telling people, which is tried once and holds up nothing.
@@ -65,7 +65,7 @@ const finish = async ({ gates, home }: Crippled): Promise<void> => {
 
 describe.concurrent('on the way to the API server', () => {
   it.for(troubles)('$what, and the CLI’s fence ends right', async ({ make }) => {
-    const crippled = await openCrippled(bench, 'api-fault');
+    const crippled = await openCrippled(testbed, 'api-fault');
     const { gates, home } = crippled;
     gates.handle(onTheWayTo('api', make()));
     const { says } = await cloudfence(gates.access, 'fence', home.instance, '--timeout', '90s');
@@ -78,7 +78,7 @@ describe.concurrent('on the way to the API server', () => {
 
 describe.concurrent('on the way to EC2', () => {
   it.for(troubles)('$what, and the function’s fence ends right', async ({ make }) => {
-    const crippled = await openCrippled(bench, 'ec2-fault');
+    const crippled = await openCrippled(testbed, 'ec2-fault');
     const { gates, home } = crippled;
     gates.handle(onTheWayTo('ec2', make()));
     const { batchItemFailures } = await deliver(
@@ -92,14 +92,14 @@ describe.concurrent('on the way to EC2', () => {
   });
 
   it('answers take longer than a proof lasts: nothing is destroyed, and the fence ends once they are quicker', async () => {
-    const crippled = await openCrippled(bench, 'ec2-slow');
+    const crippled = await openCrippled(testbed, 'ec2-slow');
     const { gates, home, disk } = crippled;
     gates.handle(onTheWayTo('ec2', slow(2_100)));
     const { code, says } = await cloudfence(gates.access, 'fence', home.instance, '--timeout', '20s');
     expect(code).not.toBe(0);
     expect(says.steps).toEqual([]);
     expect(gates.seen.filter(({ change }) => isDestructive(change))).toEqual([]);
-    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
     await finish(crippled);
     await expectRecovered(crippled);
     await crippled.close();

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { changesMade, expectRecovered, openCrippled, type Crippled } from './crippled.ts';
 import { isDestructive } from './changes.ts';
 import { answerIn, beginCloudfence } from '../doors/doors.ts';
@@ -14,11 +14,11 @@ const FROZEN_MS = 2_500;
 /** A run that waits for the machine's return would wait for long. */
 const WAITS_NO_LONGER = '30s';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const firstOf = (change: 'mark' | 'delete-pod' | 'fail-pod' | 'detach-disk' | 'nudge') => ({ change, nth: 1 });
 const cleared = (after: Pause['after']): Pause => ({ after, at: 'recheck' });
@@ -64,7 +64,7 @@ describe.concurrent('a fence that is frozen', () => {
   it.for(delays.map(inWords))(
     '$words, goes on to the end when it thaws, the machine being off still',
     async ({ pause }) => {
-      const crippled = await openCrippled(bench, 'frozen');
+      const crippled = await openCrippled(testbed, 'frozen');
       const { says } = await thawed(crippled, pause, async () => undefined);
       expect(says.outcome).toBe('fenced');
       await expectRecovered(crippled);
@@ -75,7 +75,7 @@ describe.concurrent('a fence that is frozen', () => {
   it.for(pauses.map(inWords))(
     '$words, while the machine is started, does nothing to it any more when it thaws',
     async ({ pause }) => {
-      const crippled = await openCrippled(bench, 'frozen-started');
+      const crippled = await openCrippled(testbed, 'frozen-started');
       const { scene, home, refuge, disk, driver, gates } = crippled;
       let livingThen: readonly string[] = [];
       const { says, asked } = await thawed(
@@ -91,17 +91,17 @@ describe.concurrent('a fence that is frozen', () => {
       expect(says.outcome).not.toBe('fenced');
       expect(podsOn(scene, [home])).toEqual(livingThen);
       const done = new Set(changesMade(gates));
-      if (!done.has('detach-disk')) expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+      if (!done.has('detach-disk')) expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
       await driver.mend();
       const where = done.has('delete-pod') ? refuge : home;
       await scene.runs('db-0', where);
-      expect(await bench.ec2.holderOf(disk)).toBe(where.instance);
+      expect(await testbed.ec2.holderOf(disk)).toBe(where.instance);
       await crippled.close();
     },
   );
 
   it('with its Node read for the mark, while the machine is started, sends none when it thaws', async () => {
-    const crippled = await openCrippled(bench, 'frozen-marking');
+    const crippled = await openCrippled(testbed, 'frozen-marking');
     const { scene, home, refuge, disk, driver } = crippled;
     const { says, asked } = await thawed(
       crippled,
@@ -115,7 +115,7 @@ describe.concurrent('a fence that is frozen', () => {
     await driver.mend();
     await home.kubelet.boot();
     await scene.runs('db-0', home);
-    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
     await crippled.close();
   });
 });

@@ -10,17 +10,17 @@ export interface Passing {
   readonly body: string;
 }
 
-export interface Answer {
+export interface GateResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /** What a gate does with one request; without an answer its connection is cut. */
-export type Handling = (passing: Passing, forward: () => Promise<Answer>) => Promise<Answer | 'cut'>;
+export type Handling = (passing: Passing, forward: () => Promise<GateResponse>) => Promise<GateResponse | 'cut'>;
 
 /** Sends a request on to the server behind the gate, under the headers that it came with. */
-export type Forward = (passing: Passing, headers: IncomingHttpHeaders) => Promise<Answer>;
+export type Forward = (passing: Passing, headers: IncomingHttpHeaders) => Promise<GateResponse>;
 
 export interface Gate {
   readonly port: number;

@@ -8,11 +8,11 @@ import { changeIn } from './changes.ts';
 import type { Forward, Handling, Passing } from './gate.ts';
 import { openGateOn } from './gate.ts';
 import { certificate, kubeconfigOf } from '../../testbed/identities.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 import { storeSecret } from '../../testbed/installation.ts';
 
 /** A request that came to a gate. */
-export interface Seen {
+export interface GateTraffic {
   readonly passing: Passing;
   readonly change: Change | null;
   /** Mono ms. */
@@ -27,8 +27,8 @@ export interface Seen {
  */
 export interface Gates {
   /** The bench, seen through the gates. */
-  readonly access: BenchAccess;
-  readonly seen: readonly Seen[];
+  readonly access: TestbedAccess;
+  readonly seen: readonly GateTraffic[];
   /** How requests are handled from now on; at first each is forwarded. */
   readonly handle: (handling: Handling) => void;
   readonly close: () => Promise<void>;
@@ -61,14 +61,14 @@ const passOn: Handling = (_, forward) => forward();
 
 /** `heed` hears of each request once its server has answered, before whoever asked does. */
 export const openGates = async (
-  bench: BenchAccess,
-  heed: (seen: Seen) => Promise<void> = async () => undefined,
+  testbed: TestbedAccess,
+  heed: (seen: GateTraffic) => Promise<void> = async () => undefined,
 ): Promise<Gates> => {
   const { cert, private: key } = await certificate();
-  const seen: Seen[] = [];
+  const seen: GateTraffic[] = [];
   let handling = passOn;
   const handle: Handling = async (passing, forward) => {
-    const entry: Seen = { passing, change: changeIn(passing), at: performance.now(), status: null };
+    const entry: GateTraffic = { passing, change: changeIn(passing), at: performance.now(), status: null };
     seen.push(entry);
     return handling(passing, async () => {
       const answer = await forward();
@@ -77,11 +77,11 @@ export const openGates = async (
       return answer;
     });
   };
-  const dispatcher = new Agent({ connect: { ca: bench.ca } });
-  const api = await openGateOn(createTlsServer({ cert, key }), 'api', forwardTo(bench.server, dispatcher), handle);
-  const ec2 = await openGateOn(createServer(), 'ec2', forwardTo(bench.ec2.endpoint, dispatcher), handle);
+  const dispatcher = new Agent({ connect: { ca: testbed.ca } });
+  const api = await openGateOn(createTlsServer({ cert, key }), 'api', forwardTo(testbed.server, dispatcher), handle);
+  const ec2 = await openGateOn(createServer(), 'ec2', forwardTo(testbed.ec2.endpoint, dispatcher), handle);
   return {
-    access: await throughGates(bench, `https://127.0.0.1:${api.port}`, cert, `http://127.0.0.1:${ec2.port}`),
+    access: await throughGates(testbed, `https://127.0.0.1:${api.port}`, cert, `http://127.0.0.1:${ec2.port}`),
     seen,
     handle: (other) => (handling = other),
     close: async () => {
@@ -92,17 +92,22 @@ export const openGates = async (
   };
 };
 
-const throughGates = async (bench: BenchAccess, server: string, ca: string, endpoint: string): Promise<BenchAccess> => {
+const throughGates = async (
+  testbed: TestbedAccess,
+  server: string,
+  ca: string,
+  endpoint: string,
+): Promise<TestbedAccess> => {
   const name = `gates-${process.pid}-${(count += 1)}`;
-  const kubeconfig = join(bench.folder, `${name}.kubeconfig`);
-  const text = kubeconfigOf(server, ca, bench.tokens.cloudfence);
-  await Promise.all([writeFile(kubeconfig, text, { mode: 0o600 }), storeSecret(bench.aws, name, text)]);
+  const kubeconfig = join(testbed.folder, `${name}.kubeconfig`);
+  const text = kubeconfigOf(server, ca, testbed.tokens.cloudfence);
+  await Promise.all([writeFile(kubeconfig, text, { mode: 0o600 }), storeSecret(testbed.aws, name, text)]);
   return {
-    ...bench,
+    ...testbed,
     server,
     ca,
     secret: name,
-    ec2: { ...bench.ec2, endpoint },
-    kubeconfigs: { ...bench.kubeconfigs, cloudfence: kubeconfig },
+    ec2: { ...testbed.ec2, endpoint },
+    kubeconfigs: { ...testbed.kubeconfigs, cloudfence: kubeconfig },
   };
 };

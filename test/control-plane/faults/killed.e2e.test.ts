@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import type { Change } from './changes.ts';
 import { changesMade, expectRecovered, openCrippled } from './crippled.ts';
 import {
@@ -19,11 +19,11 @@ import { expectMoved, openStage } from '../scenes/stage.ts';
 import type { When } from './strike.ts';
 import { strikeAt, strikeAtEach } from './strike.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const moments: readonly When[] = ['before', 'after'];
 const changes: readonly Change[] = ['mark', 'delete-pod', 'detach-disk'];
@@ -34,7 +34,7 @@ const nudgedOnce = (made: readonly Change[]): readonly Change[] =>
 
 describe.concurrent('a fence whose process is killed and started again', () => {
   it('undisturbed, it changes this', async () => {
-    const crippled = await openCrippled(bench, 'undisturbed');
+    const crippled = await openCrippled(testbed, 'undisturbed');
     const { says } = await cloudfence(crippled.gates.access, 'fence', crippled.home.instance);
     expect(says.outcome).toBe('fenced');
     await expectRecovered(crippled);
@@ -43,7 +43,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
   });
 
   it('again and again, before and after each of its changes, ends as if nothing had been', async () => {
-    const crippled = await openCrippled(bench, 'killed');
+    const crippled = await openCrippled(testbed, 'killed');
     const { gates, home } = crippled;
     let running: Begun | null = null;
     let deaths = 0;
@@ -67,7 +67,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
   it.for(changes)(
     'after its %s, being the function, ends as if nothing had been when its message comes again',
     async (change) => {
-      const crippled = await openCrippled(bench, 'killed-function');
+      const crippled = await openCrippled(testbed, 'killed-function');
       const { gates, home } = crippled;
       const message = stateChanges(home.instance, ['stopped'], gates.access.ec2);
       const first = await beginDelivery(gates.access, message);
@@ -80,7 +80,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
   );
 
   it.for(moments)('%s it deletes the Node of a terminated instance, ends as if nothing had been', async (when) => {
-    const [stage, gates] = await Promise.all([openStage(bench, 'killed-terminated'), openGates(bench.access)]);
+    const [stage, gates] = await Promise.all([openStage(testbed, 'killed-terminated'), openGates(testbed.access)]);
     await stage.home.terminate();
     const first = beginCloudfence(gates.access, 'fence', stage.home.instance);
     gates.handle(strikeAt({ change: 'delete-node', nth: 1 }, when, () => first.kill('SIGKILL')));
@@ -91,9 +91,9 @@ describe.concurrent('a fence whose process is killed and started again', () => {
   });
 
   it.for(moments)('%s it deletes an attachment whose Node is gone, ends as if nothing had been', async (when) => {
-    const [stage, gates] = await Promise.all([openStage(bench, 'killed-nodeless'), openGates(bench.access)]);
+    const [stage, gates] = await Promise.all([openStage(testbed, 'killed-nodeless'), openGates(testbed.access)]);
     await stage.home.stop();
-    await bench.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);
+    await testbed.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);
     const first = beginCloudfence(gates.access, 'fence', stage.home.instance);
     gates.handle(strikeAt({ change: 'delete-attachment', nth: 1 }, when, () => first.kill('SIGKILL')));
     expect(await first.ended).toMatchObject({ stdout: '' });

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { expectRecovered, openCrippled } from './crippled.ts';
 import { beginCloudfence, cloudfence } from '../doors/doors.ts';
 import { moments } from './moments.ts';
 import { strikeAt } from './strike.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 describe.concurrent('a fence whose process is killed', () => {
   it.for(moments)('$when $words, and started again, ends as if nothing had been', async ({ when, ...point }) => {
-    const crippled = await openCrippled(bench, 'killed-once');
+    const crippled = await openCrippled(testbed, 'killed-once');
     const { gates, home } = crippled;
     const first = beginCloudfence(gates.access, 'fence', home.instance);
     gates.handle(strikeAt(point, when, () => first.kill('SIGKILL')));

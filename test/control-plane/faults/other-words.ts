@@ -1,11 +1,11 @@
 import { actionOf } from './changes.ts';
-import type { Answer, Handling, Passing } from './gate.ts';
+import type { GateResponse, Handling, Passing } from './gate.ts';
 
 /**
  * What EC2 says of instances, in other words, the first `times` that it is asked: for states that moto passes through
  * at once, or never shows.
  */
-export const inOtherWords = (change: (answer: Answer) => Answer, times = Infinity): Handling => {
+export const inOtherWords = (change: (answer: GateResponse) => GateResponse, times = Infinity): Handling => {
   let asked = 0;
   return async (passing, forward) => {
     const answer = await forward();
@@ -17,7 +17,7 @@ export const isLook = (passing: Passing): boolean => passing.to === 'ec2' && act
 
 const replaced =
   (pattern: RegExp, by: string) =>
-  (answer: Answer): Answer => {
+  (answer: GateResponse): GateResponse => {
     if (!pattern.test(answer.body)) throw new Error(`EC2 says nothing like ${pattern}`);
     return { ...answer, body: answer.body.replaceAll(pattern, by) };
   };
@@ -36,7 +36,7 @@ export const forReason = (code: string) =>
 export const withoutLaunchTime = replaced(/<launchTime>[^<]*<\/launchTime>/g, '');
 
 /** As in another account or region. https://docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html */
-export const unknownHere = ({ headers }: Answer): Answer => ({
+export const unknownHere = ({ headers }: GateResponse): GateResponse => ({
   status: 400,
   headers,
   body: '<Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code><Message>not known here</Message></Error></Errors><RequestID>elsewhere</RequestID></Response>',

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { OwnBench } from '../../testbed/bench.ts';
-import { openOwnBench } from '../../testbed/bench.ts';
+import type { OwnTestbed } from '../../testbed/testbed.ts';
+import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { fencedThrough } from './outages.ts';
 
 /** Nobody else can do without the API server while it is away. */
-let bench: OwnBench;
+let testbed: OwnTestbed;
 beforeEach(async () => {
-  bench = await openOwnBench();
+  testbed = await openOwnTestbed();
 });
-afterEach(() => bench?.close());
+afterEach(() => testbed?.close());
 
 describe('an API server that is restarted in mid-fence', () => {
   it('after a force delete is waited for, and the fence ends right', async () => {
-    expect(await fencedThrough(bench, ['delete-pod'])).toBe('fenced');
+    expect(await fencedThrough(testbed, ['delete-pod'])).toBe('fenced');
   });
 });

@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { OwnBench } from '../../testbed/bench.ts';
-import { openOwnBench } from '../../testbed/bench.ts';
+import type { OwnTestbed } from '../../testbed/testbed.ts';
+import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { fencedThrough } from './outages.ts';
 
 /** Nobody else can do without the API server while it is away. */
-let bench: OwnBench;
+let testbed: OwnTestbed;
 beforeEach(async () => {
-  bench = await openOwnBench();
+  testbed = await openOwnTestbed();
 });
-afterEach(() => bench?.close());
+afterEach(() => testbed?.close());
 
 describe('an API server that is restarted in mid-fence', () => {
   it.for(['enter', 'mark', 'park', 'detach-disk', 'nudge'] as const)(
     'after its %s is waited for, and the fence ends right',
     async (change) => {
-      expect(await fencedThrough(bench, [change])).toBe('fenced');
+      expect(await fencedThrough(testbed, [change])).toBe('fenced');
     },
   );
 
   it('three times is waited for each time, and the fence ends right', async () => {
-    expect(await fencedThrough(bench, ['mark', 'delete-pod', 'detach-disk'])).toBe('fenced');
+    expect(await fencedThrough(testbed, ['mark', 'delete-pod', 'detach-disk'])).toBe('fenced');
   });
 });

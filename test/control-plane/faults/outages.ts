@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { OwnBench } from '../../testbed/bench.ts';
+import type { OwnTestbed } from '../../testbed/testbed.ts';
 import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
 import { expectRecovered, openCrippled, type Crippled } from './crippled.ts';
@@ -19,7 +19,7 @@ interface Outages {
  * Once for each of these changes: the API server dies as soon as it is made, so that its answer is lost, and comes back
  * later.
  */
-const outagesAfter = (changes: readonly Change[], { apiServer }: OwnBench): Outages => {
+const outagesAfter = (changes: readonly Change[], { apiServer }: OwnTestbed): Outages => {
   const left = new Set<Change | null>(changes);
   let back = Promise.resolve();
   const handling: Handling = async (passing, forward) => {
@@ -33,9 +33,9 @@ const outagesAfter = (changes: readonly Change[], { apiServer }: OwnBench): Outa
   return { handling, over: () => back };
 };
 
-const fenced = async (bench: OwnBench, crippled: Crippled, changes: readonly Change[]): Promise<string> => {
+const fenced = async (testbed: OwnTestbed, crippled: Crippled, changes: readonly Change[]): Promise<string> => {
   const { gates, home } = crippled;
-  const { handling, over } = outagesAfter(changes, bench);
+  const { handling, over } = outagesAfter(changes, testbed);
   gates.handle(handling);
   const { says } = await cloudfence(gates.access, 'fence', home.instance);
   expect(gates.seen.filter(({ passing, status }) => passing.to === 'api' && status === null).length).toBeGreaterThan(0);
@@ -48,10 +48,10 @@ const fenced = async (bench: OwnBench, crippled: Crippled, changes: readonly Cha
  * What one run says at its end, after which all is right; it waits for the API server each time. Every controller has
  * lost its watches and takes them up again.
  */
-export const fencedThrough = async (bench: OwnBench, changes: readonly Change[]): Promise<string> => {
-  const crippled = await openCrippled(bench, 'outage');
+export const fencedThrough = async (testbed: OwnTestbed, changes: readonly Change[]): Promise<string> => {
+  const crippled = await openCrippled(testbed, 'outage');
   try {
-    return await fenced(bench, crippled, changes);
+    return await fenced(testbed, crippled, changes);
   } finally {
     await crippled.close();
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { atRecheck } from './at-recheck.ts';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openGates } from './gates.ts';
 import type { Intervention } from '../scenes/by-hand.ts';
@@ -9,11 +9,11 @@ import { removeFence, removeTaint, renewLease } from '../scenes/by-hand.ts';
 import { openStage } from '../scenes/stage.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** `noted`: what is left on the Node for the runs that come later, which destroys nothing. */
 const interventions: readonly {
@@ -34,7 +34,7 @@ const interventions: readonly {
 
 describe.concurrent('the first pod of a dead machine is left alone when between look and delete', () => {
   it.for(interventions)('$what', async ({ happens, reason, noted }) => {
-    const [stage, gates] = await Promise.all([openStage(bench, 'rechecked'), openGates(bench.access)]);
+    const [stage, gates] = await Promise.all([openStage(testbed, 'rechecked'), openGates(testbed.access)]);
     const { scene, home, pods } = stage;
     await home.stop();
     gates.handle(atRecheck('mark', () => happens(stage)));

@@ -1,5 +1,5 @@
-import type { BenchAccess } from '../../testbed/installation.ts';
-import type { Seen } from './gates.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
+import type { GateTraffic } from './gates.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { turn } from '../../testbed/knobs.ts';
 
@@ -9,7 +9,7 @@ import { turn } from '../../testbed/knobs.ts';
  */
 export interface StubbornDriver {
   /** Hears what Cloudfence did. */
-  readonly heed: (seen: Seen) => Promise<void>;
+  readonly heed: (seen: GateTraffic) => Promise<void>;
   /** From now on it does what it is asked to. */
   readonly mend: () => Promise<void>;
   /** It changes no more. */
@@ -20,13 +20,13 @@ const UNNUDGED_MS = 8_000;
 
 const failure = 'the driver is out of order';
 
-const succeeded = ({ status }: Seen): boolean => status !== null && status < 300;
+const succeeded = ({ status }: GateTraffic): boolean => status !== null && status < 300;
 
 /** `home` is the node that the disk is attached to. */
-export const makeStubborn = async (bench: BenchAccess, disk: string, home: string): Promise<StubbornDriver> => {
-  await turn(bench, disk, { failDetach: failure, failAttach: failure });
+export const makeStubborn = async (testbed: TestbedAccess, disk: string, home: string): Promise<StubbornDriver> => {
+  await turn(testbed, disk, { failDetach: failure, failAttach: failure });
   const old = attachmentName({ driver: 'ebs.csi.aws.com', handle: disk }, home);
-  const mend = (): Promise<void> => turn(bench, disk, {});
+  const mend = (): Promise<void> => turn(testbed, disk, {});
   let mending: NodeJS.Timeout | undefined;
   return {
     mend,
@@ -34,7 +34,7 @@ export const makeStubborn = async (bench: BenchAccess, disk: string, home: strin
     heed: async (seen) => {
       if (!succeeded(seen)) return;
       if (seen.change === 'detach-disk') {
-        await turn(bench, disk, { failAttach: failure });
+        await turn(testbed, disk, { failAttach: failure });
         clearTimeout(mending);
         mending = setTimeout(() => void mend(), UNNUDGED_MS);
       }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import type { Crippled } from './crippled.ts';
 import { expectRecovered, openCrippled } from './crippled.ts';
 import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
@@ -8,11 +8,11 @@ import type { Gates } from './gates.ts';
 import type { Rendezvous } from './rendezvous.ts';
 import { openRendezvous } from './rendezvous.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 type Door = (way: Gates, crippled: Crippled) => Promise<'ended' | 'to be tried again'>;
 
@@ -44,7 +44,7 @@ const letLoose = async (doors: readonly Door[], crippled: Crippled): Promise<Ren
 
 describe.concurrent('at once over the same machine', () => {
   it.for(pairs)('$who end as one would', async ({ doors }) => {
-    const crippled = await openCrippled(bench, 'together');
+    const crippled = await openCrippled(testbed, 'together');
     const { met } = await letLoose(doors, crippled);
     expect(met).toContain('mark');
     await expectRecovered(crippled);

@@ -2,20 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { XMLBuilder } from 'fast-xml-parser';
 import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
-import type { Answer, Handling, Passing } from './gate.ts';
+import type { GateResponse, Handling, Passing } from './gate.ts';
 import { keyOf } from './strike.ts';
 
 /** What goes wrong on the way to the API server or to EC2. */
 
-type Refuse = (to: Passing['to']) => Answer;
+type Refuse = (to: Passing['to']) => GateResponse;
 
-const statusOf = (code: number, reason: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
+const statusOf = (code: number, reason: string, headers: Readonly<Record<string, string>> = {}): GateResponse => ({
   status: code,
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message: 'not now', code }),
 });
 
-const ec2Error = (status: number, Code: string): Answer => ({
+const ec2Error = (status: number, Code: string): GateResponse => ({
   status,
   headers: { 'content-type': 'text/xml' },
   body: new XMLBuilder().build({ Response: { Errors: { Error: { Code, Message: 'not now' } }, RequestID: 'trouble' } }),

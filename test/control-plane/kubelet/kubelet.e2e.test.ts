@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { lease, listOf, node } from '../../testbed/objects.ts';
 import { openScene } from '../scenes/scene.ts';
@@ -10,49 +10,49 @@ import { endingSlowly, lonePod } from '../scenes/workload.ts';
 const NODES_AT_ONCE = 200;
 const SLOW_S = 2;
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
-const statusOf = async (name: string) => bench.kubelets.nodes.get(name)?.status;
+const statusOf = async (name: string) => testbed.kubelets.nodes.get(name)?.status;
 
 describe('a kubelet', () => {
   it('ends a pod gracefully, and lets go of its volume only then', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
     expect((await statusOf(database.home.name))?.volumesInUse).toEqual([
       `kubernetes.io/csi/ebs.csi.aws.com^${database.disk}`,
     ]);
-    await bench.admin.write('PATCH', `/api/v1/nodes/${database.home.name}`, { spec: { unschedulable: true } });
-    await bench.admin.write('DELETE', `/api/v1/namespaces/${database.namespace}/pods/db-0`);
+    await testbed.admin.write('PATCH', `/api/v1/nodes/${database.home.name}`, { spec: { unschedulable: true } });
+    await testbed.admin.write('DELETE', `/api/v1/namespaces/${database.namespace}/pods/db-0`);
     await database.runsOn(database.refuge);
     expect(database.pod()?.metadata.uid).not.toBe(former);
     expect((await statusOf(database.home.name))?.volumesInUse).toEqual([]);
-    expect(await bench.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
+    expect(await testbed.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
   });
 
   it('gives a pod the time to end that its hook takes, and no more than its grace', async () => {
-    const scene = await openScene(bench, 'grace');
+    const scene = await openScene(testbed, 'grace');
     const node = await scene.addNode();
     await scene.create(lonePod('slow', { spec: endingSlowly(SLOW_S) }));
     await scene.runs('slow', node);
     const path = `/api/v1/namespaces/${scene.namespace}/pods/slow`;
     const begun = performance.now();
-    await bench.admin.write('DELETE', path);
-    await until('the pod is gone', async () => (await bench.admin.call('GET', path)).status === 404);
+    await testbed.admin.write('DELETE', path);
+    await until('the pod is gone', async () => (await testbed.admin.call('GET', path)).status === 404);
     expect(performance.now() - begun).toBeGreaterThan(SLOW_S * 1000);
     await scene.create(lonePod('hasty', { spec: endingSlowly(3600) }));
     await scene.runs('hasty', node);
-    await bench.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/hasty`, { gracePeriodSeconds: 1 });
+    await testbed.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/hasty`, { gracePeriodSeconds: 1 });
     await until('the hasty pod is gone', async () => scene.pods('hasty').length === 0);
     expect(scene.pods()).toEqual([]);
   });
 
   it('may write to its own Node only, and not to our labels', async () => {
-    const database = await addDatabase(bench);
-    const own = bench.admin.as(`system:node:${database.home.name}`, 'system:nodes');
+    const database = await addDatabase(testbed);
+    const own = testbed.admin.as(`system:node:${database.home.name}`, 'system:nodes');
     const label = (node: string, key: string) =>
       own.call('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels: { [key]: 'true' } } });
     const answers = [
@@ -73,11 +73,11 @@ describe('a kubelet', () => {
       labels: { 'topology.kubernetes.io/zone': 'crowd' },
     });
     const crowd = await Promise.all(
-      Array.from({ length: NODES_AT_ONCE }, (_, which) => bench.kubelets.join(named(which))),
+      Array.from({ length: NODES_AT_ONCE }, (_, which) => testbed.kubelets.join(named(which))),
     );
     const renewals = async () => {
       const { items } = listOf(lease).parse(
-        await bench.admin.get('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'),
+        await testbed.admin.get('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'),
       );
       return new Map(
         items
@@ -93,7 +93,7 @@ describe('a kubelet', () => {
       20_000,
     );
     const anyNode = listOf(node)
-      .parse(await bench.admin.get('/api/v1/nodes'))
+      .parse(await testbed.admin.get('/api/v1/nodes'))
       .items.filter(({ metadata }) => metadata.name.startsWith('crowd-'));
     expect(
       anyNode.filter(({ status }) =>
@@ -101,6 +101,6 @@ describe('a kubelet', () => {
       ),
     ).toHaveLength(NODES_AT_ONCE);
     for (const kubelet of crowd) kubelet.die();
-    await Promise.all(crowd.map(({ machine }) => bench.admin.write('DELETE', `/api/v1/nodes/${machine.name}`)));
+    await Promise.all(crowd.map(({ machine }) => testbed.admin.write('DELETE', `/api/v1/nodes/${machine.name}`)));
   });
 });

@@ -5,8 +5,8 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { Api, Method } from '../../testbed/api.ts';
 import { MERGE, openApi } from '../../testbed/api.ts';
-import type { OwnBench } from '../../testbed/bench.ts';
-import { openOwnBench } from '../../testbed/bench.ts';
+import type { OwnTestbed } from '../../testbed/testbed.ts';
+import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { until } from '../../testbed/until.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { addDatabase } from '../scenes/database.ts';
@@ -25,7 +25,7 @@ const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const FENCED = 'cloudfence.node-restriction.kubernetes.io/fenced';
 const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
 
-let bench: OwnBench;
+let testbed: OwnTestbed;
 /** Cloudfence's own identity, with more rights than rbac.yaml gives, so that only the policy refuses. */
 let ours: Api;
 
@@ -51,13 +51,13 @@ const grantAll = async (admin: Api): Promise<void> => {
 };
 
 beforeAll(async () => {
-  bench = await openOwnBench();
-  ours = openApi(bench.access.server, bench.access.ca, bench.access.tokens.cloudfence);
-  await applyPolicy(bench.admin);
+  testbed = await openOwnTestbed();
+  ours = openApi(testbed.access.server, testbed.access.ca, testbed.access.tokens.cloudfence);
+  await applyPolicy(testbed.admin);
 });
 afterAll(async () => {
   await ours?.close();
-  await bench?.close();
+  await testbed?.close();
 });
 
 let count = 0;
@@ -66,7 +66,7 @@ const fresh = (kind: string): string => `${kind}-policy-${(count += 1)}`;
 const meta = z.looseObject({
   metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string() }),
 });
-const made = async (path: string, body: object) => meta.parse(await bench.admin.write('POST', path, body)).metadata;
+const made = async (path: string, body: object) => meta.parse(await testbed.admin.write('POST', path, body)).metadata;
 
 const makeNode = (metadata: object = {}) =>
   made(NODES, {
@@ -89,7 +89,7 @@ const othersTaints = async (path: string): Promise<readonly { readonly key: stri
   const read = async () =>
     z
       .looseObject({ spec: z.looseObject({ taints: z.array(z.looseObject({ key: z.string() })) }) })
-      .parse(await bench.admin.get(path)).spec.taints;
+      .parse(await testbed.admin.get(path)).spec.taints;
   await until('the Node has its taints', async () =>
     (await read()).some(
       ({ key }) => key === 'node.kubernetes.io/unreachable' || key === 'node.kubernetes.io/not-ready',
@@ -123,9 +123,9 @@ const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 
 
 describe('under the admission policy, as it is shipped', () => {
   it('a whole fence and its release come to their ends', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     await database.home.stop();
-    expect(await cloudfence(bench.access, 'fence', database.home.instance)).toMatchObject({
+    expect(await cloudfence(testbed.access, 'fence', database.home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced' },
     });
@@ -136,7 +136,7 @@ describe('under the admission policy, as it is shipped', () => {
         ({ type, status }) => type === 'Ready' && status === 'True',
       ),
     );
-    expect(await cloudfence(bench.access, 'release', database.home.name, '--timeout', '90s')).toMatchObject({
+    expect(await cloudfence(testbed.access, 'release', database.home.name, '--timeout', '90s')).toMatchObject({
       code: 0,
       says: { outcome: 'released' },
     });
@@ -145,7 +145,7 @@ describe('under the admission policy, as it is shipped', () => {
 
 describe('under the admission policy, with every right that RBAC can give', () => {
   beforeAll(async () => {
-    await grantAll(bench.admin);
+    await grantAll(testbed.admin);
     const { name } = await makeNode();
     await until(
       'policy and grant are in force',
@@ -228,7 +228,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
     const why = 'Cloudfence may delete a Node only with its own label';
     /** The precondition comes before the policy, and controllers write to a new Node as well. */
     const answered = async ({ name }: typeof fenced) => {
-      const { uid, resourceVersion } = meta.parse(await bench.admin.get(`${NODES}/${name}`)).metadata;
+      const { uid, resourceVersion } = meta.parse(await testbed.admin.get(`${NODES}/${name}`)).metadata;
       return answerOf('DELETE', `${NODES}/${name}`, { preconditions: { uid, resourceVersion } });
     };
     const settled = async (node: typeof fenced) => {
@@ -302,7 +302,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
       }),
     ).toMatchObject(ALLOWED);
     const maps = '/api/v1/namespaces/kube-system/configmaps';
-    await bench.admin.write('POST', maps, { metadata: { name: 'cloudfence' }, data: {} });
+    await testbed.admin.write('POST', maps, { metadata: { name: 'cloudfence' }, data: {} });
     expect(
       await answerOf('PATCH', `${maps}/cloudfence`, { data: { 'cap-lifted-until': '2099-01-01T00:00:00Z' } }),
     ).toEqual(refused('Cloudfence may write only the ConfigMap that is its ledger'));
@@ -313,7 +313,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
 
   it('others write as ever', async () => {
     const { name } = await makeNode();
-    await bench.admin.write('PATCH', `${NODES}/${name}`, { spec: { unschedulable: true } });
-    expect((await bench.admin.call('DELETE', `${NODES}/${name}`)).status).toBe(200);
+    await testbed.admin.write('PATCH', `${NODES}/${name}`, { spec: { unschedulable: true } });
+    expect((await testbed.admin.call('DELETE', `${NODES}/${name}`)).status).toBe(200);
   });
 });

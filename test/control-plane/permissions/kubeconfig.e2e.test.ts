@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { runAtHand } from '../doors/doors.ts';
 
-const access = inject('bench');
+const access = inject('testbed');
 
 const printed = z.looseObject({
   'current-context': z.string(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Bench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
 import { addDatabase, type Database } from '../scenes/database.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { openScene } from '../scenes/scene.ts';
@@ -18,7 +18,7 @@ export interface Scenario {
   readonly title: string;
   /** Permissions without which it fails, in the order in which the fence would use them. */
   readonly needs: readonly string[];
-  readonly open: (bench: Bench) => Promise<Ready>;
+  readonly open: (testbed: Bench) => Promise<Ready>;
 }
 
 const outcome = z.looseObject({
@@ -29,67 +29,67 @@ const outcome = z.looseObject({
 const isFenced = (answer: unknown): boolean => outcome.parse(answer).outcome === 'fenced';
 
 const movedIn =
-  (bench: Bench, { disk, refuge, runsOn }: Database): Ready['comesToItsEnd'] =>
+  (testbed: Bench, { disk, refuge, runsOn }: Database): Ready['comesToItsEnd'] =>
   async (answer, when) => {
     if (when === 'soon') await runsOn(refuge);
-    return isFenced(answer) && (await bench.ec2.holderOf(disk)) === refuge.instance;
+    return isFenced(answer) && (await testbed.ec2.holderOf(disk)) === refuge.instance;
   };
 
-const stopped = async (bench: Bench): Promise<Ready> => {
-  const database = await addDatabase(bench);
+const stopped = async (testbed: Bench): Promise<Ready> => {
+  const database = await addDatabase(testbed);
   await database.home.stop();
-  return { command: async () => ['fence', database.home.instance], comesToItsEnd: movedIn(bench, database) };
+  return { command: async () => ['fence', database.home.instance], comesToItsEnd: movedIn(testbed, database) };
 };
 
-const terminated = async (bench: Bench): Promise<Ready> => {
-  const database = await addDatabase(bench);
+const terminated = async (testbed: Bench): Promise<Ready> => {
+  const database = await addDatabase(testbed);
   const { home } = database;
   await home.terminate();
-  const gone = async () => (await bench.admin.call('GET', `/api/v1/nodes/${home.name}`)).status === 404;
+  const gone = async () => (await testbed.admin.call('GET', `/api/v1/nodes/${home.name}`)).status === 404;
   return { command: async () => ['fence', home.instance], comesToItsEnd: async (answer) => isFenced(answer) && gone() };
 };
 
-const nodeDeleted = async (bench: Bench): Promise<Ready> => {
-  const database = await addDatabase(bench);
+const nodeDeleted = async (testbed: Bench): Promise<Ready> => {
+  const database = await addDatabase(testbed);
   await database.home.stop();
-  await bench.admin.write('DELETE', `/api/v1/nodes/${database.home.name}`);
-  return { command: async () => ['fence', database.home.instance], comesToItsEnd: movedIn(bench, database) };
+  await testbed.admin.write('DELETE', `/api/v1/nodes/${database.home.name}`);
+  return { command: async () => ['fence', database.home.instance], comesToItsEnd: movedIn(testbed, database) };
 };
 
 /** The driver is mended as soon as the disk is free: the new attachment needs it. */
-const stoppedUnderBadDriver = async (bench: Bench) => {
-  const database = await addDatabase(bench);
+const stoppedUnderBadDriver = async (testbed: Bench) => {
+  const database = await addDatabase(testbed);
   const { home, disk } = database;
-  await turn(bench.access, disk, { failDetach: 'the driver is out of order' });
+  await turn(testbed.access, disk, { failDetach: 'the driver is out of order' });
   await home.stop();
   const mended = until(
     'the disk is free',
-    async () => (await bench.ec2.holderOf(disk)) !== home.instance,
+    async () => (await testbed.ec2.holderOf(disk)) !== home.instance,
     200_000,
-  ).then(() => turn(bench.access, disk, {}));
+  ).then(() => turn(testbed.access, disk, {}));
   return { database, mended };
 };
 
-const driverOutOfOrder = async (bench: Bench): Promise<Ready> => {
+const driverOutOfOrder = async (testbed: Bench): Promise<Ready> => {
   let latest: Awaited<ReturnType<typeof stoppedUnderBadDriver>> | null = null;
   return {
     command: async () => {
-      latest = await stoppedUnderBadDriver(bench);
+      latest = await stoppedUnderBadDriver(testbed);
       return ['fence', latest.database.home.instance];
     },
     comesToItsEnd: async (answer, when) => {
       const nudged = outcome.parse(answer).steps.some(({ step, result }) => step === 'nudge' && result === 'done');
       if (!latest || !nudged) return false;
       await latest.mended;
-      return movedIn(bench, latest.database)(answer, when);
+      return movedIn(testbed, latest.database)(answer, when);
     },
   };
 };
 
 const jobs = z.looseObject({ status: z.looseObject({ failed: z.number().default(0) }) });
 
-const stoppedUnderJob = async (bench: Bench) => {
-  const scene = await openScene(bench, 'job');
+const stoppedUnderJob = async (testbed: Bench) => {
+  const scene = await openScene(testbed, 'job');
   const home = await scene.addNode();
   await scene.create(job('work', { spec: () => onlyOn(home.name) }));
   await scene.runs('work', home);
@@ -98,12 +98,12 @@ const stoppedUnderJob = async (bench: Bench) => {
 };
 
 /** A Job's pod that cannot be failed is passed by, and the end says so; it is gone all the same. */
-const withJob = async (bench: Bench): Promise<Ready> => {
+const withJob = async (testbed: Bench): Promise<Ready> => {
   let path = '';
-  const counted = async () => jobs.parse(await bench.admin.get(path)).status.failed === 1;
+  const counted = async () => jobs.parse(await testbed.admin.get(path)).status.failed === 1;
   return {
     command: async () => {
-      const { home, path: latest } = await stoppedUnderJob(bench);
+      const { home, path: latest } = await stoppedUnderJob(testbed);
       path = latest;
       return ['fence', home.instance];
     },
@@ -115,15 +115,15 @@ const withJob = async (bench: Bench): Promise<Ready> => {
 const events = z.object({ items: z.array(z.looseObject({ reason: z.string() })) });
 
 /** Nothing fails when nobody can be told, but then nobody is; and a fence that stands already is not told again. */
-const told = async (bench: Bench): Promise<Ready> => {
+const told = async (testbed: Bench): Promise<Ready> => {
   let node = '';
   const heard = async () => {
     const path = `/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3D${node}`;
-    return events.parse(await bench.admin.get(path)).items.some(({ reason }) => reason === 'MachineFenced');
+    return events.parse(await testbed.admin.get(path)).items.some(({ reason }) => reason === 'MachineFenced');
   };
   return {
     command: async () => {
-      const { home } = await addDatabase(bench);
+      const { home } = await addDatabase(testbed);
       await home.stop();
       node = home.name;
       return ['fence', home.instance];
@@ -138,13 +138,13 @@ const swept = z.object({ results: z.array(z.looseObject({ instance: z.string(), 
 /**
  * A Lease counts as stale once it is a minute old. In a dry run, for the other scenarios' machines would be found too.
  */
-const eventLost = async (bench: Bench): Promise<Ready> => {
-  const { home } = await addDatabase(bench);
+const eventLost = async (testbed: Bench): Promise<Ready> => {
+  const { home } = await addDatabase(testbed);
   await home.stop();
   const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`;
   await until(
     'the Lease is stale',
-    async () => Date.now() - Date.parse(lease.parse(await bench.admin.get(path)).spec.renewTime) > 61_000,
+    async () => Date.now() - Date.parse(lease.parse(await testbed.admin.get(path)).spec.renewTime) > 61_000,
     90_000,
   );
   return {

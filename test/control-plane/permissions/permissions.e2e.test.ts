@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NeededPermission } from '../../../kubernetes/doctor.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { runAtHand } from '../doors/doors.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 import { scenarios, type Ready } from './permission-scenarios.ts';
 import { accessWithout, inWords } from './restricted-account.ts';
 
@@ -13,11 +13,11 @@ import { accessWithout, inWords } from './restricted-account.ts';
  * end, for that reason, and with it the same scenario does.
  */
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const permission = (words: string): NeededPermission => {
   const found = neededPermissions.find((one) => inWords(one) === words);
@@ -25,7 +25,7 @@ const permission = (words: string): NeededPermission => {
   return found;
 };
 
-const answerTo = async (access: BenchAccess, command: readonly string[], timeout: string): Promise<unknown> => {
+const answerTo = async (access: TestbedAccess, command: readonly string[], timeout: string): Promise<unknown> => {
   const { stdout, stderr } = await runAtHand(access, [...command, '--timeout', timeout, '--json']);
   if (stdout === '') throw new Error(`cloudfence ${command.join(' ')} said nothing but: ${stderr}`);
   return JSON.parse(stdout);
@@ -37,7 +37,7 @@ const answerTo = async (access: BenchAccess, command: readonly string[], timeout
  */
 const expectToFailWithout = async (words: string, { command, comesToItsEnd }: Ready): Promise<void> => {
   const { verb, resource } = permission(words);
-  const answer = await answerTo(await accessWithout(bench, permission(words)), await command(), '10s');
+  const answer = await answerTo(await accessWithout(testbed, permission(words)), await command(), '10s');
   expect({ words, answer, cameToItsEnd: await comesToItsEnd(answer, 'now') }).toEqual({
     words,
     answer,
@@ -53,9 +53,9 @@ it('every permission has a scenario, and every scenario a permission', () => {
 
 describe.each(scenarios)('$title', ({ needs, open }) => {
   it.concurrent(`does not come to its end without: ${needs.join(', ')}; and does with all`, async () => {
-    const scene = await open(bench);
+    const scene = await open(testbed);
     for (const words of needs) await expectToFailWithout(words, scene);
-    const answer = await answerTo(bench.access, await scene.command(), '3m');
+    const answer = await answerTo(testbed.access, await scene.command(), '3m');
     expect({ answer, cameToItsEnd: await scene.comesToItsEnd(answer, 'soon') }).toEqual({ answer, cameToItsEnd: true });
   });
 });

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { NeededPermission } from '../../../kubernetes/doctor.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
-import type { Bench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
 import { kubeconfigOf } from '../../testbed/identities.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 import { rbac } from '../../testbed/installed.ts';
 import { createGrants, readGrants, type Grant, type GrantRule } from '../../testbed/manifest.ts';
 import { until } from '../../testbed/until.ts';
@@ -62,12 +62,12 @@ const mayDo = async (
 };
 
 /** The authorizer has heard of all grants, and of nothing more. */
-const settled = async (bench: Bench, account: string, permission: NeededPermission): Promise<void> => {
+const settled = async (testbed: Bench, account: string, permission: NeededPermission): Promise<void> => {
   const others = neededPermissions.filter((other) => other !== permission);
   await until(`${account} has its grants`, async () =>
-    (await Promise.all(others.map((other) => mayDo(bench, account, other)))).every(Boolean),
+    (await Promise.all(others.map((other) => mayDo(testbed, account, other)))).every(Boolean),
   );
-  if (await mayDo(bench, account, permission)) throw new Error(`${account} may ${inWords(permission)} all the same`);
+  if (await mayDo(testbed, account, permission)) throw new Error(`${account} may ${inWords(permission)} all the same`);
 };
 
 const tokenAnswer = z.object({ status: z.object({ token: z.string() }) });
@@ -82,12 +82,14 @@ const tokenFor = async ({ admin }: Bench, account: string): Promise<string> =>
 let count = 0;
 
 /** The bench as an account meets it that has all of the shipped permissions but one. */
-export const accessWithout = async (bench: Bench, permission: NeededPermission): Promise<BenchAccess> => {
+export const accessWithout = async (testbed: Bench, permission: NeededPermission): Promise<TestbedAccess> => {
   const account = `without-${inWords(permission).replaceAll(/[^a-z]/g, '-')}-${process.pid}-${(count += 1)}`;
-  await createGrants(bench.admin, without(await readGrants(rbac), permission, account));
-  await settled(bench, account, permission);
-  const { access } = bench;
+  await createGrants(testbed.admin, without(await readGrants(rbac), permission, account));
+  await settled(testbed, account, permission);
+  const { access } = testbed;
   const cloudfence = join(access.folder, `${account}.kubeconfig`);
-  await writeFile(cloudfence, kubeconfigOf(access.server, access.ca, await tokenFor(bench, account)), { mode: 0o600 });
+  await writeFile(cloudfence, kubeconfigOf(access.server, access.ca, await tokenFor(testbed, account)), {
+    mode: 0o600,
+  });
   return { ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence } };
 };

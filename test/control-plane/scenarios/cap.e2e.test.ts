@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { OwnBench } from '../../testbed/bench.ts';
-import { openOwnBench } from '../../testbed/bench.ts';
+import type { OwnTestbed } from '../../testbed/testbed.ts';
+import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { cloudfence, runAtHand, type Ran } from '../doors/doors.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
 
 /** On a control plane of its own: one Node may be fenced within a quarter of an hour, and everybody's fences count. */
-let bench: OwnBench;
-let access: BenchAccess;
+let testbed: OwnTestbed;
+let access: TestbedAccess;
 beforeAll(async () => {
-  bench = await openOwnBench();
-  access = await under(bench.access, { cap: { share: 0, atOnce: 1 } });
+  testbed = await openOwnTestbed();
+  access = await under(testbed.access, { cap: { share: 0, atOnce: 1 } });
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<Ran> =>
   runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs[who] } }, [
@@ -22,7 +22,7 @@ const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<Ran> =>
   ]);
 
 it('a second machine is refused although the first is fenced to the end, until a person lifts the cap, which Cloudfence itself may not', async () => {
-  const [first, second] = [await openStage(bench, 'first'), await openStage(bench, 'second')];
+  const [first, second] = [await openStage(testbed, 'first'), await openStage(testbed, 'second')];
   await first.home.stop();
   expect((await cloudfence(access, 'fence', first.home.instance)).says.outcome).toBe('fenced');
   await second.home.stop();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import type { CloudController } from '../scenes/cloud-controller.ts';
 import { openCloudController, SHUTDOWN, UNINITIALIZED } from '../scenes/cloud-controller.ts';
 import { cloudfence } from '../doors/doors.ts';
@@ -10,24 +10,24 @@ import type { Stage } from '../scenes/stage.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 
-let bench: Bench;
+let testbed: Bench;
 const controllers: CloudController[] = [];
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
 afterAll(async () => {
   await Promise.all(controllers.map((controller) => controller.close()));
-  await bench?.close();
+  await testbed?.close();
 });
 
 /** A database on nodes that a cloud controller looks after. */
 const openTendedStage = async (title: string): Promise<Stage> => {
-  const stage = await openStage(bench, title);
-  controllers.push(openCloudController(bench, stage.scene.nodes));
+  const stage = await openStage(testbed, title);
+  controllers.push(openCloudController(testbed, stage.scene.nodes));
   return stage;
 };
 
-const read = async (name: string) => node.parse(await bench.admin.get(`/api/v1/nodes/${name}`));
+const read = async (name: string) => node.parse(await testbed.admin.get(`/api/v1/nodes/${name}`));
 
 const taintsOn = async (name: string) => (await read(name)).spec.taints.map(({ key }) => key);
 
@@ -36,7 +36,7 @@ const untilUnreachable = (name: string) =>
   until(`${name} is not Ready`, async () => (await taintsOn(name)).includes('node.kubernetes.io/unreachable'), 90_000);
 
 const endOfFence = async ({ home }: Stage): Promise<string> =>
-  (await cloudfence(bench.access, 'fence', home.instance)).says.outcome;
+  (await cloudfence(testbed.access, 'fence', home.instance)).says.outcome;
 
 describe.concurrent('beside a cloud controller', () => {
   it('a fence stands while the Node gets the shutdown taint and loses it, and is released as ever', async () => {
@@ -48,7 +48,7 @@ describe.concurrent('beside a cloud controller', () => {
     await expectMoved(stage, { fenced: [home] });
     await home.start();
     await until('the shutdown taint is gone', async () => !(await taintsOn(home.name)).includes(SHUTDOWN.key));
-    expect((await cloudfence(bench.access, 'release', home.name, '--timeout', '90s')).says.outcome).toBe('released');
+    expect((await cloudfence(testbed.access, 'release', home.name, '--timeout', '90s')).says.outcome).toBe('released');
     await expectMoved(stage, {});
     expect(await taintsOn(home.name)).toEqual([]);
   });
@@ -72,7 +72,7 @@ describe.concurrent('beside a cloud controller', () => {
     await home.terminate();
     await until(
       'its Node is deleted',
-      async () => (await bench.admin.call('GET', `/api/v1/nodes/${home.name}`)).status === 404,
+      async () => (await testbed.admin.call('GET', `/api/v1/nodes/${home.name}`)).status === 404,
       90_000,
     );
     expect(await endOfFence(stage)).toBe('fenced');
@@ -81,16 +81,16 @@ describe.concurrent('beside a cloud controller', () => {
 
   it('a Node that is not initialized yet is neither fenced nor relieved of its taint by us', async () => {
     const zone = `uninitialized-${process.pid}`;
-    const newcomer = await addMachine(bench, zone, { taints: [UNINITIALIZED] });
+    const newcomer = await addMachine(testbed, zone, { taints: [UNINITIALIZED] });
     await newcomer.stop();
     await untilUnreachable(newcomer.name);
-    expect((await cloudfence(bench.access, 'fence', newcomer.instance)).says).toMatchObject({
+    expect((await cloudfence(testbed.access, 'fence', newcomer.instance)).says).toMatchObject({
       outcome: 'ignored',
       reason: expect.stringMatching(/^nothing-to-free/),
       steps: [],
     });
     expect(await taintsOn(newcomer.name)).toContain(UNINITIALIZED.key);
-    controllers.push(openCloudController(bench, [newcomer]));
+    controllers.push(openCloudController(testbed, [newcomer]));
     await newcomer.start();
     await until('it is initialized', async () => (await taintsOn(newcomer.name)).length === 0);
     expect(await taintsOn(newcomer.name)).toEqual([]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
 import { cloudfence } from '../doors/doors.ts';
 import type { Lone } from '../scenes/lone.ts';
@@ -13,15 +13,15 @@ const ANOTHER = 'i-0123456789abcdef0';
 /** A run that something let begin would wait for its end for long. */
 const ENDS = ['--timeout', '60s'] as const;
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** A fence of this very boot, as anybody who has seen one could write it. */
 const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<object> => {
-  const { metadata, status } = nodeSchema.parse(await bench.admin.get(nodePath));
+  const { metadata, status } = nodeSchema.parse(await testbed.admin.get(nodePath));
   const named = {
     cloud: 'aws',
     machine: home.instance,
@@ -78,44 +78,44 @@ const doubts: readonly {
 
 describe.concurrent('a machine that is off is left as it is when', () => {
   it.for(doubts)('its Node bears $what', async ({ reason, metadata }) => {
-    const lone = await openLone(bench, 'doubt');
+    const lone = await openLone(testbed, 'doubt');
     const { home, nodePath, seen } = lone;
-    await bench.admin.write('PATCH', nodePath, { metadata: await metadata(lone) });
+    await testbed.admin.write('PATCH', nodePath, { metadata: await metadata(lone) });
     const before = await seen();
     await home.stop();
-    const { code, says } = await cloudfence(bench.access, 'fence', home.instance, ...ENDS);
+    const { code, says } = await cloudfence(testbed.access, 'fence', home.instance, ...ENDS);
     expect({ code, reason: says.reason.split(':')[0], steps: says.steps }).toEqual({ code: 4, reason, steps: [] });
     expect(await seen()).toEqual(before);
-    await bench.admin.write('DELETE', nodePath);
+    await testbed.admin.write('DELETE', nodePath);
   });
 
   it('two Nodes name it', async () => {
-    const { home, nodePath, seen, scene } = await openLone(bench, 'twins', { name: `first-of-${process.pid}` });
-    const { spec, metadata } = nodeSchema.parse(await bench.admin.get(nodePath));
+    const { home, nodePath, seen, scene } = await openLone(testbed, 'twins', { name: `first-of-${process.pid}` });
+    const { spec, metadata } = nodeSchema.parse(await testbed.admin.get(nodePath));
     const second = `second-of-${scene.namespace}`;
-    await bench.admin.write('POST', '/api/v1/nodes', {
+    await testbed.admin.write('POST', '/api/v1/nodes', {
       metadata: { name: second, annotations: metadata.annotations },
       spec: { providerID: spec['providerID'] },
     });
     const before = await seen();
     await home.stop();
-    const { says } = await cloudfence(bench.access, 'fence', home.instance, ...ENDS);
+    const { says } = await cloudfence(testbed.access, 'fence', home.instance, ...ENDS);
     expect(says).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^identity-ambiguous/), steps: [] });
     expect(await seen()).toEqual(before);
-    await bench.admin.write('DELETE', `/api/v1/nodes/${second}`);
+    await testbed.admin.write('DELETE', `/api/v1/nodes/${second}`);
   });
 
   it('its kubelet’s Lease is dated later than that, and renewed again', async () => {
-    const { home, seen } = await openLone(bench, 'late-lease');
+    const { home, seen } = await openLone(testbed, 'late-lease');
     const before = await seen();
     await home.stop();
-    const kubelet = bench.admin.as(`system:node:${home.name}`, 'system:nodes');
+    const kubelet = testbed.admin.as(`system:node:${home.name}`, 'system:nodes');
     const renew = () =>
       kubelet.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, {
         spec: { renewTime: new Date(Date.now() + 60_000).toISOString().replace('Z', '000Z') },
       });
     await renew();
-    const answering = cloudfence(bench.access, 'fence', home.instance, ...ENDS);
+    const answering = cloudfence(testbed.access, 'fence', home.instance, ...ENDS);
     const renewing = setInterval(() => void renew(), 2_000);
     const { says } = await answering.finally(() => clearInterval(renewing));
     expect(says).toMatchObject({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { powerOff, powerOffWithEvent } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
@@ -8,15 +8,15 @@ import { until } from '../../testbed/until.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import { deployment } from '../scenes/workload.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 describe.concurrent('a Deployment with one volume', () => {
   it('is recreated on the other node', async () => {
-    const scene = await openScene(bench, 'recreate');
+    const scene = await openScene(testbed, 'recreate');
     const home = await scene.addNode();
     await scene.addClaim('data');
     await scene.create(deployment('web', 'Recreate', { claims: ['data'] }));
@@ -32,17 +32,17 @@ describe.concurrent('a Deployment with one volume', () => {
   });
 
   it('goes on with the pod of a rolling update that has waited elsewhere for the volume, when the AWS handler gets the event', async () => {
-    const scene = await openScene(bench, 'rolling');
+    const scene = await openScene(testbed, 'rolling');
     const home = await scene.addNode();
     await scene.addClaim('data');
     await scene.create(deployment('web', 'RollingUpdate', { claims: ['data'] }));
     const former = await scene.runs('web', home);
     const refuge = await scene.addRefuge();
     const path = `/apis/apps/v1/namespaces/${scene.namespace}/deployments/web`;
-    await bench.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
-    await bench.admin.write('PATCH', path, { spec: { template: { metadata: { annotations: { revision: '2' } } } } });
+    await testbed.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
+    await testbed.admin.write('PATCH', path, { spec: { template: { metadata: { annotations: { revision: '2' } } } } });
     await until('the new pod is refused the volume', async () =>
-      saysMultiAttach(await bench.admin.get(`/api/v1/namespaces/${scene.namespace}/events`)),
+      saysMultiAttach(await testbed.admin.get(`/api/v1/namespaces/${scene.namespace}/events`)),
     );
     const waiting = uidsOf(scene).filter((uid) => uid !== former.metadata.uid);
     expect(waiting).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import type { Database } from '../scenes/database.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
@@ -10,11 +10,11 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const QUARANTINE = 'cloudfence.dev/quarantine';
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** The volume is on the refuge, there alone, and so is a pod that is not the old one. */
 const expectMoved = async (
@@ -23,7 +23,7 @@ const expectMoved = async (
 ): Promise<void> => {
   const pod = await runsOn(refuge);
   expect(pod.metadata.uid).not.toBe(formerPod);
-  expect(await bench.ec2.holderOf(disk)).toBe(refuge.instance);
+  expect(await testbed.ec2.holderOf(disk)).toBe(refuge.instance);
   expect(await attachedTo()).toEqual([refuge.name]);
 };
 
@@ -40,11 +40,11 @@ const expectParked = async ({ home, readNode }: Database): Promise<void> => {
 
 describe('a StatefulSet with one volume', () => {
   it('moves to the other node once its instance is stopped and the CLI is told', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
     await database.home.stop();
     const watch = openStopwatch('stopped, by the CLI');
-    const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
+    const answering = watch.lap('answer', cloudfence(testbed.access, 'fence', database.home.instance));
     const [answer] = await Promise.all([
       answering,
       watch.lap('attached elsewhere', database.movedTo(database.refuge)),
@@ -57,11 +57,11 @@ describe('a StatefulSet with one volume', () => {
   });
 
   it('moves when its instance is terminated, and the Node goes last', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
     await database.home.terminate();
     const watch = openStopwatch('terminated, by the CLI');
-    const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
+    const answering = watch.lap('answer', cloudfence(testbed.access, 'fence', database.home.instance));
     const [{ code, says }] = await Promise.all([
       answering,
       watch.lap('running elsewhere', database.runsOn(database.refuge)),
@@ -73,31 +73,33 @@ describe('a StatefulSet with one volume', () => {
       last: 'delete-node',
     });
     await expectMoved(database, former);
-    expect((await bench.admin.call('GET', `/api/v1/nodes/${database.home.name}`)).status).toBe(404);
+    expect((await testbed.admin.call('GET', `/api/v1/nodes/${database.home.name}`)).status).toBe(404);
   });
 
   it('moves when the AWS handler gets the events, late ones and duplicates among them', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
     await database.home.stop();
     const watch = openStopwatch('stopped, by the AWS handler');
-    const batch = stateChanges(database.home.instance, ['stopping', 'stopped', 'stopped'], bench.access.ec2);
-    expect(await watch.lap('answer', deliver(bench.access, batch))).toEqual({ batchItemFailures: [] });
+    const batch = stateChanges(database.home.instance, ['stopping', 'stopped', 'stopped'], testbed.access.ec2);
+    expect(await watch.lap('answer', deliver(testbed.access, batch))).toEqual({ batchItemFailures: [] });
     await watch.lap('running elsewhere', database.runsOn(database.refuge));
     watch.print();
     await expectMoved(database, former);
     await expectParked(database);
-    expect(await deliver(bench.access, batch)).toEqual({ batchItemFailures: [] });
+    expect(await deliver(testbed.access, batch)).toEqual({ batchItemFailures: [] });
     await expectParked(database);
   });
 
   it('stays where it is while its instance runs, whatever the event says', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
-    expect(await deliver(bench.access, stateChanges(database.home.instance, ['stopped'], bench.access.ec2))).toEqual({
+    expect(
+      await deliver(testbed.access, stateChanges(database.home.instance, ['stopped'], testbed.access.ec2)),
+    ).toEqual({
       batchItemFailures: [],
     });
-    expect(await bench.ec2.holderOf(database.disk)).toBe(database.home.instance);
+    expect(await testbed.ec2.holderOf(database.disk)).toBe(database.home.instance);
     expect(database.pod()?.metadata.uid).toBe(former);
     expect((await database.readNode(database.home)).spec.taints).toEqual([]);
   });

@@ -1,9 +1,9 @@
 import { AttachVolumeCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STRATEGIC } from '../../testbed/api.ts';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { listOf, volumeAttachment } from '../../testbed/objects.ts';
@@ -16,15 +16,15 @@ import { volumeName } from '../scenes/volume.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import { lonePod, OUT_OF_SERVICE, statefulSet, tolerating } from '../scenes/workload.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 interface Order {
   readonly what: string;
-  readonly access: () => Promise<BenchAccess>;
+  readonly access: () => Promise<TestbedAccess>;
   readonly args: readonly string[];
   readonly says: object;
 }
@@ -32,19 +32,19 @@ interface Order {
 const orders: readonly Order[] = [
   {
     what: 'everything is paused',
-    access: () => under(bench.access, {}, { pause: 'the storage is being moved' }),
+    access: () => under(testbed.access, {}, { pause: 'the storage is being moved' }),
     args: [],
     says: { outcome: 'refused', reason: 'paused: paused: the storage is being moved', steps: [] },
   },
   {
     what: 'a planned stop has its time',
-    access: () => under(bench.access, { fenceAfter: '1h' }),
+    access: () => under(testbed.access, { fenceAfter: '1h' }),
     args: ['--timeout', '10s'],
     says: { outcome: 'waiting', steps: [] },
   },
   {
     what: 'it is only asked what would be done',
-    access: async () => bench.access,
+    access: async () => testbed.access,
     args: ['--dry-run'],
     says: {
       outcome: 'would-fence',
@@ -56,7 +56,7 @@ const orders: readonly Order[] = [
 
 describe.concurrent('a machine that is off is left as it is when', () => {
   it.for(orders)('$what', async ({ access, args, says }) => {
-    const stage = await openStage(bench, 'held-back');
+    const stage = await openStage(testbed, 'held-back');
     await stage.home.stop();
     const answer = await cloudfence(await access(), 'fence', stage.home.instance, ...args);
     expect(answer.says).toMatchObject(says);
@@ -64,17 +64,17 @@ describe.concurrent('a machine that is off is left as it is when', () => {
   });
 
   it('somebody asks to release it, fenced or not', async () => {
-    const { home, seen } = await openLone(bench, 'release');
+    const { home, seen } = await openLone(testbed, 'release');
     const before = await seen();
     await home.stop();
-    expect((await cloudfence(bench.access, 'release', home.name)).says).toMatchObject({
+    expect((await cloudfence(testbed.access, 'release', home.name)).says).toMatchObject({
       outcome: 'released',
       steps: [],
     });
     expect(await seen()).toEqual(before);
-    expect((await cloudfence(bench.access, 'fence', home.instance)).says.outcome).toBe('fenced');
+    expect((await cloudfence(testbed.access, 'fence', home.instance)).says.outcome).toBe('fenced');
     const fenced = await seen();
-    expect((await cloudfence(bench.access, 'release', home.name)).says).toMatchObject({
+    expect((await cloudfence(testbed.access, 'release', home.name)).says).toMatchObject({
       outcome: 'refused',
       reason: expect.stringMatching(/^still-off/),
       steps: [],
@@ -88,38 +88,38 @@ const BY_DRIVER = 'kubernetes.io/csi/ebs.csi.aws.com^';
 
 describe.concurrent('where the policy is to detach at once', () => {
   it('a disk of no PersistentVolume stays with its machine, whatever the Node’s status says', async () => {
-    const { scene, home, nodePath } = await openLone(bench, 'unclaimed');
-    const disk = await bench.ec2.disk(null);
-    await bench.ec2.client.send(
+    const { scene, home, nodePath } = await openLone(testbed, 'unclaimed');
+    const disk = await testbed.ec2.disk(null);
+    await testbed.ec2.client.send(
       new AttachVolumeCommand({ VolumeId: disk, InstanceId: home.instance, Device: '/dev/sdz' }),
     );
-    await bench.admin.write(
+    await testbed.admin.write(
       'PATCH',
       `${nodePath}/status`,
       { status: { volumesInUse: [`${BY_DRIVER}${disk}`] } },
       STRATEGIC,
     );
     await home.stop();
-    const { says } = await cloudfence(await under(scene.bench.access, { detach: 'always' }), 'fence', home.instance);
+    const { says } = await cloudfence(await under(scene.testbed.access, { detach: 'always' }), 'fence', home.instance);
     expect(says.outcome).toBe('fenced');
     expect(says.left).toContainEqual({ what: `disk/${disk}`, why: 'it belongs to no PersistentVolume of this Node' });
-    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
   });
 
   it('a volume that a pod there still uses keeps its disk, though somebody has deleted its attachment', async () => {
-    const scene = await openScene(bench, 'still-used');
+    const scene = await openScene(testbed, 'still-used');
     const home = await scene.addNode();
     const [kept] = [await scene.addClaim('kept'), await scene.addClaim('data-db-0')];
     await scene.create(lonePod('patient', { claims: ['kept'], spec: tolerating(OUT_OF_SERVICE) }));
     await scene.create(statefulSet('db'));
     await Promise.all([scene.runs('patient', home), scene.runs('db-0', home)]);
     const refuge = await scene.addRefuge();
-    await turn(bench.access, kept, { failDetach: 'the driver is out of order' });
-    const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
+    await turn(testbed.access, kept, { failDetach: 'the driver is out of order' });
+    const { items } = listOf(volumeAttachment).parse(await testbed.admin.get(ATTACHMENTS));
     const own = items.find(({ spec }) => spec.source.persistentVolumeName === volumeName(scene.namespace, 'kept'));
-    await bench.admin.write('DELETE', `${ATTACHMENTS}/${own?.metadata.name}`);
+    await testbed.admin.write('DELETE', `${ATTACHMENTS}/${own?.metadata.name}`);
     const { says } = await powerOff(
-      { ...scene, bench: { ...bench, access: await under(bench.access, { detach: 'always' }) } },
+      { ...scene, testbed: { ...testbed, access: await under(testbed.access, { detach: 'always' }) } },
       home,
     );
     await scene.runs('db-0', refuge);
@@ -128,6 +128,6 @@ describe.concurrent('where the policy is to detach at once', () => {
       ...worldWith(scene, { 'data-db-0': refuge }, []).volumes,
       kept: { ec2: [home.name], kubernetes: [`${home.name} (going)`] },
     });
-    await turn(bench.access, kept, {});
+    await turn(testbed.access, kept, {});
   });
 });

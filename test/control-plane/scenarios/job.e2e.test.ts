@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { until } from '../../testbed/until.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const containers = [{ name: 'work', image: 'example.org/work:1' }];
 
 describe('what else runs on the node', () => {
   it('a Job begins anew elsewhere, and a DaemonSet’s pod stays on paper', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     const { namespace, home, refuge } = database;
     const nodeSelector = { 'topology.kubernetes.io/zone': namespace };
-    await bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable: true } });
-    await bench.admin.write('POST', `/apis/batch/v1/namespaces/${namespace}/jobs`, {
+    await testbed.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable: true } });
+    await testbed.admin.write('POST', `/apis/batch/v1/namespaces/${namespace}/jobs`, {
       metadata: { name: 'work' },
       spec: { template: { spec: { containers, nodeSelector, restartPolicy: 'Never' } } },
     });
@@ -28,12 +28,12 @@ describe('what else runs on the node', () => {
       metadata: { labels },
       spec: { containers, nodeSelector, tolerations: [{ operator: 'Exists' }] },
     };
-    await bench.admin.write('POST', `/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
+    await testbed.admin.write('POST', `/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
       metadata: { name: 'agent' },
       spec: { selector: { matchLabels: labels }, template },
     });
     const podsOn = (node: string, prefix: string) =>
-      bench.kubelets.pods
+      testbed.kubelets.pods
         .all()
         .filter(
           ({ metadata, spec }) =>
@@ -44,15 +44,15 @@ describe('what else runs on the node', () => {
         podsOn(node, prefix).find(({ status }) => status.phase === 'Running'),
       );
     const [work, agent] = [await runs(home.name, 'work'), await runs(home.name, 'agent')];
-    await bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable: null } });
+    await testbed.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable: null } });
     await home.stop();
-    const { code, says } = await cloudfence(bench.access, 'fence', home.instance);
+    const { code, says } = await cloudfence(testbed.access, 'fence', home.instance);
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
     const again = await runs(refuge.name, 'work');
     expect(again.metadata.uid).not.toBe(work.metadata.uid);
     await until('the old pod of the Job is gone', async () => podsOn(home.name, 'work').length === 0);
     expect(podsOn(home.name, 'agent').map(({ metadata }) => metadata.uid)).toEqual([agent.metadata.uid]);
     await database.runsOn(refuge);
-    expect(await bench.ec2.holderOf(database.disk)).toBe(refuge.instance);
+    expect(await testbed.ec2.holderOf(database.disk)).toBe(refuge.instance);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
 import { addMirrorPod } from '../scenes/static-pod.ts';
@@ -16,15 +16,15 @@ import {
   tolerating,
 } from '../scenes/workload.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** A database whose node is going to die, before anything else runs there. */
 const openStage = async (title: string) => {
-  const scene = await openScene(bench, title);
+  const scene = await openScene(testbed, title);
   const home = await scene.addNode();
   await scene.addClaim('data-db-0');
   await scene.create(statefulSet('db'));
@@ -61,7 +61,7 @@ describe.concurrent('beside a database that moves', () => {
     await scene.create(daemonSet('agent'));
     await scene.create(lonePod('over', { spec: on(home.name) }));
     await Promise.all(['static', 'agent', 'over'].map((name) => scene.runs(name, home)));
-    await bench.admin.write('PATCH', `/api/v1/namespaces/${scene.namespace}/pods/over/status`, {
+    await testbed.admin.write('PATCH', `/api/v1/namespaces/${scene.namespace}/pods/over/status`, {
       status: { phase: 'Succeeded' },
     });
     const refuge = await scene.addRefuge();

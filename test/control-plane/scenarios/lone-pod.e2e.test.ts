@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import type { Outcome } from '../doors/doors.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { powerOff } from '../scenes/power-off.ts';
@@ -12,14 +12,14 @@ import { endingSlowly, lonePod, statefulSet } from '../scenes/workload.ts';
 const FINALIZER = 'example.org/backup';
 const HELD = 'held by its finalizers, but it wants no volume any more';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const openStage = async (title: string) => {
-  const scene = await openScene(bench, title);
+  const scene = await openScene(testbed, title);
   return { scene, home: await scene.addNode() };
 };
 
@@ -49,7 +49,7 @@ describe.concurrent('a pod on a dead node', () => {
     await scene.create(statefulSet('db', { spec: endingSlowly(3600) }));
     const former = await scene.runs('db-0', home);
     const refuge = await scene.addRefuge();
-    await bench.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`);
+    await testbed.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`);
     const ending = await until('the pod is ending', async () =>
       scene.pods('db-0').find(({ metadata }) => metadata.deletionTimestamp != null),
     );
@@ -81,9 +81,9 @@ describe.concurrent('a pod on a dead node', () => {
     });
     expect(podsOn(scene, [home])).toEqual([`db-0 of uid ${former.metadata.uid} on ${home.name}, being deleted`]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': null }, [home]));
-    await bench.admin.write('PATCH', pod, { metadata: { finalizers: null } });
+    await testbed.admin.write('PATCH', pod, { metadata: { finalizers: null } });
     await scene.runs('db-0', refuge);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced', steps: [] },
     });

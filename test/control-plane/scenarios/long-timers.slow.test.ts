@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { forbidDeletingPods } from '../scenes/forbidden.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import { openPodHistory } from '../scenes/pod-history.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';
@@ -17,34 +17,34 @@ const NOT_READY_WITHIN_MS = 90_000;
 const EVICTED_WITHIN_MS = 450_000;
 const PAST_EVICTION_S = 360;
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const openStage = async (title: string) => {
-  const scene = await openScene(bench, title);
+  const scene = await openScene(testbed, title);
   const home = await scene.addNode();
   await scene.addClaim('data-db-0');
   await scene.create(statefulSet('db'));
   return { scene, home, former: await scene.runs('db-0', home) };
 };
 
-const unreachable = ({ name }: BenchNode): Promise<boolean> =>
+const unreachable = ({ name }: TestbedNode): Promise<boolean> =>
   until(
     `${name} is tainted as unreachable`,
     async () =>
-      bench.kubelets.nodes
+      testbed.kubelets.nodes
         .get(name)
         ?.spec.taints.some(({ key, effect }) => key === 'node.kubernetes.io/unreachable' && effect === 'NoExecute'),
     NOT_READY_WITHIN_MS,
   );
 
-const isEnding = ({ pods }: Scene, prefix: string, node: BenchNode): boolean =>
+const isEnding = ({ pods }: Scene, prefix: string, node: TestbedNode): boolean =>
   pods(prefix).some(({ metadata, spec }) => spec.nodeName === node.name && metadata.deletionTimestamp != null);
 
-const evicted = (scene: Scene, prefix: string, node: BenchNode) =>
+const evicted = (scene: Scene, prefix: string, node: TestbedNode) =>
   until(`Kubernetes evicts ${prefix} from ${node.name}`, async () => isEnding(scene, prefix, node), EVICTED_WITHIN_MS);
 
 describe.concurrent('in the time that Kubernetes itself takes', () => {
@@ -64,7 +64,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     });
     expect(scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([former.metadata.uid]);
     const before = podsOn(scene, [refuge]);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced' },
     });
@@ -80,7 +80,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     await home.stop();
     await unreachable(home);
     const history = openPodHistory(scene, 'db-0');
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced' },
     });
@@ -105,7 +105,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
       volumes: { patient: { ec2: [home.name] }, stoic: { ec2: [home.name] } },
     });
     await evicted(scene, 'patient', home);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced' },
     });
@@ -119,7 +119,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
   it('Kubernetes finishes a fence whose pods Cloudfence is not let at, because the mark stands', async () => {
     const { scene, home } = await openStage('forbidden');
     const refuge = await scene.addRefuge();
-    await forbidDeletingPods(bench, scene.namespace, 'db-0');
+    await forbidDeletingPods(testbed, scene.namespace, 'db-0');
     const { code, says, harmed } = await powerOff(scene, home);
     expect({ code, outcome: says.outcome, reason: says.reason }).toEqual({
       code: 1,
@@ -127,7 +127,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
       reason: expect.stringMatching(/^step-refused: declined: pod\/\S+\/db-0: .*deleted by their own people/),
     });
     await scene.runs('db-0', refuge, EVICTED_WITHIN_MS);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced', steps: [{ step: 'park' }] },
     });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OwnBench } from '../../testbed/bench.ts';
-import { openOwnBench } from '../../testbed/bench.ts';
+import type { OwnTestbed } from '../../testbed/testbed.ts';
+import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { cloudfence, sweepDeployed } from '../doors/doors.ts';
 import { inOneBatch, stateChanges } from '../doors/events.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { turn } from '../../testbed/knobs.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import { lease, node } from '../../testbed/objects.ts';
 import { openQueue } from '../doors/queue.ts';
 import type { Scene } from '../scenes/scene.ts';
@@ -17,13 +17,13 @@ import { statefulSet } from '../scenes/workload.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';
 
 /** On a control plane of its own: here the cap is one fence at a time, and everybody's fences count. */
-let bench: OwnBench;
-let access: BenchAccess;
+let testbed: OwnTestbed;
+let access: TestbedAccess;
 beforeAll(async () => {
-  bench = await openOwnBench();
-  access = await under(bench.access, { cap: { share: 1, atOnce: 0 } });
+  testbed = await openOwnTestbed();
+  access = await under(testbed.access, { cap: { share: 1, atOnce: 0 } });
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** Long enough for all to have looked while the first fence is under way. */
 const SLOW_DETACH = { delayMs: 12_000 };
@@ -31,7 +31,7 @@ const STALE_MS = 61_000;
 
 describe('two machines that die at once', () => {
   it('are fenced one after the other: the second is refused, and nothing of it is touched', async () => {
-    const stages = await Promise.all([openStage(bench, 'first'), openStage(bench, 'second')]);
+    const stages = await Promise.all([openStage(testbed, 'first'), openStage(testbed, 'second')]);
     await Promise.all(stages.map(({ disk }) => turn(access, disk, SLOW_DETACH)));
     await Promise.all(stages.map(({ home }) => home.stop()));
     const answers = await Promise.all(
@@ -56,31 +56,31 @@ const claimOf = (name: string): string => `data-${name}-0`;
 
 /** A zone of one database to a node. */
 const openZone = async (): Promise<Scene> => {
-  const scene = await openScene(bench, 'zone');
+  const scene = await openScene(testbed, 'zone');
   for (const name of NAMES) {
     const home = await scene.addNode();
     await scene.addClaim(claimOf(name));
     await scene.create(statefulSet(name));
     await scene.runs(`${name}-0`, home);
-    await bench.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
+    await testbed.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
   }
   return scene;
 };
 
-const untilStale = ({ name }: BenchNode) =>
+const untilStale = ({ name }: TestbedNode) =>
   until(
     `the Lease of ${name} is stale`,
     async () => {
       const { spec } = lease.parse(
-        await bench.admin.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`),
+        await testbed.admin.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`),
       );
       return Date.now() - Date.parse(spec.renewTime) > STALE_MS;
     },
     90_000,
   );
 
-const begunAt = async ({ name }: BenchNode): Promise<number> => {
-  const { metadata } = node.parse(await bench.admin.get(`/api/v1/nodes/${name}`));
+const begunAt = async ({ name }: TestbedNode): Promise<number> => {
+  const { metadata } = node.parse(await testbed.admin.get(`/api/v1/nodes/${name}`));
   return Date.parse(JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? '{}').begun);
 };
 
@@ -92,7 +92,7 @@ describe('a zone that dies, with all events lost', () => {
     await Promise.all(scene.nodes.map(({ stop }) => stop()));
     await Promise.all(scene.nodes.map(untilStale));
     const results = await sweepDeployed(access);
-    const outcomeOf = ({ instance }: BenchNode) => results.find((result) => result.instance === instance);
+    const outcomeOf = ({ instance }: TestbedNode) => results.find((result) => result.instance === instance);
     const [first, ...none] = scene.nodes.filter((home) => outcomeOf(home)?.outcome === 'fenced');
     if (!first) throw new Error(`none was fenced: ${results.map(({ reason }) => reason).join('; ')}`);
     expect(none).toEqual([]);

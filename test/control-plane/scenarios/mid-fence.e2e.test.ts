@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
 import { until } from '../../testbed/until.ts';
@@ -15,21 +15,21 @@ import { MARKED, PARKED, worldOf } from '../scenes/world.ts';
 
 const CLAIM = 'data-db-0';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const going = z.object({ phase: z.string() });
 
 /** A fence that has come as far as a driver lets it that fails after eight seconds; resolves while it goes on. */
 const underWay = async ({ scene, home, disk }: Stage): Promise<Begun> => {
-  await turn(bench.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
+  await turn(testbed.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
   await home.stop();
-  const begun = beginCloudfence(bench.access, 'fence', home.instance, '--timeout', '90s');
+  const begun = beginCloudfence(testbed.access, 'fence', home.instance, '--timeout', '90s');
   await until('the volume is being detached', async () => {
-    const { metadata } = nodeSchema.parse(await bench.admin.get(`/api/v1/nodes/${home.name}`));
+    const { metadata } = nodeSchema.parse(await testbed.admin.get(`/api/v1/nodes/${home.name}`));
     const { phase } = going.parse(JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? '{"phase":""}'));
     return phase === 'fencing' && (await worldOf(scene)).volumes[CLAIM]?.kubernetes.includes(`${home.name} (going)`);
   });
@@ -54,35 +54,35 @@ const interruptions: readonly {
 
 describe.concurrent('a fence goes no further when meanwhile', () => {
   it.for(interruptions)('$what', async ({ happens, reason, stands }) => {
-    const stage = await openStage(bench, 'interrupted');
+    const stage = await openStage(testbed, 'interrupted');
     const { scene, home, refuge, disk } = stage;
     const begun = await underWay(stage);
     await happens(stage);
     const { code, says } = answerIn(await begun.ended);
     expect({ code, reason: says.reason.split(':')[0] }).toEqual({ code: 4, reason });
     expect(says.steps.map(({ step }) => step)).not.toContain('detach-disk');
-    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: stands, [refuge.name]: [] });
-    await turn(bench.access, disk, {});
+    await turn(testbed.access, disk, {});
   });
 });
 
 describe.concurrent('a machine that has booted anew after half a fence', () => {
   it('is not released while a volume of the time before is still attached', async () => {
-    const stage = await openStage(bench, 'too-early');
+    const stage = await openStage(testbed, 'too-early');
     const { scene, home, refuge, disk } = stage;
     const begun = await underWay(stage);
     begun.kill('SIGKILL');
     await home.start();
-    const { says } = await cloudfence(bench.access, 'release', home.name, '--timeout', '20s');
+    const { says } = await cloudfence(testbed.access, 'release', home.name, '--timeout', '20s');
     expect(says).toMatchObject({
       outcome: 'waiting',
       reason: expect.stringMatching(/^return-unproven: .* is still attached$/),
       steps: [{ step: 'readmit-volumes' }],
     });
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
-    await turn(bench.access, disk, {});
+    await turn(testbed.access, disk, {});
     await scene.runs('db-0', refuge);
-    expect(await bench.ec2.holderOf(disk)).toBe(refuge.instance);
+    expect(await testbed.ec2.holderOf(disk)).toBe(refuge.instance);
   });
 });

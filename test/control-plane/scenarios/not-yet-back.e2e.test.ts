@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STRATEGIC } from '../../testbed/api.ts';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openGates } from '../faults/gates.ts';
 import { inOtherWords, inState } from '../faults/other-words.ts';
 import type { Lone } from '../scenes/lone.ts';
 import { openLone } from '../scenes/lone.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** What the Node's status says from now on. */
 const says = ({ nodePath }: Lone, status: object) =>
-  bench.admin.write('PATCH', `${nodePath}/status`, { status }, STRATEGIC);
+  testbed.admin.write('PATCH', `${nodePath}/status`, { status }, STRATEGIC);
 
 const ready = (status: 'True' | 'False') => ({
   conditions: [
@@ -27,7 +27,7 @@ const ready = (status: 'True' | 'False') => ({
 const anotherBoot = { nodeInfo: { bootID: 'another' } };
 
 const renewLease = ({ home }: Lone) =>
-  bench.admin.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, {
+  testbed.admin.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, {
     spec: { renewTime: new Date().toISOString().replace('Z', '000Z') },
   });
 
@@ -56,9 +56,9 @@ const halves: readonly {
 
 describe.concurrent('a fence stands although the machine runs again, as long as', () => {
   const openFenced = async (): Promise<Lone> => {
-    const lone = await openLone(bench, 'not-back');
+    const lone = await openLone(testbed, 'not-back');
     await lone.home.stop();
-    expect((await cloudfence(bench.access, 'fence', lone.home.instance)).says.outcome).toBe('fenced');
+    expect((await cloudfence(testbed.access, 'fence', lone.home.instance)).says.outcome).toBe('fenced');
     await lone.home.power();
     return lone;
   };
@@ -67,13 +67,13 @@ describe.concurrent('a fence stands although the machine runs again, as long as'
     const lone = await openFenced();
     const before = await lone.seen();
     await comes(lone);
-    const { says: answer } = await cloudfence(bench.access, 'release', lone.home.name, '--timeout', '20s');
+    const { says: answer } = await cloudfence(testbed.access, 'release', lone.home.name, '--timeout', '20s');
     expect(answer).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(reason), steps: [] });
     expect(await lone.seen()).toEqual(before);
   });
 
   it('EC2 says that it is pending still, whatever its Node says', async () => {
-    const [lone, gates] = await Promise.all([openFenced(), openGates(bench.access)]);
+    const [lone, gates] = await Promise.all([openFenced(), openGates(testbed.access)]);
     const before = await lone.seen();
     await lone.home.kubelet.boot();
     gates.handle(inOtherWords(inState(0, 'pending')));

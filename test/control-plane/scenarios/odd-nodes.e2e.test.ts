@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import { listOf, volumeAttachment } from '../../testbed/objects.ts';
 import { until } from '../../testbed/until.ts';
 import { cloudfence } from '../doors/doors.ts';
@@ -14,23 +14,23 @@ import { statefulSet } from '../scenes/workload.ts';
 import { PARKED, worldOf, worldWith } from '../scenes/world.ts';
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
-const csiNodePath = ({ name }: BenchNode): string => `/apis/storage.k8s.io/v1/csinodes/${name}`;
+const csiNodePath = ({ name }: TestbedNode): string => `/apis/storage.k8s.io/v1/csinodes/${name}`;
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 describe.concurrent('a dead node', () => {
   it('whose CSINode somebody has deleted gives up its volume as any other', async () => {
-    const scene = await openScene(bench, 'no-csi-node');
+    const scene = await openScene(testbed, 'no-csi-node');
     const home = await scene.addNode();
     await scene.addClaim('data-db-0');
     await scene.create(statefulSet('db'));
     await scene.runs('db-0', home);
     const refuge = await scene.addRefuge();
-    await bench.admin.write('DELETE', csiNodePath(home));
+    await testbed.admin.write('DELETE', csiNodePath(home));
     const { says, left, harmed } = await powerOff(scene, home);
     await scene.runs('db-0', refuge);
     expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
@@ -42,21 +42,21 @@ describe.concurrent('a dead node', () => {
 const csiNode = z.looseObject({ spec: z.looseObject({ drivers: z.array(z.looseObject({})) }) });
 
 /** One more driver on the node, which the test itself plays. */
-const addDriver = async (scene: Scene, node: BenchNode): Promise<void> => {
+const addDriver = async (scene: Scene, node: TestbedNode): Promise<void> => {
   const name = scene.namespace;
-  await bench.admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', {
+  await testbed.admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', {
     metadata: { name },
     spec: { attachRequired: true, podInfoOnMount: false },
   });
-  const { drivers } = csiNode.parse(await bench.admin.get(csiNodePath(node))).spec;
-  await bench.admin.write('PATCH', csiNodePath(node), {
+  const { drivers } = csiNode.parse(await testbed.admin.get(csiNodePath(node))).spec;
+  await testbed.admin.write('PATCH', csiNodePath(node), {
     spec: { drivers: [...drivers, { name, nodeID: node.name, topologyKeys: [] }] },
   });
 };
 
-const attachmentOf = (scene: Scene, claim: string, { name }: BenchNode) =>
+const attachmentOf = (scene: Scene, claim: string, { name }: TestbedNode) =>
   until(`${claim} is to be attached to ${name}`, async () => {
-    const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
+    const { items } = listOf(volumeAttachment).parse(await testbed.admin.get(ATTACHMENTS));
     return items.find(
       ({ spec }) => spec.nodeName === name && spec.source.persistentVolumeName === volumeName(scene.namespace, claim),
     );
@@ -64,31 +64,31 @@ const attachmentOf = (scene: Scene, claim: string, { name }: BenchNode) =>
 
 describe.concurrent('a pod with volumes of two drivers, of which one does not answer', () => {
   it('gives up what the other has at once, and Cloudfence says what it waits for until that one answers', async () => {
-    const scene = await openScene(bench, 'two-drivers');
+    const scene = await openScene(testbed, 'two-drivers');
     const home = await scene.addNode();
     await addDriver(scene, home);
     await scene.addClaim('data-db-0');
     const handle = await scene.addClaim('files', { driver: scene.namespace });
     await scene.create(statefulSet('db', { claims: ['files'] }));
     const { metadata } = await attachmentOf(scene, 'files', home);
-    await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, {
+    await testbed.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, {
       metadata: { finalizers: ['example.org/driver'] },
     });
-    await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}/status`, { status: { attached: true } });
+    await testbed.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}/status`, { status: { attached: true } });
     await scene.runs('db-0', home);
     const refuge = await scene.addRefuge();
     await home.stop();
-    const { code, says } = await cloudfence(bench.access, 'fence', home.instance, '--timeout', '45s');
+    const { code, says } = await cloudfence(testbed.access, 'fence', home.instance, '--timeout', '45s');
     expect({ code, outcome: says.outcome }).toEqual({ code: 3, outcome: 'waiting' });
     expect(says.reason).toMatch(new RegExp(`^attachments-going: .*${handle}`));
-    expect(await bench.ec2.holderOf(scene.disks.get('data-db-0') ?? '')).not.toBe(home.instance);
-    await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, { metadata: { finalizers: [] } });
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    expect(await testbed.ec2.holderOf(scene.disks.get('data-db-0') ?? '')).not.toBe(home.instance);
+    await testbed.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, { metadata: { finalizers: [] } });
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced' },
     });
     const next = await attachmentOf(scene, 'files', refuge);
-    await bench.admin.write('PATCH', `${ATTACHMENTS}/${next.metadata.name}/status`, { status: { attached: true } });
+    await testbed.admin.write('PATCH', `${ATTACHMENTS}/${next.metadata.name}/status`, { status: { attached: true } });
     await scene.runs('db-0', refuge);
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
@@ -9,15 +9,15 @@ import { lonePod, on, statefulSet } from '../scenes/workload.ts';
 
 const OPT_OUT = 'cloudfence.dev/opt-out';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** A database on a node that also has a pod of somebody else. */
 const openStage = async (title: string) => {
-  const scene = await openScene(bench, title);
+  const scene = await openScene(testbed, title);
   const home = await scene.addNode();
   await scene.addClaim('data-db-0');
   await scene.create(statefulSet('db'));
@@ -26,7 +26,7 @@ const openStage = async (title: string) => {
   await scene.runs('neighbour', home);
   const refuge = await scene.addRefuge();
   const annotate = (path: string, reason: string | null) =>
-    bench.admin.write('PATCH', path, { metadata: { annotations: { [OPT_OUT]: reason } } });
+    testbed.admin.write('PATCH', path, { metadata: { annotations: { [OPT_OUT]: reason } } });
   return { scene, home, refuge, annotate };
 };
 
@@ -67,7 +67,7 @@ describe.concurrent('an opt-out', () => {
     const untouched = worldWith(scene, { 'data-db-0': home }, []);
     expect(await worldOf(scene)).toEqual({ ...untouched, ours: { ...untouched.ours, [home.name]: noted } });
     await annotate(path(stage), null);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced' },
     });
@@ -81,8 +81,8 @@ describe.concurrent('an opt-out', () => {
     await annotate(`/api/v1/namespaces/${scene.namespace}/pods/db-0`, 'handled by the storage team');
     const before = podsOn(scene, scene.nodes);
     await home.stop();
-    await bench.admin.write('DELETE', nodePath(home.name));
-    const { says } = await cloudfence(bench.access, 'fence', home.instance);
+    await testbed.admin.write('DELETE', nodePath(home.name));
+    const { says } = await cloudfence(testbed.access, 'fence', home.instance);
     expect(says).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^opted-out: Pod /), steps: [] });
     expect(podsOn(scene, scene.nodes)).toEqual(before);
     expect((await worldOf(scene)).volumes).toEqual(worldWith(scene, { 'data-db-0': home }, []).volumes);

@@ -1,7 +1,7 @@
 import { AttachVolumeCommand, DetachVolumeCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { under } from '../../testbed/installation.ts';
 import { addMachine } from '../../testbed/machines.ts';
@@ -10,70 +10,70 @@ import { expectMoved, openStage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 import { worldOf } from '../scenes/world.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const gone = (path: string) =>
-  until(`${path} is gone`, async () => (await bench.admin.call('GET', path)).status === 404);
+  until(`${path} is gone`, async () => (await testbed.admin.call('GET', path)).status === 404);
 
 const uidOf = async (name: string): Promise<string> =>
-  node.parse(await bench.admin.get(`/api/v1/nodes/${name}`)).metadata.uid;
+  node.parse(await testbed.admin.get(`/api/v1/nodes/${name}`)).metadata.uid;
 
 describe.concurrent('what others have done meanwhile', () => {
   it('a disk that somebody has attached to a third instance stays there, even where the policy is to detach at once', async () => {
-    const stage = await openStage(bench, 'third-party');
+    const stage = await openStage(testbed, 'third-party');
     const { home, disk } = stage;
-    const third = await bench.ec2.machine();
+    const third = await testbed.ec2.machine();
     await home.stop();
-    await bench.ec2.client.send(new DetachVolumeCommand({ VolumeId: disk, InstanceId: home.instance, Force: true }));
-    await bench.ec2.client.send(new AttachVolumeCommand({ VolumeId: disk, InstanceId: third, Device: '/dev/sdf' }));
-    const { code, says } = await cloudfence(await under(bench.access, { detach: 'always' }), 'fence', home.instance);
+    await testbed.ec2.client.send(new DetachVolumeCommand({ VolumeId: disk, InstanceId: home.instance, Force: true }));
+    await testbed.ec2.client.send(new AttachVolumeCommand({ VolumeId: disk, InstanceId: third, Device: '/dev/sdf' }));
+    const { code, says } = await cloudfence(await under(testbed.access, { detach: 'always' }), 'fence', home.instance);
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
     expect(says.steps.map(({ step }) => step)).not.toContain('detach-disk');
-    expect(await bench.ec2.holderOf(disk)).toBe(third);
-    await bench.ec2.client.send(new DetachVolumeCommand({ VolumeId: disk, InstanceId: third }));
+    expect(await testbed.ec2.holderOf(disk)).toBe(third);
+    await testbed.ec2.client.send(new DetachVolumeCommand({ VolumeId: disk, InstanceId: third }));
     await expectMoved(stage, { fenced: [home] });
   });
 
   it('a new machine under the dead one’s Node name is not touched, nor a pod that is bound to it: the disk is taken from the dead one', async () => {
-    const stage = await openStage(bench, 'same-name');
+    const stage = await openStage(testbed, 'same-name');
     const { scene, home, refuge, disk, former } = stage;
     await home.stop();
-    await bench.admin.write('DELETE', `/api/v1/nodes/${home.name}`);
+    await testbed.admin.write('DELETE', `/api/v1/nodes/${home.name}`);
     await gone(`/apis/storage.k8s.io/v1/csinodes/${home.name}`);
-    const heir = await addMachine(bench, scene.namespace, { name: home.name });
+    const heir = await addMachine(testbed, scene.namespace, { name: home.name });
     const uid = await uidOf(heir.name);
-    const { code, says } = await cloudfence(bench.access, 'fence', home.instance, '--timeout', '60s');
+    const { code, says } = await cloudfence(testbed.access, 'fence', home.instance, '--timeout', '60s');
     expect({ code, outcome: says.outcome }).toEqual({ code: 4, outcome: 'refused' });
     expect(says.reason).toMatch(/^name-reused: .* delete it by hand/);
     expect(says.steps.map(({ step }) => step)).toEqual(['detach-disk']);
-    expect(await bench.ec2.holderOf(disk)).toBeNull();
+    expect(await testbed.ec2.holderOf(disk)).toBeNull();
     expect(await uidOf(heir.name)).toBe(uid);
     expect((await worldOf(scene)).ours).toEqual({ [heir.name]: [], [refuge.name]: [] });
     expect(
       scene.pods('db-0').map(({ metadata, spec }) => [metadata.uid, metadata.deletionTimestamp ?? null, spec.nodeName]),
     ).toEqual([[former, null, heir.name]]);
     const [, old = ''] = /but (\S+) still says so/.exec(says.reason) ?? [];
-    await bench.admin.write('DELETE', `/apis/storage.k8s.io/v1/volumeattachments/${old}`);
+    await testbed.admin.write('DELETE', `/apis/storage.k8s.io/v1/volumeattachments/${old}`);
     await until(
       'the new machine has the disk',
-      async () => (await bench.ec2.holderOf(disk)) === heir.instance,
+      async () => (await testbed.ec2.holderOf(disk)) === heir.instance,
       150_000,
     );
-    expect(await bench.ec2.holderOf(disk)).toBe(heir.instance);
+    expect(await testbed.ec2.holderOf(disk)).toBe(heir.instance);
   });
 });
 
 describe.concurrent('the policy says that the Node of a fenced machine is deleted', () => {
   it('marked first and last of all, and it comes back clean with its machine', async () => {
-    const stage = await openStage(bench, 'delete-node');
+    const stage = await openStage(testbed, 'delete-node');
     const { home } = stage;
     await home.stop();
     const { code, says } = await cloudfence(
-      await under(bench.access, { deleteNode: 'always' }),
+      await under(testbed.access, { deleteNode: 'always' }),
       'fence',
       home.instance,
     );
@@ -112,21 +112,21 @@ describe.concurrent('the Node of a terminated instance is kept, and all that it 
       why: 'it is owned by a NodeClaim, which would terminate the machine',
     },
   ])('$what', async ({ metadata, why }) => {
-    const stage = await openStage(bench, 'kept');
+    const stage = await openStage(testbed, 'kept');
     const { home } = stage;
     const path = `/api/v1/nodes/${home.name}`;
-    await bench.admin.write('PATCH', path, { metadata });
+    await testbed.admin.write('PATCH', path, { metadata });
     const uid = await uidOf(home.name);
     await home.terminate();
-    const { code, says } = await cloudfence(bench.access, 'fence', home.instance);
+    const { code, says } = await cloudfence(testbed.access, 'fence', home.instance);
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
     expect(says.left).toContainEqual({ what: `node/${home.name}`, why });
     await expectMoved(stage, { fenced: [home] });
-    const kept = node.parse(await bench.admin.get(path));
+    const kept = node.parse(await testbed.admin.get(path));
     expect({ uid: kept.metadata.uid, deleted: kept.metadata.deletionTimestamp ?? null }).toEqual({
       uid,
       deleted: null,
     });
-    await bench.admin.write('PATCH', path, { metadata: { finalizers: null, ownerReferences: null } });
+    await testbed.admin.write('PATCH', path, { metadata: { finalizers: null, ownerReferences: null } });
   });
 });

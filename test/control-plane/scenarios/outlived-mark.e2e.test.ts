@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { diedAfterMark } from '../scenes/died-after-mark.ts';
 import { expectUntouched } from '../scenes/stage.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 describe.concurrent('a machine that came back below a mark that a dead run left', () => {
   it('loses the out-of-service taint with the first look that sees it run, and the quarantine once its boot is proven', async () => {
-    const stage = await diedAfterMark(bench, 'outlived');
+    const stage = await diedAfterMark(testbed, 'outlived');
     const { scene, home, refuge, disk } = stage;
     await home.power();
-    const { says } = await cloudfence(bench.access, 'fence', home.instance, '--timeout', '5s');
+    const { says } = await cloudfence(testbed.access, 'fence', home.instance, '--timeout', '5s');
     expect(says).toMatchObject({ outcome: 'waiting', steps: [{ step: 'readmit-volumes', result: 'done' }] });
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
     await home.kubelet.boot();
-    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
-    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '120s')).toMatchObject({
+    expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
+    expect(await cloudfence(testbed.access, 'release', home.name, '--timeout', '120s')).toMatchObject({
       code: 0,
       says: { outcome: 'released' },
     });

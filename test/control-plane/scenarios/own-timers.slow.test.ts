@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { expectMoved, openStage, type Stage } from '../scenes/stage.ts';
 import { openStopwatch } from '../../testbed/stopwatch.ts';
 import { until } from '../../testbed/until.ts';
 
 /** What Kubernetes does by its own timers when nobody fences. */
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const WITHIN_MS = 600_000;
 
@@ -24,7 +24,7 @@ const movedByItself = ({ scene, refuge }: Stage) =>
 
 describe.concurrent('a stopped machine that nobody fences', () => {
   it('keeps its volume for good when nobody does anything at all', async () => {
-    const stage = await openStage(bench, 'nothing');
+    const stage = await openStage(testbed, 'nothing');
     await stage.home.stop();
     await until(
       'its pod has been Terminating for long',
@@ -37,14 +37,14 @@ describe.concurrent('a stopped machine that nobody fences', () => {
       },
       WITHIN_MS,
     );
-    expect(await bench.ec2.holderOf(stage.disk)).toBe(stage.home.instance);
+    expect(await testbed.ec2.holderOf(stage.disk)).toBe(stage.home.instance);
     expect(stage.scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([stage.former]);
   });
 
   it('loses it by Kubernetes’ own timer of six minutes when only its Node is deleted', async () => {
-    const stage = await openStage(bench, 'node-only');
+    const stage = await openStage(testbed, 'node-only');
     await stage.home.stop();
-    await bench.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);
+    await testbed.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);
     const watch = openStopwatch('only its Node deleted');
     const begun = performance.now();
     await watch.lap('running elsewhere', movedByItself(stage));

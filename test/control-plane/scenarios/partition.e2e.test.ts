@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { under } from '../../testbed/installation.ts';
 import type { Stage } from '../scenes/stage.ts';
@@ -11,18 +11,18 @@ import { until } from '../../testbed/until.ts';
 /** A run that something let begin would wait for its end for long. */
 const ENDS = ['--timeout', '60s'] as const;
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const event = z.looseObject({ reason: z.string(), message: z.string() });
 const eventList = z.looseObject({ items: z.array(event) });
 
 const eventsOn = async (name: string): Promise<readonly string[]> => {
   const { items } = eventList.parse(
-    await bench.admin.get(`/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=${name}`),
+    await testbed.admin.get(`/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=${name}`),
   );
   return items.map(({ reason, message }) => `${reason} ${message}`);
 };
@@ -33,7 +33,7 @@ const cutOff = async ({ home }: Stage): Promise<void> => {
   await until(
     `${home.name} is not Ready`,
     async () => {
-      const found = bench.kubelets.nodes.get(home.name);
+      const found = testbed.kubelets.nodes.get(home.name);
       return found?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown');
     },
     90_000,
@@ -42,9 +42,9 @@ const cutOff = async ({ home }: Stage): Promise<void> => {
 
 describe.concurrent('a machine that runs, cut off from the cluster', () => {
   it('is reported, and nothing else', async () => {
-    const stage = await openStage(bench, 'partition');
+    const stage = await openStage(testbed, 'partition');
     await cutOff(stage);
-    const { code, says } = await cloudfence(bench.access, 'fence', stage.home.instance, ...ENDS);
+    const { code, says } = await cloudfence(testbed.access, 'fence', stage.home.instance, ...ENDS);
     expect({ code, outcome: says.outcome, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', steps: [] });
     expect(says.reason).toMatch(/^unreachable-but-running/);
     expect(await eventsOn(stage.home.name)).toContainEqual(
@@ -54,10 +54,10 @@ describe.concurrent('a machine that runs, cut off from the cluster', () => {
   });
 
   it('is not powered off before its time, whatever the policy says', async () => {
-    const stage = await openStage(bench, 'partition-early');
+    const stage = await openStage(testbed, 'partition-early');
     await cutOff(stage);
     const { code, says } = await cloudfence(
-      await under(bench.access, { unreachable: 'power-off' }),
+      await under(testbed.access, { unreachable: 'power-off' }),
       'fence',
       stage.home.instance,
       ...ENDS,

@@ -1,38 +1,38 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { OwnBench } from '../../testbed/bench.ts';
-import { openOwnBench } from '../../testbed/bench.ts';
+import type { OwnTestbed } from '../../testbed/testbed.ts';
+import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { under } from '../../testbed/installation.ts';
 import { expectMoved, openStage, type Stage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 
 /** On a control plane of its own: another Node out of reach would speak against it. */
-let bench: OwnBench;
+let testbed: OwnTestbed;
 beforeAll(async () => {
-  bench = await openOwnBench();
+  testbed = await openOwnTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const PATIENCE_MS = 301_000;
 const condition = z.looseObject({ type: z.string(), status: z.string(), lastTransitionTime: z.string() });
 const conditions = z.looseObject({ status: z.looseObject({ conditions: z.array(condition) }) });
 
 const unreachableFor = async ({ home }: Stage): Promise<number> => {
-  const { status } = conditions.parse(await bench.admin.get(`/api/v1/nodes/${home.name}`));
+  const { status } = conditions.parse(await testbed.admin.get(`/api/v1/nodes/${home.name}`));
   const ready = status.conditions.find(({ type }) => type === 'Ready');
   return ready && ready.status !== 'True' ? Date.now() - Date.parse(ready.lastTransitionTime) : 0;
 };
 
 describe('a machine that runs and has been out of reach for five minutes', () => {
   it('is stopped by policy, and fenced once it is proven off', async () => {
-    const stage = await openStage(bench, 'power-off');
+    const stage = await openStage(testbed, 'power-off');
     const { home } = stage;
     home.kubelet.die();
     await until('five minutes are over', async () => (await unreachableFor(stage)) > PATIENCE_MS, 420_000);
     expect(await home.state()).toBe('running');
     const { code, says } = await cloudfence(
-      await under(bench.access, { unreachable: 'power-off' }),
+      await under(testbed.access, { unreachable: 'power-off' }),
       'fence',
       home.instance,
     );

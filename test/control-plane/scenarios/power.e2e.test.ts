@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence, deliver } from '../doors/doors.ts';
 import { spotWarning, stateChanges } from '../doors/events.ts';
 import { turn } from '../../testbed/knobs.ts';
@@ -9,11 +9,11 @@ import { node } from '../../testbed/objects.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const record = z.looseObject({ fence: z.string(), phase: z.string(), generation: z.string() });
 
@@ -21,56 +21,56 @@ const nothingToRedeliver = { batchItemFailures: [] };
 
 describe.concurrent('an instance that stops, and not plainly so', () => {
   it('a Spot instance is left alone when it is warned, and fenced once it is terminated', async () => {
-    const stage = await openStage(bench, 'spot');
+    const stage = await openStage(testbed, 'spot');
     const { home } = stage;
-    expect(await deliver(bench.access, spotWarning(home.instance, 'terminate', bench.access.ec2))).toEqual(
+    expect(await deliver(testbed.access, spotWarning(home.instance, 'terminate', testbed.access.ec2))).toEqual(
       nothingToRedeliver,
     );
     await expectUntouched(stage);
     await home.terminate();
     expect(
-      await deliver(bench.access, stateChanges(home.instance, ['shutting-down', 'terminated'], bench.access.ec2)),
+      await deliver(testbed.access, stateChanges(home.instance, ['shutting-down', 'terminated'], testbed.access.ec2)),
     ).toEqual(nothingToRedeliver);
     await expectMoved(stage, { gone: [home] });
   });
 
   it('a hibernated one is refused, and nothing has changed when it wakes', async () => {
-    const stage = await openStage(bench, 'hibernated');
+    const stage = await openStage(testbed, 'hibernated');
     const { home } = stage;
-    const { bootID } = node.parse(await bench.admin.get(`/api/v1/nodes/${home.name}`)).status.nodeInfo;
+    const { bootID } = node.parse(await testbed.admin.get(`/api/v1/nodes/${home.name}`)).status.nodeInfo;
     await home.hibernate();
-    const { code, says } = await cloudfence(bench.access, 'fence', home.instance);
+    const { code, says } = await cloudfence(testbed.access, 'fence', home.instance);
     expect({ code, outcome: says.outcome, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', steps: [] });
     expect(says.reason).toMatch(/^suspended: .*Client\.UserInitiatedHibernate/);
     await expectUntouched(stage);
     await home.start(bootID);
-    expect(await deliver(bench.access, stateChanges(home.instance, ['stopped'], bench.access.ec2))).toEqual(
+    expect(await deliver(testbed.access, stateChanges(home.instance, ['stopped'], testbed.access.ec2))).toEqual(
       nothingToRedeliver,
     );
     await expectUntouched(stage);
   });
 
   it('one that was started again before anybody looked is left alone, whatever the events say', async () => {
-    const stage = await openStage(bench, 'flap');
+    const stage = await openStage(testbed, 'flap');
     await stage.home.stop();
     await stage.home.start();
     await stage.scene.runs('db-0', stage.home);
     expect(
-      await deliver(bench.access, stateChanges(stage.home.instance, ['stopping', 'stopped'], bench.access.ec2)),
+      await deliver(testbed.access, stateChanges(stage.home.instance, ['stopping', 'stopped'], testbed.access.ec2)),
     ).toEqual(nothingToRedeliver);
     await expectUntouched(stage);
   });
 
   it('one that is started in mid-fence keeps its disk for as long as it runs, and is fenced anew after that boot', async () => {
-    const stage = await openStage(bench, 'mid-fence');
+    const stage = await openStage(testbed, 'mid-fence');
     const { home, disk } = stage;
-    await turn(bench.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
+    await turn(testbed.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
     await home.stop();
-    const first = cloudfence(bench.access, 'fence', home.instance, '--timeout', '15s');
+    const first = cloudfence(testbed.access, 'fence', home.instance, '--timeout', '15s');
     const fence = async () =>
       record.parse(
         JSON.parse(
-          node.parse(await bench.admin.get(`/api/v1/nodes/${home.name}`)).metadata.annotations[
+          node.parse(await testbed.admin.get(`/api/v1/nodes/${home.name}`)).metadata.annotations[
             'cloudfence.dev/fence'
           ] ?? 'null',
         ),
@@ -82,11 +82,11 @@ describe.concurrent('an instance that stops, and not plainly so', () => {
     const { code, says: halted } = await first;
     expect({ code, reason: halted.reason }).toEqual({ code: 3, reason: expect.stringMatching(/^return-unproven/) });
     expect(halted.steps.map(({ step }) => step)).not.toContain('detach-disk');
-    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
     await home.stop();
-    const second = cloudfence(bench.access, 'fence', home.instance);
-    await until('the disk is free', async () => (await bench.ec2.holderOf(disk)) !== home.instance);
-    await turn(bench.access, disk, {});
+    const second = cloudfence(testbed.access, 'fence', home.instance);
+    await until('the disk is free', async () => (await testbed.ec2.holderOf(disk)) !== home.instance);
+    await turn(testbed.access, disk, {});
     const { says } = await second;
     expect(says.outcome).toBe('fenced');
     expect(says.steps.map(({ step }) => step)).toEqual(expect.arrayContaining(['mark', 'detach-disk']));

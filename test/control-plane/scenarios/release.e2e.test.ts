@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { until } from '../../testbed/until.ts';
@@ -10,18 +10,18 @@ import { until } from '../../testbed/until.ts';
 const SETTLES_MS = 30_000;
 const OURS = /cloudfence|out-of-service/;
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** A database that has moved away from a stopped instance; its Node is fenced. */
 const fenced = async () => {
-  const database = await addDatabase(bench);
+  const database = await addDatabase(testbed);
   const bootID = (await database.readNode(database.home)).status.nodeInfo.bootID;
   await database.home.stop();
-  const fence = await cloudfence(bench.access, 'fence', database.home.instance);
+  const fence = await cloudfence(testbed.access, 'fence', database.home.instance);
   expect(fence).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
   const parkedAt = Date.parse(z.string().parse(fence.says.steps.find(({ step }) => step === 'park')?.['at']));
   await database.runsOn(database.refuge);
@@ -47,13 +47,13 @@ describe('a fenced Node', () => {
     const moved = database.pod()?.metadata.uid;
     await database.home.start();
     await ready();
-    const { code, says } = await cloudfence(bench.access, 'release', database.home.name, '--timeout', '90s');
+    const { code, says } = await cloudfence(testbed.access, 'release', database.home.name, '--timeout', '90s');
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'released' });
     expect(says.steps.map(({ step }) => step)).toEqual(['readmit-pods']);
     expect(Date.parse(z.string().parse(says.steps[0]?.['at'])) - parkedAt).toBeGreaterThanOrEqual(SETTLES_MS);
     expect(await ours()).toEqual([]);
     expect(database.pod()?.metadata.uid).toBe(moved);
-    expect(await bench.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
+    expect(await testbed.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
   });
 
   it('is not released when it is Ready under its old boot', async () => {
@@ -61,7 +61,7 @@ describe('a fenced Node', () => {
     const before = await ours();
     await database.home.start(bootID);
     await ready();
-    const { code, says } = await cloudfence(bench.access, 'release', database.home.name, '--timeout', '15s');
+    const { code, says } = await cloudfence(testbed.access, 'release', database.home.name, '--timeout', '15s');
     expect({ code, outcome: says.outcome }).toEqual({ code: 3, outcome: 'waiting' });
     expect(says.reason).toMatch(/^return-unproven/);
     expect(await ours()).toEqual(before);

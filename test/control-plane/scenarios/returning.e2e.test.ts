@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';
@@ -10,17 +10,17 @@ import { daemonSet, lonePod, onlyOn, OUT_OF_SERVICE, statefulSet, tolerating } f
 
 const FINALIZER = 'example.org/backup';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const uidsOf = ({ pods }: Scene, prefix: string): readonly string[] => pods(prefix).map(({ metadata }) => metadata.uid);
 
 describe.concurrent('a node that comes back after a fence', () => {
   it('has its DaemonSet’s pod and volume again, and still those that had stayed', async () => {
-    const scene = await openScene(bench, 'back');
+    const scene = await openScene(testbed, 'back');
     const home = await scene.addNode();
     for (const claim of ['data-db-0', 'kept', 'cache']) await scene.addClaim(claim);
     await scene.create(statefulSet('db'));
@@ -33,7 +33,7 @@ describe.concurrent('a node that comes back after a fence', () => {
     const moved = await scene.runs('db-0', refuge);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, kept: home, cache: null }, [home]));
     await home.start();
-    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '90s')).toMatchObject({
+    expect(await cloudfence(testbed.access, 'release', home.name, '--timeout', '90s')).toMatchObject({
       code: 0,
       says: { outcome: 'released' },
     });
@@ -46,7 +46,7 @@ describe.concurrent('a node that comes back after a fence', () => {
   });
 
   it('is released while a finalizer still holds a pod of the time before', async () => {
-    const scene = await openScene(bench, 'held');
+    const scene = await openScene(testbed, 'held');
     const home = await scene.addNode();
     await scene.addClaim('data');
     await scene.create(lonePod('lone', { claims: ['data'], metadata: { finalizers: [FINALIZER] } }));
@@ -55,7 +55,7 @@ describe.concurrent('a node that comes back after a fence', () => {
     expect(says.outcome).toBe('fenced');
     const before = uidsOf(scene, 'lone');
     await home.start();
-    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '90s')).toMatchObject({
+    expect(await cloudfence(testbed.access, 'release', home.name, '--timeout', '90s')).toMatchObject({
       code: 0,
       says: { outcome: 'released' },
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { powerOff } from '../scenes/power-off.ts';
@@ -8,15 +8,15 @@ import { openScene } from '../scenes/scene.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
 import { apart, deployment } from '../scenes/workload.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** Two pods on two nodes, and one volume for both. */
 const openStage = async () => {
-  const scene = await openScene(bench, 'shared');
+  const scene = await openScene(testbed, 'shared');
   const [home, other] = [await scene.addNode(), await scene.addNode()];
   const disk = await scene.addClaim('shared', { accessMode: 'ReadWriteMany', volumeMode: 'Block' });
   await scene.create(deployment('web', 'RollingUpdate', { devices: ['shared'], spec: apart('web') }, 2));
@@ -38,10 +38,10 @@ describe.concurrent('a volume that several nodes share', () => {
 
   it('is never detached through the cloud, however long its driver fails', async () => {
     const { scene, home, other, disk } = await openStage();
-    await turn(bench.access, disk, { failDetach: 'the driver is out of order' });
+    await turn(testbed.access, disk, { failDetach: 'the driver is out of order' });
     const living = podsOn(scene, [other]);
     await home.stop();
-    const { code, says } = await cloudfence(bench.access, 'fence', home.instance, '--timeout', '15s');
+    const { code, says } = await cloudfence(testbed.access, 'fence', home.instance, '--timeout', '15s');
     expect({ code, outcome: says.outcome, reason: says.reason }).toEqual({
       code: 3,
       outcome: 'waiting',
@@ -55,8 +55,8 @@ describe.concurrent('a volume that several nodes share', () => {
       shared: { ec2: [home.name, other.name].sort(), kubernetes: [`${home.name} (going)`, other.name].sort() },
     });
     expect(podsOn(scene, [other])).toEqual(living);
-    await turn(bench.access, disk, {});
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    await turn(testbed.access, disk, {});
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced' },
     });

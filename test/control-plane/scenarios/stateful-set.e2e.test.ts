@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openPodHistory } from '../scenes/pod-history.ts';
 import { powerOff, powerOffWithEvent } from '../scenes/power-off.ts';
@@ -13,15 +13,15 @@ import { apart, noDisruption, statefulSet } from '../scenes/workload.ts';
 /** The taint-eviction controller tries its delete for less than a second; its queue is worked off long before this. */
 const WATCHED_S = 30;
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** A database that runs on the only node. */
 const openStage = async (title: string) => {
-  const scene = await openScene(bench, title);
+  const scene = await openScene(testbed, title);
   const home = await scene.addNode();
   await scene.addClaim('data-db-0');
   await scene.create(statefulSet('db'));
@@ -53,7 +53,7 @@ describe.concurrent('StatefulSets', () => {
   );
 
   it('of three replicas lose none but the one whose node died, and get it back on a spare', async () => {
-    const scene = await openScene(bench, 'three');
+    const scene = await openScene(testbed, 'three');
     for (const which of [0, 1, 2]) {
       await scene.addNode();
       await scene.addClaim(`data-db-${which}`);
@@ -76,7 +76,7 @@ describe.concurrent('StatefulSets', () => {
   });
 
   it('move both when both ran on the same node, and the AWS handler gets the event', async () => {
-    const scene = await openScene(bench, 'two');
+    const scene = await openScene(testbed, 'two');
     const home = await scene.addNode();
     for (const name of ['red', 'blue']) {
       await scene.addClaim(`data-${name}-0`);
@@ -91,13 +91,13 @@ describe.concurrent('StatefulSets', () => {
   });
 
   it('move although a PodDisruptionBudget lets nobody evict their pods', async () => {
-    const scene = await openScene(bench, 'budget');
+    const scene = await openScene(testbed, 'budget');
     const home = await scene.addNode();
     await scene.addClaim('data-db-0');
     await scene.create(noDisruption('db'));
     await scene.create(statefulSet('db'));
     await scene.runs('db-0', home);
-    const eviction = await bench.admin.call('POST', `/api/v1/namespaces/${scene.namespace}/pods/db-0/eviction`, {
+    const eviction = await testbed.admin.call('POST', `/api/v1/namespaces/${scene.namespace}/pods/db-0/eviction`, {
       metadata: { name: 'db-0' },
     });
     expect(eviction.status).toBe(429);
@@ -112,14 +112,14 @@ describe.concurrent('StatefulSets', () => {
   it('move although somebody force-deleted their pod too early, and the next one was put back on the dead node', async () => {
     const { scene, home, former } = await openStage('early');
     await home.stop();
-    await bench.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`, { gracePeriodSeconds: 0 });
+    await testbed.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`, { gracePeriodSeconds: 0 });
     const back = await until('the next pod is on the dead node', async () =>
       scene
         .pods('db-0')
         .find(({ metadata, spec }) => metadata.uid !== former.metadata.uid && spec.nodeName === home.name),
     );
     const refuge = await scene.addRefuge();
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+    expect(await cloudfence(testbed.access, 'fence', home.instance)).toMatchObject({
       code: 0,
       says: { outcome: 'fenced' },
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { addDatabase, type Database } from '../scenes/database.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { turn } from '../../testbed/knobs.ts';
@@ -11,16 +11,16 @@ import { until } from '../../testbed/until.ts';
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const NUDGE = 'cloudfence.dev/nudge';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** Of this database's own; those of others on the same control plane come and go. */
 const nudgedOnes = async ({ home, refuge }: Database) =>
   listOf(volumeAttachment)
-    .parse(await bench.admin.get(ATTACHMENTS))
+    .parse(await testbed.admin.get(ATTACHMENTS))
     .items.filter(
       ({ metadata, spec }) =>
         metadata.annotations[NUDGE] !== undefined && [home.name, refuge.name].includes(spec.nodeName),
@@ -28,17 +28,17 @@ const nudgedOnes = async ({ home, refuge }: Database) =>
 
 describe('a volume that its driver cannot detach', () => {
   it('is detached through the cloud, and the attacher is nudged out of its back-off', async () => {
-    const database = await addDatabase(bench);
-    await turn(bench.access, database.disk, { failDetach: 'the driver is out of order' });
+    const database = await addDatabase(testbed);
+    await turn(testbed.access, database.disk, { failDetach: 'the driver is out of order' });
     await database.home.stop();
     const watch = openStopwatch('stopped, the driver out of order until the disk is free');
-    const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
+    const answering = watch.lap('answer', cloudfence(testbed.access, 'fence', database.home.instance));
     const mended = watch
       .lap(
         'free at EC2',
-        until('the disk is free', async () => (await bench.ec2.holderOf(database.disk)) !== database.home.instance),
+        until('the disk is free', async () => (await testbed.ec2.holderOf(database.disk)) !== database.home.instance),
       )
-      .then(() => turn(bench.access, database.disk, {}));
+      .then(() => turn(testbed.access, database.disk, {}));
     const [{ code, says }] = await Promise.all([
       answering,
       mended,
@@ -47,7 +47,7 @@ describe('a volume that its driver cannot detach', () => {
     watch.print();
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
     expect(says.steps.map(({ step }) => step)).toEqual(expect.arrayContaining(['detach-disk', 'nudge']));
-    expect(await bench.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
+    expect(await testbed.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
     expect(await database.attachedTo()).toEqual([database.refuge.name]);
     expect(await nudgedOnes(database)).toEqual([]);
   });
@@ -55,43 +55,43 @@ describe('a volume that its driver cannot detach', () => {
 
 describe('a Node that somebody deletes right after the power-off', () => {
   it('does not keep its volume from moving', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     await database.home.stop();
-    await bench.admin.write('DELETE', `/api/v1/nodes/${database.home.name}`);
+    await testbed.admin.write('DELETE', `/api/v1/nodes/${database.home.name}`);
     const watch = openStopwatch('stopped, its Node deleted by somebody');
-    const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
+    const answering = watch.lap('answer', cloudfence(testbed.access, 'fence', database.home.instance));
     const [{ code, says }] = await Promise.all([
       answering,
       watch.lap('running elsewhere', database.runsOn(database.refuge)),
     ]);
     watch.print();
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
-    expect(await bench.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
+    expect(await testbed.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
     expect(await database.attachedTo()).toEqual([database.refuge.name]);
   });
 });
 
 describe('a machine that stops while a volume is being attached to it', () => {
   it('does not get to keep it', async () => {
-    const database = await addDatabase(bench);
+    const database = await addDatabase(testbed);
     const { home, refuge, disk, namespace } = database;
     const unschedulable = (name: string, on: boolean | null) =>
-      bench.admin.write('PATCH', `/api/v1/nodes/${name}`, { spec: { unschedulable: on } });
-    await turn(bench.access, disk, { delayMs: 5_000 });
+      testbed.admin.write('PATCH', `/api/v1/nodes/${name}`, { spec: { unschedulable: on } });
+    await turn(testbed.access, disk, { delayMs: 5_000 });
     await unschedulable(home.name, true);
-    await bench.admin.write('DELETE', `/api/v1/namespaces/${namespace}/pods/db-0`);
+    await testbed.admin.write('DELETE', `/api/v1/namespaces/${namespace}/pods/db-0`);
     await until('the attach to the other node is under way', async () => {
-      const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
+      const { items } = listOf(volumeAttachment).parse(await testbed.admin.get(ATTACHMENTS));
       return items.some(({ spec, status }) => spec.nodeName === refuge.name && !status.attached);
     });
     await unschedulable(home.name, null);
     await refuge.stop();
     const watch = openStopwatch('stopped in the middle of an attach that takes six seconds');
-    const answering = watch.lap('answer', cloudfence(bench.access, 'fence', refuge.instance));
+    const answering = watch.lap('answer', cloudfence(testbed.access, 'fence', refuge.instance));
     const [answer] = await Promise.all([answering, watch.lap('running elsewhere', database.runsOn(home))]);
     watch.print();
     expect(answer).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
-    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
     expect(await database.attachedTo()).toEqual([home.name]);
   });
 });

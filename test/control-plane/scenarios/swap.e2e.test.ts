@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import { until } from '../../testbed/until.ts';
 import { cloudfence } from '../doors/doors.ts';
 import type { Scene } from '../scenes/scene.ts';
@@ -9,43 +9,43 @@ import { openScene } from '../scenes/scene.ts';
 import { onlyOn, statefulSet } from '../scenes/workload.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** A database that is kept on one node. */
-const addDatabase = async (scene: Scene, name: string, home: BenchNode): Promise<void> => {
+const addDatabase = async (scene: Scene, name: string, home: TestbedNode): Promise<void> => {
   await scene.addClaim(`data-${name}-0`);
   await scene.create(statefulSet(name, { spec: () => onlyOn(home.name) }));
   await scene.runs(`${name}-0`, home);
 };
 
-const send = async ({ namespace }: Scene, name: string, to: BenchNode): Promise<void> => {
-  await bench.admin.write('PATCH', `/apis/apps/v1/namespaces/${namespace}/statefulsets/${name}`, {
+const send = async ({ namespace }: Scene, name: string, to: TestbedNode): Promise<void> => {
+  await testbed.admin.write('PATCH', `/apis/apps/v1/namespaces/${namespace}/statefulsets/${name}`, {
     spec: { template: { spec: onlyOn(to.name) } },
   });
-  await bench.admin.write('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}-0`);
+  await testbed.admin.write('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}-0`);
 };
 
-const isReady = ({ name }: BenchNode): boolean | undefined =>
-  bench.kubelets.nodes.get(name)?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+const isReady = ({ name }: TestbedNode): boolean | undefined =>
+  testbed.kubelets.nodes.get(name)?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 
 describe('two machines that stop together', () => {
   it('take up each other’s volumes once they are back', async () => {
-    const scene = await openScene(bench, 'swap');
+    const scene = await openScene(testbed, 'swap');
     const [one, other] = [await scene.addNode(), await scene.addNode()];
     await Promise.all([addDatabase(scene, 'a', one), addDatabase(scene, 'b', other)]);
     await Promise.all([one.stop(), other.stop()]);
-    const fenced = await Promise.all([one, other].map(({ instance }) => cloudfence(bench.access, 'fence', instance)));
+    const fenced = await Promise.all([one, other].map(({ instance }) => cloudfence(testbed.access, 'fence', instance)));
     expect(fenced.map(({ says }) => says.outcome)).toEqual(['fenced', 'fenced']);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-a-0': null, 'data-b-0': null }, [one, other]));
     await Promise.all([send(scene, 'a', other), send(scene, 'b', one)]);
     await Promise.all([one.start(), other.start()]);
     await until('both are Ready', async () => isReady(one) && isReady(other), 90_000);
     const released = await Promise.all(
-      [one, other].map(({ name }) => cloudfence(bench.access, 'release', name, '--timeout', '100s')),
+      [one, other].map(({ name }) => cloudfence(testbed.access, 'release', name, '--timeout', '100s')),
     );
     expect(released.map(({ says }) => says.outcome)).toEqual(['released', 'released']);
     await Promise.all([scene.runs('a-0', other), scene.runs('b-0', one)]);

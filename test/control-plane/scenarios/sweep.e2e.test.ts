@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { OwnBench } from '../../testbed/bench.ts';
-import { openOwnBench } from '../../testbed/bench.ts';
+import type { OwnTestbed } from '../../testbed/testbed.ts';
+import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { sweep } from '../doors/doors.ts';
 import { until } from '../../testbed/until.ts';
@@ -10,11 +10,11 @@ import { until } from '../../testbed/until.ts';
 const STALE_MS = 61_000;
 
 /** On a control plane of its own: a sweep would take other scenarios’ machines too. */
-let bench: OwnBench;
+let testbed: OwnTestbed;
 beforeAll(async () => {
-  bench = await openOwnBench();
+  testbed = await openOwnTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 const lease = z.looseObject({ spec: z.looseObject({ renewTime: z.string() }) });
 
@@ -24,33 +24,33 @@ const pause = async (reason: string): Promise<void> => {
     '/api/v1/namespaces/kube-system/configmaps',
     { metadata: { name: 'cloudfence' }, data: { pause: reason } },
   ];
-  const { status } = await bench.admin.call('POST', path, map);
-  if (status === 409) await bench.admin.write('PATCH', `${path}/cloudfence`, map);
+  const { status } = await testbed.admin.call('POST', path, map);
+  if (status === 409) await testbed.admin.write('PATCH', `${path}/cloudfence`, map);
 };
 
 describe('with all events lost', () => {
   it('a sweep finds the stopped machine by its silence, leaves the living ones alone, and all of them while the cluster is paused', async () => {
-    const [fallen, standing] = [await addDatabase(bench), await addDatabase(bench)];
+    const [fallen, standing] = [await addDatabase(testbed), await addDatabase(testbed)];
     const former = standing.pod()?.metadata.uid;
     await fallen.home.stop();
     const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${fallen.home.name}`;
     await until(
       'the Lease is stale',
-      async () => Date.now() - Date.parse(lease.parse(await bench.admin.get(path)).spec.renewTime) > STALE_MS,
+      async () => Date.now() - Date.parse(lease.parse(await testbed.admin.get(path)).spec.renewTime) > STALE_MS,
       90_000,
     );
     await pause('an upgrade of the storage');
-    expect((await sweep(bench.access)).map(({ instance, reason, steps }) => ({ instance, reason, steps }))).toEqual([
+    expect((await sweep(testbed.access)).map(({ instance, reason, steps }) => ({ instance, reason, steps }))).toEqual([
       { instance: fallen.home.instance, reason: 'paused: paused: an upgrade of the storage', steps: [] },
     ]);
-    expect(await bench.ec2.holderOf(fallen.disk)).toBe(fallen.home.instance);
+    expect(await testbed.ec2.holderOf(fallen.disk)).toBe(fallen.home.instance);
     await pause('');
-    const results = await sweep(bench.access);
+    const results = await sweep(testbed.access);
     expect(results.find(({ instance }) => instance === fallen.home.instance)).toMatchObject({ outcome: 'fenced' });
     expect(results.map(({ instance }) => instance)).not.toContain(standing.home.instance);
     await fallen.runsOn(fallen.refuge);
-    expect(await bench.ec2.holderOf(fallen.disk)).toBe(fallen.refuge.instance);
-    expect(await bench.ec2.holderOf(standing.disk)).toBe(standing.home.instance);
+    expect(await testbed.ec2.holderOf(fallen.disk)).toBe(fallen.refuge.instance);
+    expect(await testbed.ec2.holderOf(standing.disk)).toBe(standing.home.instance);
     expect(standing.pod()?.metadata.uid).toBe(former);
   });
 });

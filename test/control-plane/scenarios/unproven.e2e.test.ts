@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { isDestructive } from '../faults/changes.ts';
-import type { Answer } from '../faults/gate.ts';
+import type { GateResponse } from '../faults/gate.ts';
 import type { Gates } from '../faults/gates.ts';
 import { openGates } from '../faults/gates.ts';
 import { forReason, inOtherWords, inState, isLook, unknownHere, withoutLaunchTime } from '../faults/other-words.ts';
@@ -13,16 +13,16 @@ import { expectMoved, openStage } from '../scenes/stage.ts';
 /** A run that something let begin would wait for its end for long. */
 const ENDS = ['--timeout', '60s'] as const;
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** What EC2 says of a machine whose kubelet is silent, and what has to come of it. Spot hibernates, too. */
 const words: readonly {
   readonly what: string;
-  readonly change: (answer: Answer) => Answer;
+  readonly change: (answer: GateResponse) => GateResponse;
   readonly reason: string;
 }[] = [
   { what: 'that it is pending', change: inState(0, 'pending'), reason: 'machine-starting' },
@@ -43,7 +43,7 @@ const destroyedAt = ({ seen }: Gates): readonly number[] =>
 
 describe.concurrent('a machine is left as it is when EC2 says', () => {
   it.for(words)('$what', async ({ change, reason }) => {
-    const [{ home, seen }, gates] = await Promise.all([openLone(bench, 'unproven'), openGates(bench.access)]);
+    const [{ home, seen }, gates] = await Promise.all([openLone(testbed, 'unproven'), openGates(testbed.access)]);
     const before = await seen();
     await home.stop();
     gates.handle(inOtherWords(change));
@@ -60,7 +60,7 @@ describe.concurrent('a machine is waited for, and nothing is destroyed, while EC
     { what: 'that it is shutting down', change: inState(32, 'shutting-down') },
     { what: 'that it is unknown, and a disk names it', change: unknownHere },
   ])('$what', async ({ change }) => {
-    const [stage, gates] = await Promise.all([openStage(bench, 'untrue'), openGates(bench.access)]);
+    const [stage, gates] = await Promise.all([openStage(testbed, 'untrue'), openGates(testbed.access)]);
     await stage.home.stop();
     gates.handle(inOtherWords(change, LOOKS));
     expect((await cloudfence(gates.access, 'fence', stage.home.instance)).says.outcome).toBe('fenced');

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
-import type { Bench } from '../../testbed/bench.ts';
-import { openBench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import { openTestbed } from '../../testbed/testbed.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { DRIVER } from '../kubelet/kubelet-node.ts';
 import { powerOff } from '../scenes/power-off.ts';
@@ -14,11 +14,11 @@ import { worldOf, worldWith } from '../scenes/world.ts';
 import type { PodShape } from '../scenes/workload.ts';
 import { lonePod, statefulSet } from '../scenes/workload.ts';
 
-let bench: Bench;
+let testbed: Bench;
 beforeAll(async () => {
-  bench = await openBench();
+  testbed = await openTestbed();
 });
-afterAll(() => bench?.close());
+afterAll(() => testbed?.close());
 
 /** Kinds of volumes that only one node may have: the pod's own, and those that it has besides. */
 const kinds: readonly {
@@ -42,7 +42,7 @@ const declareNetworkDriver = ({ admin }: Bench, name: string): Promise<unknown> 
 
 describe.concurrent('a pod moves', () => {
   it.for(kinds)('with $what', async ({ own = {}, besides = {}, pod = {} }) => {
-    const scene = await openScene(bench, 'volumes');
+    const scene = await openScene(testbed, 'volumes');
     const home = await scene.addNode();
     await scene.addClaim('data-db-0', own);
     for (const [name, shape] of Object.entries(besides)) await scene.addClaim(name, shape);
@@ -65,8 +65,8 @@ describe.concurrent('a pod moves', () => {
 
 describe.concurrent('a pod with a volume that needs no attaching', () => {
   it('moves with both, and the driver that attaches nothing is not asked to detach', async () => {
-    const scene = await openScene(bench, 'network');
-    await declareNetworkDriver(bench, scene.namespace);
+    const scene = await openScene(testbed, 'network');
+    await declareNetworkDriver(testbed, scene.namespace);
     const home = await scene.addNode();
     await scene.addClaim('data-db-0');
     await scene.addClaim('files', { driver: scene.namespace });
@@ -83,16 +83,16 @@ describe.concurrent('a pod with a volume that needs no attaching', () => {
 
 describe.concurrent('a volume of the former in-tree plugin', () => {
   it('is detached through the cloud when the driver that has taken it over cannot', async () => {
-    const scene = await openScene(bench, 'in-tree');
+    const scene = await openScene(testbed, 'in-tree');
     const home = await scene.addNode();
     const disk = await scene.addClaim('data', { driver: IN_TREE });
     await scene.create(lonePod('lone', { claims: ['data'] }));
     await scene.runs('lone', home);
     await scene.addRefuge();
-    await turn(bench.access, disk, { failDetach: 'the driver is out of order' });
+    await turn(testbed.access, disk, { failDetach: 'the driver is out of order' });
     const fencing = powerOff(scene, home);
-    await until('the disk is free', async () => (await bench.ec2.holderOf(disk)) === null);
-    await turn(bench.access, disk, {});
+    await until('the disk is free', async () => (await testbed.ec2.holderOf(disk)) === null);
+    await turn(testbed.access, disk, {});
     const { says, left, harmed } = await fencing;
     expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
     expect(says.steps).toContainEqual(
@@ -105,7 +105,7 @@ describe.concurrent('a volume of the former in-tree plugin', () => {
 
 describe.concurrent('a volume that is attached although no pod asks for it and no status names it', () => {
   it('is found by its disk, and comes off', async () => {
-    const scene = await openScene(bench, 'unexplained');
+    const scene = await openScene(testbed, 'unexplained');
     const home = await scene.addNode();
     const disk = await scene.addVolume('forgotten');
     const name = attachmentName({ driver: DRIVER, handle: disk }, home.name);
@@ -117,7 +117,7 @@ describe.concurrent('a volume that is attached although no pod asks for it and n
         source: { persistentVolumeName: volumeName(scene.namespace, 'forgotten') },
       },
     };
-    await bench.admin.write('POST', '/apis/storage.k8s.io/v1/volumeattachments', attachment);
+    await testbed.admin.write('POST', '/apis/storage.k8s.io/v1/volumeattachments', attachment);
     await until('it is attached', async () =>
       isDeepStrictEqual(await worldOf(scene), worldWith(scene, { forgotten: home }, [])),
     );

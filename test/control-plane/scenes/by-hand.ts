@@ -7,20 +7,20 @@ export type Intervention = (stage: Stage) => Promise<unknown>;
 const nodePath = ({ home }: Stage): string => `/api/v1/nodes/${home.name}`;
 
 const taintsWithout = async (stage: Stage, pattern: RegExp) => {
-  const { spec } = nodeSchema.parse(await stage.scene.bench.admin.get(nodePath(stage)));
+  const { spec } = nodeSchema.parse(await stage.scene.testbed.admin.get(nodePath(stage)));
   return spec.taints.filter(({ key }) => !pattern.test(key));
 };
 
 /** Its kubelet's own word, though its machine is said to be off. */
 export const renewLease: Intervention = ({ scene, home }) =>
-  scene.bench.admin
+  scene.testbed.admin
     .as(`system:node:${home.name}`, 'system:nodes')
     .write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, {
       spec: { renewTime: new Date().toISOString().replace('Z', '000Z') },
     });
 
 export const removeTaint: Intervention = async (stage) =>
-  stage.scene.bench.admin.write('PATCH', nodePath(stage), {
+  stage.scene.testbed.admin.write('PATCH', nodePath(stage), {
     spec: { taints: await taintsWithout(stage, /out-of-service/) },
   });
 
@@ -29,7 +29,7 @@ export const removeFence: Intervention = async (stage) => {
     annotations: { 'cloudfence.dev/fence': null },
     labels: { 'cloudfence.node-restriction.kubernetes.io/fenced': null },
   };
-  await stage.scene.bench.admin.write('PATCH', nodePath(stage), {
+  await stage.scene.testbed.admin.write('PATCH', nodePath(stage), {
     metadata,
     spec: { taints: await taintsWithout(stage, /out-of-service|quarantine/) },
   });

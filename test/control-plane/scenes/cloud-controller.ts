@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bench } from '../../testbed/bench.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Node } from '../../testbed/objects.ts';
 import { node } from '../../testbed/objects.ts';
 
@@ -32,25 +32,25 @@ const writeTaints = ({ admin }: Bench, { metadata }: Node, taints: readonly obje
     spec: { taints },
   });
 
-const tend = async (bench: Bench, machine: BenchNode): Promise<void> => {
-  const { status, body } = await bench.admin.call('GET', `/api/v1/nodes/${machine.name}`);
+const tend = async (testbed: Bench, machine: TestbedNode): Promise<void> => {
+  const { status, body } = await testbed.admin.call('GET', `/api/v1/nodes/${machine.name}`);
   if (status === 404) return;
   const found = node.parse(body);
   const has = ({ key }: { readonly key: string }) => found.spec.taints.some((taint) => taint.key === key);
   const without = ({ key }: { readonly key: string }) => found.spec.taints.filter((taint) => taint.key !== key);
-  if (has(UNINITIALIZED)) return void (await writeTaints(bench, found, without(UNINITIALIZED)));
-  if (isReady(found)) return void (has(SHUTDOWN) && (await writeTaints(bench, found, without(SHUTDOWN))));
+  if (has(UNINITIALIZED)) return void (await writeTaints(testbed, found, without(UNINITIALIZED)));
+  if (isReady(found)) return void (has(SHUTDOWN) && (await writeTaints(testbed, found, without(SHUTDOWN))));
   const state = await machine.state();
-  if (state === 'terminated') await bench.admin.call('DELETE', `/api/v1/nodes/${machine.name}`);
-  if (state === 'stopped' && !has(SHUTDOWN)) await writeTaints(bench, found, [...found.spec.taints, SHUTDOWN]);
+  if (state === 'terminated') await testbed.admin.call('DELETE', `/api/v1/nodes/${machine.name}`);
+  if (state === 'stopped' && !has(SHUTDOWN)) await writeTaints(testbed, found, [...found.spec.taints, SHUTDOWN]);
 };
 
 /** Looks after these nodes, whoever joins them, until it is closed. */
-export const openCloudController = (bench: Bench, machines: readonly BenchNode[]): CloudController => {
+export const openCloudController = (testbed: Bench, machines: readonly TestbedNode[]): CloudController => {
   const closing = new AbortController();
   const work = async (): Promise<void> => {
     while (!closing.signal.aborted) {
-      for (const machine of machines) await tend(bench, machine);
+      for (const machine of machines) await tend(testbed, machine);
       await delay(EVERY_MS);
     }
   };

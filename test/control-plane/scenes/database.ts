@@ -1,5 +1,5 @@
-import type { Bench } from '../../testbed/bench.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Node, Pod } from '../../testbed/objects.ts';
 import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/objects.ts';
 import { openScene } from './scene.ts';
@@ -11,26 +11,26 @@ import { statefulSet } from './workload.ts';
 export interface Database {
   readonly disk: string;
   /** Where it runs, and where it may go. */
-  readonly home: BenchNode;
-  readonly refuge: BenchNode;
+  readonly home: TestbedNode;
+  readonly refuge: TestbedNode;
   readonly namespace: string;
   readonly pod: () => Pod | undefined;
   /** Resolves once its pod runs on that node. */
-  readonly runsOn: (node: BenchNode) => Promise<Pod>;
+  readonly runsOn: (node: TestbedNode) => Promise<Pod>;
   /** Resolves once its volume is attached to that node and to no other. */
-  readonly movedTo: (node: BenchNode) => Promise<void>;
+  readonly movedTo: (node: TestbedNode) => Promise<void>;
   /** Names of the nodes that its volume is attached to, as Kubernetes sees it. */
   readonly attachedTo: () => Promise<readonly string[]>;
-  readonly readNode: (node: BenchNode) => Promise<Node>;
+  readonly readNode: (node: TestbedNode) => Promise<Node>;
 }
 
 const CLAIM = 'data-db-0';
 const POD = 'db-0';
 
 /** Sets the scene and resolves once the database runs. */
-export const addDatabase = async (bench: Bench): Promise<Database> => {
-  const { admin, kubelets } = bench;
-  const { namespace, addNode, addClaim, create, runs } = await openScene(bench, 'db');
+export const addDatabase = async (testbed: Bench): Promise<Database> => {
+  const { admin, kubelets } = testbed;
+  const { namespace, addNode, addClaim, create, runs } = await openScene(testbed, 'db');
   const [home, disk] = await Promise.all([addNode(), addClaim(CLAIM)]);
   await create(statefulSet('db'));
   await runs(POD, home);

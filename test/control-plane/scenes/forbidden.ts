@@ -1,4 +1,4 @@
-import type { Bench } from '../../testbed/bench.ts';
+import type { Bench } from '../../testbed/testbed.ts';
 import { until } from '../../testbed/until.ts';
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';

@@ -1,5 +1,5 @@
-import type { Bench } from '../../testbed/bench.ts';
-import type { BenchNode, Registration } from '../../testbed/machines.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import type { TestbedNode, Registration } from '../../testbed/machines.ts';
 import { addMachine } from '../../testbed/machines.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
 import type { Scene } from './scene.ts';
@@ -13,15 +13,15 @@ const OURS = /cloudfence|out-of-service/;
 /** The least that is worth a fence: one node and one pod on it, without a volume. */
 export interface Lone {
   readonly scene: Scene;
-  readonly home: BenchNode;
+  readonly home: TestbedNode;
   readonly nodePath: string;
   /** What concerns a fence of the Node's taints, labels and annotations, and its pods. */
   readonly seen: () => Promise<object>;
 }
 
-export const openLone = async (bench: Bench, title: string, registration: Registration = {}): Promise<Lone> => {
-  const scene = await openScene(bench, title);
-  const home = await addMachine(bench, scene.namespace, registration);
+export const openLone = async (testbed: Bench, title: string, registration: Registration = {}): Promise<Lone> => {
+  const scene = await openScene(testbed, title);
+  const home = await addMachine(testbed, scene.namespace, registration);
   await scene.create(lonePod('lone', { spec: on(home.name) }));
   await scene.runs('lone', home);
   const nodePath = `/api/v1/nodes/${home.name}`;
@@ -29,7 +29,7 @@ export const openLone = async (bench: Bench, title: string, registration: Regist
     scene,
     home,
     nodePath,
-    seen: async () => ({ pods: podsOn(scene, [home]), ...(await marksOn(bench, nodePath)) }),
+    seen: async () => ({ pods: podsOn(scene, [home]), ...(await marksOn(testbed, nodePath)) }),
   };
 };
 

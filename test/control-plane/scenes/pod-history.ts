@@ -15,11 +15,11 @@ export interface PodHistory {
 }
 
 /** Listens to all that the API server tells of pods of that name. */
-export const openPodHistory = ({ bench, namespace }: Scene, name: string): PodHistory => {
+export const openPodHistory = ({ testbed, namespace }: Scene, name: string): PodHistory => {
   const lives = new Map<string, boolean>();
   const enough = new AbortController();
   const listen = async (): Promise<void> => {
-    for await (const line of bench.admin.watch(
+    for await (const line of testbed.admin.watch(
       `/api/v1/namespaces/${namespace}/pods?watch=1&fieldSelector=metadata.name=${name}`,
       enough.signal,
     )) {

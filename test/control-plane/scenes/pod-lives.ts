@@ -10,13 +10,13 @@ export interface PodLives {
   readonly close: () => void;
 }
 
-export const watchLives = async ({ bench, namespace }: Scene): Promise<PodLives> => {
+export const watchLives = async ({ testbed, namespace }: Scene): Promise<PodLives> => {
   const closing = new AbortController();
   const names = new Map<string, string>();
   const changed = ({ metadata }: { readonly metadata: { readonly uid: string; readonly name: string } }): void =>
     void names.set(metadata.uid, metadata.name);
   const informer = openInformer(
-    bench.admin,
+    testbed.admin,
     `/api/v1/namespaces/${namespace}/pods`,
     podSchema,
     { changed },

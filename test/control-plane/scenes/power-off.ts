@@ -1,6 +1,6 @@
 import type { CliAnswer } from '../doors/doors.ts';
 import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 import { podsOn } from './world.ts';
 
@@ -15,7 +15,7 @@ export interface Fence extends CliAnswer, Aftermath {
   readonly left: CliAnswer['says']['left'];
 }
 
-const stop = async (scene: Scene, dead: BenchNode): Promise<Aftermath> => {
+const stop = async (scene: Scene, dead: TestbedNode): Promise<Aftermath> => {
   const living = scene.nodes.filter((node) => node !== dead);
   const before = podsOn(scene, living);
   await dead.stop();
@@ -28,15 +28,15 @@ const stop = async (scene: Scene, dead: BenchNode): Promise<Aftermath> => {
 };
 
 /** The power goes, and somebody tells Cloudfence through the CLI. */
-export const powerOff = async (scene: Scene, dead: BenchNode): Promise<Fence> => {
+export const powerOff = async (scene: Scene, dead: TestbedNode): Promise<Fence> => {
   const { harmed } = await stop(scene, dead);
-  const answer = await cloudfence(scene.bench.access, 'fence', dead.instance);
+  const answer = await cloudfence(scene.testbed.access, 'fence', dead.instance);
   return { ...answer, left: answer.says.left.filter(({ why }) => why !== 'root device'), harmed };
 };
 
 /** The power goes, and EC2 tells the AWS handler. @throws Error when the handler wants the event once more */
-export const powerOffWithEvent = async (scene: Scene, dead: BenchNode): Promise<Aftermath> => {
-  const { access } = scene.bench;
+export const powerOffWithEvent = async (scene: Scene, dead: TestbedNode): Promise<Aftermath> => {
+  const { access } = scene.testbed;
   const aftermath = await stop(scene, dead);
   const { batchItemFailures } = await deliver(access, stateChanges(dead.instance, ['stopping', 'stopped'], access.ec2));
   if (batchItemFailures.length > 0) throw new Error(`the handler could not see to ${dead.instance}`);

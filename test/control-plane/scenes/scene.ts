@@ -1,6 +1,6 @@
 import { CreateVolumeCommand } from '@aws-sdk/client-ec2';
-import type { Bench } from '../../testbed/bench.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import { addMachine } from '../../testbed/machines.ts';
 import type { Pod } from '../../testbed/objects.ts';
 import { until } from '../../testbed/until.ts';
@@ -11,15 +11,15 @@ import { lonePod, on } from './workload.ts';
 
 /** A part of the cluster that is one test's own: a namespace, a zone, its nodes and its volumes. */
 export interface Scene {
-  readonly bench: Bench;
+  readonly testbed: Bench;
   readonly namespace: string;
-  readonly nodes: readonly BenchNode[];
+  readonly nodes: readonly TestbedNode[];
   /** Disks by claim. */
   readonly disks: ReadonlyMap<string, string>;
   /** A node to which no other scene's pods come. */
-  readonly addNode: () => Promise<BenchNode>;
+  readonly addNode: () => Promise<TestbedNode>;
   /** A node on which somebody's pod runs already, whom nothing of this concerns. */
-  readonly addRefuge: () => Promise<BenchNode>;
+  readonly addRefuge: () => Promise<TestbedNode>;
   /** A volume on a disk of its own, for whichever claim asks for its class; the same name stands for it in `disks`. */
   readonly addVolume: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;
   /** The same, bound to a claim of that name. */
@@ -27,7 +27,7 @@ export interface Scene {
   readonly create: (workload: Workload) => Promise<void>;
   readonly pods: (prefix?: string) => readonly Pod[];
   /** Resolves once a pod whose name begins so runs there. */
-  readonly runs: (prefix: string, node: BenchNode, withinMs?: number) => Promise<Pod>;
+  readonly runs: (prefix: string, node: TestbedNode, withinMs?: number) => Promise<Pod>;
 }
 
 /** Kubernetes' slowest own timer on the way there is the attach-detach controller's two minutes. */
@@ -88,12 +88,12 @@ const volumeAdders = (
   return { addVolume, addClaim };
 };
 
-export const openScene = async (bench: Bench, title: string): Promise<Scene> => {
-  const namespace = await openNamespace(bench, title);
-  const nodes: BenchNode[] = [];
+export const openScene = async (testbed: Bench, title: string): Promise<Scene> => {
+  const namespace = await openNamespace(testbed, title);
+  const nodes: TestbedNode[] = [];
   const disks = new Map<string, string>();
   const pods: Scene['pods'] = (prefix = '') =>
-    bench.kubelets.pods
+    testbed.kubelets.pods
       .all()
       .filter(({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith(prefix));
   const runs: Scene['runs'] = (prefix, { name }, withinMs = RUNS_WITHIN_MS) =>
@@ -103,13 +103,13 @@ export const openScene = async (bench: Bench, title: string): Promise<Scene> => 
       withinMs,
     );
   const create: Scene['create'] = async ({ group, plural, manifest }) =>
-    void (await bench.admin.write('POST', `${group}/namespaces/${namespace}/${plural}`, manifest(namespace)));
-  const addNode = async (): Promise<BenchNode> => {
-    const node = await addMachine(bench, namespace);
+    void (await testbed.admin.write('POST', `${group}/namespaces/${namespace}/${plural}`, manifest(namespace)));
+  const addNode = async (): Promise<TestbedNode> => {
+    const node = await addMachine(testbed, namespace);
     nodes.push(node);
     return node;
   };
-  const addRefuge = async (): Promise<BenchNode> => {
+  const addRefuge = async (): Promise<TestbedNode> => {
     const node = await addNode();
     const name = `${BYSTANDER}-${nodes.length}`;
     await create(lonePod(name, { spec: on(node.name) }));
@@ -117,13 +117,13 @@ export const openScene = async (bench: Bench, title: string): Promise<Scene> => 
     return node;
   };
   return {
-    bench,
+    testbed,
     namespace,
     nodes,
     disks,
     addNode,
     addRefuge,
-    ...volumeAdders(bench, namespace, disks),
+    ...volumeAdders(testbed, namespace, disks),
     create,
     pods,
     runs,

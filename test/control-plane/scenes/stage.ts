@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import type { Bench } from '../../testbed/bench.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { Bench } from '../../testbed/testbed.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 import { openScene } from './scene.ts';
 import { statefulSet } from './workload.ts';
@@ -12,8 +12,8 @@ import { podsOn, worldOf, worldWith } from './world.ts';
 /** A database of one replica whose machine something is going to happen to, and a second node to go to. */
 export interface Stage {
   readonly scene: Scene;
-  readonly home: BenchNode;
-  readonly refuge: BenchNode;
+  readonly home: TestbedNode;
+  readonly refuge: TestbedNode;
   readonly disk: string;
   /** Uid of its pod before anything happens. */
   readonly former: string;
@@ -24,8 +24,8 @@ export interface Stage {
 const CLAIM = 'data-db-0';
 const POD = 'db-0';
 
-export const openStage = async (bench: Bench, title: string): Promise<Stage> => {
-  const scene = await openScene(bench, title);
+export const openStage = async (testbed: Bench, title: string): Promise<Stage> => {
+  const scene = await openScene(testbed, title);
   const [home, disk] = await Promise.all([scene.addNode(), scene.addClaim(CLAIM)]);
   await scene.create(statefulSet('db'));
   const { metadata } = await scene.runs(POD, home);
@@ -41,8 +41,8 @@ export const expectUntouched = async ({ scene, home, refuge, pods }: Stage): Pro
 
 /** What becomes of the nodes: fenced, gone, and of all others nothing. */
 export interface Fate {
-  readonly fenced?: readonly BenchNode[];
-  readonly gone?: readonly BenchNode[];
+  readonly fenced?: readonly TestbedNode[];
+  readonly gone?: readonly TestbedNode[];
 }
 
 const SETTLES_WITHIN_MS = 30_000;

@@ -1,5 +1,5 @@
 import { node as nodeSchema } from '../../testbed/objects.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 
 /**
@@ -7,11 +7,11 @@ import type { Scene } from './scene.ts';
  * https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
  */
 export const addMirrorPod = async (
-  { bench, namespace }: Scene,
+  { testbed, namespace }: Scene,
   name: string,
-  { name: nodeName }: BenchNode,
+  { name: nodeName }: TestbedNode,
 ): Promise<void> => {
-  const { metadata } = nodeSchema.parse(await bench.admin.get(`/api/v1/nodes/${nodeName}`));
+  const { metadata } = nodeSchema.parse(await testbed.admin.get(`/api/v1/nodes/${nodeName}`));
   const hash = 'a8f5f167f44f4964e6c998dee827110c';
   const manifest = {
     metadata: {
@@ -25,7 +25,7 @@ export const addMirrorPod = async (
     },
     spec: { nodeName, containers: [{ name, image: 'example.org/static:1' }] },
   };
-  await bench.admin
+  await testbed.admin
     .as(`system:node:${nodeName}`, 'system:nodes')
     .write('POST', `/api/v1/namespaces/${namespace}/pods`, manifest);
 };

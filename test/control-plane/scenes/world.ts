@@ -1,5 +1,5 @@
 import { DescribeVolumesCommand } from '@aws-sdk/client-ec2';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Pod } from '../../testbed/objects.ts';
 import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/objects.ts';
 import type { Scene } from './scene.ts';
@@ -33,8 +33,8 @@ export const MARKED: readonly string[] = [
   'taint node.kubernetes.io/out-of-service',
 ].sort();
 
-const attachmentsIn = async ({ bench }: Scene) =>
-  listOf(volumeAttachment).parse(await bench.admin.get('/apis/storage.k8s.io/v1/volumeattachments')).items;
+const attachmentsIn = async ({ testbed }: Scene) =>
+  listOf(volumeAttachment).parse(await testbed.admin.get('/apis/storage.k8s.io/v1/volumeattachments')).items;
 
 type Attachment = Awaited<ReturnType<typeof attachmentsIn>>[number];
 
@@ -44,14 +44,14 @@ const saidOf = ({ metadata, spec, status }: Attachment): string => {
   return status.attached ? spec.nodeName : `${spec.nodeName} (coming)`;
 };
 
-const holdersOf = async ({ bench, nodes }: Scene, disk: string): Promise<readonly string[]> => {
-  const { Volumes } = await bench.ec2.client.send(new DescribeVolumesCommand({ VolumeIds: [disk] }));
+const holdersOf = async ({ testbed, nodes }: Scene, disk: string): Promise<readonly string[]> => {
+  const { Volumes } = await testbed.ec2.client.send(new DescribeVolumesCommand({ VolumeIds: [disk] }));
   const instances = (Volumes?.[0]?.Attachments ?? []).map(({ InstanceId = '' }) => InstanceId);
   return instances.map((instance) => nodes.find((node) => node.instance === instance)?.name ?? instance).sort();
 };
 
-const oursOn = async ({ bench }: Scene, { name }: BenchNode): Promise<readonly string[]> => {
-  const { status, body } = await bench.admin.call('GET', `/api/v1/nodes/${name}`);
+const oursOn = async ({ testbed }: Scene, { name }: TestbedNode): Promise<readonly string[]> => {
+  const { status, body } = await testbed.admin.call('GET', `/api/v1/nodes/${name}`);
   if (status === 404) return ['the Node is gone'];
   const { spec, metadata } = nodeSchema.parse(body);
   const said = [
@@ -82,7 +82,7 @@ export const worldOf = async (scene: Scene): Promise<World> => {
 };
 
 /** By claim, where its volume is to be; null for nowhere. */
-export type Held = Readonly<Record<string, BenchNode | readonly BenchNode[] | null>>;
+export type Held = Readonly<Record<string, TestbedNode | readonly TestbedNode[] | null>>;
 
 const namesOf = (held: Held[string]): readonly string[] =>
   [held ?? []]
@@ -91,7 +91,7 @@ const namesOf = (held: Held[string]): readonly string[] =>
     .sort();
 
 /** EC2 and Kubernetes are of one mind about each volume, and nothing of ours is left but on the fenced nodes. */
-export const worldWith = ({ nodes }: Scene, held: Held, fenced: readonly BenchNode[]): World => ({
+export const worldWith = ({ nodes }: Scene, held: Held, fenced: readonly TestbedNode[]): World => ({
   volumes: Object.fromEntries(
     Object.entries(held).map(([claim, where]) => [claim, { ec2: namesOf(where), kubernetes: namesOf(where) }]),
   ),
@@ -103,7 +103,7 @@ const inWords = ({ metadata, spec }: Pod): string =>
   `${metadata.name} of uid ${metadata.uid} on ${spec.nodeName}${metadata.deletionTimestamp == null ? '' : ', being deleted'}`;
 
 /** Every pod of those nodes, told so that it reads otherwise as soon as somebody touches it. */
-export const podsOn = ({ pods }: Scene, nodes: readonly BenchNode[]): readonly string[] =>
+export const podsOn = ({ pods }: Scene, nodes: readonly TestbedNode[]): readonly string[] =>
   pods()
     .filter(({ spec }) => nodes.some(({ name }) => name === spec.nodeName))
     .map(inWords)

@@ -1,6 +1,6 @@
 import { actionOf } from '../faults/changes.ts';
 import type { Passing } from '../faults/gate.ts';
-import type { Seen } from '../faults/gates.ts';
+import type { GateTraffic } from '../faults/gates.ts';
 
 /** How often what was called, by kind, in one run. */
 export type Calls = Readonly<Record<string, number>>;
@@ -34,8 +34,9 @@ export interface FirstCalls {
   readonly deletedPod: number;
 }
 
-export const firstCallsIn = (seen: readonly Seen[], zero: number): FirstCalls => {
-  const first = (wanted: (one: Seen) => boolean): number => ((seen.find(wanted)?.at ?? Number.NaN) - zero) / 1000;
+export const firstCallsIn = (seen: readonly GateTraffic[], zero: number): FirstCalls => {
+  const first = (wanted: (one: GateTraffic) => boolean): number =>
+    ((seen.find(wanted)?.at ?? Number.NaN) - zero) / 1000;
   return {
     any: first(() => true),
     mark: first(({ change }) => change === 'mark'),

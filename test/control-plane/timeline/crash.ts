@@ -1,5 +1,5 @@
-import type { Bench } from '../../testbed/bench-at.ts';
-import type { BenchNode } from '../../testbed/machines.ts';
+import type { Testbed } from '../../testbed/testbed-at.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
@@ -10,8 +10,8 @@ import { statefulSet } from '../scenes/workload.ts';
 /** A database of one replica on one volume whose machine is about to go, and a node to go to. */
 export interface Crash {
   readonly scene: Scene;
-  readonly home: BenchNode;
-  readonly refuge: BenchNode;
+  readonly home: TestbedNode;
+  readonly refuge: TestbedNode;
   readonly disk: string;
   /** Name of the PersistentVolume. */
   readonly volume: string;
@@ -23,14 +23,14 @@ const CLAIM = 'data-db-0';
 const POD = 'db-0';
 
 /** New Nodes bear a taint until the controllers have seen that they are ready. */
-const takesPods = ({ bench: { admin } }: Scene, { name }: BenchNode): Promise<boolean> =>
+const takesPods = ({ testbed: { admin } }: Scene, { name }: TestbedNode): Promise<boolean> =>
   until(
     `${name} takes pods`,
     async () => nodeSchema.parse(await admin.get(`/api/v1/nodes/${name}`)).spec.taints.length === 0,
   );
 
-export const setUpCrash = async (bench: Bench): Promise<Crash> => {
-  const scene = await openScene(bench, 'crash');
+export const setUpCrash = async (testbed: Testbed): Promise<Crash> => {
+  const scene = await openScene(testbed, 'crash');
   const [home, disk] = await Promise.all([scene.addNode(), scene.addClaim(CLAIM)]);
   await scene.create(statefulSet('db'));
   const { metadata } = await scene.runs(POD, home);
@@ -40,8 +40,8 @@ export const setUpCrash = async (bench: Bench): Promise<Crash> => {
 };
 
 /** Leaves nothing behind that the next crash could feel: neither pods nor Nodes. */
-export const clearAway = async ({ scene: { bench, namespace, nodes, pods } }: Crash): Promise<void> => {
-  const { admin } = bench;
+export const clearAway = async ({ scene: { testbed, namespace, nodes, pods } }: Crash): Promise<void> => {
+  const { admin } = testbed;
   await admin.write('DELETE', `/api/v1/namespaces/${namespace}`);
   for (const { metadata } of pods())
     await admin.call('DELETE', `/api/v1/namespaces/${namespace}/pods/${metadata.name}`, { gracePeriodSeconds: 0 });

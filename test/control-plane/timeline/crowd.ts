@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { nodeOfCrowd } from '../../bench/crowd-node.ts';
 import type { Api } from '../../testbed/api.ts';
-import type { Bench } from '../../testbed/bench-at.ts';
+import type { Testbed } from '../../testbed/testbed-at.ts';
 import { until } from '../../testbed/until.ts';
 
 /** Nodes without players: no machine, no kubelet, no Lease is behind them, and no pod comes to their zone. */
@@ -35,7 +35,7 @@ const bystander = (ordinal: number) => ({
 let born = 0;
 
 /** Every Node bears a taint from its birth until the controllers have seen that it is ready. */
-const digested = ({ kubelets: { nodes } }: Bench, size: number): Promise<boolean> =>
+const digested = ({ kubelets: { nodes } }: Testbed, size: number): Promise<boolean> =>
   until(
     `the controllers have seen all ${size} Nodes`,
     async () => nodes.all().length >= size && nodes.all().every(({ spec }) => spec.taints.length === 0),
@@ -46,12 +46,12 @@ const digested = ({ kubelets: { nodes } }: Bench, size: number): Promise<boolean
  * Puts in as many as are missing until the cluster has `size` Nodes, `more` yet to come; resolves once all is quiet
  * again.
  */
-export const fillUp = async (bench: Bench, size: number, more: number): Promise<void> => {
-  const { admin } = bench;
+export const fillUp = async (testbed: Testbed, size: number, more: number): Promise<void> => {
+  const { admin } = testbed;
   const missing = size - more - (await countNodes(admin));
   const limit = pLimit(AT_ONCE);
   const now = Date.now();
   const add = (): Promise<unknown> => limit(() => admin.write('POST', NODES, nodeOfCrowd(bystander((born += 1)), now)));
   await Promise.all(Array.from({ length: Math.max(0, missing) }, add));
-  await digested(bench, size - more);
+  await digested(testbed, size - more);
 };

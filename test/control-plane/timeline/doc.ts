@@ -1,7 +1,7 @@
 import type { Aim } from './aims.ts';
 import { aimsOf, inWords } from './aims.ts';
 import type { Machine } from './machine.ts';
-import { readingOf } from './reading.ts';
+import { reportLines } from './reading.ts';
 import type { Report } from './report.ts';
 import { sizeTable } from './sizes.ts';
 import { asMarkdown, recoveryTable } from './table.ts';
@@ -61,7 +61,7 @@ export const documentOf = (report: Report): string =>
     '## Aims',
     listed(aimsOf(report)),
     '## What it says',
-    readingOf(report).join('\n\n'),
+    reportLines(report).join('\n\n'),
     ...sized(report),
     '## How it is measured',
     SETTING,

@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Bench } from '../../testbed/bench-at.ts';
-import { benchAt } from '../../testbed/bench-at.ts';
-import type { BenchAccess } from '../../testbed/installation.ts';
+import type { Testbed } from '../../testbed/testbed-at.ts';
+import { testbedAt } from '../../testbed/testbed-at.ts';
+import type { TestbedAccess } from '../../testbed/installation.ts';
 import { runAtHand } from '../doors/doors.ts';
 import { aimsOf, inWords } from './aims.ts';
 import { documentOf } from './doc.ts';
 import { loadNow, machineNow, versionsOf } from './machine.ts';
 import { playFast, playSizes, playSlow } from './measure.ts';
-import { readingOf } from './reading.ts';
+import { reportLines } from './reading.ts';
 import type { Report } from './report.ts';
 import { sizeTable } from './sizes.ts';
 import { asText, recoveryTable } from './table.ts';
@@ -41,19 +41,19 @@ const WITH_A_CROWD = ['--kube-api-qps', '1000', '--kube-api-burst', '2000', '--n
  * Two Nodes live here at a time, and each crash fences another: within a quarter of an hour that is more than the
  * cluster has.
  */
-const liftCap = async (access: BenchAccess): Promise<void> => {
+const liftCap = async (access: TestbedAccess): Promise<void> => {
   const asAdmin = { ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs.admin } };
   const { code, stderr } = await runAtHand(asAdmin, ['cap', '--lift', '6h', '--reason', 'one crash after the other']);
   if (code !== 0) throw new Error(`the cap could not be lifted: ${stderr}`);
 };
 
-const on = async <T>({ access, stop }: Installed, work: (bench: Bench) => Promise<T>): Promise<T> => {
-  const bench = await benchAt(access);
+const on = async <T>({ access, stop }: Installed, work: (testbed: Testbed) => Promise<T>): Promise<T> => {
+  const testbed = await testbedAt(access);
   try {
     await liftCap(access);
-    return await work(bench);
+    return await work(testbed);
   } finally {
-    await bench.close();
+    await testbed.close();
     await stop('remove');
   }
 };
@@ -62,12 +62,12 @@ const measure = async (): Promise<Report> => {
   const before = loadNow();
   const run = await startWholeRun();
   try {
-    const rows = await on(run, async (bench) => {
-      const fast = await playFast(bench, runs);
-      return { versions: await versionsOf(bench.admin), all: [...(await playSlow(bench, patience)), ...fast] };
+    const rows = await on(run, async (testbed) => {
+      const fast = await playFast(testbed, runs);
+      return { versions: await versionsOf(testbed.admin), all: [...(await playSlow(testbed, patience)), ...fast] };
     });
-    const measured = await on(await startOn(run.access.aws, WITH_A_CROWD), (bench) =>
-      playSizes(bench, { sizes, timed: runs, counted: 3 }),
+    const measured = await on(await startOn(run.access.aws, WITH_A_CROWD), (testbed) =>
+      playSizes(testbed, { sizes, timed: runs, counted: 3 }),
     );
     const command = ['npm run e2e:timeline', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(
       ' ',
@@ -92,7 +92,7 @@ console.log(
     asText(recoveryTable(report)),
     asText(sizeTable(report.sizes)),
     aimsOf(report).map(inWords).join('\n'),
-    readingOf(report).join('\n'),
+    reportLines(report).join('\n'),
     'docs/recovery.md is written',
   ]
     .map((part) => `\n${part}`)

@@ -1,4 +1,4 @@
-import type { Bench } from '../../testbed/bench-at.ts';
+import type { Testbed } from '../../testbed/testbed-at.ts';
 import { openGates } from '../faults/gates.ts';
 import { keepHandler, type KeptHandler } from '../doors/kept-handler.ts';
 import { firstCallsIn, tally } from './calls.ts';
@@ -32,39 +32,39 @@ const slow: readonly (readonly [Way, Remedy])[] = [
 ];
 
 /** Side by side: all that these do is wait. */
-export const playSlow = (bench: Bench, patience: number): Promise<readonly Row[]> =>
+export const playSlow = (testbed: Testbed, patience: number): Promise<readonly Row[]> =>
   Promise.all(
     slow.map(async ([way, remedy]) => ({
       way,
-      played: [await told(ways[way], play(bench, remedy, atLeisure(patience)))],
+      played: [await told(ways[way], play(testbed, remedy, atLeisure(patience)))],
     })),
   );
 
 const takeTurns = async (
-  bench: Bench,
+  testbed: Testbed,
   turns: readonly (readonly [Way, Remedy])[],
   runs: number,
 ): Promise<readonly Row[]> => {
   const rows = turns.map(([way, remedy]) => ({ way, remedy, played: new Array<Played>() }));
   for (let nth = 0; nth < runs; nth += 1) {
-    for (const { way, remedy, played } of rows) played.push(await told(ways[way], play(bench, remedy, closely)));
+    for (const { way, remedy, played } of rows) played.push(await told(ways[way], play(testbed, remedy, closely)));
   }
   return rows.map(({ way, played }) => ({ way, played }));
 };
 
 /** Resolves with a handler that has fenced once. */
-const warmHandler = async (bench: Bench, access = bench.access): Promise<KeptHandler> => {
+const warmHandler = async (testbed: Testbed, access = testbed.access): Promise<KeptHandler> => {
   const handler = await keepHandler(access);
-  await play(bench, byHandler(handler), closely);
+  await play(testbed, byHandler(handler), closely);
   return handler;
 };
 
 /** Each in its turn, so that what else this computer does meets them all alike. */
-export const playFast = async (bench: Bench, runs: number): Promise<readonly Row[]> => {
-  const handler = await warmHandler(bench);
+export const playFast = async (testbed: Testbed, runs: number): Promise<readonly Row[]> => {
+  const handler = await warmHandler(testbed);
   try {
     return await takeTurns(
-      bench,
+      testbed,
       [
         ['floor', proofless],
         ['warm', byHandler(handler)],
@@ -84,9 +84,9 @@ export interface Scale {
   readonly counted: number;
 }
 
-const countRuns = async (bench: Bench, runs: number): Promise<readonly Counted[]> => {
-  const gates = await openGates(bench.access);
-  const handler = await warmHandler(bench, gates.access);
+const countRuns = async (testbed: Testbed, runs: number): Promise<readonly Counted[]> => {
+  const gates = await openGates(testbed.access);
+  const handler = await warmHandler(testbed, gates.access);
   const counted: Counted[] = [];
   for (let nth = 0; nth < runs; nth += 1) {
     const before = gates.seen.length;
@@ -95,7 +95,7 @@ const countRuns = async (bench: Bench, runs: number): Promise<readonly Counted[]
       zero = performance.now();
       return byHandler(handler)(crash);
     };
-    await told(`${ways.warm}, counted`, play(bench, remedy, closely));
+    await told(`${ways.warm}, counted`, play(testbed, remedy, closely));
     const seen = gates.seen.slice(before);
     counted.push({ calls: tally(seen.map(({ passing }) => passing)), first: firstCallsIn(seen, zero) });
   }
@@ -104,14 +104,14 @@ const countRuns = async (bench: Bench, runs: number): Promise<readonly Counted[]
   return counted;
 };
 
-export const playSizes = async (bench: Bench, { sizes, timed, counted }: Scale): Promise<readonly Sized[]> => {
+export const playSizes = async (testbed: Testbed, { sizes, timed, counted }: Scale): Promise<readonly Sized[]> => {
   const all: Sized[] = [];
   for (const nodes of sizes) {
-    await fillUp(bench, nodes, LIVING);
+    await fillUp(testbed, nodes, LIVING);
     console.log(`there are ${nodes} Nodes`);
-    const handler = await warmHandler(bench);
+    const handler = await warmHandler(testbed);
     const [floor, warm] = await takeTurns(
-      bench,
+      testbed,
       [
         ['floor', proofless],
         ['warm', byHandler(handler)],
@@ -123,7 +123,7 @@ export const playSizes = async (bench: Bench, { sizes, timed, counted }: Scale):
       nodes,
       floor: floor?.played ?? [],
       timed: warm?.played ?? [],
-      counted: await countRuns(bench, counted),
+      counted: await countRuns(testbed, counted),
     });
   }
   return all;

@@ -1,5 +1,5 @@
 /** What an onlooker saw, and when (mono ms). */
-export type Sighting =
+export type PhaseEvent =
   | {
       readonly of: 'pod';
       readonly at: number;
@@ -46,7 +46,7 @@ export type Moments = Readonly<Record<Phase, number | null>>;
 
 export const phases: readonly Phase[] = ['podGone', 'deleting', 'gone', 'detached', 'attached', 'running'];
 
-const isPhase = (phase: Phase, { former, home, refuge, machine }: Cast, seen: Sighting): boolean => {
+const isPhase = (phase: Phase, { former, home, refuge, machine }: Cast, seen: PhaseEvent): boolean => {
   switch (seen.of) {
     case 'pod':
       if (phase === 'podGone') return seen.uid === former && seen.gone;
@@ -60,10 +60,10 @@ const isPhase = (phase: Phase, { former, home, refuge, machine }: Cast, seen: Si
   }
 };
 
-const firstOf = (phase: Phase, cast: Cast, seen: readonly Sighting[]): number | null =>
+const firstOf = (phase: Phase, cast: Cast, seen: readonly PhaseEvent[]): number | null =>
   seen.find((one) => isPhase(phase, cast, one))?.at ?? null;
 
-export const momentsIn = (seen: readonly Sighting[], cast: Cast): Moments =>
+export const momentsIn = (seen: readonly PhaseEvent[], cast: Cast): Moments =>
   mapPhases((phase) => firstOf(phase, cast, seen));
 
 export const mapPhases = <T>(make: (phase: Phase) => T): Readonly<Record<Phase, T>> => ({

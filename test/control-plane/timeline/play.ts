@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bench } from '../../testbed/bench-at.ts';
+import type { Testbed } from '../../testbed/testbed-at.ts';
 import type { Crash } from './crash.ts';
 import { clearAway, setUpCrash } from './crash.ts';
 import type { Moments } from './phases.ts';
@@ -54,8 +54,8 @@ const playOn = async (crash: Crash, remedy: Remedy, { forMs, askEc2EveryMs }: Pa
  * Sets a database up, takes its machine away, applies the remedy, and looks on until all is well or patience is at an
  * end.
  */
-export const play = async (bench: Bench, remedy: Remedy, patience: Patience): Promise<Played> => {
-  const crash = await setUpCrash(bench);
+export const play = async (testbed: Testbed, remedy: Remedy, patience: Patience): Promise<Played> => {
+  const crash = await setUpCrash(testbed);
   const played = await playOn(crash, remedy, patience);
   await clearAway(crash);
   return played;

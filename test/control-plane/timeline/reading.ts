@@ -54,7 +54,7 @@ const firstSay = (counted: readonly Counted[]): string => {
   return `Before the old pod is deleted, as seen by a proxy that counts the calls and slows them a little: first call after ${of('any')}, mark after ${of('mark')}, delete of the pod after ${of('deletedPod')}.`;
 };
 
-export const readingOf = (report: Report): readonly string[] => [
+export const reportLines = (report: Report): readonly string[] => [
   slowSays(report),
   sharesSay(report),
   loadedSays(report),

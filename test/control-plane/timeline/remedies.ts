@@ -17,27 +17,27 @@ const nodePath = ({ home }: Crash): string => `/api/v1/nodes/${home.name}`;
 
 const addTaint = async (crash: Crash, effect: 'NoSchedule' | 'NoExecute'): Promise<void> => {
   const taints = [{ op: 'add', path: '/spec/taints', value: [{ key: OUT_OF_SERVICE, value: 'nodeshutdown', effect }] }];
-  await crash.scene.bench.admin.write('PATCH', nodePath(crash), taints, 'application/json-patch+json');
+  await crash.scene.testbed.admin.write('PATCH', nodePath(crash), taints, 'application/json-patch+json');
 };
 
-const deletePods = async ({ scene: { bench }, home }: Crash): Promise<void> => {
-  const { items } = listOf(pod).parse(await bench.admin.get(`/api/v1/pods?fieldSelector=spec.nodeName=${home.name}`));
+const deletePods = async ({ scene: { testbed }, home }: Crash): Promise<void> => {
+  const { items } = listOf(pod).parse(await testbed.admin.get(`/api/v1/pods?fieldSelector=spec.nodeName=${home.name}`));
   await Promise.all(
     items.map(({ metadata }) =>
-      bench.admin.write('DELETE', `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`, {
+      testbed.admin.write('DELETE', `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`, {
         gracePeriodSeconds: 0,
       }),
     ),
   );
 };
 
-const deleteAttachments = async ({ scene: { bench }, home }: Crash): Promise<void> => {
-  const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
+const deleteAttachments = async ({ scene: { testbed }, home }: Crash): Promise<void> => {
+  const { items } = listOf(volumeAttachment).parse(await testbed.admin.get(ATTACHMENTS));
   const own = items.filter(({ spec }) => spec.nodeName === home.name);
-  await Promise.all(own.map(({ metadata }) => bench.admin.write('DELETE', `${ATTACHMENTS}/${metadata.name}`)));
+  await Promise.all(own.map(({ metadata }) => testbed.admin.write('DELETE', `${ATTACHMENTS}/${metadata.name}`)));
 };
 
-const deleteNode = (crash: Crash): Promise<unknown> => crash.scene.bench.admin.write('DELETE', nodePath(crash));
+const deleteNode = (crash: Crash): Promise<unknown> => crash.scene.testbed.admin.write('DELETE', nodePath(crash));
 
 export const nothing: Remedy = async () => null;
 
@@ -67,7 +67,7 @@ export const proofless: Remedy = async (crash) => {
   return null;
 };
 
-const eventOf = ({ home, scene: { bench } }: Crash) => stateChanges(home.instance, ['stopped'], bench.access.ec2);
+const eventOf = ({ home, scene: { testbed } }: Crash) => stateChanges(home.instance, ['stopped'], testbed.access.ec2);
 
 export const byHandler =
   (handler: KeptHandler): Remedy =>
@@ -78,7 +78,7 @@ export const byHandler =
 
 /** From the start of the process on. */
 export const byColdHandler: Remedy = async (crash) => {
-  const handler = await keepHandler(crash.scene.bench.access);
+  const handler = await keepHandler(crash.scene.testbed.access);
   try {
     return (await handler.deliver(eventOf(crash))).loadedAfter;
   } finally {
@@ -86,8 +86,8 @@ export const byColdHandler: Remedy = async (crash) => {
   }
 };
 
-export const byCli: Remedy = async ({ home, scene: { bench } }) => {
-  const { code, says } = await cloudfence(bench.access, 'fence', home.instance);
+export const byCli: Remedy = async ({ home, scene: { testbed } }) => {
+  const { code, says } = await cloudfence(testbed.access, 'fence', home.instance);
   if (code !== 0) throw new Error(`the CLI ended with ${code}: ${says.reason}`);
   return null;
 };

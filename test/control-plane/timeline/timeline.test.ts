@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { aimsOf } from './aims.ts';
 import { tally } from './calls.ts';
 import { documentOf } from './doc.ts';
-import type { Sighting } from './phases.ts';
+import type { PhaseEvent } from './phases.ts';
 import { after, isOver, momentsIn } from './phases.ts';
-import { readingOf } from './reading.ts';
+import { reportLines } from './reading.ts';
 import type { Report, Row } from './report.ts';
 import { recovered, sample, stuck } from './sample.ts';
 import { asText, recoveryTable } from './table.ts';
 
 const cast = { former: 'old', home: 'home', refuge: 'refuge', machine: 'i-1' };
 
-const pod = (at: number, uid: string, node: string, gone: boolean, running: boolean): Sighting => ({
+const pod = (at: number, uid: string, node: string, gone: boolean, running: boolean): PhaseEvent => ({
   of: 'pod',
   at,
   uid,
@@ -19,7 +19,11 @@ const pod = (at: number, uid: string, node: string, gone: boolean, running: bool
   gone,
   running,
 });
-const attachment = (at: number, node: string, told: Partial<Extract<Sighting, { of: 'attachment' }>>): Sighting => ({
+const attachment = (
+  at: number,
+  node: string,
+  told: Partial<Extract<PhaseEvent, { of: 'attachment' }>>,
+): PhaseEvent => ({
   of: 'attachment',
   at,
   node,
@@ -28,9 +32,9 @@ const attachment = (at: number, node: string, told: Partial<Extract<Sighting, { 
   attached: false,
   ...told,
 });
-const disk = (at: number, holder: string | null): Sighting => ({ of: 'disk', at, holder });
+const disk = (at: number, holder: string | null): PhaseEvent => ({ of: 'disk', at, holder });
 
-const recovery: readonly Sighting[] = [
+const recovery: readonly PhaseEvent[] = [
   pod(900, 'old', 'home', false, true),
   disk(950, 'i-1'),
   attachment(990, 'home', { attached: true }),
@@ -65,7 +69,7 @@ describe('the moments of a recovery', () => {
   });
 
   it('are not those of a pod that came back to the dead node', () => {
-    const astray = recovery.map((seen): Sighting =>
+    const astray = recovery.map((seen): PhaseEvent =>
       seen.of === 'pod' && seen.uid === 'new' ? { ...seen, node: 'home' } : seen,
     );
     expect(momentsIn(astray, cast).running).toBeNull();
@@ -160,11 +164,11 @@ describe('the aims', () => {
 
 describe('what is written', () => {
   it('takes its figures from the measurement', () => {
-    expect(readingOf(sample)[0]).toContain('nothing: not within 90 s');
-    expect(readingOf(sample)[1]).toContain(
+    expect(reportLines(sample)[0]).toContain('nothing: not within 90 s');
+    expect(reportLines(sample)[1]).toContain(
       'Cloudfence: AWS handler, warm: 0.25 s until the old pod is gone, 2.35 s from there',
     );
-    expect(readingOf(sample).at(-1)).toContain('mark after 110 ms');
+    expect(reportLines(sample).at(-1)).toContain('mark after 110 ms');
   });
 
   it('names its origin, each aim, and what was not waited for', () => {

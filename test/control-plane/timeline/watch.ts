@@ -1,35 +1,38 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DescribeVolumesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import type { z } from 'zod';
-import type { Bench } from '../../testbed/bench-at.ts';
+import type { Testbed } from '../../testbed/testbed-at.ts';
 import { listOf, pod, volumeAttachment, watchEvent } from '../../testbed/objects.ts';
 import type { Crash } from './crash.ts';
-import type { Sighting } from './phases.ts';
+import type { PhaseEvent } from './phases.ts';
 
 /** Onlookers of one crash: at the API server by watches, at EC2 by asking again and again. */
 export interface Watch {
-  readonly seen: readonly Sighting[];
+  readonly seen: readonly PhaseEvent[];
   readonly close: () => Promise<void>;
 }
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 
-interface Told<T> {
+interface WatchedEvent<T> {
   readonly at: number;
   readonly gone: boolean;
   readonly object: T;
 }
 
 const follow = async <T>(
-  bench: Bench,
+  testbed: Testbed,
   path: string,
   schema: z.ZodType<T>,
-  heed: (told: Told<T>) => void,
+  heed: (told: WatchedEvent<T>) => void,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { metadata } = listOf(schema).parse(await bench.admin.get(path));
+  const { metadata } = listOf(schema).parse(await testbed.admin.get(path));
   const look = async (): Promise<void> => {
-    for await (const line of bench.admin.watch(`${path}?watch=1&resourceVersion=${metadata.resourceVersion}`, signal)) {
+    for await (const line of testbed.admin.watch(
+      `${path}?watch=1&resourceVersion=${metadata.resourceVersion}`,
+      signal,
+    )) {
       const at = performance.now();
       const { type, object } = watchEvent.parse(line);
       heed({ at, gone: type === 'DELETED', object: schema.parse(object) });
@@ -41,7 +44,7 @@ const follow = async <T>(
 
 /** Straight at moto, so that the proxies before it have no more to do than without an onlooker. */
 const askEc2 = async (
-  { access: { aws, ec2 } }: Bench,
+  { access: { aws, ec2 } }: Testbed,
   disk: string,
   everyMs: number,
   heed: (holder: string | null, at: number) => void,
@@ -66,11 +69,11 @@ const unlessTold = (looking: Promise<void>, signal: AbortSignal): Promise<void> 
     if (!signal.aborted) throw error;
   });
 
-export const watchRecovery = ({ scene: { bench, namespace }, disk, volume }: Crash, askEc2EveryMs: number): Watch => {
-  const seen: Sighting[] = [];
+export const watchRecovery = ({ scene: { testbed, namespace }, disk, volume }: Crash, askEc2EveryMs: number): Watch => {
+  const seen: PhaseEvent[] = [];
   const closing = new AbortController();
   const { signal } = closing;
-  const heedPod = ({ at, gone, object: { metadata, spec, status } }: Told<z.infer<typeof pod>>): void =>
+  const heedPod = ({ at, gone, object: { metadata, spec, status } }: WatchedEvent<z.infer<typeof pod>>): void =>
     void seen.push({
       of: 'pod',
       at,
@@ -83,7 +86,7 @@ export const watchRecovery = ({ scene: { bench, namespace }, disk, volume }: Cra
     at,
     gone,
     object: { metadata, spec, status },
-  }: Told<z.infer<typeof volumeAttachment>>): void => {
+  }: WatchedEvent<z.infer<typeof volumeAttachment>>): void => {
     if (spec.source.persistentVolumeName !== volume) return;
     seen.push({
       of: 'attachment',
@@ -95,9 +98,9 @@ export const watchRecovery = ({ scene: { bench, namespace }, disk, volume }: Cra
     });
   };
   const onlookers = [
-    follow(bench, `/api/v1/namespaces/${namespace}/pods`, pod, heedPod, signal),
-    follow(bench, ATTACHMENTS, volumeAttachment, heedAttachment, signal),
-    askEc2(bench, disk, askEc2EveryMs, (holder, at) => void seen.push({ of: 'disk', at, holder }), signal),
+    follow(testbed, `/api/v1/namespaces/${namespace}/pods`, pod, heedPod, signal),
+    follow(testbed, ATTACHMENTS, volumeAttachment, heedAttachment, signal),
+    askEc2(testbed, disk, askEc2EveryMs, (holder, at) => void seen.push({ of: 'disk', at, holder }), signal),
   ].map((looking) => unlessTold(looking, signal));
   const all = Promise.all(onlookers);
   all.catch(() => undefined);

@@ -3,9 +3,9 @@ import type { Store } from './store.ts';
 const DAY = 24 * 3_600_000;
 
 /** For seven days a deleted role can be taken back; for thirty more it is neither there nor is its id free. */
-type Stage = 'alive' | 'deleted' | 'purged' | 'free';
+type RoleState = 'alive' | 'deleted' | 'purged' | 'free';
 
-export const stageOf = (store: Store, name: string): Stage => {
+export const stageOf = (store: Store, name: string): RoleState => {
   const since = store.deletedRoles.get(name);
   if (since === undefined) return store.objects.has(name) ? 'alive' : 'free';
   const days = (store.now - since) / DAY;

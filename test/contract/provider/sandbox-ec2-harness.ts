@@ -6,12 +6,12 @@ import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
 import { MINUTE, credentials, ec2World, region } from '../../sandbox/ec2/ec2-world.ts';
-import type { Bench } from './bench.ts';
+import type { ProviderHarness } from './harness.ts';
 import { ebsAttachedTo, ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
 import { sandboxEc2Table } from './sandbox-ec2-table.ts';
 
 /** The sandbox's EC2 over HTTP, with the unmodified SDK in front. */
-export const sandboxEc2Bench = async (): Promise<Bench> => {
+export const sandboxEc2Bench = async (): Promise<ProviderHarness> => {
   const world = ec2World();
   const door = await openEc2Server(world);
   const change = async (id: string, apply: (world: Ec2World, instance: Instance) => unknown): Promise<void> => {

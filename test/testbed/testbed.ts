@@ -1,33 +1,33 @@
 import { inject } from 'vitest';
-import type { Bench } from './bench-at.ts';
-import { benchAt } from './bench-at.ts';
+import type { Testbed } from './testbed-at.ts';
+import { testbedAt } from './testbed-at.ts';
 import type { Attacher, Restartable } from './control-plane.ts';
 import { startControlPlane } from './control-plane.ts';
 import { installCloudfence } from './installation.ts';
 
-export type { Bench } from './bench-at.ts';
+export type { Testbed as Bench } from './testbed-at.ts';
 
 /** A control plane of one file's own, on the run's EC2. */
-export interface OwnBench extends Bench {
+export interface OwnTestbed extends Testbed {
   readonly attacher: Attacher;
   readonly driver: Restartable;
   readonly apiServer: Restartable;
 }
 
-export const openBench = (): Promise<Bench> => benchAt(inject('bench'));
+export const openTestbed = (): Promise<Testbed> => testbedAt(inject('testbed'));
 
 /** For scenarios that would disturb others, or be disturbed: `flags` are the controller manager's. */
-export const openOwnBench = async (flags: readonly string[] = []): Promise<OwnBench> => {
-  const { aws } = inject('bench');
+export const openOwnTestbed = async (flags: readonly string[] = []): Promise<OwnTestbed> => {
+  const { aws } = inject('testbed');
   const { access, attacher, driver, apiServer, stop } = await startControlPlane(aws.ec2, flags);
-  const bench = await benchAt(await installCloudfence(access, aws));
+  const testbed = await testbedAt(await installCloudfence(access, aws));
   return {
-    ...bench,
+    ...testbed,
     attacher,
     driver,
     apiServer,
     close: async () => {
-      await bench.close();
+      await testbed.close();
       await stop('remove');
     },
   };

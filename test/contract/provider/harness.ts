@@ -10,7 +10,7 @@ export interface ProofRow {
 }
 
 /** One cloud account with a provider on it, and a hand in that cloud from outside the provider. */
-export interface Bench {
+export interface ProviderHarness {
   readonly cloud: Cloud;
   /** Well-formed ids that the cloud does not know. */
   readonly unknownMachine: MachineId;

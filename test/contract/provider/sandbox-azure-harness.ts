@@ -7,7 +7,7 @@ import { addDisk, addMachine, type Wanted } from '../../../sandbox/azure/scenari
 import { diskIn, machineIn, type AzureCloudWorld, type Machine } from '../../../sandbox/azure/state.ts';
 import { azureWorld, credential, polling, MINUTE, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
 import { azureProviderId, azureVolume } from './azure-names.ts';
-import type { NamesBench } from './name-reuse-contract.ts';
+import type { NameReuseHarness } from './name-reuse-contract.ts';
 import { sandboxAzureTable } from './sandbox-azure-table.ts';
 
 /** Another machine in the place of one that is gone: all but the name is new. */
@@ -19,11 +19,11 @@ export type Front = (url: string) => Promise<{ readonly url: string; readonly cl
 const nothingBetween: Front = async (url) => ({ url, close: async () => undefined });
 
 /** The sandbox's ARM over HTTP, with the unmodified SDK in front; `kind` is what its machines are made as. */
-export const sandboxAzureBench = async (
+export const sandboxAzureHarness = async (
   kind: Wanted,
   unknownMachine: string,
   openFront: Front = nothingBetween,
-): Promise<NamesBench> => {
+): Promise<NameReuseHarness> => {
   const world = azureWorld();
   const door = await openArmServer(world);
   const front = await openFront(door.url);

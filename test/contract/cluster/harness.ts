@@ -2,7 +2,7 @@ import type { Cluster, NodeQuery } from '../../../fencing/model/cluster.ts';
 import { parseRecord, type FenceRecord } from '../../../fencing/model/record.ts';
 import type { NodeTarget } from '../../../fencing/model/steps.ts';
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly body: { readonly metadata: Meta; readonly [field: string]: unknown };
 }
@@ -20,9 +20,9 @@ export interface Meta {
  * An API server to run the contract on: the cluster under test, and an administrator who sets the scene over the same
  * API.
  */
-export interface Stage {
+export interface ClusterHarness {
   readonly cluster: Cluster;
-  readonly admin: (method: string, path: string, body?: unknown) => Promise<Answer>;
+  readonly admin: (method: string, path: string, body?: unknown) => Promise<ApiResponse>;
   /** The API server's clock, epoch ms. */
   readonly now: () => number;
 }
@@ -40,8 +40,8 @@ let count = 0;
 /** A name that no other case of this run uses. */
 export const fresh = (kind: string): string => `${kind}-${(count += 1)}`;
 
-export const made = async (stage: Stage, path: string, object: object): Promise<Meta> => {
-  const { status, body } = await stage.admin('POST', path, object);
+export const made = async (harness: ClusterHarness, path: string, object: object): Promise<Meta> => {
+  const { status, body } = await harness.admin('POST', path, object);
   if (status !== 201) throw new Error(`the scene could not be set: ${path}: ${JSON.stringify(body)}`);
   return body.metadata;
 };
@@ -64,28 +64,33 @@ interface NodeTraits {
  * gone once a Node is ready.
  */
 export const makeNode = async (
-  stage: Stage,
+  harness: ClusterHarness,
   { machine = fresh('i'), name = fresh('node'), metadata = {}, spec = {}, status = {} }: NodeTraits = {},
 ): Promise<Meta> => {
-  await made(stage, NODES, {
+  await made(harness, NODES, {
     metadata: { name, ...metadata },
     spec: { providerID: `aws:///eu-central-1a/${machine}`, ...spec },
     status: { nodeInfo: { bootID: 'boot-1' }, ...status },
   });
-  const { body } = await stage.admin('PATCH', `${NODES}/${name}`, { spec: { taints: spec.taints ?? null } });
+  const { body } = await harness.admin('PATCH', `${NODES}/${name}`, { spec: { taints: spec.taints ?? null } });
   return body.metadata;
 };
 
-export const makePod = (stage: Stage, nodeName: string, spec: object = {}, metadata: object = {}): Promise<Meta> =>
-  made(stage, PODS, {
+export const makePod = (
+  harness: ClusterHarness,
+  nodeName: string,
+  spec: object = {},
+  metadata: object = {},
+): Promise<Meta> =>
+  made(harness, PODS, {
     metadata: { name: fresh('pod'), ...metadata },
     spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], ...spec },
   });
 
 /** A volume, bound to a claim of the same name. */
-export const makeVolume = async (stage: Stage, handle: string, name = fresh('data')): Promise<string> => {
+export const makeVolume = async (harness: ClusterHarness, handle: string, name = fresh('data')): Promise<string> => {
   const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
-  await made(stage, VOLUMES, {
+  await made(harness, VOLUMES, {
     metadata: { name },
     spec: {
       ...size,
@@ -94,7 +99,7 @@ export const makeVolume = async (stage: Stage, handle: string, name = fresh('dat
       claimRef: { namespace: 'default', name },
     },
   });
-  await made(stage, CLAIMS, {
+  await made(harness, CLAIMS, {
     metadata: { name },
     spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } },
   });
@@ -106,13 +111,13 @@ export const usingClaim = (claimName: string) => ({
 });
 
 export const makeAttachment = (
-  stage: Stage,
+  harness: ClusterHarness,
   name: string,
   nodeName: string,
   volume: string,
   machine?: string,
 ): Promise<Meta> =>
-  made(stage, ATTACHMENTS, {
+  made(harness, ATTACHMENTS, {
     metadata: { name, ...(machine !== undefined && { annotations: { 'csi.alpha.kubernetes.io/node-id': machine } }) },
     spec: { attacher: DRIVER, nodeName, source: { persistentVolumeName: volume } },
   });

@@ -10,7 +10,7 @@ import type { ApiServer, PolicyRule } from '../../../sandbox/cluster/api/server.
 import { ADMIN_TOKEN, apiServerOf } from '../../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../../sandbox/cluster/store.ts';
 import { inProcess } from '../../sandbox/in-process.ts';
-import type { Stage } from './stage.ts';
+import type { ClusterHarness } from './harness.ts';
 
 export const FENCE_TOKEN = 'fence-token';
 
@@ -34,7 +34,7 @@ export const sandboxServer = (settings: Partial<ApiServer> = {}): ApiServer =>
   });
 
 export const adminOf =
-  (server: ApiServer): Stage['admin'] =>
+  (server: ApiServer): ClusterHarness['admin'] =>
   async (method, path, body) => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': type };

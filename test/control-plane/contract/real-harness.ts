@@ -4,7 +4,7 @@ import { linkFromKubeConfig, linkFromToken } from '../../../kubernetes/access.ts
 import { systemClock } from '../../../kubernetes/connection.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
 import type { Link } from '../../../kubernetes/exchange.ts';
-import type { Stage } from '../../contract/cluster/stage.ts';
+import type { ClusterHarness } from '../../contract/cluster/harness.ts';
 import { type Api, type Method, openApi } from '../../testbed/api.ts';
 import { type ControlPlaneAccess, startBareApiServer } from '../../testbed/control-plane.ts';
 import { grantCloudfence } from '../../testbed/installed.ts';
@@ -26,7 +26,7 @@ const answered = z.looseObject({
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 const adminOver =
-  (api: Api): Stage['admin'] =>
+  (api: Api): ClusterHarness['admin'] =>
   async (method, path, body) => {
     const known = methods.find((name) => name === method);
     if (!known) throw new Error(`there is no method ${method}`);

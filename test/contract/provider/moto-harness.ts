@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
-import type { Bench } from './bench.ts';
+import type { ProviderHarness } from './harness.ts';
 import { ebsAttachedTo, ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
 import { startMoto } from './moto-server.ts';
 import { openStrictProxy } from './strict-proxy.ts';
@@ -55,7 +55,7 @@ export const motoHand = async (endpoint: string): Promise<MotoHand> => {
 };
 
 /** Moto behind the strict proxy, with the unmodified SDK in front. Moto's changes are complete at once. */
-export const motoBench = async (): Promise<Bench> => {
+export const motoHarness = async (): Promise<ProviderHarness> => {
   const moto = await startMoto();
   const proxy = await openStrictProxy(moto.url, region);
   const { client, machine, disk, holderOf } = await motoHand(proxy.url);

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import type { BenchAccess } from './installation.ts';
+import type { TestbedAccess } from './installation.ts';
 import { ebsDriver } from './binaries.ts';
 import { startWholeRun } from './whole-run.ts';
 
@@ -9,11 +9,11 @@ import { startWholeRun } from './whole-run.ts';
  */
 declare module 'vitest' {
   interface ProvidedContext {
-    readonly bench: BenchAccess;
+    readonly testbed: TestbedAccess;
   }
 }
 
-export type { BenchAccess } from './installation.ts';
+export type { TestbedAccess as BenchAccess } from './installation.ts';
 
 const setUp = async (project: TestProject): Promise<() => Promise<void>> => {
   const begun = performance.now();
@@ -21,7 +21,7 @@ const setUp = async (project: TestProject): Promise<() => Promise<void>> => {
   console.log(
     `the control plane is up after ${((performance.now() - begun) / 1000).toFixed(1)} s, ${ebsDriver === null ? 'with a stand-in for the EBS CSI driver' : `with the EBS CSI driver ${ebsDriver}`}: ${access.folder}`,
   );
-  project.provide('bench', access);
+  project.provide('testbed', access);
   return async () => {
     const failed = project.vitest.state.getCountOfFailedTests() > 0;
     if (failed) console.log(`logs of the control plane: ${access.folder}`);

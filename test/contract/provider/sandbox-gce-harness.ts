@@ -6,7 +6,7 @@ import { remove, start, stop } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, pathOf, recreate } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld, type Instance, type Knobs } from '../../../sandbox/gce/state.ts';
 import { MINUTE, gceWorld, requestIds, zone } from '../../sandbox/gce/gce-world.ts';
-import type { NamesBench } from './name-reuse-contract.ts';
+import type { NameReuseHarness } from './name-reuse-contract.ts';
 import { sandboxGceTable } from './sandbox-gce-table.ts';
 
 type Change = (world: GceWorld, instance: Instance) => unknown;
@@ -17,7 +17,7 @@ const apply = (world: GceWorld, path: string, wanted: Change): void => {
   world.advance(5 * MINUTE);
 };
 
-const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<void>): NamesBench => ({
+const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<void>): NameReuseHarness => ({
   cloud: gcpCloud(clients),
   unknownMachine: pathOf(world, 'nobody'),
   unknownDisk: `projects/my-project/zones/${zone}/disks/nothing`,
@@ -58,14 +58,14 @@ const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<
 });
 
 /** The sandbox's Compute Engine over HTTP, with the unmodified SDK in front. */
-export const sandboxGceBench = async (knobs: Partial<Knobs> = {}): Promise<NamesBench> => {
+export const sandboxGceBench = async (knobs: Partial<Knobs> = {}): Promise<NameReuseHarness> => {
   const world = gceWorld(knobs);
   const door = await openGceServer(world);
   return benchOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
 };
 
 /** The same with a client of the caller's making, such as one that checks what it sends and gets. */
-export const inProcessGceBench = async (clientsOf: (world: GceWorld) => ComputeClients): Promise<NamesBench> => {
+export const inProcessGceBench = async (clientsOf: (world: GceWorld) => ComputeClients): Promise<NameReuseHarness> => {
   const world = gceWorld();
   return benchOn(world, clientsOf(world), async () => undefined);
 };
