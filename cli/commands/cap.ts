@@ -61,7 +61,7 @@ const linesOf = (
   { cluster, begun, unfinished, limits, nodes, opens, lifted, fences }: Shown,
   cap: Policy['cap'],
 ): readonly string[] => [
-  `${cluster}: ${begun} of at most ${limits.begun} Nodes (${percent(cap.share)} of ${nodes}) fenced within 15 minutes; unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)})`,
+  `${cluster}: Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} (${percent(cap.share)} of ${nodes}); unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)})`,
   ...(lifted ? [`  lifted until ${time(lifted.until)}: ${lifted.reason}`] : []),
   ...(!lifted && opens !== null ? [`  the next fence can begin at ${time(opens)}`] : []),
   ...fences.map((fence) => `  begun ${time(fence.begun)}, ${fence.finished ? 'finished' : 'unfinished'}`),

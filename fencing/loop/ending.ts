@@ -14,7 +14,7 @@ export const waitingEnd = ({ memory: { declined, firstOff } }: RunState, reason:
   declined.size > 0 && firstOff !== null
     ? {
         outcome: 'failed',
-        reason: because('step-refused', `${saysDeclined(declined)}; meanwhile ${reason.says}`),
+        reason: because('step-refused', `${saysDeclined(declined)}. The run also waits: ${reason.says}`),
         lookAgainIn: ms,
         retry: true,
       }
@@ -24,7 +24,7 @@ export const waitingEnd = ({ memory: { declined, firstOff } }: RunState, reason:
 export const endingOf = (known: RunState): Ending => {
   const { outcome, reason, ms } = known.lately ?? {
     outcome: 'waiting',
-    reason: because('not-fenced', 'the time was up before anything was learned'),
+    reason: because('not-fenced', 'the run ended before Cloudfence learned anything'),
     ms: 1_000,
   };
   return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(known, reason, ms);

@@ -1,7 +1,7 @@
 import { reportImagined } from './apply-step.ts';
 import type { ClusterFacts, NodeFacts } from '../model/cluster-facts.ts';
 import type { Ending, RunState } from './state.ts';
-import { because, type Reason } from '../model/reason.ts';
+import { because, counted, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
@@ -34,8 +34,6 @@ const isLast = (step: Step): boolean =>
     ? step.record.phase === 'fenced'
     : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
 
-const counted = (steps: number): string => (steps === 1 ? 'one step' : `${steps} steps`);
-
 /**
  * Returns the ending of a dry run after these imagined steps. The last step decides the outcome. None of the steps has
  * happened.
@@ -45,7 +43,7 @@ export const wouldEnd = (steps: readonly { readonly step: Step['do'] }[], afterw
   const outcome = last === 'readmit-volumes' || last === 'readmit-pods' ? 'would-release' : 'would-fence';
   return {
     outcome,
-    reason: because(outcome, `dry run: ${counted(steps.length)} would be taken${afterwards}`),
+    reason: because(outcome, `dry run: Cloudfence would take ${counted(steps.length, 'step')}${afterwards}`),
     lookAgainIn: null,
     retry: false,
   };

@@ -88,10 +88,10 @@ const refusedFor = (known: RunState, reason: Reason): RunState => ({
 });
 
 const waitForClusters = (known: RunState, unreachable: readonly Found[], now: Moment): RunState => {
-  const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no answer'})`).join(', ');
+  const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no response'})`).join(', ');
   const reason = because(
     'cluster-unreachable',
-    `no reachable cluster holds ${known.request.machine}, and these did not answer: ${said}`,
+    `no reachable cluster has ${known.request.machine}, and these clusters did not respond: ${said}`,
   );
   return tryAgain(known, 'waiting', reason, now);
 };
@@ -117,7 +117,7 @@ const withoutNode = (known: RunState, found: readonly Found[]): RunState => {
   const names = found.map(({ cluster }) => cluster).join(', ');
   const reason = because(
     'no-node',
-    `no Node, pod or volume attachment of ${names} belongs to ${known.request.machine}`,
+    `no Node, pod, or VolumeAttachment in ${names} belongs to ${known.request.machine}`,
   );
   return { ...known, ending: { outcome: 'ignored', reason, lookAgainIn: null, retry: false } };
 };

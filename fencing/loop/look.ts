@@ -15,7 +15,7 @@ const lookAtMachine = async (
 ): Promise<Observation<MachineFacts>> => {
   const askedAt = clock.now();
   const [says] = await cloud.look([request.machine], { disks }, signal);
-  if (!says) throw new Unavailable(`the cloud gave no answer for ${request.machine}`);
+  if (!says) throw new Unavailable(`the response of the cloud does not contain ${request.machine}`);
   return { says, askedAt, gotAt: clock.now().mono };
 };
 

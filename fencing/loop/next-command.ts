@@ -156,7 +156,9 @@ const claim = ({ place, request: { machine }, policy: { cap, dryRun } }: RunStat
  * answer.
  */
 const dryRunEnds = ({ policy, steps }: RunState): Command | null =>
-  policy.dryRun && steps.length > 0 ? { do: 'end', ending: wouldEnd(steps, ', then Kubernetes is awaited') } : null;
+  policy.dryRun && steps.length > 0
+    ? { do: 'end', ending: wouldEnd(steps, ', and would then wait for Kubernetes') }
+    : null;
 
 /** Returns whether only imagined steps led to this end. */
 const isImagined = ({ policy, steps }: RunState, outcome: OutcomeKind): boolean =>
@@ -213,7 +215,7 @@ const renewProof = (known: RunState, machine: Observation<MachineFacts>, now: Mo
   return waitOrEnd(
     known,
     SLOW_CLOUD_MS,
-    because('unavailable', `the cloud took ${Math.round(took)} ms to answer: too long for a proof`),
+    because('unavailable', `the cloud took ${Math.round(took)} ms to respond, which is too long for a proof`),
     now,
   );
 };

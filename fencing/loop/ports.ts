@@ -29,6 +29,6 @@ export const STALE_LEASE_MS = 60_000;
 
 export const clusterAt = (place: ClusterLocation | null, { clusters }: Ports): Cluster => {
   const cluster = clusters.find(({ name }) => name === place?.cluster);
-  if (!cluster) throw new InvalidConfiguration([`there is no cluster named ${place?.cluster ?? '(none)'}`]);
+  if (!cluster) throw new InvalidConfiguration([`no cluster is named ${place?.cluster ?? '(none)'}`]);
   return cluster;
 };

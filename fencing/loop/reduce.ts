@@ -173,7 +173,7 @@ const expired = (known: RunState, now: Moment): RunState => {
     outcome: 'waiting' as const,
     reason: because(
       'unavailable',
-      'proofs expire before they can be used: the cloud or the cluster answers too slowly',
+      'each proof expires before Cloudfence can use it, because the cloud or the cluster responds too slowly',
     ),
     ms: backOff(failures),
   };

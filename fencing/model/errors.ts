@@ -22,7 +22,7 @@ export class InvalidConfiguration extends CloudfenceError {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[], options?: ErrorOptions) {
-    super(`the configuration cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`, options);
+    super(`the configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`, options);
     this.faults = faults;
   }
 }
@@ -71,4 +71,4 @@ const inOneLine = (caught: unknown): string => {
 export const inHierarchy = (caught: unknown): CloudfenceError =>
   caught instanceof CloudfenceError
     ? caught
-    : new Unexpected(`an unexpected fault ended this: ${inOneLine(caught)}`, { cause: caught });
+    : new Unexpected(`Cloudfence failed unexpectedly: ${inOneLine(caught)}`, { cause: caught });

@@ -30,7 +30,8 @@ interface PermitClock {
 export const permitUntil = (expires: number, { now, timeout }: PermitClock): Permit => ({
   check: () => {
     const late = now().mono - expires;
-    if (late >= 0) throw new ProofExpired(`the proof is ${Math.round(late)} ms too old; the call was not sent`);
+    if (late >= 0)
+      throw new ProofExpired(`the proof is ${Math.round(late)} ms too old, so Cloudfence did not send the call`);
   },
   ended: timeout(Math.max(0, expires - now().mono)),
 });

@@ -44,7 +44,7 @@ export const deleteLingeringAttachment: Rule = (view) => {
     const { name, uid } = volume.attachment;
     const step: Step = { do: 'delete-attachment', attachment: { name, uid } };
     if (!view.memory.sinceLook.has(stepKey(step)) && !view.memory.declined.has(stepKey(step)))
-      return take(step, because('attachment-lingers', `no pod wants ${volume.key} here any more`));
+      return take(step, because('attachment-lingers', `no pod on this Node uses ${volume.key} any more`));
   }
   return null;
 };

@@ -115,5 +115,5 @@ export const decide = (view: View): Decision => {
     const decision = rule(view);
     if (decision) return decision;
   }
-  throw new Error('the last rule of the ladder always speaks');
+  throw new Error('the last rule must always return a decision');
 };

@@ -99,7 +99,10 @@ export const detachDisk: Rule = (view) => {
     if (step && !view.memory.declined.has(stepKey(step)))
       return take(
         step,
-        because('disk-still-attached', `${disk.disk} is still ${disk.state} at ${view.machine.machine}`),
+        because(
+          'disk-still-attached',
+          `the cloud still reports ${disk.disk} as ${disk.state} on ${view.machine.machine}`,
+        ),
       );
   }
   return null;
@@ -133,7 +136,10 @@ const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
   const step = nudge(attachment, true);
   return nudgedLately(view, step)
     ? null
-    : take(step, because('attacher-in-back-off', `the disk of ${volume.key} is free, its attacher has not noticed`));
+    : take(
+        step,
+        because('attacher-in-back-off', `the disk of ${volume.key} is free, but its CSI attacher has not noticed yet`),
+      );
 };
 
 /**
@@ -155,10 +161,15 @@ const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
     const off = nudge(successor, false);
     // A dry run only imagines the removal, and would imagine it without end.
     const settled = (successor.attached || !nudgedLately(view, on)) && !view.memory.sinceLook.has(stepKey(off));
-    return settled ? take(off, because('attacher-nudged', `the nudge of ${key} has done its work`)) : null;
+    return settled
+      ? take(off, because('attacher-nudged', `Cloudfence removes the nudge from the attachment of ${key}`))
+      : null;
   }
   if (successor.attached || view.memory.asked.has(stepKey(on)) || diskBelow(view, volume)) return null;
   return failedAtFirst(view, key, successor)
-    ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`))
+    ? take(
+        on,
+        because('attacher-in-back-off', `${key} is free, but the CSI attacher has not attached it to the new Node yet`),
+      )
     : null;
 };

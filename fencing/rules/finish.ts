@@ -9,7 +9,7 @@ import { type Decision, fail, fenced, refuse, type Rule, take, type View } from 
 
 const whyDelete = ({ policy, machine }: View): Reason | null => {
   if (policy.deleteNode === 'always')
-    return because('node-delete-by-policy', 'the policy deletes the Node of a fenced machine');
+    return because('node-delete-by-policy', 'the policy requires that Cloudfence deletes the Node of a fenced machine');
   const forGood = machine.forGood || machine.power === 'missing';
   return forGood && policy.deleteNode === 'when-terminated'
     ? because('machine-gone-for-good', `${machine.machine} is terminated and will not come back`)
@@ -21,9 +21,9 @@ const whyDelete = ({ policy, machine }: View): Reason | null => {
  * terminate the machine.
  */
 const nodeKept = (node: NodeFacts): string | null => {
-  if (node.deleting) return 'somebody else is deleting it';
-  if (node.finalizers.length > 0) return `it carries a finalizer: ${node.finalizers.join(', ')}`;
-  if (node.owners.includes('NodeClaim')) return 'it is owned by a NodeClaim, which would terminate the machine';
+  if (node.deleting) return 'someone else is deleting it';
+  if (node.finalizers.length > 0) return `it has a finalizer: ${node.finalizers.join(', ')}`;
+  if (node.owners.includes('NodeClaim')) return 'a NodeClaim owns it, and deleting it would terminate the machine';
   return null;
 };
 
@@ -32,7 +32,7 @@ const whoComesBack = (view: View): string => {
   const pods = recurringPods(view).map(({ namespace, name }) => `pod ${namespace}/${name}`);
   return pods.length === 0
     ? ''
-    : `; ${someOf(pods)} ${pods.length === 1 ? 'comes' : 'come'} back as often as deleted and ${pods.length === 1 ? 'holds' : 'hold'} no volume: take the Node's name out of what makes ${pods.length === 1 ? 'it' : 'them'}`;
+    : `. A controller recreates ${someOf(pods)} on this Node after each deletion, without a volume: remove the Node name from that controller`;
 };
 
 /** Deletes the Node, last of all. Deletes only a Node that was read after the proof and still shows the old boot. */
@@ -76,12 +76,16 @@ export const retireTaint: Rule = (view) => {
     ? park(
         view,
         'fencing',
-        because('fenced', 'no volume is attached any more; what was declined, or is held by finalizers, stays'),
+        because(
+          'fenced',
+          'no volume is attached any more; what the API server declined to delete, or finalizers hold, stays',
+        ),
       )
     : null;
 };
 
-export const parkNode: Rule = (view) => park(view, 'fenced', because('fenced', 'everything that was held is free'));
+export const parkNode: Rule = (view) =>
+  park(view, 'fenced', because('fenced', 'everything that the machine held is free'));
 
 export const saysDeclined = (declined: View['memory']['declined']): string =>
   `declined: ${[...declined.values()].join('; ')}`;
@@ -115,7 +119,7 @@ const whatIsFree = (view: View): string => {
   const who = cluster.node ? `Node ${cluster.node.name}` : 'it';
   const keeps = kept(view);
   if (keeps.length > 0)
-    return `${machine.machine} is off; ${who} keeps ${someOf(keeps)}, which ${keeps.length === 1 ? 'is' : 'are'} left alone, and nothing else`;
+    return `${machine.machine} is off; ${who} keeps only ${someOf(keeps)}, which Cloudfence leaves alone`;
   return cluster.node
     ? `${machine.machine} is off and ${who} holds no volume any more`
     : `${machine.machine} is off and holds nothing any more`;
@@ -128,15 +132,15 @@ export const done: Rule = (view) => {
     return refuse(
       because(
         'name-reused',
-        `${machine.machine} holds no disk any more, but ${old.join(', ')} still says so under a Node name that is in use again: delete it by hand`,
+        `${machine.machine} holds no disk any more, but VolumeAttachment ${old.join(', ')} still names a Node whose name is in use again: delete the VolumeAttachment yourself`,
       ),
     );
   return fenced(because('fenced', `${whatIsFree(view)}${whoComesBack(view)}`));
 };
 
 const whyStays = (view: View, pod: PodFacts): string | null => {
-  if (isRecurring(view, pod)) return 'made anew as often as it is deleted, and it wants no volume';
-  return isHeld(view, pod) ? 'deleted, but held by its finalizers' : null;
+  if (isRecurring(view, pod)) return 'a controller recreates it after each deletion, and it uses no volume';
+  return isHeld(view, pod) ? 'it is deleted, but its finalizers hold it' : null;
 };
 
 const pods = (view: View): readonly LeftAlone[] => {
@@ -150,7 +154,7 @@ const pods = (view: View): readonly LeftAlone[] => {
 const whyWanted = ({ volumes, unresolved }: PodFacts, key: string): string =>
   volumes.includes(key)
     ? `still uses ${key}`
-    : `may still use ${key}: what is behind ${unresolved.join(', ')} cannot be told`;
+    : `may still use ${key}: Cloudfence cannot read the volume behind ${unresolved.join(', ')}`;
 
 const attachments = (view: View): readonly LeftAlone[] =>
   view.cluster.volumes.flatMap((volume) => {
@@ -171,7 +175,7 @@ const whyDiskStays = (view: View, disk: View['machine']['disks'][number]): strin
   const volume = volumeOf(view, disk.disk);
   if (disk.keep !== null) return disk.keep;
   if (!volume || volume.persistentVolume === null) return 'it belongs to no PersistentVolume of this Node';
-  if (view.policy.detach === 'never' && diskBelow(view, volume)) return 'the policy never detaches disks';
+  if (view.policy.detach === 'never' && diskBelow(view, volume)) return 'the policy does not allow detaching disks';
   return null;
 };
 

@@ -14,7 +14,9 @@ export const paused: Rule = ({ policy, cluster }) => {
 };
 
 const refusedBy = (whose: string, { by, key, says, remedy }: OptOut): Decision =>
-  refuse(because('opted-out', `${whose} is opted out by its ${by} ${key}: ${says}; \`${remedy}\` takes that off`));
+  refuse(
+    because('opted-out', `${whose} is opted out by its ${by} ${key}: ${says}. To remove the opt-out: \`${remedy}\``),
+  );
 
 const counts = ({ optOut }: Policy, { by }: OptOut): boolean =>
   optOut === 'pods' || (optOut === 'nodes' && by === 'label');
@@ -45,7 +47,7 @@ export const nothingToFree: Rule = (view) => {
   if (!hasNothingToFree(view)) return null;
   return node && (node.taints.ours || (node.record && node.label !== null))
     ? parkAnew(view, node)
-    : ignore(because('nothing-to-free', 'no volume is attached and no pod would move'));
+    : ignore(because('nothing-to-free', 'no volume is attached, and no pod would move'));
 };
 
 /**
@@ -58,14 +60,14 @@ const parkAnew = (view: View, node: NodeFacts): Decision => {
     phase: 'fenced',
     released: new Date(view.now.wall).toISOString(),
   };
-  const says = `fence ${node.record?.fence ?? node.label ?? 'without a record'} was begun in an earlier boot, or its record is lost; Kubernetes has freed everything since`;
+  const says = `fence ${node.record?.fence ?? node.label ?? 'without a record'} began in an earlier boot, or its record is lost. Kubernetes has freed everything since then`;
   if (node.taints.quarantine)
     return take({ do: 'park', node: targetNode(node), record }, because('nothing-left-to-free', says));
   return take(
     { do: 'mark', node: targetNode(node), record, addOutOfService: false },
     because(
       'nothing-left-to-free',
-      `${says}; its quarantine was removed by somebody else and is put back for this boot`,
+      `${says}. Someone else removed the quarantine, so Cloudfence adds it again for this boot`,
     ),
   );
 };
@@ -74,12 +76,12 @@ const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`
 
 /** Returns what blocks the fence, with the numbers, and when that ends. */
 const whyNotAdmitted = ({ policy: { cap } }: View, { begun, unfinished, limits, nodes, opens }: Admission): Reason => {
-  const share = `${begun} of at most ${limits.begun} Nodes (${percent(cap.share)} of ${nodes}) were fenced within 15 minutes`;
-  const atOnce = `${unfinished} of at most ${limits.unfinished} fences (${percent(cap.atOnce)} of ${nodes}) are unfinished`;
+  const share = `Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} (${percent(cap.share)} of ${nodes})`;
+  const atOnce = `unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)} of ${nodes})`;
   const until =
     opens === null
-      ? 'this one begins when one of them is finished'
-      : `this one may begin at ${new Date(opens).toISOString()}`;
+      ? 'this fence can begin when another fence ends'
+      : `this fence can begin at ${new Date(opens).toISOString()}`;
   return because(
     'cap-reached',
     `${[...(opens === null ? [] : [share]), ...(unfinished < limits.unfinished ? [] : [atOnce])].join('; ')}; ${until}`,
@@ -102,7 +104,7 @@ export const capReached: Rule = (view) => {
     return {
       do: 'claim',
       boot: endedBoot(view),
-      because: because('cap-reached', 'asking whether the cap lets it begin'),
+      because: because('cap-reached', 'Cloudfence checks whether the cap allows this fence'),
     };
   if (admission.admitted) return null;
   const reason = whyNotAdmitted(view, admission);
@@ -125,6 +127,12 @@ const offSince = ({ machine, memory, cluster, now }: View): number => {
 export const delayedByPolicy: Rule = (view) => {
   const left = offSince(view) + view.policy.fenceAfter - view.now.wall;
   return left > 0
-    ? wait(left, because('delayed-by-policy', `the policy leaves a stopped machine ${view.policy.fenceAfter / 1000} s`))
+    ? wait(
+        left,
+        because(
+          'delayed-by-policy',
+          `the policy waits ${view.policy.fenceAfter / 1000} s before it fences a stopped machine`,
+        ),
+      )
     : null;
 };

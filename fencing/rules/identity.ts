@@ -83,7 +83,7 @@ export const doubtfulIdentity: Rule = (view) => {
       return refuse(
         because(
           'identity-contradicted',
-          `Node ${node.name} does not only name ${inWords(view.machine)}: ${spelledOut(view)}`,
+          `Node ${node.name} names other machines besides ${inWords(view.machine)}: ${spelledOut(view)}`,
         ),
       );
     case 'silent':
@@ -110,12 +110,12 @@ export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
     return refuse(
       because(
         'record-not-ours',
-        `Node ${node.name} carries a fence record without our label: whoever wrote it, it was not us`,
+        `Node ${node.name} has a fence record without the label of Cloudfence: Cloudfence did not write it`,
       ),
     );
   if (node.record.machine === machine.machine) return null;
   return refuse(
-    because('record-of-another-machine', `the fence record on Node ${node.name} speaks of ${node.record.machine}`),
+    because('record-of-another-machine', `the fence record on Node ${node.name} names ${node.record.machine}`),
   );
 };
 

@@ -110,7 +110,7 @@ export const mark: Rule = (view) => {
     ? markWith(
         node,
         again(view, node, record),
-        because('work-came-back', `${view.machine.machine} is still off, and holds something again`),
+        because('work-came-back', `${view.machine.machine} is still off, and holds a volume or pod again`),
       )
     : null;
 };
@@ -167,11 +167,8 @@ const again = (view: View, node: NodeFacts, record: FenceRecord): FenceRecord =>
 
 const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
   node.record
-    ? because(
-        'started-in-between',
-        `${machine.machine} was started after the fence ${node.record.fence} and is off again`,
-      )
-    : because('off-proven', `${machine.machine} is off: its guest can write no more`);
+    ? because('started-in-between', `${machine.machine} started after fence ${node.record.fence} and is off again`)
+    : because('off-proven', `${machine.machine} is off, so its guest cannot write any more`);
 
 const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
   record.nodeUid === node.uid &&
@@ -199,10 +196,7 @@ const taintMissing = (view: View, node: NodeFacts): Reason | null => {
   const works = record.outOfService === 'ours' && record.released === null;
   const missing = !node.taints.quarantine || (works && !node.taints.outOfService);
   return missing
-    ? because(
-        'taint-removed-by-hand',
-        `a taint of fence ${record.fence} was removed from Node ${node.name} by somebody else`,
-      )
+    ? because('taint-removed-by-hand', `someone else removed a taint of fence ${record.fence} from Node ${node.name}`)
     : null;
 };
 
@@ -214,7 +208,7 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
   return takenBack
     ? because(
         'fence-removed-by-hand',
-        `fence ${remembered.fence} was taken from Node ${node.name} while its machine is off, in the same boot`,
+        `someone else removed fence ${remembered.fence} from Node ${node.name} in this boot, while its machine is off`,
       )
     : null;
 };
@@ -234,7 +228,7 @@ const leftBehind = ({ machine }: View, node: NodeFacts): Reason | null =>
   node.taintedFor && !node.taints.ours && !isReplaced(node) && isOfThisBoot(node.taintedFor, node, machine)
     ? because(
         'fence-removed-by-hand',
-        `fence ${node.taintedFor.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`,
+        `someone else removed fence ${node.taintedFor.fence} from Node ${node.name} in this boot of its machine`,
       )
     : null;
 
@@ -242,7 +236,7 @@ const buried = (view: View, node: NodeFacts): Reason | null =>
   node.tombstone && isOfThisBoot(node.tombstone, node, view.machine)
     ? because(
         'fence-removed-by-hand',
-        `fence ${node.tombstone.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`,
+        `someone else removed fence ${node.tombstone.fence} from Node ${node.name} in this boot of its machine`,
       )
     : null;
 

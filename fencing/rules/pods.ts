@@ -18,9 +18,9 @@ export const namedBy = ({ cluster }: Pick<View, 'cluster'>): ReadonlySet<string>
  * the kubelet dead and our taint gone, nobody else would end it, and its volume would stay attached.
  */
 export const leftAlone = (pod: PodFacts, named: ReadonlySet<string>): string | null => {
-  if (pod.kind === 'mirror') return 'a mirror pod: its kubelet owns it';
-  if (pod.finished && pod.deleting && pod.finalizers) return 'held by its finalizers, but it wants no volume any more';
-  if (pod.finished && !named.has(pod.uid)) return 'finished: it wants no volume';
+  if (pod.kind === 'mirror') return 'a mirror pod, which its kubelet owns';
+  if (pod.finished && pod.deleting && pod.finalizers) return 'its finalizers hold it, but it uses no volume any more';
+  if (pod.finished && !named.has(pod.uid)) return 'it has finished and uses no volume';
   if (pod.tolerates && !pod.deleting) return 'it tolerates the out-of-service taint';
   if (pod.kind === 'daemon' && pod.volumes.length === 0 && pod.unresolved.length === 0)
     return 'a DaemonSet pod without attachable volumes';
@@ -75,7 +75,7 @@ export const deletePods: Rule = (view) => {
     if (isRecurring(view, pod) || !isRested(view, pod) || isHeld(view, pod)) continue;
     const step = stepFor(pod, new Set([...view.memory.sinceLook, ...view.memory.declined.keys()]));
     if (step)
-      return take(step, because('pod-on-dead-machine', `the machine below Pod ${pod.namespace}/${pod.name} is off`));
+      return take(step, because('pod-on-dead-machine', `the machine of Pod ${pod.namespace}/${pod.name} is off`));
   }
   return null;
 };

@@ -1,6 +1,6 @@
 import type { IdentitySource } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
-import { because } from '../model/reason.ts';
+import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { acceptCommand, isGone, witnessesOf } from './identity.ts';
 import { currentRecord, targetNode } from './mark.ts';
@@ -32,7 +32,7 @@ export const placeNotServed: Rule = (view) => {
     ? refuse(
         because(
           'place-not-served',
-          `${machine} stands in ${unserved.place}, where nobody asks about it from here: ${unserved.remedy}`,
+          `${machine} is in ${unserved.place}, which this install does not serve: ${unserved.remedy}`,
         ),
       )
     : null;
@@ -55,7 +55,7 @@ export const missingNeedsWitness: Rule = (view) => {
       return refuse(
         because(
           'missing-without-witness',
-          `the cloud does not know ${machine}, and not every disk that was attached to it can be found to confirm that: ${witnessesOf(view).join(', ')}`,
+          `the cloud does not know ${machine}, and it does not find every disk that was attached to it, which would confirm that: ${witnessesOf(view).join(', ')}`,
         ),
       );
     case null:
@@ -72,7 +72,10 @@ const witnessesAreGone = (view: View): boolean =>
 
 /** Waits, or refuses, while a disk still names the machine. Each look asks the disks again. */
 const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): Decision => {
-  const held = because('missing-but-disk-held', `the cloud does not know ${machine}, yet a disk still names it`);
+  const held = because(
+    'missing-but-disk-held',
+    `the cloud does not know ${machine}, but a disk is still attached to it`,
+  );
   const mayLetGo = firstOff !== null && now.mono - firstOff.mono < patience.disksLetGo;
   return mayLetGo ? wait(patience.pollLongest, held) : refuse(held);
 };
@@ -86,19 +89,22 @@ const askWitness = (view: View): Decision => {
       do: 'search',
       because: because(
         'missing-without-witness',
-        `the cloud does not know ${machine}: looking for a disk that was attached to it`,
+        `the cloud does not know ${machine}, so Cloudfence looks for a disk that was attached to it`,
       ),
     };
   if (disks.length > 0)
     return {
       do: 'witness',
       disks,
-      because: because('missing-without-witness', `asking ${disks.length} disks about ${machine}`),
+      because: because(
+        'missing-without-witness',
+        `Cloudfence checks whether ${counted(disks.length, 'disk is', 'disks are')} still attached to ${machine}`,
+      ),
     };
   return refuse(
     because(
       'missing-without-witness',
-      `the cloud does not know ${machine}, and no disk is known to have been attached to it: there is none to ask`,
+      `the cloud does not know ${machine}, and Cloudfence knows no disk of it that could confirm that the machine is gone`,
     ),
   );
 };
@@ -112,7 +118,13 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, reading }) => 
   const explained = new Set(cluster.volumes.map((volume) => reading.diskOf(volume)));
   const disk = machine.disks.find(({ disk: id, keep }) => keep === null && !explained.has(id));
   return disk
-    ? { do: 'search', because: because('disks-going', `no volume of Node ${cluster.node.name} explains ${disk.disk}`) }
+    ? {
+        do: 'search',
+        because: because(
+          'disks-going',
+          `no known volume of Node ${cluster.node.name} uses ${disk.disk}, so Cloudfence searches all VolumeAttachments`,
+        ),
+      }
     : null;
 };
 
@@ -123,7 +135,9 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, reading }) => 
 export const offOnlyOnce: Rule = ({ machine, memory, now }) => {
   if (machine.power !== 'off-if-repeated' || !memory.firstOff) return null;
   const left = patience.secondRead - (now.mono - memory.firstOff.mono);
-  return left > 0 ? wait(left, because('second-read', 'this state is proof only when a second read repeats it')) : null;
+  return left > 0
+    ? wait(left, because('second-read', 'this state is a proof only if a second read confirms it'))
+    : null;
 };
 
 /** Refuses a proof without a boot generation, because it could not be told from the next boot's. */
@@ -138,7 +152,7 @@ export const generationUnknown: Rule = (view) =>
  */
 export const vouchingRefused: Rule = (view) =>
   vouchedFor(view) !== null && view.policy.vouching === 'refused'
-    ? refuse(because('vouching-refused', 'the configuration lets nobody vouch for a machine (policy.vouching)'))
+    ? refuse(because('vouching-refused', 'the configuration does not allow vouching for a machine (policy.vouching)'))
     : null;
 
 /**
@@ -152,9 +166,11 @@ export const doubtfulPower: Rule = (view) => {
     .map(([key, value]) => `${key} ${value}`)
     .join(', ');
   if (power === 'suspended')
-    return refuse(because('suspended', `${machine} is suspended or may be: its memory would write again (${said})`));
+    return refuse(
+      because('suspended', `${machine} is suspended, or may be. When it resumes, it writes again (${said})`),
+    );
   if (power === 'unknown')
-    return refuse(because('power-unknown', `the cloud gives no power state for ${machine} (${said})`));
+    return refuse(because('power-unknown', `the cloud does not report a power state for ${machine} (${said})`));
   return null;
 };
 
@@ -194,7 +210,7 @@ const untilSilent = (view: View, record: FenceRecord, lease: string, says: strin
     return refuse(
       because(
         'lease-renewed-after-off',
-        `${says}; the fence goes on once it has been silent for ${patience.silence / 60_000} minutes`,
+        `${says}. The fence continues after the kubelet has been silent for ${counted(patience.silence / 60_000, 'minute')}`,
       ),
     );
   return take(
@@ -226,7 +242,7 @@ export const kubeletNotSilent: Rule = (view) => {
         left,
         because(
           'kubelet-not-silent',
-          `the cloud does not know ${machine}, yet its kubelet renewed its Lease at ${lease}: it has to be silent for ${patience.silent / 1_000} s`,
+          `the cloud does not know ${machine}, but its kubelet renewed its Lease at ${lease}: Cloudfence waits until the kubelet has been silent for ${patience.silent / 1_000} s`,
         ),
       )
     : null;
@@ -253,7 +269,10 @@ export const leaseLooksLate: Rule = (view) => {
   return left > 0
     ? wait(
         left,
-        because('lease-looks-late', `the Lease is dated ${cluster.lease}, after the machine went off; looking again`),
+        because(
+          'lease-looks-late',
+          `the Lease has the time ${cluster.lease}, which is after the machine went off, so Cloudfence looks again`,
+        ),
       )
     : null;
 };
@@ -271,7 +290,7 @@ export const bootContradicts: Rule = (view) => {
   return refuse(
     because(
       'identity-contradicted',
-      `Node ${node.name} shows another boot than fence ${record.fence} found, although ${machine} has been off all the time: another machine may live under this name; look at both, then ${acceptCommand(node)} ends the fence`,
+      `Node ${node.name} shows a different boot than when fence ${record.fence} began, although ${machine} has been off since then. Another machine may have this name: check both machines, then end the fence with ${acceptCommand(node)}`,
     ),
   );
 };

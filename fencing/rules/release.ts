@@ -52,20 +52,21 @@ const leftoverAttachment = (view: View, record: FenceRecord): string | null => {
  * came back from memory, or never went: its mounts are stale.
  */
 const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Reason | null => {
-  if (view.machine.power !== 'running') return unproven(`the cloud says ${view.machine.power}, not running`);
+  if (view.machine.power !== 'running')
+    return unproven(`the cloud says that the machine is ${view.machine.power}, not running`);
   if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);
   if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);
-  if (!leaseIsFresh(view, record)) return unproven(`the kubelet of ${node.name} has not renewed its Lease lately`);
+  if (!leaseIsFresh(view, record)) return unproven(`the kubelet of ${node.name} has not renewed its Lease recently`);
   const pod = goingPod(view, record);
-  if (pod !== null) return unproven(`Pod ${pod}, deleted by the fence, still stands`);
+  if (pod !== null) return unproven(`the fence deleted Pod ${pod}, but the Pod still exists`);
   const volume = leftoverAttachment(view, record);
-  return volume === null ? null : unproven(`${volume} of before the fence is still attached`);
+  return volume === null ? null : unproven(`${volume}, which was attached before the fence, is still attached`);
 };
 
 /** Returns a clause about somebody else's out-of-service taint, which is not ours to remove, or an empty text. */
 const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
   taints.outOfService && !taints.ours
-    ? `; Node ${name} stays out of service by a taint that is not ours: \`${untaint}\` takes it off`
+    ? `. Node ${name} keeps an out-of-service taint that is not from Cloudfence. To remove it: \`${untaint}\``
     : '';
 
 /** Ends the quarantine a while after the taint was removed. Until then, controllers may still act on a cached taint. */
@@ -77,17 +78,17 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
       { do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } },
       because(
         'controllers-settling',
-        `the record says that the taint of ${node.name} goes at a time that lies ahead: it is taken for gone now`,
+        `the record of ${node.name} has a time in the future for the removal of the taint, so Cloudfence uses the present time`,
       ),
     );
   if (left > 0)
     return wait(
       left,
-      because('controllers-settling', 'controllers act on a cached taint for a while after it is gone'),
+      because('controllers-settling', 'controllers can still act on a cached taint for some time after its removal'),
     );
   return take(
     { do: 'readmit-pods', node: targetNode(node), record, tombstone },
-    because('settled', `controllers have seen that our taint is gone${whatStays(node)}`),
+    because('settled', `all controllers have seen the removal of the taint${whatStays(node)}`),
   );
 };
 
@@ -168,7 +169,7 @@ export const forgetTrace: Rule = ({ cluster: { node }, machine }) => {
     return null;
   return take(
     { do: 'entomb', node: targetNode(node), tombstone: null },
-    because('returned', `${node.name} came back with a fresh boot`),
+    because('returned', `${node.name} has booted again`),
   );
 };
 
@@ -180,7 +181,7 @@ export const releaseAsked: Rule = (view) => {
     machine,
   } = view;
   if (request.intent !== 'release') return null;
-  if (!node || !isFenced(node)) return released(because('released', 'no fence of ours stands on this Node'));
+  if (!node || !isFenced(node)) return released(because('released', 'this Node has no fence of Cloudfence'));
   if (!node.record)
     return refuse(
       because('record-lost', `the record of the fence on ${node.name} is lost: vouch for the machine with --accept`),

@@ -1,7 +1,7 @@
 import { type FirstStopping, isOfShownBoot, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
 import { type MachineFacts, ownMachine, type Power } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
-import { because, type Reason } from '../model/reason.ts';
+import { because, counted, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, optedOut, paused } from './guards.ts';
@@ -19,8 +19,8 @@ import { pollDelay } from './waits.ts';
 export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine, memory }) => {
   if (node || pods.length > 0 || volumes.length > 0) return null;
   return memory.asked.size > 0
-    ? fenced(because('fenced', `nothing that ${machine.machine} held is left`))
-    : ignore(because('no-node', `no Node, pod or volume attachment of this cluster belongs to ${machine.machine}`));
+    ? fenced(because('fenced', `everything that ${machine.machine} held is free`))
+    : ignore(because('no-node', `no Node, pod, or VolumeAttachment in this cluster belongs to ${machine.machine}`));
 };
 
 /** Does not fence a machine that runs: it is not off, whatever its Node looks like. */
@@ -39,7 +39,7 @@ export const running: Rule = (view) => {
     return refuse(
       because(
         'unreachable-but-running',
-        `Node ${node.name} is unreachable, yet the cloud says that ${machine} is running: it may still write`,
+        `Node ${node.name} is unreachable, but the cloud says that ${machine} is running, so it may still write`,
       ),
     );
   }
@@ -83,7 +83,7 @@ const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   const stopping: FirstStopping = { at: seenNow(view), boot: bootOf(machine, node) };
   return take(
     { do: 'note-stopping', node: targetNode(node), stopping },
-    because('stopping', `the cloud does not say since when ${machine.machine} is stopping`),
+    because('stopping', `the cloud does not say when ${machine.machine} began to stop`),
   );
 };
 
@@ -96,13 +96,16 @@ export const stopping: Rule = (view) => {
   const { power, machine, offUnderOperation } = view.machine;
   if (power !== 'stopping') return null;
   if (offUnderOperation)
-    return wait(pollDelay(view), because('stopping', `${machine} seems off; an operation on it has to end first`));
+    return wait(
+      pollDelay(view),
+      because('stopping', `${machine} seems to be off, but an operation on it has not finished`),
+    );
   const { node } = view.cluster;
   const noted = node && noteFirstSight(view, node);
   if (noted) return noted;
   const since = stoppingSince(view);
   if (view.now.wall - since < patience.stopping)
-    return wait(pollDelay(view), because('stopping', `${machine} is stopping; its guest may still write`));
+    return wait(pollDelay(view), because('stopping', `${machine} is stopping, so its guest may still write`));
   const says = `${machine} has been stopping since ${new Date(since).toISOString()}`;
   if (view.policy.unreachable !== 'power-off' || !node)
     return wait(pollDelay(view), because('stopping-too-long', says));
@@ -161,7 +164,7 @@ const unreachableFor = ({ machine, now }: View, node: NodeFacts): number =>
  */
 const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   const refuseBecause = (why: string) =>
-    refuse(because('power-off-refused', `${node.name} is not powered off: ${why}`));
+    refuse(because('power-off-refused', `Cloudfence does not power off ${node.name}: ${why}`));
   const { census } = view.memory;
   if (node.controlPlane) return refuseBecause('it is a control-plane node');
   if (unreachableFor(view, node) < patience.unreachable)
@@ -169,15 +172,20 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   if (!census)
     return {
       do: 'census',
-      because: because('unreachable-but-running', 'asking who else is out of reach, and who else claims the machine'),
+      because: because(
+        'unreachable-but-running',
+        'Cloudfence checks which other Nodes are unreachable, and whether another Node names the machine',
+      ),
     };
   if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');
   const claimants = census.claimants.filter((name) => name !== node.name);
   if (claimants.length > 0)
-    return refuseBecause(`${claimants.slice(0, 5).join(', ')} names ${view.machine.machine} too`);
+    return refuseBecause(`${claimants.slice(0, 5).join(', ')} also names ${view.machine.machine}`);
   const others = census.unreachable.filter((name) => name !== node.name);
   if (others.length > 0)
-    return refuseBecause(`${others.length} other nodes are unreachable too (${others.slice(0, 5).join(', ')})`);
+    return refuseBecause(
+      `${counted(others.length, 'other Node is', 'other Nodes are')} also unreachable (${others.slice(0, 5).join(', ')})`,
+    );
   if (!census.unreachable.includes(node.name)) return refuseBecause('its Lease is not stale');
   if (census.zone.every((name) => census.unreachable.includes(name)))
     return refuseBecause(`all of zone ${node.zone ?? 'unknown'} is unreachable`);
@@ -236,12 +244,12 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
   if (mayWrite(view) && !isVouchedFor(view))
     return because(
       'no-longer-off',
-      `the cloud says that ${machine} is ${power}: our out-of-service taint must not stand on Node ${node.name}`,
+      `the cloud says that ${machine} is ${power}, so Cloudfence removes its out-of-service taint from Node ${node.name}`,
     );
   return hasBootedSince(node)
     ? because(
         'taint-of-another-boot',
-        `Node ${node.name} shows another boot than the one for which our out-of-service taint was set`,
+        `Node ${node.name} shows a different boot than the one for which Cloudfence added its out-of-service taint`,
       )
     : null;
 };

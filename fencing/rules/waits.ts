@@ -1,5 +1,5 @@
 import type { PodFacts } from '../model/cluster-facts.ts';
-import { because, someOf } from '../model/reason.ts';
+import { because, counted, someOf } from '../model/reason.ts';
 import { type Rule, type View, wait } from './view.ts';
 import { patience } from '../model/policy.ts';
 import { diskBelow, isDetachDeclined } from './disks.ts';
@@ -19,11 +19,17 @@ export const waitForPods: Rule = (view) => {
     (pod) => leftAlone(pod, named) === null && !isDeclined(view, pod) && !isRecurring(view, pod),
   );
   if (going.length === 0) return null;
-  const told = (which: (view: View, pod: PodFacts) => boolean, what: string): string => {
+  const told = (which: (view: View, pod: PodFacts) => boolean, one: string, many: string): string => {
     const pods = going.filter((pod) => which(view, pod)).map(({ namespace, name }) => `pod ${namespace}/${name}`);
-    return pods.length === 0 ? '' : `; ${someOf(pods)} ${what}`;
+    return pods.length === 0 ? '' : `; ${someOf(pods)} ${pods.length === 1 ? one : many}`;
   };
-  const says = `${going.length} pods are being deleted${told(isBack, 'comes back as often as deleted, and wants a volume')}${told(isHeld, 'is held by its finalizers')}`;
+  const back = told(
+    isBack,
+    'is recreated after each deletion and uses a volume',
+    'are recreated after each deletion and use a volume',
+  );
+  const held = told(isHeld, 'is held by its finalizers', 'are held by their finalizers');
+  const says = `${counted(going.length, 'pod is', 'pods are')} being deleted${back}${held}`;
   return wait(pollDelay(view), because('pods-going', says));
 };
 
@@ -38,7 +44,7 @@ export const waitForAttachments: Rule = (view) => {
     pollDelay(view),
     because(
       'attachments-going',
-      `${going.length} volumes are being detached (${going.map((v) => v.key).join(', ')})${said}`,
+      `Kubernetes detaches ${counted(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})${said}`,
     ),
   );
 };
@@ -51,12 +57,12 @@ export const waitForDisks: Rule = (view) => {
     .map((volume) => diskBelow(view, volume))
     .filter((disk) => disk !== null && disk.keep === null && !isDetachDeclined(view, disk));
   return going.length > 0
-    ? wait(pollDelay(view), because('disks-going', `${going.length} disks are still attached`))
+    ? wait(pollDelay(view), because('disks-going', `${counted(going.length, 'disk is', 'disks are')} still attached`))
     : null;
 };
 
 /** Waits while a nudge stands on a new attachment, so that the nudge can be removed. */
 export const waitForNudge: Rule = (view) => {
   const nudged = view.cluster.volumes.some(({ successor }) => successor?.nudged);
-  return nudged ? wait(pollDelay(view), because('attacher-nudged', 'a nudged attacher is at work')) : null;
+  return nudged ? wait(pollDelay(view), because('attacher-nudged', 'the CSI attacher handles a nudge')) : null;
 };

@@ -194,7 +194,7 @@ const known = (machine: MachineId): Below => ({ machines: [machine], doubt: null
 
 const unknown = ({ node, attachments }: Suspect, why: string): Below => ({
   machines: [],
-  doubt: `Node ${node} is gone, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no machine, and ${why}`,
+  doubt: `Node ${node} no longer exists, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no machine, and ${why}`,
 });
 
 /** Neither a disk nor Kubernetes says that anything was ever attached there. */
@@ -229,7 +229,7 @@ const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { clou
   const facts = guesses.size === 0 ? [] : await cloud.look([...guesses], { disks: false }, signal);
   const fitting = facts.filter(({ nodeNames }) => nodeNames.includes(suspect.node));
   const [likeliest] = [...fitting.filter(({ power }) => power !== 'missing'), ...fitting];
-  return likeliest ? known(likeliest.machine) : unknown(suspect, 'no machine of such a name can be told from here');
+  return likeliest ? known(likeliest.machine) : unknown(suspect, 'Cloudfence finds no machine with that name');
 };
 
 const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
@@ -239,7 +239,7 @@ const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], p
     return volumes.some(({ attachment }) => attachment?.attached) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
   return others.length === 0
     ? known(holder)
-    : unknown(suspect, `more than one machine holds their disks: ${[holder, ...others].join(', ')}`);
+    : unknown(suspect, `their disks are attached to more than one machine: ${[holder, ...others].join(', ')}`);
 };
 
 /**
@@ -254,7 +254,8 @@ export const machinesBelow = async (cluster: Cluster, suspect: Suspect, ports: P
   try {
     return await byTheirDisks(suspect, volumes, ports);
   } catch (error) {
-    if (error instanceof CloudfenceError) return unknown(suspect, `their disks cannot be asked: ${error.message}`);
+    if (error instanceof CloudfenceError)
+      return unknown(suspect, `Cloudfence cannot read their disks: ${error.message}`);
     throw error;
   }
 };

@@ -23,7 +23,7 @@ it('shows what was begun lately, and of how much', async () => {
   expect(await cli('cap')).toMatchObject({
     code: 0,
     stdout:
-      'default: 0 of at most 1 Nodes (49 % of 2) fenced within 15 minutes; unfinished fences: 0 of at most 1 (20 %)\n',
+      'default: Nodes fenced within 15 minutes: 0 of at most 1 (49 % of 2); unfinished fences: 0 of at most 1 (20 %)\n',
   });
   await cli('fence', sandbox.scene.holder);
   const { code, stdout } = await cli('cap', '--json');
@@ -55,7 +55,7 @@ describe('a lift', () => {
     sandbox.world.advance(30_000);
     expect(await cli('fence', sandbox.scene.spare, '--json', '--timeout', '45s')).toMatchObject({
       code: 4,
-      stdout: expect.stringContaining('cap-reached: 1 of at most 1 Nodes (49 % of 2) were fenced within 15 minutes'),
+      stdout: expect.stringContaining('cap-reached: Nodes fenced within 15 minutes: 1 of at most 1 (49 % of 2)'),
     });
     expect(await cli('cap', '--lift', '30m', '--reason', 'both are off, the console says so')).toMatchObject({
       code: 0,

@@ -25,7 +25,7 @@ describe('the end', () => {
       over,
     );
     expect(ended(kept)).toMatch(
-      /is off; Node node-a keeps a-driver\^disk-1 for pod \S+\/db-0, which is left alone, and nothing else$/,
+      /is off; Node node-a keeps only a-driver\^disk-1 for pod \S+\/db-0, which Cloudfence leaves alone$/,
     );
     expect(ended({ ...kept, cluster: { ...kept.cluster, node: null } })).not.toMatch(/holds nothing any more/);
   });

@@ -162,7 +162,7 @@ describe('what the cap says', () => {
     expect(decide(asked(refusedAt))).toMatchObject({
       lookAgainIn: 60_000,
       because: {
-        says: '4 of at most 4 Nodes (49 % of 10) were fenced within 15 minutes; 2 of at most 2 fences (20 % of 10) are unfinished; this one may begin at 2026-01-01T12:01:00.000Z',
+        says: 'Nodes fenced within 15 minutes: 4 of at most 4 (49 % of 10); unfinished fences: 2 of at most 2 (20 % of 10); this fence can begin at 2026-01-01T12:01:00.000Z',
       },
     });
   });
@@ -170,7 +170,7 @@ describe('what the cap says', () => {
     const decision = decide(asked({ ...refusedAt, begun: 2, opens: null }));
     expect(decision).not.toHaveProperty('lookAgainIn');
     expect(decision.because.says).toBe(
-      '2 of at most 2 fences (20 % of 10) are unfinished; this one begins when one of them is finished',
+      'unfinished fences: 2 of at most 2 (20 % of 10); this fence can begin when another fence ends',
     );
   });
   it('is asked about the boot that has ended, which a machine that is gone may have left in the record', () => {

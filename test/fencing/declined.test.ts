@@ -94,7 +94,7 @@ describe('a fence whose detach is declined', () => {
         lookAgainIn: expect.any(Number),
         reason: {
           code: 'step-refused',
-          says: expect.stringMatching(/declined: disk\/disk-1: DELETE .*not by you.*1 volumes are being detached/),
+          says: expect.stringMatching(/declined: disk\/disk-1: DELETE .*not by you.*Kubernetes detaches 1 volume/),
         },
       },
     };
@@ -106,7 +106,7 @@ describe('a fence whose detach is declined', () => {
       expect(nextCommand({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
       const paused = reduce(
         waiting,
-        { do: 'pause', ms: 10, because: because('attachments-going', '1 volumes are being detached') },
+        { do: 'pause', ms: 10, because: because('attachments-going', 'Kubernetes detaches 1 volume') },
         { to: 'pause' },
         now,
       );

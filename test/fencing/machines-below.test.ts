@@ -111,11 +111,11 @@ describe('the machine below a Node that is gone', () => {
     const two = await below({ holders: { 'disk-1': ['m-1'], 'disk-2': ['m-2'] } });
     expect(two).toEqual({
       machines: [],
-      doubt: expect.stringMatching(/Node node-a is gone.*csi-1, csi-2.*more than one machine.*m-1, m-2/),
+      doubt: expect.stringMatching(/Node node-a no longer exists.*csi-1, csi-2.*more than one machine.*m-1, m-2/),
     });
     expect(await below({ named: ['m-elsewhere'] })).toEqual({
       machines: [],
-      doubt: expect.stringContaining('no machine of such a name'),
+      doubt: expect.stringContaining('no machine with that name'),
     });
   });
 

@@ -177,7 +177,7 @@ describe('what has to wait', () => {
     expect(install.lines).toContainEqual(
       expect.objectContaining({
         decision: 'failed',
-        says: expect.stringMatching(/declined: disk\/vol-\S+: .*UnauthorizedOperation.*1 volumes are being detached/),
+        says: expect.stringMatching(/declined: disk\/vol-\S+: .*UnauthorizedOperation.*Kubernetes detaches 1 volume/),
       }),
     );
     world.parts.cluster.knobs.attacherDown = false;

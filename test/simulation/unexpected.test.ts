@@ -97,7 +97,7 @@ const failed = (machine: string) => ({
   reason: {
     code: 'unexpected',
     says: expect.stringMatching(
-      /^an unexpected fault ended this: TypeError: Cannot read properties of undefined \(reading 'spec'\)$/,
+      /^Cloudfence failed unexpectedly: TypeError: Cannot read properties of undefined \(reading 'spec'\)$/,
     ),
   },
 });

@@ -30,7 +30,7 @@ it('a second machine is refused although the first is fenced to the end, until a
   expect({ code, reason: says.reason }).toEqual({
     code: 4,
     reason: expect.stringMatching(
-      /^cap-reached: 1 of at most 1 Nodes \(0 % of \d+\) were fenced within 15 minutes; this one may begin at /,
+      /^cap-reached: Nodes fenced within 15 minutes: 1 of at most 1 \(0 % of \d+\); this fence can begin at /,
     ),
   });
   await expectUntouched(second);

@@ -42,7 +42,7 @@ describe('two machines that die at once', () => {
     if (!ahead || !behind)
       throw new Error(`one is fenced and one refused: ${answers.map(({ says }) => says.outcome).join(', ')}`);
     expect(others).toEqual([]);
-    expect(behind.says.reason).toMatch(/^cap-reached: 1 of at most 1 fences \(0 % of \d+\) are unfinished/);
+    expect(behind.says.reason).toMatch(/^cap-reached: unfinished fences: 1 of at most 1 \(0 % of \d+\)/);
     await expectMoved(ahead.stage, { fenced: [ahead.stage.home] });
     await expectUntouched(behind.stage);
     await turn(access, behind.stage.disk, {});

@@ -45,7 +45,7 @@ const halves: readonly {
   {
     what: 'its Node, booted anew, has an old Lease',
     comes: (lone) => says(lone, { ...anotherBoot, ...ready('True') }),
-    reason: /has not renewed its Lease lately$/,
+    reason: /has not renewed its Lease recently$/,
   },
   {
     what: 'its Node is Ready under its old boot',

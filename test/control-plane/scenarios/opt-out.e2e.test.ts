@@ -42,14 +42,14 @@ describe.concurrent('an opt-out', () => {
       path: ({ home }: Stage) => nodePath(home.name),
       noted: [`annotation ${OPT_OUT}`],
       named: ({ home }: Stage) =>
-        `Node ${home.name} is opted out by its annotation ${OPT_OUT}: handled by the storage team; \`kubectl annotate node ${home.name} ${OPT_OUT}-\` takes that off`,
+        `Node ${home.name} is opted out by its annotation ${OPT_OUT}: handled by the storage team. To remove the opt-out: \`kubectl annotate node ${home.name} ${OPT_OUT}-\``,
     },
     {
       where: 'on one of its Pods',
       path: podPath,
       noted: [],
       named: ({ scene }: Stage) =>
-        `Pod ${scene.namespace}/neighbour is opted out by its annotation ${OPT_OUT}: handled by the storage team; \`kubectl annotate -n ${scene.namespace} pod neighbour ${OPT_OUT}-\` takes that off`,
+        `Pod ${scene.namespace}/neighbour is opted out by its annotation ${OPT_OUT}: handled by the storage team. To remove the opt-out: \`kubectl annotate -n ${scene.namespace} pod neighbour ${OPT_OUT}-\``,
     },
   ])('$where keeps the whole Node as it is, by name, until it is taken back', async ({ path, named, noted }) => {
     const stage = await openStage('opt-out');

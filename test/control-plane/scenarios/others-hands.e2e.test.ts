@@ -48,7 +48,7 @@ describe.concurrent('what others have done meanwhile', () => {
     const uid = await uidOf(heir.name);
     const { code, says } = await cloudfence(testbed.access, 'fence', home.instance, '--timeout', '60s');
     expect({ code, outcome: says.outcome }).toEqual({ code: 4, outcome: 'refused' });
-    expect(says.reason).toMatch(/^name-reused: .* delete it by hand/);
+    expect(says.reason).toMatch(/^name-reused: .* delete the VolumeAttachment yourself/);
     expect(says.steps.map(({ step }) => step)).toEqual(['detach-disk']);
     expect(await testbed.ec2.holderOf(disk)).toBeNull();
     expect(await uidOf(heir.name)).toBe(uid);
@@ -56,7 +56,7 @@ describe.concurrent('what others have done meanwhile', () => {
     expect(
       scene.pods('db-0').map(({ metadata, spec }) => [metadata.uid, metadata.deletionTimestamp ?? null, spec.nodeName]),
     ).toEqual([[former, null, heir.name]]);
-    const [, old = ''] = /but (\S+) still says so/.exec(says.reason) ?? [];
+    const [, old = ''] = /but VolumeAttachment (\S+) still names/.exec(says.reason) ?? [];
     await testbed.admin.write('DELETE', `/apis/storage.k8s.io/v1/volumeattachments/${old}`);
     await until(
       'the new machine has the disk',
@@ -104,12 +104,12 @@ describe.concurrent('the Node of a terminated instance is kept, and all that it 
     {
       what: 'a finalizer asks for it',
       metadata: { finalizers: ['example.org/inventory'] },
-      why: 'it carries a finalizer: example.org/inventory',
+      why: 'it has a finalizer: example.org/inventory',
     },
     {
       what: 'a NodeClaim owns it',
       metadata: { ownerReferences: [NODE_CLAIM] },
-      why: 'it is owned by a NodeClaim, which would terminate the machine',
+      why: 'a NodeClaim owns it, and deleting it would terminate the machine',
     },
   ])('$what', async ({ metadata, why }) => {
     const stage = await openStage(testbed, 'kept');

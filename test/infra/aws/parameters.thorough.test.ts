@@ -54,7 +54,7 @@ describe('parameters', () => {
     ['a misspelt name', { sweepEvry: '1m' }, /sweepEvry/],
     ['a sweep every two hours', { sweepEvery: '2h' }, /^sweepEvery: must be from 1m to 60m/],
     ['a sweep every minute and a half', { sweepEvery: '90s' }, /^sweepEvery: must be whole minutes/],
-    ['a source of AWS as test source', { testSource: 'aws.ec2' }, /^testSource: must be a name of your own/],
+    ['a source of AWS as test source', { testSource: 'aws.ec2' }, /^testSource: must be your own name/],
     ['a retention that CloudWatch does not know', { logDays: 31 }, /^logDays/],
     [
       'a network without security groups',

@@ -63,7 +63,7 @@ describe('serverless remove', () => {
     const { code, said } = await remove();
     expect({ code, said, removals }).toEqual({
       code: 1,
-      said: expect.stringMatching(/Node node-7 of prod[\s\S]*cloudfence release --all/),
+      said: expect.stringMatching(/Node node-7 in prod[\s\S]*cloudfence release --all/),
       removals: 0,
     });
   });
@@ -94,7 +94,7 @@ describe('serverless remove', () => {
     ['it is forced', { status: 200, body: { fences: [{ cluster: 'prod', node: 'node-7' }] } }, ['--force-remove']],
   ])('goes on when %s', async (_, said, options) => {
     answer = said;
-    expect((await remove(...options)).said).not.toContain('nothing was removed');
+    expect((await remove(...options)).said).not.toContain('Cloudfence removed nothing');
     expect(removals).toBeGreaterThan(0);
   });
 });

@@ -143,7 +143,7 @@ describe('serverless', () => {
     expect(await written(['remove'])).toMatchObject({
       code: 1,
       writes: [],
-      said: expect.stringMatching(/Node node-7 of prod/),
+      said: expect.stringMatching(/Node node-7 in prod/),
     });
     management.azure.answers.set('doctor', { fences: [] });
     expect(await run(['remove'])).toMatchObject({ code: 0 });

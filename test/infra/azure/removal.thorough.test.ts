@@ -51,7 +51,7 @@ const held = () => [...management.azure.held.values()];
 describe('a removal', () => {
   it('asks the app for its fences although nobody remembers the deployment', async () => {
     management.azure.deployments.clear();
-    expect(await remove()).toMatch(/fences stand[\s\S]*node-7 of prod/);
+    expect(await remove()).toMatch(/Nodes are still fenced[\s\S]*node-7 in prod/);
   });
 
   it('goes on when the app says that none stands, and when ARM says that there is no app', async () => {
@@ -59,7 +59,7 @@ describe('a removal', () => {
     expect(await remove()).toBe('removed');
     expect(held().map(({ name }) => name)).toEqual(OTHERS);
     expect(await remove()).toBe('removed');
-    expect(notices.at(-1)).toMatch(/no function doctor/);
+    expect(notices.at(-1)).toMatch(/The function doctor does not exist/);
   });
 
   it.each([

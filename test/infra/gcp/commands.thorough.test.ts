@@ -119,7 +119,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [{ cluster: 'prod', node: 'node-7' }] });
     expect(await run(['remove'])).toMatchObject({
       code: 1,
-      said: expect.stringMatching(/Node node-7 of prod[\s\S]*cloudfence release --all/),
+      said: expect.stringMatching(/Node node-7 in prod[\s\S]*cloudfence release --all/),
     });
     google.answers.delete('cloudfence-prod-doctor');
     expect(await run(['remove'])).toMatchObject({
@@ -139,7 +139,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     });
     expect(await run(['invoke', '-f', 'doctor', '-d', '{}'])).toMatchObject({
       code: 1,
-      said: expect.stringMatching(/no function doctor: deploy first/),
+      said: expect.stringMatching(/the function doctor does not exist: deploy first/),
     });
   });
 });
