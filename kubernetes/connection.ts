@@ -122,9 +122,11 @@ const MOST_PAGES = 1_000;
 
 type Paging = { readonly limit: number; readonly _continue?: string };
 
-async function* following<T>(readPage: (paging: Paging) => Promise<Page<T>>): AsyncGenerator<readonly T[]> {
+type ReadPage<T> = (paging: Paging) => Promise<Page<T>>;
+
+async function* following<T>(readPage: ReadPage<T>, limit: number): AsyncGenerator<readonly T[]> {
   for (let next: string | undefined = ''; next !== undefined;) {
-    const page: Page<T> = await readPage({ limit: PAGE_SIZE, ...(next !== '' && { _continue: next }) });
+    const page: Page<T> = await readPage({ limit, ...(next !== '' && { _continue: next }) });
     yield page.items ?? [];
     const after: string | undefined = page.metadata?._continue || undefined;
     if (after !== undefined && after === next)
@@ -137,8 +139,8 @@ async function* following<T>(readPage: (paging: Paging) => Promise<Page<T>>): As
  * Reads a list page by page and holds at most one page at a time. An expired list and a list that never ends both fail
  * with Unavailable.
  */
-export const pages = <T>(readPage: (paging: Paging) => Promise<Page<T>>): AsyncGenerator<readonly T[]> =>
-  limitPages(following(readPage), MOST_PAGES, 'a list');
+export const pages = <T>(readPage: ReadPage<T>, limit = PAGE_SIZE): AsyncGenerator<readonly T[]> =>
+  limitPages(following(readPage, limit), MOST_PAGES, 'a list');
 
 /** One of the client's generated API classes, such as CoreV1Api. */
 type ApiClass<Api> = new (configuration: Configuration) => Api;

@@ -7,6 +7,7 @@ import {
   isImposter,
   namesMachine,
   nodeIdentitySources,
+  nodePages,
   readCsiNode,
   readNode,
 } from './node.ts';
@@ -91,8 +92,7 @@ const byAnnotation = async (
 
 const byProviderID = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   const names: string[] = [];
-  for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging))))
-    names.push(...proven(page, clues));
+  for await (const page of nodePages(reader)) names.push(...proven(page, clues));
   return names;
 };
 

@@ -1,10 +1,10 @@
-import { CoordinationV1Api, CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoordinationV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { ConnectivitySurvey } from '../fencing/model/cluster-facts.ts';
 import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { pages, type Reader } from './connection.ts';
 import { LEASE_NAMESPACE, ZONE_LABEL } from './names.ts';
-import { isFenced } from './node-facts.ts';
-import { namesMachine, nodeIdentitySources } from './node.ts';
+import { bearsFence } from './node-facts.ts';
+import { namesMachine, nodeIdentitySources, nodePages } from './node.ts';
 
 /**
  * Returns a Lease's renewTime as text, or null. The client declares a date but returns a MicroTime as the original
@@ -78,7 +78,7 @@ type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 
 const counted = (node: V1Node, machine: Machine): Counted => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
-  parked: isFenced(node),
+  parked: bearsFence(node),
   claims: namesMachine(nodeIdentitySources(node), machine),
 });
 
@@ -88,7 +88,7 @@ const counted = (node: V1Node, machine: Machine): Counted => ({
  */
 const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<string, Counted>> => {
   const nodes = new Map<string, Counted>();
-  for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) {
+  for await (const page of nodePages(reader)) {
     for (const node of page) nodes.set(node.metadata?.name ?? '', counted(node, machine));
   }
   return nodes;

@@ -86,7 +86,7 @@ const stoppingIn = (text: string | null): FirstStopping | null => {
 };
 
 /** Reports whether the Node has a fence of Cloudfence. The metadata of the Node is enough for the answer. */
-export const isFenced = (node: V1Node): boolean => {
+const isFenced = (node: V1Node): boolean => {
   const label = labelOf(node);
   return label !== null && tombstoneIn(label) === null;
 };
@@ -108,6 +108,12 @@ export const hasOwnTaint = ({ spec }: Marked): boolean => (spec?.taints ?? []).s
  */
 export const bearsFence = (node: V1Node): boolean =>
   hasOwnTaint(node) || hasTaint(node, QUARANTINE.key) || isFenced(node);
+
+const OWN_LABELS = [FENCED_LABEL, TAINT_LABEL, STOPPING_LABEL] as const;
+
+/** Reports whether the Node has a label of Cloudfence, such as a tombstone, or the note of a stop. */
+export const bearsTrace = ({ metadata }: V1Node): boolean =>
+  OWN_LABELS.some((label) => metadata?.labels?.[label] !== undefined);
 
 const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'readySince'> => {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');

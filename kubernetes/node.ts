@@ -11,7 +11,7 @@ import type { ClusterFacts, OptOut } from '../fencing/model/cluster-facts.ts';
 import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { jsonText } from '../fencing/model/json-text.ts';
 import { type IdentitySource, ownMachine } from '../fencing/model/machine.ts';
-import type { Reader } from './connection.ts';
+import { pages, type Reader } from './connection.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, INSTANCE_ID_ANNOTATIONS, OPT_OUT_ANNOTATION, OPT_OUT_LABEL } from './names.ts';
 
 /**
@@ -21,6 +21,13 @@ export type NodeLook = Omit<ClusterFacts, 'surroundings' | 'taintSupported'>;
 
 export const readNode = (reader: Reader, name: string): Promise<V1Node | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNode({ name }));
+
+/** The size of a page of whole Nodes. A Node may have 15 kB, most of it the images on its machine. */
+export const NODE_PAGE_SIZE = 100;
+
+/** Yields all Nodes of the cluster, whole, one page at a time. */
+export const nodePages = (reader: Reader): AsyncGenerator<readonly V1Node[]> =>
+  pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)), NODE_PAGE_SIZE);
 
 export const readCsiNode = (reader: Reader, name: string): Promise<V1CSINode | null> =>
   reader.readIfPresent(StorageV1Api, (storage) => storage.readCSINode({ name }));

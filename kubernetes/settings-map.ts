@@ -1,9 +1,9 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Surroundings } from '../fencing/model/cluster-facts.ts';
 import { patience } from '../fencing/model/policy.ts';
-import { pages, type Reader, type Writer } from './connection.ts';
+import type { Reader, Writer } from './connection.ts';
 import { saysAbsent } from './errors.ts';
-import { CAP_LIFT, FENCED_LABEL, PAUSE_KEY, SETTINGS, TAINT_LABEL } from './names.ts';
+import { CAP_LIFT, PAUSE_KEY, SETTINGS } from './names.ts';
 
 /** The ConfigMap with which the people who run a cluster control Cloudfence. Cloudfence only reads it. */
 type SettingsMap = Readonly<Record<string, string>>;
@@ -76,21 +76,6 @@ interface CountedList {
 export const countNodes = async (reader: Reader): Promise<number> => {
   const { items, metadata }: CountedList = await reader.readMetadata(CoreV1Api, (core) => core.listNode({ limit: 1 }));
   return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
-};
-
-/**
- * Returns the names of the Nodes with Cloudfence's label, even if it is a tombstone, or with the label beside
- * Cloudfence's taint. A person may have removed either of them.
- */
-export const labelledNodes = async (reader: Reader): Promise<ReadonlySet<string>> => {
-  const names = new Set<string>();
-  for (const labelSelector of [FENCED_LABEL, TAINT_LABEL]) {
-    const labelled = pages((paging) =>
-      reader.readMetadata(CoreV1Api, (core) => core.listNode({ ...paging, labelSelector })),
-    );
-    for await (const page of labelled) for (const { metadata } of page) names.add(metadata?.name ?? '');
-  }
-  return names;
 };
 
 /** Reads what else is going on in the cluster. */

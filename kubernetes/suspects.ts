@@ -1,26 +1,20 @@
-import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import pLimit from 'p-limit';
 import type { Suspect } from '../fencing/model/cluster.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
 import { type Attached, readDoubtful } from './attachments.ts';
-import { csiNodeIdentitySources, nodeIdentitySources, readCsiNode, readNode, type StandingNode } from './node.ts';
-import { pages, type Reader } from './connection.ts';
+import { csiNodeIdentitySources, nodeIdentitySources, nodePages, readCsiNode, type StandingNode } from './node.ts';
+import type { Reader } from './connection.ts';
 import { type Freshness, readLeases } from './leases.ts';
-import { bearsFence, hasOwnTaint, recordTextOf } from './node-facts.ts';
-import { labelledNodes } from './settings-map.ts';
+import { bearsFence, bearsTrace, hasOwnTaint, recordTextOf } from './node-facts.ts';
 
 const GETS_AT_ONCE = 8;
-/**
- * The most Nodes to read one by one. When more Nodes stand out, the cause is mostly the network or the API server, and
- * reading all Nodes in pages is cheaper.
- */
-const MOST_GETS = 100;
 
 interface Traces {
   readonly fresh: ReadonlySet<string>;
-  /** Nodes with a label of Cloudfence, which may be a tombstone. */
-  readonly labelled: ReadonlySet<string>;
+  /** Nodes whose Lease is not fresh, or to which something doubtful is attached, whether they exist or not. */
+  readonly named: ReadonlySet<string>;
   readonly attached: ReadonlyMap<string, readonly Attached[]>;
 }
 
@@ -50,11 +44,12 @@ const isStrange =
   ({ source }: Attached): boolean =>
     source !== null && !own.some(({ value }) => value === source.value || value.endsWith(`/${source.value}`));
 
-const whySuspect = (standing: V1Node, { fresh, labelled }: Traces): Suspect['because'] | null => {
+const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
+
+const whySuspect = (standing: V1Node, { fresh }: Traces): Suspect['because'] | null => {
   if (bearsFence(standing)) return 'fenced';
-  const node = standing.metadata?.name ?? '';
-  if (!fresh.has(node)) return 'lease-stale';
-  return labelled.has(node) ? 'labelled' : null;
+  if (!fresh.has(nameOf(standing))) return 'lease-stale';
+  return bearsTrace(standing) ? 'labelled' : null;
 };
 
 /**
@@ -63,7 +58,7 @@ const whySuspect = (standing: V1Node, { fresh, labelled }: Traces): Suspect['bec
  */
 const judged = ({ node: standing, identitySources }: StandingNode, traces: Traces): readonly Suspect[] => {
   const { attached } = traces;
-  const node = standing.metadata?.name ?? '';
+  const node = nameOf(standing);
   const because = whySuspect(standing, traces);
   const before =
     identitySources.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(identitySources)));
@@ -87,30 +82,24 @@ const withIdentitySources = async (reader: Reader, node: V1Node): Promise<Standi
   const own = nodeIdentitySources(node);
   return {
     node,
-    identitySources:
-      own.length > 0 ? own : csiNodeIdentitySources(await readCsiNode(reader, node.metadata?.name ?? '')),
+    identitySources: own.length > 0 ? own : csiNodeIdentitySources(await readCsiNode(reader, nameOf(node))),
   };
 };
 
-const judgeEach = async (reader: Reader, names: ReadonlySet<string>, traces: Traces): Promise<readonly Suspect[]> => {
-  const atOnce = pLimit(GETS_AT_ONCE);
-  const judge = async (name: string): Promise<readonly Suspect[]> => {
-    const standing = await readNode(reader, name);
-    return standing ? judged(await withIdentitySources(reader, standing), traces) : missing(name, traces);
-  };
-  return (await Promise.all([...names].map((name) => atOnce(() => judge(name))))).flat();
-};
+const standsOut = (node: V1Node, { named }: Traces): boolean =>
+  named.has(nameOf(node)) || bearsFence(node) || bearsTrace(node);
 
-const judgeInPages = async (
-  reader: Reader,
-  names: ReadonlySet<string>,
-  traces: Traces,
-): Promise<readonly Suspect[]> => {
+/**
+ * Judges all Nodes in pages. Only whole Nodes include their taints, and the API server cannot select by a taint. Our
+ * taint has to be found by itself, because a person may remove every label beside it.
+ */
+const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly Suspect[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);
   const suspects: Suspect[] = [];
-  const absent = new Set(names);
-  for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) {
-    const standing = page.filter(({ metadata }) => absent.delete(metadata?.name ?? ''));
+  const absent = new Set(traces.named);
+  for await (const page of nodePages(reader)) {
+    for (const node of page) absent.delete(nameOf(node));
+    const standing = page.filter((node) => standsOut(node, traces));
     const seen = await Promise.all(standing.map((node) => atOnce(() => withIdentitySources(reader, node))));
     suspects.push(...seen.flatMap((node) => judged(node, traces)));
   }
@@ -118,15 +107,13 @@ const judgeInPages = async (
 };
 
 /**
- * Returns what a sweep should look at. Reads four lists in pages, of which it keeps only names and ids, and the Nodes
- * that stand out.
- * Does not find a Node with neither a Lease nor an attachment: nothing on such a Node waits for a detach.
+ * Returns what a sweep should look at. Reads the lists of Leases, attachments, and Nodes in pages, and keeps only what
+ * stands out.
+ * Does not find a Node with neither a Lease nor an attachment nor anything of Cloudfence's on it: nothing on such a Node
+ * waits for a detach.
  */
 export const suspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);
-  const labelled = await labelledNodes(reader);
   const attached = await readDoubtful(reader, fresh);
-  const names = new Set([...labelled, ...stale, ...ahead, ...attached.keys()]);
-  const judgeAll = names.size > MOST_GETS ? judgeInPages : judgeEach;
-  return judgeAll(reader, names, { fresh, labelled, attached });
+  return judgeAll(reader, { fresh, named: new Set([...stale, ...ahead, ...attached.keys()]), attached });
 };

@@ -95,7 +95,7 @@ export interface Cluster {
   /** Marks the machine's fence as finished in its ledger entry, if there is one. */
   readonly conclude: (machine: MachineId, signal: AbortSignal) => Promise<void>;
 
-  /** Returns where an event may have been missed. Reads cheap lists only, bounded at any size of cluster. */
+  /** Returns where an event may have been missed. Reads each list once, in pages, at any size of cluster. */
   readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly Suspect[]>;
 }
 
@@ -107,7 +107,7 @@ export interface ClusterEvent {
 }
 
 export interface Suspect {
-  /** `labelled`: one of our labels is left on the Node although no fence stands, such as a tombstone. */
+  /** `labelled`: one of our labels is left on the Node although no fence stands: a tombstone, or the note of a stop. */
   readonly because: 'lease-stale' | 'fenced' | 'labelled' | 'node-missing';
   /** The Node, or the Node that a leftover attachment names. */
   readonly node: string;

@@ -1,4 +1,5 @@
 import { PAGE_SIZE } from '../../kubernetes/connection.ts';
+import { NODE_PAGE_SIZE } from '../../kubernetes/node.ts';
 import { SANDBOX_REGION, ADMIN_TOKEN, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { apiServerOf, type Faults } from '../../sandbox/cluster/api/server.ts';
@@ -51,7 +52,10 @@ export const openServers = async (world: AwsWorld, crowd: ClusterState): Promise
   const ec2 = await openEc2Server(world, 0, (headers) => arrive(headers[MOMENT_HEADER]));
   const resources: readonly Resource[] = ['nodes', 'leases', 'volumeattachments'];
   const pages = Object.fromEntries(
-    resources.map((resource) => [resource, Math.ceil(store.list(resource).length / PAGE_SIZE)]),
+    resources.map((resource) => {
+      const size = resource === 'nodes' ? NODE_PAGE_SIZE : PAGE_SIZE;
+      return [resource, Math.ceil(store.list(resource).length / size)];
+    }),
   );
   const ofEc2 = () => Object.entries(ec2.traffic().calls).map(([action, times]) => [`EC2 ${action}`, times] as const);
   return {

@@ -165,6 +165,19 @@ describe('a machine that came back below a mark that a dead run left', () => {
     unharmed(incident);
   });
 
+  it('loses the taint to the next sweep although somebody removed every label, and its kubelet lives', async () => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(60_000);
+    byHand(incident, (node) => [TAINT_LABEL, FENCED_LABEL].forEach((label) => delete node.metadata.labels?.[label]));
+    const { outcomes } = await sweepOnce(incident);
+    expect(outcomes).toMatchObject([{ machine: incident.scene.holder, steps: [{ step: 'readmit-volumes' }] }]);
+    expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
+    cutOff(incident);
+    incident.world.advance(600_000);
+    unharmed(incident);
+  });
+
   it('is released in full although somebody removed the label beside the taint', async () => {
     const incident = await marked();
     byHand(incident, (node) => delete node.metadata.labels?.[TAINT_LABEL]);

@@ -120,6 +120,20 @@ it('that runs again is noted no longer', async () => {
   expect(noted(incident)).toBeNull();
 });
 
+it('... by the next sweep also where its kubelet lives and no event tells of it', async () => {
+  const incident = hung();
+  const { world, scene } = incident;
+  await look(incident);
+  const instance = instanceIn(world, scene.holder);
+  if (instance) change(world, instance, { state: 'running' });
+  world.parts.cluster.knobs.partitioned.length = 0;
+  world.advance(2 * MINUTE);
+  expect(noted(incident)).not.toBeNull();
+  expect(await sweepOnce(incident)).toEqual(['machine-running']);
+  expect(noted(incident)).toBeNull();
+  expect(await sweepOnce(incident)).toEqual([]);
+});
+
 it('is an alarm under the default policy, too, and left alone', async () => {
   const incident = hung();
   const { world, scene } = incident;

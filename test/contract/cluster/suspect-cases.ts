@@ -63,6 +63,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
 
   const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
   const BESIDE = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
+  const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
   const VALUE = 'fence-1_in_0000000aaaaaaa';
   const ours = { key: 'node.kubernetes.io/out-of-service', value: VALUE, effect: 'NoSchedule' };
   const quarantine = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
@@ -76,11 +77,33 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
       [{ because: 'fenced', marked: true }],
     ],
     [
-      'somebody removed its label below our quarantine, and its kubelet is silent',
+      'somebody removed every label below our taint',
+      {},
+      [ours, quarantine],
+      5_000,
+      [{ because: 'fenced', marked: true }],
+    ],
+    [
+      'somebody removed its label below our quarantine',
       {},
       [quarantine],
-      120_000,
+      5_000,
       [{ because: 'fenced', marked: false }],
+    ],
+    ['... and its kubelet is silent', {}, [quarantine], 120_000, [{ because: 'fenced', marked: false }]],
+    [
+      'the note of a stop is all that is left: it is looked at, and is no fence',
+      { [STOPPING]: '2026-11-21T09-00-08Z_in_0123456789abcd' },
+      [],
+      5_000,
+      [{ because: 'labelled', marked: false }],
+    ],
+    [
+      'a label is left where our taint was: it is looked at, and is no fence',
+      { [BESIDE]: VALUE },
+      [],
+      5_000,
+      [{ because: 'labelled', marked: false }],
     ],
     [
       'a tombstone is all that is left: it is looked at, and is no fence',
@@ -105,13 +128,15 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
 
   it('does not count parked Nodes among those out of reach, nor as life in their zone', async () => {
     const labels = { 'topology.kubernetes.io/zone': fresh('zone') };
-    const [silent, parked, back] = [
+    const [silent, unlabelled, parked, back] = [
       await makeNode(harness(), { metadata: { labels } }),
+      await makeNode(harness(), { metadata: { labels }, spec: { taints: [quarantine] } }),
       await makeNode(harness(), { metadata: { labels: { ...labels, ...FENCED.labels } } }),
       await makeNode(harness(), { metadata: { labels: { ...labels, ...FENCED.labels } } }),
     ];
     await renewed(silent.name, 120_000);
     await renewed(parked.name, 120_000);
+    await renewed(unlabelled.name, 120_000);
     await renewed(back.name, 5_000);
     const { unreachable, zone } = await harness().cluster.surveyConnectivity(
       silent.name,
@@ -121,6 +146,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     );
     expect(unreachable).toContain(silent.name);
     expect(unreachable).not.toContain(parked.name);
+    expect(unreachable).not.toContain(unlabelled.name);
     expect([...zone].sort()).toEqual([silent.name, back.name].sort());
   });
 };
