@@ -1,3 +1,5 @@
+import { optionalRules } from './template-values.ts';
+
 /** The CloudFormation parameters of a release's template, and the values that come from them. */
 
 interface Parameter {
@@ -103,19 +105,16 @@ export const conditions = {
 /** IAM has no condition whose key is a parameter, so the tag's key is fixed and only its value is a parameter. */
 const tagged = [when('WithTags', { StringEquals: { 'aws:ResourceTag/cloudfence': ref('TagValue') } })];
 
-/** The optional rules, each with the condition under which it is made. */
-const optionalRules = [
-  ['WithSpotInterruption', 'spot-interruption'],
-  ['WithRebalanceRecommendation', 'rebalance'],
-  ['WithAutoScaling', 'auto-scaling'],
-  ['WithHealth', 'health'],
-  ['WithCloudTrail', 'cloud-trail'],
-] as const;
+/** Returns the condition under which a rule is made, such as `WithHealth` for the parameter `health`. */
+const conditionOf = (parameter: string): string => `With${parameter.slice(0, 1).toUpperCase()}${parameter.slice(1)}`;
 
 const ruleArn = (name: string): object => ({
   'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/cloudfence-\${Stage}-${name}`,
 });
-const rules = [ruleArn('state-change'), ...optionalRules.map(([condition, name]) => when(condition, ruleArn(name)))];
+const rules = [
+  ruleArn('state-change'),
+  ...optionalRules.map(([parameter, name]) => when(conditionOf(parameter), ruleArn(name))),
+];
 
 /** The values of `${cloudfence:name}` in the template of a release that differ from those of a stage. */
 export const releasedValues = {
@@ -136,11 +135,7 @@ export const releasedValues = {
   taggedVolumes: tagged,
   taggedInstances: tagged,
   alarmActions: when('WithAlarmTopic', [ref('AlarmTopicArn')]),
-  spotInterruption: 'WithSpotInterruption',
-  rebalanceRecommendation: 'WithRebalanceRecommendation',
-  autoScaling: 'WithAutoScaling',
-  health: 'WithHealth',
-  cloudTrail: 'WithCloudTrail',
+  ...Object.fromEntries(optionalRules.map(([parameter]) => [parameter, conditionOf(parameter)])),
   rules,
   ruleArns: { 'Fn::Join': [',', rules] },
   withArchive: 'WithArchive',

@@ -28,17 +28,22 @@ const ruleArn = (name: string): Arn => ({
   'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/${name}`,
 });
 
-const rulesOf = (prefix: string, switched: DeploymentParameters): readonly Arn[] => {
-  const names = [
-    'state-change',
-    ...(switched.spotInterruption ? ['spot-interruption'] : []),
-    ...(switched.rebalanceRecommendation ? ['rebalance'] : []),
-    ...(switched.autoScaling ? ['auto-scaling'] : []),
-    ...(switched.health ? ['health'] : []),
-    ...(switched.cloudTrail ? ['cloud-trail'] : []),
-  ];
-  return names.map((name) => ruleArn(`${prefix}-${name}`));
-};
+/**
+ * The rules of infra/aws/events.yml that a parameter enables: the parameter, and the end of the rule's name. The queues
+ * deny the events of every other rule.
+ */
+export const optionalRules = [
+  ['spotInterruption', 'spot-interruption'],
+  ['rebalanceRecommendation', 'rebalance'],
+  ['autoScaling', 'auto-scaling'],
+  ['health', 'health'],
+  ['cloudTrail', 'cloud-trail'],
+] as const satisfies readonly (readonly [keyof DeploymentParameters, string])[];
+
+const rulesOf = (prefix: string, parameters: DeploymentParameters): readonly Arn[] =>
+  ['state-change', ...optionalRules.flatMap(([parameter, name]) => (parameters[parameter] ? [name] : []))].map((name) =>
+    ruleArn(`${prefix}-${name}`),
+  );
 
 /**
  * Returns conditions, each for a statement of its own, because all keys of one condition would have to match. An empty

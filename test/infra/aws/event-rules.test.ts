@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { conditions, parameters, releasedValues } from '../../../infra/serverless/released-parameters.ts';
+import { optionalRules } from '../../../infra/serverless/template-values.ts';
+
+/** The queues take the events of the listed rules alone: an event of any other rule would be lost without a trace. */
+
+const tag = (name: string) => ({ tag: name, resolve: (text: string) => text });
+const document = parse(readFileSync(new URL('../../../infra/aws/events.yml', import.meta.url), 'utf8'), {
+  customTags: [tag('!GetAtt'), tag('!Sub')],
+});
+const { Resources } = z
+  .object({
+    Resources: z.record(
+      z.string(),
+      z.object({
+        Type: z.string(),
+        Metadata: z.object({ When: z.string() }).optional(),
+        Properties: z.object({ Name: z.string().optional() }),
+      }),
+    ),
+  })
+  .parse(document);
+const rules = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Events::Rule');
+const PREFIX = '${self:service}-${sls:stage}-';
+
+describe('a rule of events.yml', () => {
+  it('is one whose events the queues take, under its own parameter', () => {
+    expect(rules.map(({ Metadata, Properties: { Name } }) => [Metadata?.When, Name])).toEqual([
+      [undefined, `${PREFIX}state-change`],
+      ...optionalRules.map(([parameter, name]) => [`\${cloudfence:${parameter}}`, `${PREFIX}${name}`]),
+    ]);
+  });
+
+  it.each(optionalRules)('%s is a parameter of a released template, and its condition', (parameter) => {
+    const name = `${parameter.slice(0, 1).toUpperCase()}${parameter.slice(1)}`;
+    expect(Object.keys(parameters('0.0.0'))).toContain(name);
+    expect(conditions).toHaveProperty(`With${name}`, { 'Fn::Equals': [{ Ref: name }, 'true'] });
+    expect(releasedValues).toHaveProperty(parameter, `With${name}`);
+  });
+});
