@@ -2,7 +2,7 @@ import { deleteLingeringAttachment } from './attachments.ts';
 import { detachDisk, nudgeAttacher } from './disks.ts';
 import { declinedSome, deleteNode, done, parkNode, retireTaint } from './finish.ts';
 import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './waits.ts';
-import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './guards.ts';
+import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
 import { forgetStopping, liftMark, nothingOfOurs, running, stopping } from './running.ts';
 import {
@@ -29,17 +29,17 @@ const beforeTheMark =
   (view) =>
     unmarked(view) ? rule(view) : null;
 
-/** Applies the rule only before a taint that was removed is set again. */
-const beforeTheTaintReturns =
-  (rule: Rule): Rule =>
-  (view) =>
-    workIsBack(view) ? rule(view) : null;
-
 /** Applies the rule only if there is no Node (any more) to mark. What the Node left behind is then all there is. */
 const withoutNode =
   (rule: Rule): Rule =>
   (view) =>
     view.cluster.node === null ? rule(view) : null;
+
+/** Applies the rule wherever a fence begins: before the mark, before a removed taint is set again, and without a Node. */
+const beforeItBegins =
+  (rule: Rule): Rule =>
+  (view) =>
+    unmarked(view) || workIsBack(view) || view.cluster.node === null ? rule(view) : null;
 
 /**
  * The whole protocol, in the order of its questions: the first rule that returns a decision decides. The rules above
@@ -79,15 +79,13 @@ const ladder: readonly Rule[] = [
   // May the machine be fenced?
   removedByHand, // does not restore what a person removed in this boot, and informs later runs
   beforeTheMark(unexplainedDisk), // no known volume explains a disk: searches the list of all attachments
-  beforeTheMark(optedOut), // an opt-out of the Node, or of one Pod on it, covers the whole Node
-  beforeTheTaintReturns(optedOut),
-  withoutNode(optedOut),
+  beforeItBegins(mayBegin), // the guards of a power-off, too: an opt-out of the Node, or of one Pod on it
   beforeTheMark(nothingToFree), // a mark would only be in the way
   beforeTheMark(delayedByPolicy), // leaves time for planned stops and starts
   withoutNode(delayedByPolicy),
-  beforeTheMark(capReached), // many at once: the cloud or Cloudfence may be wrong; entered before anything is written
-  beforeTheTaintReturns(capReached), // an old claim no longer counts, and a fence that continues counts as one more
-  withoutNode(capReached),
+  // Many at once: the cloud or Cloudfence may be wrong. The claim is entered before anything is written. When a taint
+  // returns, an old claim no longer counts, and a fence that continues counts as one more.
+  beforeItBegins(capReached),
 
   // The fence: mark, pods, attachments, disks, Node. One step, then another look.
   mark, // taints, labels, and record in one conditional patch, before anything is destroyed; again if work returns

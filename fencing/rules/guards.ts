@@ -26,11 +26,26 @@ const counts = ({ optOut }: Policy, { by }: OptOut): boolean =>
  * policy says whose opt-outs count. Any tenant can write a Pod's annotation. A Node's own kubelet can also write the
  * Node's annotation. Only an administrator can write the Node's label.
  */
-export const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
+const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
   const own = node?.optOuts.find((optOut) => counts(policy, optOut));
   if (node && own) return refusedBy(`Node ${node.name}`, own);
   const pod = policy.optOut === 'pods' ? pods.find((other) => other.optOut !== null && !other.finished) : undefined;
   return pod?.optOut ? refusedBy(`Pod ${pod.namespace}/${pod.name}`, pod.optOut) : null;
+};
+
+/**
+ * The guards that hold wherever something destructive begins: before a mark, before a parked Node gets its taint back,
+ * for what a deleted Node left behind, and before a power-off. The cap, which counts, comes after all of them.
+ */
+const guardsOfBeginning: readonly Rule[] = [optedOut];
+
+/** Applies the guards of everything that begins. The first one that returns a decision decides. */
+export const mayBegin: Rule = (view) => {
+  for (const guard of guardsOfBeginning) {
+    const decision = guard(view);
+    if (decision) return decision;
+  }
+  return null;
 };
 
 /** Returns whether there is no volume to free and no pod to move. */

@@ -4,7 +4,7 @@ import { patience } from '../model/policy.ts';
 import { because, counted, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey } from '../model/steps.ts';
-import { capReached, hasNothingToFree, optedOut, paused } from './guards.ts';
+import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
 import { identityOf, namesMachine, targetMachine } from './identity.ts';
 import { targetNode, unmarked } from './mark.ts';
 import { vouchedFor } from './proof.ts';
@@ -141,7 +141,7 @@ export const forgetStopping: Rule = (view) => {
  * Returns why the machine may not be powered off, or null. A power-off is destructive, and so is doubt about it, so the
  * same guards apply as to a fence.
  */
-const mayPowerOff = (view: View): Decision | null => paused(view) ?? optedOut(view);
+const mayPowerOff = (view: View): Decision | null => paused(view) ?? mayBegin(view);
 
 const powerOffOnce = (view: View, says: string): Decision => {
   const step = { do: 'power-off', target: targetMachine(view) } as const;
