@@ -1,5 +1,5 @@
 import type { StepResult } from '../model/cluster.ts';
-import type { ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
+import type { Census, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
 import {
   type CloudfenceError,
   Denied,
@@ -29,7 +29,7 @@ export type CommandResult =
     }
   | { readonly to: 'locate'; readonly found: readonly Found[] }
   | { readonly to: 'witness'; readonly says: Witness }
-  | { readonly to: 'census'; readonly says: ConnectivitySurvey }
+  | { readonly to: 'census'; readonly says: Census }
   | { readonly to: 'claim'; readonly says: Admission }
   | { readonly to: 'recheck'; readonly says: Recheck; readonly askedAt: Moment; readonly step: string }
   | { readonly to: 'act'; readonly says: StepResult; readonly sentAt: Moment }

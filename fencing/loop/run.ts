@@ -1,6 +1,6 @@
 import { outcomeOf } from './ending.ts';
 import { inHierarchy } from '../model/errors.ts';
-import type { ConnectivitySurvey } from '../model/cluster-facts.ts';
+import { takeCensus } from './census.ts';
 import type { StepResult } from '../model/cluster.ts';
 import type { RunState } from './state.ts';
 import { failedEnding, reduce, type CommandResult } from './reduce.ts';
@@ -8,7 +8,7 @@ import { locate, look } from './look.ts';
 import { nextCommand, type Command } from './next-command.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { permitUntil } from '../model/permit.ts';
-import { clusterAt, STALE_LEASE_MS, type Ports } from './ports.ts';
+import { clusterAt, type Ports } from './ports.ts';
 import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
 
 /**
@@ -70,7 +70,7 @@ const carryOut = async (
     case 'witness':
       return { to: 'witness', says: await cloud.witness(known.request.machine, command.disks, signal) };
     case 'census':
-      return { to: 'census', says: await surveyed(command.node, known, ports) };
+      return { to: 'census', says: await takeCensus(command.node, known, ports) };
     case 'claim':
       return { to: 'claim', says: await clusterAt(command.place, ports).claim(command.claim, signal) };
     case 'conclude':
@@ -90,11 +90,6 @@ const carryOut = async (
     case 'tell':
       return record(command, ports);
   }
-};
-
-const surveyed = (node: string, { place, request, reading }: RunState, ports: Ports): Promise<ConnectivitySurvey> => {
-  const query = { machine: request.machine, machineOf: reading.machineOf };
-  return clusterAt(place, ports).surveyConnectivity(node, STALE_LEASE_MS, query, ports.signal);
 };
 
 const record = async (

@@ -152,6 +152,14 @@ export interface ConnectivitySurvey {
   readonly claimants: readonly string[];
 }
 
+/** The survey of the machine's own cluster, and which Nodes of the other clusters name the machine. */
+export interface Census extends ConnectivitySurvey {
+  /** Each with its cluster, in words for people. */
+  readonly elsewhere: readonly string[];
+  /** Clusters that gave no answer, and why. Any of them may hold a Node that names the machine. */
+  readonly unanswered: readonly string[];
+}
+
 export interface ClusterFacts {
   /** The Node that carries the machine's identity. Null if there is none (any more). */
   readonly node: NodeFacts | null;

@@ -1,7 +1,7 @@
 import { type FirstStopping, isOfShownBoot, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
 import { type MachineFacts, ownMachine, type Power } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
-import { because, counted, type Reason } from '../model/reason.ts';
+import { because, counted, type Reason, someOf } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
@@ -178,13 +178,14 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
       ),
     };
   if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');
-  const claimants = census.claimants.filter((name) => name !== node.name);
-  if (claimants.length > 0)
-    return refuseBecause(`${claimants.slice(0, 5).join(', ')} also names ${view.machine.machine}`);
+  const claimants = [...census.claimants.filter((name) => name !== node.name), ...census.elsewhere];
+  if (claimants.length > 0) return refuseBecause(`${someOf(claimants)} also names ${view.machine.machine}`);
+  if (census.unanswered.length > 0)
+    return refuseBecause(`another Node may name ${view.machine.machine} in ${someOf(census.unanswered)}`);
   const others = census.unreachable.filter((name) => name !== node.name);
   if (others.length > 0)
     return refuseBecause(
-      `${counted(others.length, 'other Node is', 'other Nodes are')} also unreachable (${others.slice(0, 5).join(', ')})`,
+      `${counted(others.length, 'other Node is', 'other Nodes are')} also unreachable (${someOf(others)})`,
     );
   if (!census.unreachable.includes(node.name)) return refuseBecause('its Lease is not stale');
   if (census.zone.every((name) => census.unreachable.includes(name)))

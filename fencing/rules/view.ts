@@ -1,5 +1,5 @@
 import type { CloudReading } from '../model/cloud.ts';
-import type { ConnectivitySurvey, ClusterFacts } from '../model/cluster-facts.ts';
+import type { Census, ClusterFacts } from '../model/cluster-facts.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from '../model/machine.ts';
 import type { Policy } from '../model/policy.ts';
@@ -57,7 +57,7 @@ export interface Memory {
   /** The list of all attachments was searched for those of this Node. */
   readonly searched: boolean;
   readonly marks: number;
-  readonly census: ConnectivitySurvey | null;
+  readonly census: Census | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */
   readonly admission: Admission | null;
   /** The number of looks since something last changed. */

@@ -18,6 +18,7 @@ import type { Memory, View } from '../../fencing/rules/view.ts';
 import {
   admitted,
   ago,
+  alone,
   attachment,
   cluster,
   machine,
@@ -190,7 +191,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   deleted: mostly<Memory['deleted']>(new Map(), new Map([['pod-9', { origin: 'default/its-owner', at: 900 }]])),
   searched: mostly(true, false),
   admission: mostly<Admission | null>(admitted, { ...admitted, admitted: false }, null),
-  census: maybe(fc.constant({ unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants: ['node-a'] })),
+  census: maybe(fc.constant(alone)),
 });
 
 export const anyView: fc.Arbitrary<View> = fc

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
-import { shortHash } from '../../fencing/model/cluster-facts.ts';
+import { type Census, shortHash } from '../../fencing/model/cluster-facts.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { View } from '../../fencing/rules/view.ts';
@@ -8,6 +8,7 @@ import { said } from './said.ts';
 import {
   admitted,
   ago,
+  alone,
   cluster,
   machine,
   marked,
@@ -190,8 +191,8 @@ describe('a machine that runs while its Node is unreachable', () => {
   const census = (
     names: readonly string[],
     zone: readonly string[] = ['node-a', 'node-b'],
-    claimants: readonly string[] = ['node-a'],
-  ) => ({ memory: { ...view().memory, census: { unreachable: names, zone, claimants } } });
+    change: Partial<Census> = {},
+  ) => ({ memory: { ...view().memory, census: { ...alone, unreachable: names, zone, ...change } } });
   const running = (change: Partial<View>, nodeChange = unreachable) =>
     view({
       machine: machine({ power: 'running', since: NOW - 3_600_000 }),
@@ -226,7 +227,17 @@ describe('a machine that runs while its Node is unreachable', () => {
     ['never when another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],
     [
       'never while another Node names the machine, too',
-      running(census(['node-a'], ['node-a', 'node-b'], ['node-a', 'node-new'])),
+      running(census(['node-a'], alone.zone, { claimants: ['node-a', 'node-new'] })),
+      'refused power-off-refused',
+    ],
+    [
+      '... in another cluster, either',
+      running(census(['node-a'], alone.zone, { elsewhere: ['node-new in two'] })),
+      'refused power-off-refused',
+    ],
+    [
+      '... nor while another cluster cannot be asked',
+      running(census(['node-a'], alone.zone, { unanswered: ['two (no route to host)'] })),
       'refused power-off-refused',
     ],
     [
@@ -258,7 +269,7 @@ describe('a machine that runs while its Node is unreachable', () => {
 describe('a machine that stays in stopping', () => {
   const silent = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
   const census = (claimants = ['node-a']) => ({
-    memory: { ...view().memory, census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants } },
+    memory: { ...view().memory, census: { ...alone, claimants } },
   });
   const stopping = (
     minutes: number,

@@ -7,7 +7,7 @@ import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { cluster, machine, marked, node, NOW, optOut, record, view } from './view-builder.ts';
+import { alone, cluster, machine, marked, node, NOW, optOut, record, view } from './view-builder.ts';
 
 /** Where the cloud gives no time, what a run has seen is noted on the Node for the runs that come later. */
 
@@ -23,7 +23,7 @@ const given = (stopping: FirstStopping | null, change: Partial<View> = {}, facts
     cluster: cluster({ node: { ...silent, stopping } }),
     memory: {
       ...view().memory,
-      census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants: ['node-a'] },
+      census: alone,
     },
     ...change,
   });

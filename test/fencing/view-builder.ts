@@ -1,5 +1,6 @@
 import type {
   AttachmentFacts,
+  Census,
   ClusterFacts,
   NodeFacts,
   OptOut,
@@ -162,6 +163,15 @@ export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
   taintSupported: true,
   ...change,
 });
+
+/** No other Node is out of reach, and none names the machine. */
+export const alone: Census = {
+  unreachable: ['node-a'],
+  zone: ['node-a', 'node-b'],
+  claimants: ['node-a'],
+  elsewhere: [],
+  unanswered: [],
+};
 
 /** The cap lets the fence begin. */
 export const admitted: Admission = {

@@ -1,11 +1,19 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { Ports } from '../../fencing/loop/ports.ts';
+import { run } from '../../fencing/loop/run.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
+import { change } from '../../sandbox/ec2/instances.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
 import { stopMachine } from './incidents.ts';
+import { clusterOver, freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 /** A machine that runs while its Node is out of reach is not off. What happens is the policy's choice. */
@@ -63,6 +71,65 @@ it('is not switched off while another node is out of reach too', async () => {
     reason: { code: 'power-off-refused' },
   });
   expect(instanceIn(world, scene.holder)?.state).toBe('running');
+});
+
+describe('among several clusters', () => {
+  const named = (name: string, cluster: Cluster): Cluster => ({ ...cluster, name });
+  const policy = { ...defaultPolicy, unreachable: 'power-off' } as const;
+  /** In cluster `two`, the machine has a Node that is Ready; its Node in cluster `one` is out of reach. */
+  const twice = () => ({ ...cutOff(10), elsewhere: clusterOver(cutOff(0).world) });
+  const down = (cluster: Cluster): Cluster => ({
+    ...cluster,
+    find: () => Promise.reject(new Unavailable('no route to host')),
+    suspects: () => Promise.reject(new Unavailable('no route to host')),
+    surveyConnectivity: () => Promise.reject(new Unavailable('no route to host')),
+  });
+  type Twice = ReturnType<typeof twice>;
+  const portsTo = ({ world }: Twice, other: Cluster) => ({
+    ...portsOver(world),
+    clusters: [named('one', clusterOver(world)), named('two', other)],
+  });
+  const bySweep = async ({ world }: Twice, ports: Ports) => {
+    const { outcomes } = await sweep({ policy, deadline: world.now() + 60_000, newRunId: () => 'sweep' }, ports);
+    return outcomes;
+  };
+  const byEvent = async ({ world, scene }: Twice, ports: Ports) => [
+    await run(freshRun(world, ports, { machine: scene.holder, policy, lasts: 20_000 }), ports),
+  ];
+  const byTaggedEvent = async (incident: Twice, ports: Ports) => {
+    const { world, scene } = incident;
+    const instance = instanceIn(world, scene.holder);
+    if (instance) change(world, instance, { tags: { 'kubernetes.io/cluster/one': 'owned' } });
+    return byEvent(incident, ports);
+  };
+  const ways = [
+    ['the sweep', bySweep, 'power-off-refused'],
+    ['an event', byEvent, 'identity-ambiguous'],
+    ['an event about a machine whose tag names one of them', byTaggedEvent, 'power-off-refused'],
+  ] as const;
+
+  it.each(ways)('is not switched off while a Node of another cluster names it: by %s', async (_, by, code) => {
+    const incident = twice();
+    const outcomes = await by(incident, portsTo(incident, incident.elsewhere));
+    expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code }, steps: [] }]);
+    expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
+  });
+
+  it.each(ways)('... nor while another cluster cannot be asked: by %s', async (_, by) => {
+    const incident = twice();
+    const outcomes = await by(incident, portsTo(incident, down(incident.elsewhere)));
+    expect(outcomes).toMatchObject([
+      { outcome: 'refused', reason: { code: 'power-off-refused', says: expect.stringContaining('two (no route') } },
+    ]);
+    expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
+  });
+
+  it.each(ways)('is switched off when no other cluster names it: by %s', async (_, by) => {
+    const incident = twice();
+    const empty = clusterOver(createAwsSandbox({ seed: 9, now: Date.UTC(2026, 0, 1) }));
+    const outcomes = await by(incident, portsTo(incident, empty));
+    expect(outcomes.flatMap(({ steps }) => steps)[0]).toMatchObject({ step: 'power-off', result: 'done' });
+  });
 });
 
 it('that hangs in stopping for more than ten minutes is forced under power-off', async () => {

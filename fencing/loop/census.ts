@@ -1,0 +1,43 @@
+import type { Census } from '../model/cluster-facts.ts';
+import type { Cluster, NodeQuery } from '../model/cluster.ts';
+import { inHierarchy } from '../model/errors.ts';
+import { clusterAt, type Ports, STALE_LEASE_MS } from './ports.ts';
+import type { RunState } from './state.ts';
+
+type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
+type Elsewhere = Pick<Census, 'elsewhere' | 'unanswered'>;
+
+/**
+ * Searches another cluster for Nodes that name the machine. A cluster that does not answer may hold one, so it is part
+ * of the result.
+ */
+const searched = async (cluster: Cluster, machine: Machine, { signal }: Ports): Promise<Elsewhere> => {
+  const { name } = cluster;
+  try {
+    const { claimants } = await cluster.surveyConnectivity('', STALE_LEASE_MS, machine, signal);
+    return { elsewhere: claimants.map((node) => `${node} in ${name}`), unanswered: [] };
+  } catch (error) {
+    return { elsewhere: [], unanswered: [`${name} (${inHierarchy(error).message})`] };
+  }
+};
+
+/**
+ * Returns which Nodes are unreachable, and which Nodes of any cluster name the machine. Whoever found the machine may
+ * have asked one cluster only: the one that its tag names, or the one in which a sweep saw its Node.
+ *
+ * @throws CloudfenceError if the machine's own cluster does not answer
+ */
+export const takeCensus = async (node: string, known: RunState, ports: Ports): Promise<Census> => {
+  const { place, request, reading } = known;
+  const machine: Machine = { machine: request.machine, machineOf: reading.machineOf };
+  const others = ports.clusters.filter(({ name }) => name !== place?.cluster);
+  const [own, ...rest] = await Promise.all([
+    clusterAt(place, ports).surveyConnectivity(node, STALE_LEASE_MS, machine, ports.signal),
+    ...others.map((cluster) => searched(cluster, machine, ports)),
+  ]);
+  return {
+    ...own,
+    elsewhere: rest.flatMap(({ elsewhere }) => elsewhere),
+    unanswered: rest.flatMap(({ unanswered }) => unanswered),
+  };
+};
