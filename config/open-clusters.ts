@@ -27,6 +27,7 @@ const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => 
   surveyConnectivity: async (...args) => (await opened()).cluster.surveyConnectivity(...args),
   claim: async (...args) => (await opened()).cluster.claim(...args),
   conclude: async (...args) => (await opened()).cluster.conclude(...args),
+  concludeUnless: async (...args) => (await opened()).cluster.concludeUnless(...args),
   suspects: async (...args) => (await opened()).cluster.suspects(...args),
 });
 

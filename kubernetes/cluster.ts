@@ -3,7 +3,7 @@ import { apply, tell } from './apply.ts';
 import { surveyConnectivity } from './leases.ts';
 import { type Clock, connect, type Connection } from './connection.ts';
 import { find } from './find.ts';
-import { claim, conclude, type Registry } from './ledger.ts';
+import { claim, conclude, concludeUnless, type Registry } from './ledger.ts';
 import type { Link } from './exchange.ts';
 import { look, recheck } from './look.ts';
 import { readStanding } from './node.ts';
@@ -53,6 +53,7 @@ export const clusterOf = (options: ClusterOptions): Cluster => {
       surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine),
     claim: (wanted, signal) => claim(registry(signal), wanted),
     conclude: (machine, signal) => conclude(registry(signal), machine),
+    concludeUnless: (showing, signal) => concludeUnless(registry(signal), showing),
     suspects: (staleFor, signal) => suspects(reader(signal), { now: clock.now(), staleFor }),
   };
 };

@@ -8,6 +8,7 @@ import {
   type CapUse,
   type Claim,
   concluded,
+  concludedUnless,
   type LedgerEntry,
   tidied,
 } from '../fencing/model/ledger.ts';
@@ -157,6 +158,18 @@ export const conclude = (registry: Registry, machine: MachineId): Promise<void> 
     says: undefined,
     write: concluded(entries, shortMachine(machine), registry.clock.now()),
   }));
+
+/**
+ * Enters in the ledger that every fence is finished of which the cluster shows nothing any more. Writes nothing if there
+ * is no such fence.
+ */
+export const concludeUnless = (registry: Registry, showing: readonly MachineId[]): Promise<void> => {
+  const names = new Set(showing.map(shortMachine));
+  return change(registry, (entries) => ({
+    says: undefined,
+    write: concludedUnless(entries, names, registry.clock.now()),
+  }));
+};
 
 /**
  * The ledger as text has one line for each fence. A line is so short that thousands fit into one ConfigMap.

@@ -95,6 +95,12 @@ export interface Cluster {
   /** Marks the machine's fence as finished in its ledger entry, if there is one. */
   readonly conclude: (machine: MachineId, signal: AbortSignal) => Promise<void>;
 
+  /**
+   * Marks as finished, in the ledger, every fence of which the cluster shows nothing any more. `showing` are the
+   * machines that may have an unfinished fence.
+   */
+  readonly concludeUnless: (showing: readonly MachineId[], signal: AbortSignal) => Promise<void>;
+
   /** Returns where an event may have been missed. Reads each list once, in pages, at any size of cluster. */
   readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly Suspect[]>;
 }

@@ -150,3 +150,19 @@ export const concluded = (
   const open = entries.some((entry) => entry.machine === machine && !entry.finished);
   return open ? entries.map((entry) => (entry.machine === machine ? { ...entry, finished: true } : entry)) : null;
 };
+
+/**
+ * Returns the ledger after the end of every fence of which the cluster shows nothing any more, or null if there is none.
+ * The run of such a fence died before it could enter the end. The machines in `showing` may have an unfinished fence. A
+ * fence that was entered a moment ago may not show yet. A line that could not be read may be any machine's.
+ */
+export const concludedUnless = (
+  read: readonly LedgerEntry[],
+  showing: ReadonlySet<string>,
+  now: number,
+): readonly LedgerEntry[] | null => {
+  const { entries } = tidied(read, now);
+  const isOver = ({ machine, begun, finished, nodes }: LedgerEntry): boolean =>
+    !finished && nodes > 0 && !showing.has(machine) && now - begun >= patience.fenceShows;
+  return entries.some(isOver) ? entries.map((entry) => (isOver(entry) ? { ...entry, finished: true } : entry)) : null;
+};

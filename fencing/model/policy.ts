@@ -67,6 +67,11 @@ export const patience = {
   /** A fence that was begun longer ago than this no longer counts for the cap, finished or not. */
   capWindow: 15 * 60_000,
   /**
+   * A fence that was entered longer ago than this shows in the cluster: as a mark, as a stale Lease, or as attachments
+   * to a Node that is gone.
+   */
+  fenceShows: 2 * 60_000,
+  /**
    * A lift of the cap is for an incident. A lift that ends more than this far ahead is a slip, or forgotten, and does
    * not count.
    */

@@ -1,4 +1,4 @@
-import type { Suspect } from '../model/cluster.ts';
+import type { Cluster, Suspect } from '../model/cluster.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { react, type Occasion } from '../loop/react.ts';
@@ -29,7 +29,7 @@ const LONGEST_RUN_MS = 30_000;
  * was seen.
  */
 export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> => {
-  const asked = await Promise.all(ports.clusters.map((cluster) => candidatesIn(cluster, ports)));
+  const asked = await Promise.all(ports.clusters.map((cluster) => survey(cluster, occasion, ports)));
   const sightings = asked.flatMap(({ sightings: found }) => found);
   const named = byMachine(sightings);
   const doubtful = [...named].flatMap(([machine, seen]) => claimedTwice(machine, seen, occasion, ports) ?? []);
@@ -46,6 +46,31 @@ export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> =>
     outcomes: [...outcomes.filter(isNews), ...doubtful, ...unnamed(sightings, occasion, ports)],
     unreachable: asked.flatMap(({ unreachable }) => unreachable),
   };
+};
+
+const survey = async (cluster: Cluster, occasion: Occasion, ports: Ports): Promise<Asked> => {
+  const asked = await candidatesIn(cluster, ports);
+  await concludeDead(cluster, asked, occasion, ports);
+  return asked;
+};
+
+/** Returns whether a fence, or what a Node that is gone left behind, may be any machine's. */
+const isAnybodys = ({ suspect, doubt, fault }: SweepCandidate): boolean =>
+  (suspect.because === 'fenced' || suspect.because === 'node-missing') && (doubt !== null || fault !== null);
+
+/**
+ * Gives back the places of fences that are over although their runs were killed before they could enter that in the
+ * ledger. A machine with a mark, with a stale Lease, or with attachments and no Node keeps its place. In doubt about one
+ * of them, each machine does. If the ledger cannot be written, they all do as well, and the next claim says why.
+ */
+const concludeDead = async (
+  cluster: Cluster,
+  { sightings, unreachable }: Asked,
+  { policy }: Occasion,
+  { signal }: Ports,
+): Promise<void> => {
+  if (policy.dryRun || policy.paused !== null || unreachable.length > 0 || sightings.some(isAnybodys)) return;
+  await cluster.concludeUnless([...byMachine(sightings).keys()], signal).catch(() => undefined);
 };
 
 /**

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { admit, concluded, limitsOf, type Claimant, type LedgerEntry } from '../../fencing/model/ledger.ts';
+import {
+  admit,
+  concluded,
+  concludedUnless,
+  limitsOf,
+  type Claimant,
+  type LedgerEntry,
+} from '../../fencing/model/ledger.ts';
 import { NOW } from './view-builder.ts';
 
 const MINUTE = 60_000;
@@ -116,6 +123,23 @@ describe('a claim', () => {
     expect(admit([...four, entry('m-0')], claimant()).says.opens).toBe(NOW + 12 * MINUTE);
     expect(admit(four.slice(1), claimant()).says.opens).toBeNull();
   });
+});
+
+describe('the end of a fence whose run died before it could enter it', () => {
+  const open = entry('a', { begun: NOW - 2 * MINUTE, finished: false });
+  const nothingShows = new Set<string>();
+  it('is entered once the cluster shows nothing of it any more, and goes on counting for the share', () => {
+    const after = concludedUnless([open, mine], nothingShows, NOW);
+    expect(after).toEqual([{ ...open, finished: true }, mine]);
+    expect(admit(after ?? [], claimant({ machine: 'other' })).says).toMatchObject({ begun: 2, unfinished: 1 });
+  });
+  it.each([
+    ['while the cluster shows something of its machine', open, new Set(['a'])],
+    ['while it may not show yet', { ...open, begun: NOW - 2 * MINUTE + 1_000 }, nothingShows],
+    ['of a line that could not be read', { ...open, begun: Infinity, nodes: 0 }, nothingShows],
+    ['... which has aged since', { ...open, nodes: 0 }, nothingShows],
+    ['twice', { ...open, finished: true }, nothingShows],
+  ])('is not entered %s', (_, one, showing) => expect(concludedUnless([one], showing, NOW)).toBeNull());
 });
 
 describe('the end of a fence', () => {

@@ -35,6 +35,7 @@ const clusterWith = (disks: readonly string[], nameTaken = false, attached = tru
   surveyConnectivity: unasked,
   claim: unasked,
   conclude: unasked,
+  concludeUnless: unasked,
   suspects: unasked,
 });
 

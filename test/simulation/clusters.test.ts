@@ -26,6 +26,7 @@ const silent = (): Cluster => {
     surveyConnectivity: fail,
     claim: fail,
     conclude: fail,
+    concludeUnless: fail,
     suspects: fail,
   };
 };

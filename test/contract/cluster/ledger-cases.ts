@@ -78,6 +78,22 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect(await claim(third)).toMatchObject({ admitted: false, begun: 2, unfinished: 0 });
   });
 
+  it('gives back the place of a fence that the cluster shows no more, and of no other', async () => {
+    const cap = await capOf(3, 2);
+    const ago = (minutes: number) => Math.floor(harness().now() / 1_000) - minutes * 60;
+    await claim(wanting(cap));
+    const [young] = await lines();
+    const shown = wanting(cap);
+    await claim(shown);
+    const showing = ((await lines())[1] ?? '').split(' ')[0] ?? '';
+    await writes(`dead------ boot-1 ${ago(3)} o 9\n${showing} boot-1 ${ago(3)} o 9\n${young ?? ''}`);
+    await harness().cluster.concludeUnless([shown.machine], unhurried());
+    expect((await lines()).map((line) => line.split(' ')[3])).toEqual(['f', 'o', 'o']);
+    const before = (await harness().admin('GET', LEDGER)).body.metadata.resourceVersion;
+    await harness().cluster.concludeUnless([shown.machine], unhurried());
+    expect((await harness().admin('GET', LEDGER)).body.metadata.resourceVersion).toBe(before);
+  });
+
   it('is only asked in a dry run: nothing is written', async () => {
     const cap = await capOf(1);
     const before = (await harness().admin('GET', LEDGER)).body.metadata.resourceVersion;

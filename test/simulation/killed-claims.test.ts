@@ -1,0 +1,110 @@
+import { expect, it } from 'vitest';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { freshRun, portsOver } from './rig.ts';
+import { stateOf } from './state.ts';
+import { walk, type Crossing } from './walk.ts';
+import { allOff, fenceOne, freshId, MINUTE, nodeOf, terminateMachine, type Zone } from './zone.ts';
+import { startMachine } from './incidents.ts';
+
+/**
+ * One fence may be unfinished at a time, and the run of the first was killed before it could enter its end. Its place
+ * is given back once the cluster shows nothing of it any more, and no earlier.
+ */
+
+const stuck = { detach: 'never' } as const;
+
+/** Two of nine machines are off, and the run of the first was killed before that command. */
+const killedBefore = async (
+  isCut: (crossing: Crossing) => boolean,
+  end?: (world: AwsWorld, machine: string) => void,
+  knobs: Partial<AwsWorld['parts']['cluster']['knobs']> = {},
+): Promise<Zone> => {
+  const { world, machines } = allOff(9, end, 2);
+  Object.assign(world.parts.cluster.knobs, knobs);
+  const [machine = ''] = machines;
+  const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine, policy: stuck, lasts: MINUTE }));
+  const cut = crossings.find(isCut);
+  if (!cut) throw new Error('the run never came so far');
+  return { world: cut.world, machines };
+};
+
+const concludes = ({ command }: Crossing): boolean => command.do === 'conclude';
+const isMarked = ({ known }: Crossing): boolean => known.record !== null;
+
+/** Returns the machines that were fenced meanwhile. */
+const sweepFor = async ({ world }: Zone, minutes: number, policy: Partial<Policy> = stuck) => {
+  const occasion = { policy: { ...defaultPolicy, ...policy }, newRunId: freshId };
+  const outcomes = [];
+  for (const until = world.now() + minutes * MINUTE; world.now() < until; world.advance(MINUTE))
+    outcomes.push(...(await sweep({ ...occasion, deadline: world.now() + MINUTE }, portsOver(world))).outcomes);
+  return outcomes.filter(({ outcome }) => outcome === 'fenced').map(({ machine }) => machine);
+};
+
+const isMarkedIn = ({ world, machines }: Zone, at: number): boolean =>
+  getObject(world, 'nodes', nodeOf(world, machines[at] ?? ''))?.metadata.labels?.[FENCED_LABEL] !== undefined;
+
+it('of a machine whose Node was deleted is given back within minutes', async () => {
+  const zone = await killedBefore(concludes, terminateMachine);
+  const { world, machines } = zone;
+  const [, second = ''] = machines;
+  expect(await fenceOne(world, second)).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+  expect(await sweepFor(zone, 4)).toEqual([second]);
+  expect(stateOf(world).harm).toEqual([]);
+});
+
+it('of a machine that runs again, and was never marked, is given back within minutes', async () => {
+  const zone = await killedBefore(({ known }) => known.memory.admission?.admitted === true);
+  const { world, machines } = zone;
+  expect(isMarkedIn(zone, 0)).toBe(false);
+  startMachine(world, machines[0] ?? '');
+  world.advance(MINUTE);
+  expect(await sweepFor(zone, 4)).toEqual([machines[1]]);
+});
+
+it.each([
+  ['whose Node bears our mark', () => undefined],
+  [
+    'whose Node is gone, and whose attachments are left',
+    ({ world, machines: [first = ''] }: Zone) => {
+      const node = getObject(world, 'nodes', nodeOf(world, first));
+      if (node) writerAs(world, 'person').remove('nodes', node);
+    },
+  ],
+  [
+    'whose marked Node names no machine any more',
+    ({ world, machines: [first = ''] }: Zone) => {
+      const node = getObject(world, 'nodes', nodeOf(world, first));
+      if (node)
+        writerAs(world, 'person').change('nodes', node, ({ metadata, spec }) => {
+          delete spec.providerID;
+          metadata.annotations = {};
+        });
+    },
+  ],
+])('of a machine %s is held', async (_, happens) => {
+  const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
+  happens(zone);
+  expect(await sweepFor(zone, 8)).toEqual([]);
+  expect(isMarkedIn(zone, 1)).toBe(false);
+});
+
+it('of a machine whose fence ends after all is given back then', async () => {
+  const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
+  expect(await sweepFor(zone, 5)).toEqual([]);
+  zone.world.parts.cluster.knobs.attacherDown = false;
+  expect(await sweepFor(zone, 4)).toEqual(zone.machines);
+});
+
+it.each([
+  ['in a dry run', { dryRun: true }],
+  ['under a pause', { paused: 'upgrade' }],
+])('is given back by nobody %s', async (_, policy) => {
+  const zone = await killedBefore(concludes, terminateMachine);
+  await sweepFor(zone, 4, policy);
+  expect(await fenceOne(zone.world, zone.machines[1] ?? '')).toMatchObject({ reason: { code: 'cap-reached' } });
+});
