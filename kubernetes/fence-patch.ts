@@ -5,6 +5,7 @@ import type { FenceRecord } from '../fencing/model/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
 import {
+  bearsFence,
   hasOwnTaint,
   hasTaint,
   labelOf,
@@ -133,11 +134,11 @@ const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch 
 
 /**
  * Verifies that the Node has a fence of Cloudfence. Releasing a fence requires something that distinguishes it from
- * those of others: its record, its label, or Cloudfence's out-of-service taint.
+ * those of others: its record, its label, or a taint of Cloudfence.
  * @throws Refused when the Node had none of them
  */
 const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
-  if (recordText === null && label === null && !hasOwnTaint(node))
+  if (recordText === null && label === null && !bearsFence(node))
     throw new Refused(`Node ${name} had no fence when Cloudfence read it`);
 };
 

@@ -1,5 +1,11 @@
 import type { V1Node, V1ObjectMeta, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
-import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from '../fencing/model/cluster-facts.ts';
+import {
+  bearsOurs,
+  type FenceInBoot,
+  type FirstStopping,
+  type NodeFacts,
+  type Tombstone,
+} from '../fencing/model/cluster-facts.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
 import {
@@ -125,24 +131,35 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
 
 const fenceOf = (
   node: V1Node,
-): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'record'> => {
+): Pick<
+  NodeFacts,
+  'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'record' | 'strayRecord'
+> => {
   const recordText = recordTextOf(node);
+  const record = recordText === null ? null : parseRecord(recordText);
+  const label = labelOf(node);
+  const taints = {
+    outOfService: hasTaint(node, OUT_OF_SERVICE.key),
+    ours: hasOwnTaint(node),
+    quarantine: hasTaint(node, QUARANTINE.key),
+  };
+  const isOurRecord = bearsOurs({ label, taints });
   return {
-    taints: {
-      outOfService: hasTaint(node, OUT_OF_SERVICE.key),
-      ours: hasOwnTaint(node),
-      quarantine: hasTaint(node, QUARANTINE.key),
-    },
-    label: labelOf(node),
+    taints,
+    label,
     taintedFor: taintedFor(node),
-    tombstone: tombstoneIn(labelOf(node)),
+    tombstone: tombstoneIn(label),
     stopping: stoppingIn(stoppingTextOf(node)),
     recordText,
-    record: recordText === null ? null : parseRecord(recordText),
+    record: isOurRecord ? record : null,
+    strayRecord: isOurRecord ? null : record,
   };
 };
 
 const untaint = ({ metadata }: V1Node): string => `kubectl taint node ${metadata?.name ?? ''} ${OUT_OF_SERVICE.key}-`;
+
+const dropRecord = ({ metadata }: V1Node): string =>
+  `kubectl annotate node ${metadata?.name ?? ''} ${RECORD_ANNOTATION}-`;
 
 export const nodeFacts = (node: V1Node, identitySources: readonly IdentitySource[]): NodeFacts => {
   const { metadata, status } = node;
@@ -157,6 +174,7 @@ export const nodeFacts = (node: V1Node, identitySources: readonly IdentitySource
     deleting: metadata?.deletionTimestamp !== undefined,
     zone: labels[ZONE_LABEL] ?? null,
     untaint: untaint(node),
+    dropRecord: dropRecord(node),
     controlPlane: CONTROL_PLANE_LABELS.some((label) => labels[label] !== undefined),
     identitySources,
     ...fenceOf(node),

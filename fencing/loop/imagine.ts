@@ -85,6 +85,7 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
 
 const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
   ...node,
+  label: record.fence,
   record,
   recordText: JSON.stringify(record),
   taints: { ...node.taints, outOfService: node.taints.outOfService && !node.taints.ours, ours: false },

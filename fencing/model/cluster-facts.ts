@@ -31,13 +31,15 @@ export interface NodeFacts {
   readonly taints: { readonly outOfService: boolean; readonly ours: boolean; readonly quarantine: boolean };
   /** The command with which a person removes the out-of-service taint. */
   readonly untaint: string;
+  /** The command with which a person removes the fence's record. */
+  readonly dropRecord: string;
   /** Finalizers on the Node: another party wants to act before the Node goes. */
   readonly finalizers: readonly string[];
   /** Kinds of the Node's owners, such as NodeClaim. */
   readonly owners: readonly string[];
   /** Every opt-out on the Node. */
   readonly optOuts: readonly OptOut[];
-  /** The value of our label, which no kubelet may write, or null. A record without this label is not ours. */
+  /** The value of our label, which no kubelet may write, or null. */
   readonly label: string | null;
   /**
    * The fence and the boot for which Cloudfence set its out-of-service taint, as the taint itself says, or a label
@@ -48,10 +50,23 @@ export interface NodeFacts {
   readonly tombstone: Tombstone | null;
   /** What an earlier run noted about a machine that is `stopping`, in a label that no kubelet may write, or null. */
   readonly stopping: FirstStopping | null;
-  /** The text of the fence's annotation, or null. `record` is also null if the text cannot be read. */
+  /** The text of the fence's annotation, or null. A kubelet may write it. */
   readonly recordText: string | null;
+  /** The fence's record. Null if it cannot be read, or if nothing else of ours is on the Node (`bearsOurs`). */
   readonly record: FenceRecord | null;
+  /**
+   * A record on a Node that bears nothing else of ours, or null. Somebody removed the fence and left the record, or it
+   * never was ours.
+   */
+  readonly strayRecord: FenceRecord | null;
 }
+
+/**
+ * Returns whether the Node bears something of ours that no kubelet can write: our label or one of our taints. One of
+ * them is enough, because a person may remove the others.
+ */
+export const bearsOurs = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
+  label !== null || taints.ours || taints.quarantine;
 
 /** A fence, and the boot of the machine that it is for. */
 export interface FenceInBoot {

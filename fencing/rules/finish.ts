@@ -48,12 +48,12 @@ export const deleteNode: Rule = (view) => {
 
 /**
  * Removes our out-of-service taint once the work that it was set for is done. The quarantine stays until a fresh boot
- * is proven.
+ * is proven, and the label that names the fence comes back if somebody removed it.
  */
 const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision | null => {
   const { node } = view.cluster;
   const record = currentRecord(view);
-  if (!node || !record || (record.phase === phase && !node.taints.ours)) return null;
+  if (!node || !record || (record.phase === phase && !node.taints.ours && node.label !== null)) return null;
   const released = new Date(view.now.wall).toISOString();
   const recurring = [...new Set(recurringPods(view).map(originOf))];
   return take(

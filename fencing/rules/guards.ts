@@ -5,6 +5,7 @@ import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { ignore, refuse, take, wait, type Decision, type Rule, type View } from './view.ts';
 import { newRecord, targetNode } from './mark.ts';
+import { isFenced } from './release.ts';
 import { podsToDelete } from './pods.ts';
 
 /** Refuses to begin, continue, or release a fence while the cluster, or all of Cloudfence, is paused. */
@@ -60,7 +61,7 @@ export const hasNothingToFree = (view: View): boolean =>
 export const nothingToFree: Rule = (view) => {
   const { node } = view.cluster;
   if (!hasNothingToFree(view)) return null;
-  return node && (node.taints.ours || (node.record && node.label !== null))
+  return node && isFenced(node)
     ? parkAnew(view, node)
     : ignore(because('nothing-to-free', 'no volume is attached, and no pod would move'));
 };

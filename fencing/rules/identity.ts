@@ -1,5 +1,5 @@
 import type { Cloud } from '../model/cloud.ts';
-import type { AttachmentFacts, NodeFacts, VolumeFacts } from '../model/cluster-facts.ts';
+import { type AttachmentFacts, bearsOurs, type NodeFacts, type VolumeFacts } from '../model/cluster-facts.ts';
 import type { DiskId, MachineFacts, MachineTarget } from '../model/machine.ts';
 import { because } from '../model/reason.ts';
 import { refuse, type Rule, type View } from './view.ts';
@@ -100,22 +100,20 @@ export const doubtfulIdentity: Rule = (view) => {
 export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(ambiguity) : null);
 
 /**
- * Refuses a record that cannot be read, that lacks our label, or that names another machine. It was not written for
- * this fence: a person must look.
+ * Refuses the record of a fence if it cannot be read or names another machine. It was not written for this fence: a
+ * person must look.
  */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
-  if (!node || node.recordText === null) return null;
-  if (!node.record) return refuse(because('record-unreadable', `the fence record on Node ${node.name} cannot be read`));
-  if (node.label === null)
-    return refuse(
-      because(
-        'record-not-ours',
-        `Node ${node.name} has a fence record without the label of Cloudfence: Cloudfence did not write it`,
-      ),
-    );
+  if (!node || node.recordText === null || !bearsOurs(node)) return null;
+  const remedy = `look at the machine, then ${acceptCommand(node)} ends the fence`;
+  if (!node.record)
+    return refuse(because('record-unreadable', `the fence record on Node ${node.name} cannot be read: ${remedy}`));
   if (node.record.machine === machine.machine) return null;
   return refuse(
-    because('record-of-another-machine', `the fence record on Node ${node.name} names ${node.record.machine}`),
+    because(
+      'record-of-another-machine',
+      `the fence record on Node ${node.name} names ${node.record.machine}: ${remedy}`,
+    ),
   );
 };
 

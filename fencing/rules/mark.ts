@@ -170,6 +170,12 @@ const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
     ? because('started-in-between', `${machine.machine} started after fence ${node.record.fence} and is off again`)
     : because('off-proven', `${machine.machine} is off, so its guest cannot write any more`);
 
+/** Returns whether the record is of the boot that has ended, as far as the cloud still knows that boot. */
+const isOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
+  record.machine === view.machine.machine &&
+  record.bootID === node.bootID &&
+  (view.machine.generation === null || isSameGeneration(record, view));
+
 const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
   record.nodeUid === node.uid &&
   record.bootID === node.bootID &&
@@ -179,12 +185,8 @@ const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =
 /**
  * Returns the record of a mark that Cloudfence lifted in this very boot, or null. Our quarantine still stands for it.
  */
-const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null => {
-  const { record } = node;
-  if (record?.phase !== 'lifted' || record.machine !== view.machine.machine || record.bootID !== node.bootID)
-    return null;
-  return view.machine.generation === null || isSameGeneration(record, view) ? record : null;
-};
+const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null =>
+  node.record?.phase === 'lifted' && isOfEndedBoot(node.record, node, view) ? node.record : null;
 
 /**
  * Returns a reason if our taint is missing and Cloudfence did not remove it. The record says what Cloudfence removes
@@ -241,6 +243,20 @@ const buried = (view: View, node: NodeFacts): Reason | null =>
     : null;
 
 /**
+ * Refuses if the Node bears a record of this very boot and nothing else of ours. Either somebody removed the fence, or
+ * a kubelet wrote the record. A record of an earlier boot says nothing about this one, and a mark replaces it.
+ */
+const strayed = (view: View, node: NodeFacts): Decision | null =>
+  node.strayRecord && isOfEndedBoot(node.strayRecord, node, view)
+    ? refuse(
+        because(
+          'record-not-ours',
+          `Node ${node.name} has the record of fence ${node.strayRecord.fence} for this boot, and neither the label nor a taint of Cloudfence: somebody removed them, or wrote the record; to let Cloudfence fence the Node in this boot, run \`${node.dropRecord}\``,
+        ),
+      )
+    : null;
+
+/**
  * Stops if somebody removed our fence or our taint, and restores nothing in this boot. They may know more than
  * Cloudfence does. A tombstone informs later runs, which remember nothing.
  */
@@ -255,6 +271,6 @@ export const removedByHand: Rule = (view) => {
   const known = buried(view, node);
   if (known) return refuse(removed ?? known);
   const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
-  if (!removed || fence === undefined) return null;
+  if (!removed || fence === undefined) return strayed(view, node);
   return take({ do: 'entomb', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) }, removed);
 };

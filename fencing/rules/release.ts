@@ -1,4 +1,5 @@
 import {
+  bearsOurs,
   type FenceInBoot,
   fenceInBoot,
   isOfThisBoot,
@@ -12,7 +13,7 @@ import { patience } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
 import { type Decision, refuse, released, type Rule, take, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
-import { namesMachine } from './identity.ts';
+import { acceptCommand, namesMachine } from './identity.ts';
 import { newRecord, targetNode } from './mark.ts';
 import { usedBy } from './pods.ts';
 
@@ -116,12 +117,9 @@ export const takeBack: Rule = (view) => {
   return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
 };
 
-/**
- * Returns whether something of ours is on the Node: a label or a taint that no kubelet can write, or a record. The
- * record may be lost.
- */
-const isFenced = (node: NodeFacts): boolean =>
-  (node.label !== null && node.tombstone === null) || node.taints.quarantine || node.recordText !== null;
+/** Returns whether a fence of ours stands on the Node. Its record may be lost. A tombstone is what is left of one. */
+export const isFenced = (node: NodeFacts): boolean =>
+  node.record !== null || (bearsOurs(node) && (node.tombstone === null || node.taints.ours || node.taints.quarantine));
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 
@@ -133,14 +131,15 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
 });
 
 /**
- * Releases the fence for a person who has checked the machine and vouches for it. Asks for no proof and no identity
- * source. In a boot that was fenced, the fence does not come back.
+ * Releases the fence for a person who has checked the machine and vouches for it, or removes what somebody left of it.
+ * Asks for no proof and no identity source. In a boot that was fenced, the fence does not come back. That boot is over if the cloud says that the machine
+ * runs. The bootID alone may not show that, because a lost record no longer says which boot was fenced.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
   const { accepted } = view.request;
-  if (!node || accepted === null || !isFenced(node)) return null;
-  const record = node.record ?? reconstructed(view, node);
+  if (!node || accepted === null || (!isFenced(node) && node.recordText === null)) return null;
+  const record = node.record ?? node.strayRecord ?? reconstructed(view, node);
   const reason = because('accepted-by-a-person', accepted);
   const released = new Date(view.now.wall).toISOString();
   if (node.taints.ours || record.released === null)
@@ -148,8 +147,8 @@ export const acceptedByPerson: Rule = (view) => {
       { do: 'readmit-volumes', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
       reason,
     );
-  const sameBoot = record.bootID === node.bootID;
-  return endQuarantine(view, node, record, sameBoot ? fenceInBoot(record.fence, node, view.machine) : null);
+  const inThatBoot = record.bootID === node.bootID && view.machine.power !== 'running';
+  return endQuarantine(view, node, record, inThatBoot ? fenceInBoot(record.fence, node, view.machine) : null);
 };
 
 /**
@@ -184,17 +183,22 @@ export const releaseAsked: Rule = (view) => {
   if (!node || !isFenced(node)) return released(because('released', 'this Node has no fence of Cloudfence'));
   if (!node.record)
     return refuse(
-      because('record-lost', `the record of the fence on ${node.name} is lost: vouch for the machine with --accept`),
+      because(
+        'record-lost',
+        `the record of the fence on ${node.name} is lost: look at the machine, then ${acceptCommand(node)} ends the fence`,
+      ),
     );
   if (machine.power === 'running')
     return refuse(
       missingForReturn(view, node, node.record) ??
-        unproven(`nothing on Node ${node.name} names ${machine.machine}: vouch for it with --accept`),
+        unproven(
+          `nothing on Node ${node.name} names ${machine.machine}: look at it, then ${acceptCommand(node)} ends the fence`,
+        ),
     );
   return refuse(
     because(
       'still-off',
-      `the cloud says that ${machine.machine} is ${machine.power}: start it, or vouch for it with --accept`,
+      `the cloud says that ${machine.machine} is ${machine.power}: start it, or look at it, and then ${acceptCommand(node)} ends the fence`,
     ),
   );
 };

@@ -5,7 +5,7 @@ import { because, counted, type Reason, someOf } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
-import { identityOf, namesMachine, targetMachine } from './identity.ts';
+import { acceptCommand, identityOf, namesMachine, targetMachine } from './identity.ts';
 import { targetNode, unmarked } from './mark.ts';
 import { vouchedFor } from './proof.ts';
 import { isFencedWithoutRecord } from './release.ts';
@@ -31,7 +31,10 @@ export const running: Rule = (view) => {
   const { node } = view.cluster;
   if (node && isFencedWithoutRecord(node))
     return refuse(
-      because('record-lost', `Node ${node.name} is fenced and its record is lost: vouch for it with release --accept`),
+      because(
+        'record-lost',
+        `Node ${node.name} is fenced and its record is lost: look at the machine, then ${acceptCommand(node)} ends the fence`,
+      ),
     );
   if (!node || unreachableFor(view, node) <= 0)
     return ignore(because('machine-running', `the cloud says that ${machine} is running`));
@@ -207,12 +210,9 @@ const notOff: ReadonlySet<Power> = new Set<Power>(['running', 'starting', 'stopp
 const mayWrite = ({ machine: { power, offUnderOperation } }: View): boolean =>
   notOff.has(power) && offUnderOperation !== true;
 
-/**
- * Returns the record of the lifted mark. Null if the record is lost, names another machine, or is not our label's: then
- * nothing is written over it.
- */
-const liftedRecord = ({ now, machine }: View, { record, label }: NodeFacts): FenceRecord | null =>
-  record && label !== null && record.machine === machine.machine
+/** Returns the record of the lifted mark. Null if it is lost or names another machine: nothing is written over it. */
+const liftedRecord = ({ now, machine }: View, { record }: NodeFacts): FenceRecord | null =>
+  record && record.machine === machine.machine
     ? { ...record, phase: 'lifted', released: new Date(now.wall).toISOString() }
     : null;
 

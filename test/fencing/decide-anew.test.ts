@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fenceInBoot } from '../../fencing/model/cluster-facts.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { Step } from '../../fencing/model/steps.ts';
@@ -52,6 +53,24 @@ describe('a fence of an earlier boot whose machine is off again', () => {
     const lost = node({ label: 'run.0', taints: { outOfService: true, ours: true, quarantine: true } });
     expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(
       { do: 'park', record: { phase: 'fenced' } },
+    );
+  });
+  it.each([
+    ['beside its label', { label: 'run.0' }],
+    ['beside its quarantine alone', {}],
+  ])('whose record is lost %s is parked anew, so that it has one when its machine returns', (_, change) => {
+    const lost = node({ taints: { outOfService: false, ours: false, quarantine: true }, ...change });
+    expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(
+      { do: 'park', record: { phase: 'fenced', bootID: 'boot-a' } },
+    );
+  });
+  it('and that somebody has taken back is none', () => {
+    const buried = node({
+      label: 'x',
+      tombstone: fenceInBoot('run.0', { bootID: 'boot-0' }, { generation: 'boot-0' }),
+    });
+    expect(said(view({ ...stale('fenced'), cluster: cluster({ node: buried, pods: [], volumes: [] }) }))).toBe(
+      'ignored nothing-to-free',
     );
   });
   it('so that the Node of a terminated machine can go', () => {

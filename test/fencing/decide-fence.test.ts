@@ -244,9 +244,40 @@ describe('what a person took back is not put back', () => {
       'mark',
     ],
     [
-      'a record without our label is not ours',
-      view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }, { label: null }) }) }),
+      'a record of this boot without anything else of ours',
+      view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) }),
       'refused record-not-ours',
+    ],
+    [
+      '... which a run that remembers the fence takes for its removal',
+      view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }), remembered: record() }),
+      'entomb',
+    ],
+    [
+      '... also once the cloud has forgotten the machine',
+      view({
+        machine: machine({ power: 'missing', generation: null, disks: [] }),
+        memory: { ...view().memory, witness: 'released' },
+        cluster: cluster({ lease: null, node: node({ recordText: '{}', strayRecord: record() }) }),
+      }),
+      'refused record-not-ours',
+    ],
+    ...(['generation', 'bootID', 'machine'] as const).map((what): [string, View, string] => [
+      `... but one of another ${what} says nothing about this boot`,
+      view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record({ [what]: 'another' }) }) }) }),
+      'mark',
+    ]),
+    [
+      'the label of a parked Node comes back',
+      view({
+        cluster: cluster({
+          node: marked({ phase: 'fenced', released: ago(1_000) }, { label: null }),
+          pods: [],
+          volumes: [],
+        }),
+        ...free,
+      }),
+      'park',
     ],
     [
       'our taint beside our label is ours, though its record is lost',

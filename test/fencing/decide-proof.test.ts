@@ -144,7 +144,7 @@ describe('not found is proof only by the word of the disks that were there', () 
       },
       unasked,
     ],
-    ['... nor a record that somebody else wrote', inRecord(true, { label: null }), 'refused record-not-ours'],
+    ['... nor a record without our label', inRecord(true, { label: null }), unasked],
     ['of a Node that is gone, its attachments testify', gone({ node: null }), 'witness missing-without-witness'],
     [
       '... those under its name too',
@@ -296,8 +296,13 @@ describe('only the very machine is acted on', () => {
     ],
     [
       'a record that cannot be read refuses',
-      view({ cluster: cluster({ node: node({ recordText: '{' }) }) }),
+      view({ cluster: cluster({ node: node({ recordText: '{', label: 'run.1' }) }) }),
       'refused record-unreadable',
+    ],
+    [
+      '... but not where nothing else of ours stands: a kubelet may have written it',
+      view({ cluster: cluster({ node: node({ recordText: '{' }) }) }),
+      'mark',
     ],
     [
       'no Node and nothing left of one is not ours',

@@ -6,7 +6,20 @@ import { because } from '../../fencing/model/reason.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, node, NOW, optOut, pod, view, volume } from './view-builder.ts';
+import {
+  ago,
+  attachment,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  optOut,
+  pod,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 const up = machine({ power: 'running', generation: 'boot-2', disks: [] });
 const PARKED = { outOfService: false, ours: false, quarantine: true };
@@ -281,6 +294,12 @@ describe('the fence is taken back once a fresh boot is proven', () => {
       'refused record-lost',
     ],
     [
+      'a record beside nothing of ours is no fence',
+      returned({ node: node({ recordText: '{}', strayRecord: record() }) }),
+      'ignored machine-running',
+    ],
+    ['... whatever it says', returned({ node: node({ recordText: 'x' }) }), 'ignored machine-running'],
+    [
       'a taint that is not ours by its own value does not keep the quarantine, whatever the record says',
       returned({
         node: back(
@@ -379,8 +398,36 @@ describe('release by hand', () => {
       release(returned({ node: node({ label: 'run.1', taints: PARKED }) })),
       'refused record-lost',
     ],
+    [
+      '... and writes what it can tell of that fence',
+      release(returned({ node: node({ label: 'run.1', taints: PARKED }) }), 'checked'),
+      'readmit-volumes',
+    ],
+    [
+      'removes a record beside nothing of ours only for a person',
+      release(view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) })),
+      'released released',
+    ],
+    [
+      '... who asks for that',
+      release(view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) }), 'checked'),
+      'readmit-volumes',
+    ],
     ['of a Node without a fence has nothing to do', release(returned({ node: node() })), 'released released'],
     ['... whoever vouches for its machine', release(returned({ node: node() }), 'checked'), 'released released'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  it.each([
+    ['leaves a tombstone while the machine is off', 'off', true],
+    ['leaves none for a machine that runs: its next stop is another incident', 'running', false],
+  ] as const)('%s', (_, power, buries) => {
+    const given = view({
+      machine: machine({ power }),
+      cluster: cluster({ node: marked({ phase: 'releasing', released: ago(60_000) }, { taints: PARKED }) }),
+    });
+    expect(decide(release(given, 'checked'))).toMatchObject({
+      step: { do: 'readmit-pods', tombstone: buries ? { fence: 'run.1' } : null },
+    });
+  });
 });

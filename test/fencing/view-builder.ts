@@ -67,6 +67,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   identitySources: [{ source: 'providerID', driver: null, value: 'm-1' }],
   taints: { outOfService: false, ours: false, quarantine: false },
   untaint: 'take the taint off node-a',
+  dropRecord: 'take the record off node-a',
   finalizers: [],
   owners: [],
   optOuts: [],
@@ -76,6 +77,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   stopping: null,
   recordText: null,
   record: null,
+  strayRecord: null,
   ...change,
 });
 

@@ -129,9 +129,12 @@ describe('the patch that takes back', () => {
   });
 
   it('is refused where no fence was read', () => {
-    expect(() =>
-      fencePatch(node([QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta), record, tombstone: null }),
-    ).toThrow(Refused);
+    expect(() => fencePatch(node([OUT]), { do: 'park', node: targetOf(meta), record })).toThrow(Refused);
+  });
+
+  it('is made where the quarantine alone is left of one', () => {
+    const step = { do: 'readmit-pods', node: targetOf(meta), record, tombstone: null } as const;
+    expect(JSON.stringify(fencePatch(node([QUARANTINE]), step))).toContain('/spec/taints');
   });
 });
 

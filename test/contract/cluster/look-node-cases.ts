@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import type { ClusterHarness } from './harness.ts';
 import { LEASES, NODES, cluesTo, fresh, made, makeNode, makePod, recordFor, unhurried } from './harness.ts';
+import { FENCED_LABEL } from '../../../kubernetes/names.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
@@ -68,9 +69,13 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
       });
     await annotate(JSON.stringify(record));
     expect((await look(machine, node.name)).node).toMatchObject({
-      record,
+      record: null,
+      strayRecord: record,
+      dropRecord: `kubectl annotate node ${node.name} cloudfence.dev/fence-`,
       taints: { outOfService: true, quarantine: false },
     });
+    await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { [FENCED_LABEL]: record.fence } } });
+    expect((await look(machine, node.name)).node).toMatchObject({ record, strayRecord: null });
     await annotate('garbled');
     expect((await look(machine, node.name)).node).toMatchObject({ record: null, recordText: 'garbled' });
   });

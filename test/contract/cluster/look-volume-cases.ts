@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
-import { NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
+import { FENCED_LABEL, NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
 import { wantedBy } from '../../../fencing/rules/pods.ts';
 import type { ClusterHarness } from './harness.ts';
 import {
@@ -261,7 +261,10 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     });
     const volumes = [{ driver: DRIVER, handle, persistentVolume: volume, attachment: old }];
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
-      metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(recordFor(node, machine, { volumes })) } },
+      metadata: {
+        annotations: { [RECORD_ANNOTATION]: JSON.stringify(recordFor(node, machine, { volumes })) },
+        labels: { [FENCED_LABEL]: 'a-fence' },
+      },
     });
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
     await harness().admin('DELETE', `${ATTACHMENTS}/${old}`);
