@@ -1,17 +1,23 @@
 import type { ClusterEvent } from '../model/cluster.ts';
 import { type Ending, type RunState, viewOf } from './state.ts';
-import { leftOver, saysDeclined } from '../rules/finish.ts';
+import { saysDeclined, stillDeclined } from '../rules/declined.ts';
+import { leftOver } from '../rules/finish.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
+
+/** Returns what was declined and is still open. Without a look that tells, everything that was declined counts. */
+const openIn = ({ memory, machine, cluster }: RunState): RunState['memory']['declined'] =>
+  machine && cluster ? stillDeclined({ memory, machine: machine.says, cluster: cluster.says }) : memory.declined;
 
 /**
  * Returns the ending of a run that has to wait longer than it may. If steps were declined on a machine that is off, the
  * ending is a failure that names them, because a person has to fix them. What the run waits for may still happen, so
  * the machine is looked at again.
  */
-export const waitingEnd = ({ memory: { declined, firstOff } }: RunState, reason: Reason, ms: number): Ending =>
-  declined.size > 0 && firstOff !== null
+export const waitingEnd = (known: RunState, reason: Reason, ms: number): Ending => {
+  const declined = openIn(known);
+  return declined.size > 0 && known.memory.firstOff !== null
     ? {
         outcome: 'failed',
         reason: because('step-refused', `${saysDeclined(declined)}. The run also waits: ${reason.says}`),
@@ -19,6 +25,7 @@ export const waitingEnd = ({ memory: { declined, firstOff } }: RunState, reason:
         retry: true,
       }
     : { outcome: 'waiting', reason, lookAgainIn: ms, retry: false };
+};
 
 /** Returns the ending of a run whose time is up: what it was waiting for, or what kept failing. */
 export const endingOf = (known: RunState): Ending => {

@@ -1,6 +1,7 @@
 import { deleteLingeringAttachment } from './attachments.ts';
 import { detachDisk, nudgeAttacher } from './disks.ts';
-import { declinedSome, deleteNode, done, parkNode, retireTaint } from './finish.ts';
+import { declinedSome } from './declined.ts';
+import { deleteNode, done, parkNode, retireTaint } from './finish.ts';
 import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './waits.ts';
 import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';

@@ -53,7 +53,7 @@ const patienceWith = ({ attachment }: VolumeFacts): number =>
 
 const stuck = (view: View, volume: VolumeFacts): boolean => goingFor(view, volume) >= patienceWith(volume);
 
-const detach = (view: View, disk: DiskAttachment, manner: 'plain' | 'forced'): CloudStep => ({
+export const detach = (view: Pick<View, 'machine'>, disk: DiskAttachment, manner: 'plain' | 'forced'): CloudStep => ({
   do: 'detach-disk',
   from: targetMachine(view),
   disk: disk.disk,

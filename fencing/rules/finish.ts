@@ -2,10 +2,11 @@ import type { NodeFacts, PodFacts } from '../model/cluster-facts.ts';
 import type { LeftAlone } from '../model/outcome.ts';
 import { because, type Reason, someOf } from '../model/reason.ts';
 import { isOfThisMachine } from './attachments.ts';
+import { stillDeclined } from './declined.ts';
 import { diskBelow } from './disks.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import { isHeld, isRecurring, leftAlone, namedBy, originOf, podsToDelete, recurringPods, wantedBy } from './pods.ts';
-import { type Decision, fail, fenced, refuse, type Rule, take, type View } from './view.ts';
+import { type Decision, fenced, refuse, type Rule, take, type View } from './view.ts';
 
 const whyDelete = ({ policy, machine }: View): Reason | null => {
   if (policy.deleteNode === 'always')
@@ -71,7 +72,7 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
  * taint helps with that, so the taint's work is done.
  */
 export const retireTaint: Rule = (view) => {
-  const stays = view.memory.declined.size > 0 || podsToDelete(view).some((pod) => isHeld(view, pod));
+  const stays = stillDeclined(view).size > 0 || podsToDelete(view).some((pod) => isHeld(view, pod));
   return stays && view.cluster.volumes.every(({ attachment }) => attachment === null)
     ? park(
         view,
@@ -86,13 +87,6 @@ export const retireTaint: Rule = (view) => {
 
 export const parkNode: Rule = (view) =>
   park(view, 'fenced', because('fenced', 'everything that the machine held is free'));
-
-export const saysDeclined = (declined: View['memory']['declined']): string =>
-  `declined: ${[...declined.values()].join('; ')}`;
-
-/** Fails the run if a step was declined to the end. Everything else is done. */
-export const declinedSome: Rule = ({ memory: { declined } }) =>
-  declined.size > 0 ? fail(because('step-refused', saysDeclined(declined))) : null;
 
 /**
  * Lists the old attachments under a reused name. They cannot be deleted, because the attacher would ask the new machine

@@ -40,6 +40,21 @@ describe('a fence whose delete of a pod is declined', () => {
     });
   });
 
+  it('is over when the pod has gone by another hand', () => {
+    const { memory } = declined(1, new Denied(why));
+    const gone = { ...given.cluster, pods: [] };
+    expect(decide({ ...given, memory, cluster: gone })).toMatchObject({
+      do: 'step',
+      step: { do: 'park', record: { phase: 'fenced' } },
+    });
+    const node = marked({ phase: 'fenced', released: ago(1_000) });
+    expect(said({ ...given, memory, cluster: { ...gone, node } })).toBe('fenced fenced');
+    expect(said({ ...given, memory, cluster: { ...gone, node }, machine: machine({ forGood: true, disks: [] }) })).toBe(
+      'delete-node',
+    );
+    expect(said({ ...given, memory, cluster: { ...gone, node: null } })).toMatch(/^(fenced|ignored) /);
+  });
+
   it('tries again what was refused for a moment', () => {
     expect(decide({ ...given, memory: declined(5, new Refused(why)).memory })).toEqual(decision);
   });
@@ -67,6 +82,14 @@ describe('a fence whose detach is declined', () => {
       do: 'end',
       outcome: 'failed',
       because: { says: `declined: disk/disk-1: ${why}` },
+    });
+  });
+
+  it('is done when the disk is off by another hand', () => {
+    const freed = cluster({ node: marked(), pods: [], volumes: [volume({ attachment: null })] });
+    expect(decide(view({ memory, machine: machine({ disks: [] }), cluster: freed }))).toMatchObject({
+      do: 'step',
+      step: { do: 'park', record: { phase: 'fenced' } },
     });
   });
 
@@ -111,6 +134,13 @@ describe('a fence whose detach is declined', () => {
         now,
       );
       expect(nextCommand(paused, { ...now, mono: paused.deadline })).toMatchObject(denial);
+    });
+
+    it('says nothing of it once the disk is off by another hand', () => {
+      const freed: RunState = { ...waiting, machine: { says: machine({ disks: [] }), ...looked } };
+      expect(nextCommand({ ...freed, deadline: now.mono + 10 }, now)).toMatchObject({
+        ending: { outcome: 'waiting', retry: false },
+      });
     });
 
     it('says nothing of it once the machine is up again: nothing is to be detached then', () => {

@@ -40,6 +40,23 @@ it('one pod that the API server refuses to delete does not hold up the others, a
   moved(world, scene.volume, scene.spare);
 });
 
+it('one that goes by another hand, once the API server has refused us, leaves a fence that is done', async () => {
+  const { world, scene } = crowded();
+  const ports = portsOver(world, {
+    api: {
+      before: (request: ApiRequest) => {
+        const [, name = ''] = /\/pods\/(bare[^/?]*)/.exec(request.path) ?? [];
+        if (request.method !== 'DELETE' || name === '') return undefined;
+        delete world.parts.cluster.objects.pods[`default/${name}`];
+        return forbidden('a webhook says no');
+      },
+    },
+  });
+  const outcome = await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
+  expect(outcome).toMatchObject({ outcome: 'fenced', retry: false });
+  expect(outcome.steps.filter(({ result }) => result === 'refused')).not.toEqual([]);
+});
+
 it('one that is declined again and again is marked once, and then only asked for', async () => {
   const { world, scene } = crowded();
   const stepsOf = async (): Promise<string> => {
