@@ -42,7 +42,9 @@ it('a second machine is refused although the first is fenced to the end, until a
   });
   expect(await capAs('admin', ...lift)).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/1 of at most 1 Nodes .*\n {2}lifted until .*: both are off\n {2}begun .*, finished/),
+    stdout: expect.stringMatching(
+      /fenced within 15 minutes: 1 of at most 1 .*\n {2}lifted until .*: both are off\n {2}begun .*, finished/,
+    ),
   });
   expect((await cloudfence(access, 'fence', second.home.instance)).says.outcome).toBe('fenced');
   await expectMoved(second, { fenced: [second.home] });
