@@ -6,9 +6,11 @@ import { cloudfence } from '../doors/doors.ts';
 import { under } from '../../testbed/installation.ts';
 import { addMachine } from '../../testbed/machines.ts';
 import { node } from '../../testbed/objects.ts';
+import { putOutOfService } from '../scenes/by-hand.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
-import { worldOf } from '../scenes/world.ts';
+import { lonePod, on } from '../scenes/workload.ts';
+import { PARKED, worldOf } from '../scenes/world.ts';
 
 let testbed: Bench;
 beforeAll(async () => {
@@ -37,6 +39,30 @@ describe.concurrent('what others have done meanwhile', () => {
     await testbed.ec2.client.send(new DetachVolumeCommand({ VolumeId: disk, InstanceId: third }));
     await expectMoved(stage, { fenced: [home] });
   });
+
+  it.for(['NoSchedule', 'NoExecute'] as const)(
+    'a parked Node that somebody has put out of service (%s) keeps that taint when work comes back, and when its machine does',
+    async (effect) => {
+      const stage = await openStage(testbed, `theirs-${effect.toLowerCase()}`);
+      const { scene, home } = stage;
+      await home.stop();
+      expect((await cloudfence(testbed.access, 'fence', home.instance)).says.outcome).toBe('fenced');
+      await putOutOfService(effect)(stage);
+      await scene.create(lonePod('late', { spec: on(home.name) }));
+      const { code, says } = await cloudfence(testbed.access, 'fence', home.instance);
+      expect({ code, says }).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+      expect(says.steps.map(({ step }) => step)).toContain('mark');
+      await gone(`/api/v1/namespaces/${scene.namespace}/pods/late`);
+      const THEIRS = 'taint node.kubernetes.io/out-of-service';
+      expect((await worldOf(scene)).ours[home.name]).toEqual([...PARKED, THEIRS]);
+      await home.start();
+      expect(await cloudfence(testbed.access, 'release', home.name, '--timeout', '120s')).toMatchObject({
+        code: 0,
+        says: { outcome: 'released', reason: expect.stringContaining('kubectl taint node') },
+      });
+      expect((await worldOf(scene)).ours[home.name]).toEqual([THEIRS]);
+    },
+  );
 
   it('a new machine under the dead one’s Node name is not touched, nor a pod that is bound to it: the disk is taken from the dead one', async () => {
     const stage = await openStage(testbed, 'same-name');

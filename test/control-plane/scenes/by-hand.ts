@@ -24,6 +24,16 @@ export const removeTaint: Intervention = async (stage) =>
     spec: { taints: await taintsWithout(stage, /out-of-service/) },
   });
 
+/** Somebody puts the Node out of service, as the documentation of Kubernetes tells, or as Azure's cloud controller does. */
+export const putOutOfService =
+  (effect: 'NoSchedule' | 'NoExecute'): Intervention =>
+  async (stage) => {
+    const theirs = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect };
+    await stage.scene.testbed.admin.write('PATCH', nodePath(stage), {
+      spec: { taints: [...(await taintsWithout(stage, /out-of-service/)), theirs] },
+    });
+  };
+
 export const removeFence: Intervention = async (stage) => {
   const metadata = {
     annotations: { 'cloudfence.dev/fence': null },
