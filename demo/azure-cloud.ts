@@ -68,7 +68,7 @@ export const azureDemoCloud: DemoCloud<AzureParts> = {
   shortNode: (node) => node.replace(/^.*-(?=vmss)/, ''),
   without: {
     'node-gone':
-      "Azure's disk driver knows machines by their Nodes' names, so that nothing names the machine once its Node is gone",
+      "Azure's disk driver identifies machines by Node name, so nothing identifies the machine after its Node is deleted",
   },
   holders: (world, volume) =>
     (diskIn(world, volume)?.attachments ?? []).map((one) => ({ instance: one.machine, state: one.state })),

@@ -48,9 +48,7 @@ export const demoOn = async (said: string | undefined, { name }: Pick<Scenario, 
   const cloud = said ?? Object.keys(demoClouds)[0] ?? '';
   const load = Object.hasOwn(demoClouds, cloud) ? demoClouds[cloud] : undefined;
   if (!load)
-    throw new InvalidInput(
-      `the demo plays on ${Object.keys(demoClouds).join(', ')}; there is no cloud named "${cloud}"`,
-    );
+    throw new InvalidInput(`"${cloud}" is not a supported cloud: use one of ${Object.keys(demoClouds).join(', ')}`);
   const { without, show } = await load();
   const lack = without[name];
   if (lack !== undefined) throw new InvalidInput(`the scenario "${name}" shows nothing on ${cloud}: ${lack}`);

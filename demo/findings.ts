@@ -24,7 +24,7 @@ const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, inst
   const holders = holdersOf(world, story);
   return unless(
     holders.join() === `${instance} (attached)`,
-    `the disk belongs at ${instance}, and it is at ${holders.join(', ') || 'no instance'}`,
+    `the disk must be attached to ${instance}, but it is attached to ${holders.join(', ') || 'no instance'}`,
   );
 };
 
@@ -40,27 +40,30 @@ export const databaseRuns = question('database-runs', (world, { nodeOf, spare, p
   const pod = databasePod(world);
   const runs =
     pod !== undefined && isReadyPod(pod) && pod.metadata.uid !== podUid && pod.spec.nodeName === nodeOf(spare);
-  return unless(runs, `no new pod of the database runs on ${nodeOf(spare)}`);
+  return unless(runs, `no replacement pod of the database runs on ${nodeOf(spare)}`);
 });
 
 export const podStayed = question('pod-stayed', (world, { podUid }) =>
-  unless(databasePod(world)?.metadata.uid === podUid, 'the pod was taken from a machine that runs'),
+  unless(databasePod(world)?.metadata.uid === podUid, 'the pod was removed from a machine that runs'),
 );
 
 export const oldAttachmentGone = question('old-attachment-gone', (world, story) =>
-  unless(!oldAttachmentExists(world, story), `the old VolumeAttachment to ${story.node} still stands`),
+  unless(!oldAttachmentExists(world, story), `the old VolumeAttachment to ${story.node} still exists`),
 );
 
 export const nodeFenced = question('node-fenced', (world, story) => {
   const node = oldNode(world, story);
   return unless(
     node !== undefined && hasQuarantine(node) && !hasOwnOutOfServiceTaint(node),
-    `Node ${story.node} is not parked: the quarantine alone has to stand on it`,
+    `Node ${story.node} is not parked: it must have only the quarantine taint`,
   );
 });
 
 export const nodeDeleted = question('node-deleted', (world, { node }) =>
-  unless(getObject(world, 'nodes', node) === undefined, `Node ${node} still stands, and its machine is gone for good`),
+  unless(
+    getObject(world, 'nodes', node) === undefined,
+    `Node ${node} still exists, although its machine is terminated`,
+  ),
 );
 
 export const nodeReturned = question('node-returned', (world, story) => {
@@ -86,11 +89,11 @@ export const nothingLeft = question('nothing-left', (world) => {
 
 export const noNudgeLeft = question('no-nudge-left', (world) => {
   const nudged = nudgedAttachments(world);
-  return unless(nudged.length === 0, `a nudge is left on ${nudged.join(', ')}`);
+  return unless(nudged.length === 0, `a nudge remains on ${nudged.join(', ')}`);
 });
 
 export const machineRuns = question('machine-runs', (world, { holder, demoCloud }) =>
-  unless(demoCloud.machine(world, holder).power === 'running', `${holder} does not run any more`),
+  unless(demoCloud.machine(world, holder).power === 'running', `${holder} is not running any more`),
 );
 
 export const refusalSaid = question('refusal-said', (world, { node }) =>

@@ -44,7 +44,7 @@ const machineIs =
 export const stopped = milestone('instance-stopped', 'instance stopped', machineIs('off'));
 export const terminated = milestone('instance-terminated', 'instance terminated', machineIs('gone'));
 
-export const cutOff = milestone('node-cut-off', 'node cut off, machine runs on', (world, { node }) =>
+export const cutOff = milestone('node-cut-off', 'node unreachable, machine still runs', (world, { node }) =>
   world.parts.cluster.knobs.partitioned.includes(node),
 );
 
@@ -69,7 +69,7 @@ export const marked = ourMilestone(MARKED, 'Node marked by Cloudfence', (world, 
 export const refused = {
   ...ourMilestone(
     'refused',
-    'Cloudfence refused, and said why',
+    'Cloudfence refused, with a reason',
     (world, { node }) => refusalEvent(world, node) !== undefined,
   ),
   says: (world: World<ClusterParts>, { node }: Pick<Story, 'node'>) =>

@@ -76,7 +76,7 @@ export const createQueue = ({ title, now, announcements }: Source, since: number
     },
     send: (body, delaySeconds) => {
       sent += 1;
-      const again = { id: `again-${sent}`, body, brings: "Cloudfence's own message: look again" };
+      const again = { id: `again-${sent}`, body, brings: 'an internal message of Cloudfence: look again' };
       messages = [...messages, { ...again, visibleAt: now() + delaySeconds * 1_000, received: 0 }];
     },
     giveBack: (message, moment) => {
@@ -234,7 +234,7 @@ interface Reader {
 
 /** Returns a platform with what all handlers have in common, without any platform's envelopes. */
 export const plainPlatform = ({ readHints, owns }: Reader): Platform => ({
-  whyNotServed: ({ machine }) => (owns(machine) ? null : 'it is a machine of another place'),
+  whyNotServed: ({ machine }) => (owns(machine) ? null : 'the machine is in another account or region'),
   formatMeasurements: () => ({}),
   handle: async ({ id, body }, dependencies, limit) => {
     const message = parseMessage(id, body, () => readHints(body));

@@ -203,7 +203,7 @@ const deliver = async (
   const delivery = { ...arrived, ends };
   if (!again) return { ...delivery, after: 'deleted' };
   for (const { decision, says } of ends)
-    say(`the function wants it again (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);
+    say(`the function returns it to the queue (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);
   if (queue.giveBack(message, lanes.fenced.world.now())) return { ...delivery, after: 'visible-again' };
   say('the message goes to the dead-letter queue');
   return { ...delivery, after: 'dead-letter' };

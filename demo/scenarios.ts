@@ -61,7 +61,7 @@ const stopAndDeleteNode: Scenario['strikes'] = (world, story) => {
 
 const startAgain: Act = {
   at: 7 * 60_000,
-  says: 'somebody starts the instance again, and wants a new pod on its node',
+  says: 'someone starts the instance again, and schedules a new pod on its Node',
   does: (world, { holder, node, demoCloud }) => {
     demoCloud.start(world, holder);
     addNewcomer(world, node);
@@ -84,7 +84,7 @@ export const scenarios: readonly Scenario[] = [
   {
     ...announced,
     name: 'stopped',
-    shows: 'The instance under a database is stopped, and stays so.',
+    shows: 'The instance of a database stops and stays off.',
     since: 'after the stop',
     strikes: stop,
     milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, milestone.volumesReadmitted],
@@ -93,7 +93,7 @@ export const scenarios: readonly Scenario[] = [
   {
     ...announced,
     name: 'terminated',
-    shows: 'The instance under a database is terminated.',
+    shows: 'The instance of a database is terminated.',
     since: 'after the termination',
     strikes: terminateInstance,
     milestones: [milestone.terminated, milestone.marked, ...takeover, milestone.nodeGone],
@@ -101,8 +101,8 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'partition',
-    shows: 'The node under a database is cut off while its instance runs on and writes: nobody may take the disk.',
-    since: 'after the cut',
+    shows: 'The node of a database is unreachable, but its instance runs and writes, so the disk must stay attached.',
+    since: 'after the partition',
     strikes: (world, { node }) => void world.parts.cluster.knobs.partitioned.push(node),
     acts: [],
     unannounced: true,
@@ -111,7 +111,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'return',
-    shows: 'The instance under a database is stopped, and somebody starts it again seven minutes later.',
+    shows: 'The instance of a database stops, and someone starts it again seven minutes later.',
     since: 'after the stop',
     strikes: stop,
     acts: [startAgain],
@@ -129,7 +129,7 @@ export const scenarios: readonly Scenario[] = [
   {
     ...announced,
     name: 'node-gone',
-    shows: 'The instance under a database is stopped, and somebody deletes its Node before anybody else comes.',
+    shows: 'The instance of a database stops, and someone deletes its Node before any fence begins.',
     since: 'after the stop',
     strikes: stopAndDeleteNode,
     milestones: [milestone.stopped, milestone.nodeGone, ...takeover],
@@ -145,7 +145,7 @@ export const scenarioNamed = (name: string): Scenario => {
   const known = scenarios.find((scenario) => scenario.name === name);
   if (!known)
     throw new InvalidInput(
-      `there is no scenario "${name}"; there is ${scenarios.map((scenario) => scenario.name).join(', ')}`,
+      `"${name}" is not a scenario: use one of ${scenarios.map((scenario) => scenario.name).join(', ')}`,
     );
   return known;
 };

@@ -1,3 +1,4 @@
+import { counted } from '../fencing/model/reason.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { getObject } from '../sandbox/cluster/get-objects.ts';
 import type { World } from '../sandbox/world.ts';
@@ -28,14 +29,14 @@ const diskCell = ({ disk }: AtTheEnd, shortened: (instance: string) => string): 
   disk.map(({ instance, state }) => `${shortened(instance)}, ${state}`).join(' and ') || 'nobody';
 
 const podCell = ({ pod }: AtTheEnd, shortened: (node: string) => string): string => {
-  if (!pod) return 'nowhere: there is no pod';
-  if (pod.node === null) return 'nowhere: it waits for a node';
+  if (!pod) return 'nowhere: the pod does not exist';
+  if (pod.node === null) return 'nowhere: the pod waits for a node';
   if (!pod.machineRuns) return `nowhere: stuck on ${shortened(pod.node)}`;
-  return `${shortened(pod.node)}, ${pod.deleting ? 'out of reach' : pod.phase}`;
+  return `${shortened(pod.node)}, ${pod.deleting ? 'unreachable' : pod.phase}`;
 };
 
 const harmCell = ({ harm }: AtTheEnd): string =>
-  harm.length === 0 ? 'none' : `${harm.length} times: data may be lost`;
+  harm.length === 0 ? 'none' : `${counted(harm.length, 'time')}: data may be lost`;
 
 const TAINTS: ReadonlySet<string> = new Set(['out-of-service', 'quarantine']);
 
@@ -61,7 +62,7 @@ export const tableLines = <P extends ClusterParts>({
       row(milestone.title(story.demoCloud.title), cellOf(milestone, alone), cellOf(milestone, fenced)),
     ),
     '',
-    endRow('in the end, the disk is held by', (end) => diskCell(end, story.demoCloud.shortName)),
+    endRow('in the end, the disk is attached to', (end) => diskCell(end, story.demoCloud.shortName)),
     endRow('the database runs on', (end) => podCell(end, story.demoCloud.shortNode)),
     endRow('harm to data', harmCell),
     endRow('of Cloudfence, on the old Node', leftCell),
@@ -77,10 +78,10 @@ export const verdictLines = <P extends ClusterParts>({
   return [
     ...findings.flatMap(({ finding, wrong }) => (wrong === null ? [] : hanging(`  WRONG  ${finding}: `, wrong))),
     ...(right
-      ? hanging('As it should be: ', findings.map(({ finding }) => finding).join(', '))
-      : ['This is not how it should end.']),
+      ? hanging('As expected: ', findings.map(({ finding }) => finding).join(', '))
+      : ['This is not the expected end.']),
     ...wrapText(
-      `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.demoCloud.title}, over sockets of this computer.`,
+      `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.demoCloud.title}, over local sockets.`,
       WIDTH,
     ),
   ];

@@ -40,7 +40,7 @@ const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions
     throw new InvalidInput(`there are several clusters: choose one with --cluster: ${names}`);
   const found = clusters.filter((one) => cluster === undefined || one.cluster.name === cluster);
   if (found.length === 0)
-    throw new InvalidInput(`there is no cluster "${cluster ?? ''}" in ${names || 'the configuration'}`);
+    throw new InvalidInput(`cluster "${cluster ?? ''}" does not exist in ${names || 'the configuration'}`);
   return found;
 };
 

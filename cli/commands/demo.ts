@@ -25,7 +25,7 @@ const seedFrom = (text: string): number => {
 
 const titleLines = ({ scenario, seed, mayMark }: Demo): readonly string[] => [
   ...wrapText(`cloudfence demo, ${scenario.name}: ${scenario.shows}`, WIDTH),
-  `The demo runs the same cluster twice from the same moment: without and with Cloudfence (virtual time, seed ${seed}).`,
+  `The same cluster runs twice: without and with Cloudfence (virtual time, seed ${seed}).`,
   ...(mayMark ? [] : ['In this run, Cloudfence is not allowed to patch Nodes.']),
   '',
 ];

@@ -251,7 +251,7 @@ const strayed = (view: View, node: NodeFacts): Decision | null =>
     ? refuse(
         because(
           'record-not-ours',
-          `Node ${node.name} has the record of fence ${node.strayRecord.fence} for this boot, and neither the label nor a taint of Cloudfence: somebody removed them, or wrote the record; to let Cloudfence fence the Node in this boot, run \`${node.dropRecord}\``,
+          `Node ${node.name} has the record of fence ${node.strayRecord.fence} for this boot, but neither the label nor a taint of Cloudfence. Someone removed them, or wrote the record. To let Cloudfence fence the Node in this boot, run \`${node.dropRecord}\``,
         ),
       )
     : null;

@@ -18,7 +18,7 @@ it('ends with 2 and one sentence for a scenario that there is not', async () => 
   expect(await cloudfence('--scenario', 'nobody')).toEqual({
     status: 2,
     lines: [],
-    complaints: [expect.stringMatching(/there is no scenario "nobody"[^\n]*$/)],
+    complaints: [expect.stringMatching(/"nobody" is not a scenario[^\n]*$/)],
   });
 });
 

@@ -68,7 +68,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(at(end, 'newcomer-running')).toBeGreaterThan(at(end, 'quarantine-off'));
     const brought = end.deliveries.map(({ brings }) => brings);
     expect(brought.slice(0, 2)).toEqual(['the event: EC2 says stopped', 'the event: EC2 says running']);
-    expect(new Set(brought.slice(2))).toEqual(new Set(["Cloudfence's own message: look again"]));
+    expect(new Set(brought.slice(2))).toEqual(new Set(['an internal message of Cloudfence: look again']));
     expect(end.deliveries.every(({ after }) => after === 'deleted')).toBe(true);
     expect(end.lanes.fenced.world.parts.ec2.harm).toEqual([]);
     expect(end.verdict.right).toBe(true);

@@ -96,12 +96,12 @@ describe('cloudfence demo', () => {
   it.each([
     [
       { scenario: 'stoped' },
-      'there is no scenario "stoped"; there is stopped, terminated, partition, return, node-gone',
+      '"stoped" is not a scenario: use one of stopped, terminated, partition, return, node-gone',
     ],
-    [{ cloud: 'sky' }, /the demo plays on aws.*; there is no cloud named "sky"/],
-    [{ seed: '1.5' }, '"1.5" is no seed'],
-    [{ seed: '-1' }, '"-1" is no seed'],
-    [{ seed: '4294967296' }, '"4294967296" is no seed'],
+    [{ cloud: 'sky' }, /"sky" is not a supported cloud: use one of aws/],
+    [{ seed: '1.5' }, '"1.5" is not a valid seed'],
+    [{ seed: '-1' }, '"-1" is not a valid seed'],
+    [{ seed: '4294967296' }, '"4294967296" is not a valid seed'],
   ])('refuses %o as wrong usage', async (options, sentence) => {
     await expect(shown(options)).rejects.toThrow(InvalidInput);
     await expect(shown(options)).rejects.toThrow(sentence);
