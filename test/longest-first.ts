@@ -20,7 +20,7 @@ const LONG: readonly string[] = [
   'infra/gcp/commands.thorough',
   'infra/azure/commands.thorough',
   'infra/aws/packaged.thorough',
-  'cli/cli',
+  'transport/no-answer',
   'simulation/stale',
 ];
 

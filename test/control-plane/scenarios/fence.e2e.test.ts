@@ -38,7 +38,7 @@ const expectParked = async ({ home, readNode }: Database): Promise<void> => {
   });
 };
 
-describe('a StatefulSet with one volume', () => {
+describe.concurrent('a StatefulSet with one volume', () => {
   it('moves to the other node once its instance is stopped and the CLI is told', async () => {
     const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;

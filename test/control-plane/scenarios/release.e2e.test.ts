@@ -41,7 +41,7 @@ const fenced = async () => {
   return { database, bootID, parkedAt, ready, ours };
 };
 
-describe('a fenced Node', () => {
+describe.concurrent('a fenced Node', () => {
   it('is released after a fresh boot, with nothing of ours left and nothing moved', async () => {
     const { database, parkedAt, ready, ours } = await fenced();
     const moved = database.pod()?.metadata.uid;

@@ -26,7 +26,7 @@ const nudgedOnes = async ({ home, refuge }: Database) =>
         metadata.annotations[NUDGE] !== undefined && [home.name, refuge.name].includes(spec.nodeName),
     );
 
-describe('a volume that its driver cannot detach', () => {
+describe.concurrent('a volume that its driver cannot detach', () => {
   it('is detached through the cloud, and the attacher is nudged out of its back-off', async () => {
     const database = await addDatabase(testbed);
     await turn(testbed.access, database.disk, { failDetach: 'the driver is out of order' });
@@ -53,7 +53,7 @@ describe('a volume that its driver cannot detach', () => {
   });
 });
 
-describe('a Node that somebody deletes right after the power-off', () => {
+describe.concurrent('a Node that somebody deletes right after the power-off', () => {
   it('does not keep its volume from moving', async () => {
     const database = await addDatabase(testbed);
     await database.home.stop();
@@ -71,7 +71,7 @@ describe('a Node that somebody deletes right after the power-off', () => {
   });
 });
 
-describe('a machine that stops while a volume is being attached to it', () => {
+describe.concurrent('a machine that stops while a volume is being attached to it', () => {
   it('does not get to keep it', async () => {
     const database = await addDatabase(testbed);
     const { home, refuge, disk, namespace } = database;
