@@ -60,7 +60,7 @@ export default defineConfig({
           ...onAllCores,
         },
       },
-      { test: { name: 'package', include: [inPackage], maxWorkers: 1, testTimeout: 180_000, hookTimeout: 600_000 } },
+      { test: { name: 'package', include: [inPackage], maxWorkers: 1, testTimeout: 180_000, hookTimeout: 1_200_000 } },
       {
         test: {
           name: 'moto',
