@@ -59,11 +59,18 @@ const inTurn = pLimit(3);
 const WITH_ITS_TURN_MS = 480_000;
 
 describe.concurrent.each(scenarios)('$title', ({ needs, open }) => {
-  const play = async (): Promise<void> => {
-    const scene = await open(testbed);
+  const lastAnswerTo = async (scene: Ready): Promise<unknown> => {
     for (const words of needs) await expectToFailWithout(words, scene);
-    const answer = await answerTo(testbed.access, await scene.command(), '3m');
-    expect({ answer, cameToItsEnd: await scene.comesToItsEnd(answer, 'soon') }).toEqual({ answer, cameToItsEnd: true });
+    return answerTo(testbed.access, await scene.command(), '3m');
   };
-  it(`does not come to its end without: ${needs.join(', ')}; and does with all`, () => inTurn(play), WITH_ITS_TURN_MS);
+  const play = async () => {
+    const scene = await open(testbed);
+    const answer = await lastAnswerTo(scene);
+    return { answer, cameToItsEnd: await scene.comesToItsEnd(answer, 'soon') };
+  };
+  it(
+    `does not come to its end without: ${needs.join(', ')}; and does with all`,
+    async () => expect(await inTurn(play)).toMatchObject({ cameToItsEnd: true }),
+    WITH_ITS_TURN_MS,
+  );
 });
