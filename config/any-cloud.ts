@@ -1,12 +1,12 @@
-import type { Cloud, UnservedPlace } from '../fencing/model/cloud.ts';
+import type { Cloud, UnservedScope } from '../fencing/model/cloud.ts';
 import { CloudfenceError, Refused } from '../fencing/model/errors.ts';
 import type { Fault, ParsedEvent } from '../fencing/model/hint.ts';
 import {
-  type Holding,
+  type DiskHolders,
   type IdentitySource,
   type MachineFacts,
   type MachineId,
-  nothingKnown,
+  emptyMachineFacts,
   type VolumeHandle,
 } from '../fencing/model/machine.ts';
 import type { OpenedCloud, CloudProbe, CloudPlugin } from '../providers/plugin.ts';
@@ -24,7 +24,7 @@ type Registered = readonly CloudPlugin[];
  * has written by hand may.
  */
 const ofNoCloud = (machine: MachineId): MachineFacts => ({
-  ...nothingKnown(machine),
+  ...emptyMachineFacts(machine),
   power: 'unknown',
   evidence: { state: 'this is not a machine id of any supported cloud' },
 });
@@ -40,7 +40,7 @@ const byOwner = (
   [null, machines.filter((machine) => !ownerOf(machine, registered))],
 ];
 
-type IdentityRules = ReturnType<NonNullable<Cloud['readingFor']>>;
+type IdentityRules = ReturnType<NonNullable<Cloud['identityRulesFor']>>;
 
 /**
  * The opened clouds, by name. A run that has looked at a machine has opened the machine's cloud. By then, that cloud
@@ -48,23 +48,23 @@ type IdentityRules = ReturnType<NonNullable<Cloud['readingFor']>>;
  */
 type Opened = ReadonlyMap<string, Cloud>;
 
-const unservedPlaceOf = (source: IdentitySource, registered: Registered, opened: Opened): UnservedPlace | null => {
+const unservedPlaceOf = (source: IdentitySource, registered: Registered, opened: Opened): UnservedScope | null => {
   const cloud = registered.find(({ machineOf }) => machineOf(source) !== null);
-  return (cloud && opened.get(cloud.name)?.unservedPlace(source)) ?? null;
+  return (cloud && opened.get(cloud.name)?.unservedScope(source)) ?? null;
 };
 
 /**
  * Returns the readings that determine which cloud a machine belongs to. Only the readings of that one cloud judge what
  * an identity source is worth.
  */
-const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace']): IdentityRules => {
+const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedScope']): IdentityRules => {
   const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null =>
     registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
   return {
     name: registered.map(({ name }) => name).join(' or '),
     machineOf: (source) => first(({ machineOf }) => machineOf(source)),
-    incarnationsOf: () => [],
-    unservedPlace,
+    immutableIdsOf: () => [],
+    unservedScope: unservedPlace,
     diskOf: (volume) => first(({ diskOf }) => diskOf(volume)),
   };
 };
@@ -88,7 +88,7 @@ const routesTo = (registered: Registered, open: Open) => {
     cloud: CloudPlugin,
     volumes: readonly VolumeHandle[],
     signal: AbortSignal,
-  ): Promise<readonly Holding[]> =>
+  ): Promise<readonly DiskHolders[]> =>
     volumes.length === 0 || !cloud.machinesNamed
       ? []
       : ((await (await open(cloud.name)).cloud.holders?.(volumes, signal)) ?? []);
@@ -102,13 +102,13 @@ const cloudOf = (registered: Registered, openKit: Open): Cloud => {
     opened.set(name, openedCloud.cloud);
     return openedCloud;
   });
-  const unservedPlace = (source: IdentitySource): UnservedPlace | null => unservedPlaceOf(source, registered, opened);
+  const unservedPlace = (source: IdentitySource): UnservedScope | null => unservedPlaceOf(source, registered, opened);
   const readings = readingsOf(registered, unservedPlace);
   return {
     ...readings,
-    readingFor: (machine) => {
+    identityRulesFor: (machine) => {
       const owner = ownerOf(machine, registered);
-      return { ...readings, ...owner, ...owner?.readingFor?.(machine), unservedPlace };
+      return { ...readings, ...owner, ...owner?.identityRulesFor?.(machine), unservedScope: unservedPlace };
     },
     look: async (machines, ...how) =>
       (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),

@@ -3,12 +3,12 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
-import { jsonIn } from '../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
 import { systemClock, type Clock } from '../kubernetes/connection.ts';
-import { type CapDesk, capDeskOf } from '../kubernetes/ledger.ts';
-import { clusterOf, connectionOf } from '../kubernetes/cluster.ts';
-import { type Doctor, doctorOf } from '../kubernetes/doctor.ts';
+import { type CapControl, createCapControl } from '../kubernetes/ledger.ts';
+import { createCluster, connectionOf } from '../kubernetes/cluster.ts';
+import { type Doctor, createDoctor } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
@@ -17,7 +17,7 @@ import { readText } from './settings.ts';
 export interface OpenedCluster {
   readonly cluster: Cluster;
   readonly doctor: Doctor;
-  readonly cap: CapDesk;
+  readonly cap: CapControl;
   readonly close: () => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const tokenAccess = z.strictObject({ server: z.url(), ca: z.string().min(1), tok
 
 const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null): Link => {
   const [only, second] = texts;
-  const short = tokenAccess.safeParse(only && !second ? jsonIn(only.content) : null);
+  const short = tokenAccess.safeParse(only && !second ? parseJsonOrNull(only.content) : null);
   if (!short.success) return linkFromKubeConfigs(texts, context);
   const { server, ca, token } = short.data;
   return linkFromToken({ server, ca, token: async () => token });
@@ -96,9 +96,9 @@ export const connectCluster = async (
   const options = { name: entry.name, link, clock };
   const connection = connectionOf(options);
   return {
-    cluster: clusterOf(options),
-    doctor: doctorOf(connection, link),
-    cap: capDeskOf(connection),
+    cluster: createCluster(options),
+    doctor: createDoctor(connection, link),
+    cap: createCapControl(connection),
     close: link.close,
   };
 };

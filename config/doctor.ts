@@ -187,7 +187,7 @@ const judged = (
 ): Omit<Check, 'what'> => {
   const now = facts?.incarnation?.id;
   if (!facts || now === undefined) return { verdict: 'ok', says: machine };
-  switch (identityOf(identity, facts, cloud.readingFor?.(machine) ?? cloud)) {
+  switch (identityOf(identity, facts, cloud.identityRulesFor?.(machine) ?? cloud)) {
     case 'proven':
       return { verdict: 'ok', says: `${machine} (${now})` };
     case 'contradicted':

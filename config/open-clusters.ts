@@ -1,5 +1,5 @@
 import type { Cluster } from '../fencing/model/cluster.ts';
-import type { CapDesk } from '../kubernetes/ledger.ts';
+import type { CapControl } from '../kubernetes/ledger.ts';
 import type { Clock } from '../kubernetes/connection.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
@@ -9,7 +9,7 @@ import type { ClusterEntry } from '../providers/cluster-entries.ts';
 export interface OpenCluster {
   readonly cluster: Cluster;
   readonly doctor: () => Promise<Doctor>;
-  readonly cap: () => Promise<CapDesk>;
+  readonly cap: () => Promise<CapControl>;
   /** Opens the cluster now, so that a fault in the way into it shows immediately. @throws CloudfenceError */
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;

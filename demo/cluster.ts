@@ -1,7 +1,7 @@
 import type { Cloud } from '../fencing/model/cloud.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { linkFromToken } from '../kubernetes/access.ts';
-import { clusterOf } from '../kubernetes/cluster.ts';
+import { createCluster } from '../kubernetes/cluster.ts';
 import { systemClock } from '../kubernetes/connection.ts';
 import { neededPermissions } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
@@ -90,7 +90,7 @@ export const clusterBehind = (
   const send: Link['send'] = (request, permit) =>
     turns.call(around(TAKES.kubernetes, random), () => complete(link.send(request, permit)));
   const clock = { now, sleep: turns.sleep, deadline: systemClock.deadline };
-  return { cluster: clusterOf({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
+  return { cluster: createCluster({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
 };
 
 /** Cloudfence's identity in the simulated cluster: exactly the permissions that it asks for in a real one. */

@@ -28,7 +28,7 @@ const MARGIN_MS = 3_000;
 /** Clusters that did not answer, with the reason. A cluster that answers a later request is removed. */
 type Unreachable = ReadonlyMap<string, string>;
 
-const noticed = (unreachable: Map<string, string>, answer: CommandResult, { place }: RunState): void => {
+const noticed = (unreachable: Map<string, string>, answer: CommandResult, { location: place }: RunState): void => {
   if (answer.to === 'locate') {
     for (const { cluster, error } of answer.found) if (error) unreachable.set(cluster, error.message);
   }

@@ -2,9 +2,9 @@ import { counted } from '../fencing/model/reason.ts';
 import { isUtf8 } from 'node:buffer';
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import { CloudfenceError, inHierarchy } from '../fencing/model/errors.ts';
+import { CloudfenceError, asCloudfenceError } from '../fencing/model/errors.ts';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../fencing/model/hint.ts';
-import { jsonIn } from '../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
@@ -54,7 +54,7 @@ const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
   try {
     return readEvent();
   } catch (caught) {
-    const { message } = inHierarchy(caught);
+    const { message } = asCloudfenceError(caught);
     return {
       hints: [],
       faults: [
@@ -94,7 +94,7 @@ export const onePerMachine = (items: readonly WorkItem[], policy: Policy): Reado
 const ownMessage = z.looseObject({ cloudfence: z.unknown() });
 
 export const isOwnMessage = (body: string): boolean => {
-  const read = ownMessage.safeParse(jsonIn(body));
+  const read = ownMessage.safeParse(parseJsonOrNull(body));
   return read.success && 'cloudfence' in read.data;
 };
 
@@ -113,7 +113,7 @@ export const ownMessageRejected: Fault = {
 export const parseMessage = (messageId: string | null, body: string, readEvent: () => ParsedEvent): Message => {
   if (messageId === null && isOwnMessage(body))
     return { messageId, body, items: [], faults: [ownMessageRejected], ignored: [] };
-  const again = lookAgain.safeParse(jsonIn(body));
+  const again = lookAgain.safeParse(parseJsonOrNull(body));
   const { hints, faults, ignored, dryRun: asked } = readOrFault(readEvent);
   if (again.success && asked !== 'unclear') {
     const { machine, event, eventAt, hops: attempts, dryRun } = again.data;

@@ -2,7 +2,7 @@ import { counted } from '../fencing/model/reason.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
-import { sweep as sweepAll, type Swept } from '../fencing/sweep/sweep.ts';
+import { sweep as sweepAll, type SweepOutcome } from '../fencing/sweep/sweep.ts';
 import { messageLine, outcomeLine } from './decision-log.ts';
 import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, withinInvocation } from './invocation.ts';
 import { isOffAndUnfenced, measurementsOf, metricNames } from './metrics.ts';
@@ -47,7 +47,7 @@ const isNewsOfSweep =
     );
   };
 
-const report = ({ outcomes, unreachable }: Swept, dependencies: FunctionDependencies): void => {
+const report = ({ outcomes, unreachable }: SweepOutcome, dependencies: FunctionDependencies): void => {
   const { log, formatMeasurements: measured } = dependencies;
   const line = (outcome: Outcome) => {
     const measures = measurementsOf(outcome, null);

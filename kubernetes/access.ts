@@ -5,8 +5,13 @@ import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
-import { bearer, httpsLink, type Link, POOL, retire } from './exchange.ts';
-import { keepSecret, keepSecretIn, selfContained, withoutOutput } from './kubeconfig-trust.ts';
+import { bearerAuthentication, httpsLink, type Link, POOL, closeWhenIdle } from './exchange.ts';
+import {
+  refuseSendingInClear,
+  refuseUserSentInClear,
+  refuseOutsideReferences,
+  redactedKubeconfigError,
+} from './kubeconfig-trust.ts';
 
 /**
  * The content of a kubeconfig and the file that it came from.
@@ -38,7 +43,7 @@ const loaded = (content: string, file: string | null): KubeConfig => {
 
 const parsed = ({ content, file, fromSecret = false }: KubeConfigText): KubeConfig => {
   const config = loaded(content, file);
-  if (fromSecret) selfContained(config);
+  if (fromSecret) refuseOutsideReferences(config);
   return config;
 };
 
@@ -90,7 +95,7 @@ export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: s
   if (!first) throw new InvalidConfiguration(['no kubeconfig is given']);
   const config = others.reduce(mergeInto, first);
   choose(config, context);
-  keepSecretIn(config);
+  refuseUserSentInClear(config);
   return linkOf(config);
 };
 
@@ -104,7 +109,7 @@ const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
     await config.applyToHTTPSOptions(options);
     return options;
   } catch (caught) {
-    throw withoutOutput(config, caught);
+    throw redactedKubeconfigError(config, caught);
   }
 };
 
@@ -129,7 +134,7 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
 
 /**
  * Creates the connection pool for the current cluster. A server on plain http gets no credential or runs on this
- * machine: `keepSecretIn` has checked that.
+ * machine: `refuseUserSentInClear` has checked that.
  */
 const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
@@ -151,7 +156,7 @@ const kubeConfigAgent = (config: KubeConfig): (() => Promise<ClearAgent>) => {
     const options = await optionsOf(config);
     const certificate = String(options.cert ?? '');
     if (shared?.certificate === certificate) return shared.agent;
-    if (shared) retire(shared.agent);
+    if (shared) closeWhenIdle(shared.agent);
     shared = { agent: madeFrom(config, options), certificate };
     return shared.agent;
   };
@@ -167,9 +172,9 @@ interface TokenAccess {
 
 /** Creates a link to a managed API server. The cloud provides the tokens. @throws InvalidConfiguration */
 export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
-  keepSecret(server);
+  refuseSendingInClear(server);
   const agent = new Agent({ ...POOL, ...(ca !== null && { ca }) });
-  return httpsLink({ server, authentication: bearer(token), agent: async () => agent });
+  return httpsLink({ server, authentication: bearerAuthentication(token), agent: async () => agent });
 };
 
 /** Credentials from a secret, and how long to keep them. */

@@ -4,8 +4,8 @@ import type { StepResult, ClusterEvent } from '../fencing/model/cluster.ts';
 import { Refused } from '../fencing/model/errors.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { deleteAttachment, nudge } from './attachments.ts';
-import { deleting, type ApiSession, type Writer } from './connection.ts';
-import { saysChanged } from './errors.ts';
+import { deleteByUid, type ApiSession, type Writer } from './connection.ts';
+import { isPreconditionFailed } from './errors.ts';
 import { fencePatch, type FenceStep } from './fence-patch.ts';
 import { EVENT_NAMESPACE, REPORTER } from './names.ts';
 import { readNode } from './node.ts';
@@ -23,7 +23,7 @@ const patchFence = async ({ reader, writer }: ApiSession, step: FenceStep): Prom
   try {
     await writer.write(CoreV1Api, (core) => core.patchNode({ name, body }));
   } catch (error) {
-    throw saysChanged(error) ? new Refused(expectationOf(step.node), { cause: error }) : error;
+    throw isPreconditionFailed(error) ? new Refused(expectationOf(step.node), { cause: error }) : error;
   }
   return 'done';
 };
@@ -32,18 +32,18 @@ const patchFence = async ({ reader, writer }: ApiSession, step: FenceStep): Prom
  * Deletes exactly the Node that was read after the proof. If the kubelet has come back, it has written to the Node
  * since then, and the precondition on resourceVersion fails.
  */
-const deleteNode = (desk: ApiSession, { name, uid, resourceVersion }: NodeTarget): Promise<StepResult> =>
-  deleting(
+const deleteNode = (session: ApiSession, { name, uid, resourceVersion }: NodeTarget): Promise<StepResult> =>
+  deleteByUid(
     uid,
     () =>
-      desk.writer.write(CoreV1Api, (core) =>
+      session.writer.write(CoreV1Api, (core) =>
         core.deleteNode({ name, body: { preconditions: { uid, resourceVersion } } }),
       ),
-    () => readNode(desk.reader, name),
+    () => readNode(session.reader, name),
   );
 
 /** Applies one step: sends one write once, with its preconditions in the request. */
-export const apply = (desk: ApiSession, step: ClusterStep): Promise<StepResult> => {
+export const applyStep = (session: ApiSession, step: ClusterStep): Promise<StepResult> => {
   switch (step.do) {
     case 'mark':
     case 'note':
@@ -52,17 +52,17 @@ export const apply = (desk: ApiSession, step: ClusterStep): Promise<StepResult> 
     case 'readmit-pods':
     case 'entomb':
     case 'note-stopping':
-      return patchFence(desk, step);
+      return patchFence(session, step);
     case 'fail-pod':
-      return failPod(desk, step.pod);
+      return failPod(session, step.pod);
     case 'delete-pod':
-      return deletePod(desk, step.pod);
+      return deletePod(session, step.pod);
     case 'delete-attachment':
-      return deleteAttachment(desk, step.attachment);
+      return deleteAttachment(session, step.attachment);
     case 'nudge':
-      return nudge(desk, step.attachment, step.on);
+      return nudge(session, step.attachment, step.on);
     case 'delete-node':
-      return deleteNode(desk, step.node);
+      return deleteNode(session, step.node);
   }
 };
 
@@ -81,7 +81,7 @@ const shortened = (message: string): string => {
  * Creates an Event about the Node.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
-export const tell = async (
+export const recordEvent = async (
   writer: Writer,
   about: { readonly node: string; readonly uid: string | null },
   { type, reason, message }: ClusterEvent,

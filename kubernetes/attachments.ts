@@ -9,8 +9,8 @@ import type { StepResult, NodeQuery, LookRequest } from '../fencing/model/cluste
 import { Refused } from '../fencing/model/errors.ts';
 import type { IdentitySource, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { AttachmentTarget } from '../fencing/model/steps.ts';
-import { deleting, type ApiSession, pages, type Reader } from './connection.ts';
-import { saysAbsent, saysChanged } from './errors.ts';
+import { deleteByUid, type ApiSession, pages, type Reader } from './connection.ts';
+import { isNotFound, isPreconditionFailed } from './errors.ts';
 import { NUDGE_ANNOTATION } from './names.ts';
 import { attachmentIdentitySource } from './node.ts';
 import { readVolume } from './volumes.ts';
@@ -55,17 +55,17 @@ const notedMachine = (
  * Returns a filter that keeps the attachments which may belong to the queried machine. An attachment that records
  * another machine belongs to another Node of the same name.
  */
-export const notAnothers =
-  (clues: NodeQuery) =>
+export const notOfOtherMachine =
+  (query: NodeQuery) =>
   (attachment: V1VolumeAttachment): boolean =>
-    [clues.machine, null].includes(notedMachine(attachment, clues));
+    [query.machine, null].includes(notedMachine(attachment, query));
 
 /** Yields all attachments of the cluster, one page at a time. */
 const attachmentPages = (reader: Reader): AsyncGenerator<readonly V1VolumeAttachment[]> =>
   pages((paging) => reader.read(StorageV1Api, (storage) => storage.listVolumeAttachment(paging)));
 
 /** Lists the attachments to a Node of this name. Searches the list of all attachments. */
-export const attachmentsOn = async (reader: Reader, node: string): Promise<readonly V1VolumeAttachment[]> => {
+export const listAttachmentsOnNode = async (reader: Reader, node: string): Promise<readonly V1VolumeAttachment[]> => {
   const found: V1VolumeAttachment[] = [];
   for await (const page of attachmentPages(reader)) found.push(...page.filter(({ spec }) => spec.nodeName === node));
   return found;
@@ -78,8 +78,9 @@ export const attachmentsOn = async (reader: Reader, node: string): Promise<reado
 export const searchAttachments = async (
   reader: Reader,
   node: string,
-  clues: NodeQuery,
-): Promise<readonly V1VolumeAttachment[]> => (await attachmentsOn(reader, node)).filter(notAnothers(clues));
+  query: NodeQuery,
+): Promise<readonly V1VolumeAttachment[]> =>
+  (await listAttachmentsOnNode(reader, node)).filter(notOfOtherMachine(query));
 
 /** Reads the current PersistentVolumes of the attachments. */
 export const readSources = async (
@@ -94,7 +95,7 @@ export const readSources = async (
 /**
  * The names of attachments to one Node that record the same identity source. A null source means that they record none.
  */
-export interface Attached {
+export interface AttachmentGroup {
   readonly source: IdentitySource | null;
   readonly names: readonly string[];
 }
@@ -104,7 +105,7 @@ interface Noted {
   readonly names: string[];
 }
 
-type ByNode = ReadonlyMap<string, readonly Attached[]>;
+type ByNode = ReadonlyMap<string, readonly AttachmentGroup[]>;
 
 const note = (found: Map<string, Map<string, Noted>>, attachment: V1VolumeAttachment): void => {
   const { nodeName } = attachment.spec;
@@ -154,7 +155,7 @@ const readAttached = async (
  * recorded two machines. In the second case, a living Node may have the name of a dead one.
  * Nodes of the second kind are rare. The function reads the list again for them, so that it never keeps the whole list.
  */
-export const readDoubtful = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
+export const readDoubtfulAttachments = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
   const { contested, watch } = watchful();
   const doubtful = await readAttached(reader, (node) => !fresh.has(node), watch);
   if (contested.size === 0) return doubtful;
@@ -177,15 +178,18 @@ export interface LeftAttachments {
   readonly anothers: ReadonlySet<string>;
 }
 
-const sorted = (attachments: readonly V1VolumeAttachment[], { clues, named = [] }: LookRequest): LeftAttachments => {
+const sorted = (
+  attachments: readonly V1VolumeAttachment[],
+  { clues: query, named = [] }: LookRequest,
+): LeftAttachments => {
   const {
     own = [],
     another = [],
     silent = [],
   } = Object.groupBy(attachments, (attachment) => {
-    const noted = notedMachine(attachment, clues);
+    const noted = notedMachine(attachment, query);
     if (noted === null) return named.includes(attachment.spec.nodeName) ? 'silent' : 'nobody';
-    return noted === clues.machine ? 'own' : 'another';
+    return noted === query.machine ? 'own' : 'another';
   });
   return { own, silent, anothers: new Set(another.map(({ spec }) => spec.nodeName)) };
 };
@@ -211,7 +215,7 @@ const listLeft = async (reader: Reader, request: LookRequest): Promise<LeftAttac
  * Returns what the attachments show about a machine without a Node. Reads only `request.attachments` if they are known,
  * and the list of all attachments otherwise.
  */
-export const leftAttachments = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
+export const readLeftAttachments = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
   if (!request.attachments) return listLeft(reader, request);
   const read = await Promise.all(request.attachments.map((name) => readAttachment(reader, name)));
   return sorted(
@@ -224,7 +228,7 @@ export const deleteAttachment = (
   { reader, writer }: ApiSession,
   { name, uid }: AttachmentTarget,
 ): Promise<StepResult> =>
-  deleting(
+  deleteByUid(
     uid,
     () =>
       writer.write(StorageV1Api, (storage) =>
@@ -247,8 +251,8 @@ export const nudge = async (
     await writer.mergePatch(StorageV1Api, (storage) => storage.patchVolumeAttachment({ name, body }));
     return 'done';
   } catch (error) {
-    if (saysAbsent(error)) return 'already';
-    throw saysChanged(error)
+    if (isNotFound(error)) return 'already';
+    throw isPreconditionFailed(error)
       ? new Refused(`VolumeAttachment ${name} no longer has the uid ${uid}`, { cause: error })
       : error;
   }

@@ -1,12 +1,12 @@
 import type { Cluster } from '../fencing/model/cluster.ts';
-import { apply, tell } from './apply.ts';
+import { applyStep, recordEvent } from './apply.ts';
 import { surveyConnectivity } from './leases.ts';
-import { type Clock, connect, type Connection } from './connection.ts';
-import { find } from './find.ts';
-import { claim, conclude, concludeUnless, type Registry } from './ledger.ts';
+import { type Clock, createConnection, type Connection } from './connection.ts';
+import { findNodes } from './find.ts';
+import { claim, conclude, concludeUnless, type LedgerAccess } from './ledger.ts';
 import type { Link } from './exchange.ts';
-import { look, recheck } from './look.ts';
-import { readStanding } from './node.ts';
+import { lookAtCluster, recheck } from './look.ts';
+import { readExistingNode } from './node.ts';
 import { versionReader } from './doctor.ts';
 import { suspects } from './suspects.ts';
 
@@ -23,17 +23,17 @@ export interface ClusterOptions {
 const CALL_LASTS_MS = 10_000;
 
 export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: ClusterOptions): Connection =>
-  connect(link, clock, callLasts);
+  createConnection(link, clock, callLasts);
 
 /**
  * Returns a Kubernetes cluster behind the interface that fencing needs. Close the link when you no longer need the
  * cluster.
  */
-export const clusterOf = (options: ClusterOptions): Cluster => {
+export const createCluster = (options: ClusterOptions): Cluster => {
   const { reader, writer, clock } = connectionOf(options);
   const version = versionReader(clock);
   const { jitter = Math.random } = options;
-  const registry = (signal: AbortSignal): Registry => ({
+  const registry = (signal: AbortSignal): LedgerAccess => ({
     reader: reader(signal),
     writer: writer(null, signal),
     clock,
@@ -42,13 +42,13 @@ export const clusterOf = (options: ClusterOptions): Cluster => {
   });
   return {
     name: options.name,
-    find: (clues, signal) => find(reader(signal), clues),
-    identify: async (node, signal) => (await readStanding(reader(signal), node))?.identitySources ?? null,
-    look: (request, signal) => look(reader(signal), { version, now: clock.now }, request),
+    find: (query, signal) => findNodes(reader(signal), query),
+    identify: async (node, signal) => (await readExistingNode(reader(signal), node))?.identitySources ?? null,
+    look: (request, signal) => lookAtCluster(reader(signal), { version, now: clock.now }, request),
     recheck: (node, signal) => recheck(reader(signal), node),
     apply: (step, permit, signal) =>
-      apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
-    recordEvent: (about, event, signal) => tell(writer(null, signal), about, event, clock.now()),
+      applyStep({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
+    recordEvent: (about, event, signal) => recordEvent(writer(null, signal), about, event, clock.now()),
     surveyConnectivity: (node, staleFor, machine, signal) =>
       surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine),
     claim: (wanted, signal) => claim(registry(signal), wanted),

@@ -11,8 +11,8 @@ import type { StepResult } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { limitPages } from '../transport/pages.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { apiExceptionIn, saysAbsent, saysChanged, toCloudfenceError } from './errors.ts';
-import { lineOf, type Link } from './exchange.ts';
+import { apiExceptionIn, isNotFound, isPreconditionFailed, toCloudfenceError } from './errors.ts';
+import { requestLine, type Link } from './exchange.ts';
 
 /** The clock functions that calls to an API server need. */
 export interface Clock {
@@ -93,7 +93,7 @@ interface Watched extends Sending {
  */
 const configurationFor = (link: Link, sending: Watched): Configuration => {
   const send = (request: RequestContext) => {
-    sending.note(lineOf(request));
+    sending.note(requestLine(request));
     for (const [name, value] of Object.entries(sending.headers ?? {})) request.setHeaderParam(name, value);
     request.setSignal(AbortSignal.any([sending.signal, sending.deadline()]));
     return link.send(request, sending.permit ?? null);
@@ -180,12 +180,12 @@ const METADATA_LIST = { Accept: 'application/json;as=PartialObjectMetadataList;g
 const MERGE_PATCH = { 'Content-Type': 'application/merge-patch+json' };
 
 const nullIfAbsent = (error: unknown): null => {
-  if (saysAbsent(error)) return null;
+  if (isNotFound(error)) return null;
   throw error;
 };
 
 /** Creates readers and writers over a link. `callLasts` is the longest time that a single request may take, in ms. */
-export const connect = (link: Link, clock: Clock, callLasts: number): Connection => {
+export const createConnection = (link: Link, clock: Clock, callLasts: number): Connection => {
   const asking =
     (sending: Sending, tries: 'again' | 'once'): Ask =>
     async (api, ask) => {
@@ -234,7 +234,7 @@ export interface ApiSession {
  * cluster's own rules forbid the delete
  * (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
  */
-export const deleting = async (
+export const deleteByUid = async (
   uid: string,
   send: () => Promise<unknown>,
   readAgain: () => Promise<{ readonly metadata?: V1ObjectMeta } | null>,
@@ -243,8 +243,8 @@ export const deleting = async (
     await send();
     return 'done';
   } catch (error) {
-    if (saysAbsent(error)) return 'already';
-    if (saysChanged(error) && (await readAgain())?.metadata?.uid !== uid) return 'already';
+    if (isNotFound(error)) return 'already';
+    if (isPreconditionFailed(error) && (await readAgain())?.metadata?.uid !== uid) return 'already';
     throw error;
   }
 };

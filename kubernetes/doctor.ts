@@ -40,7 +40,10 @@ const check = async (writer: Writer, permission: NeededPermission): Promise<Chec
   return { ...permission, allowed: status?.allowed ?? false };
 };
 
-export const doctorOf = ({ reader, writer, clock }: Connection, { unverified }: Pick<Link, 'unverified'>): Doctor => {
+export const createDoctor = (
+  { reader, writer, clock }: Connection,
+  { unverified }: Pick<Link, 'unverified'>,
+): Doctor => {
   const version = versionReader(clock);
   return {
     unverified,

@@ -1,7 +1,7 @@
 import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import { CloudfenceError, ClusterUnavailable, Denied, Refused } from '../fencing/model/errors.ts';
-import { jsonIn } from '../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { describeNetworkError } from '../transport/no-answer.ts';
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
@@ -29,20 +29,21 @@ export const apiExceptionIn = (error: unknown): ApiException<unknown> | null => 
  * Returns the Status in an answer, or null. The client provides the body as unparsed text. A body that is not a Status
  * did not come from the API server itself.
  */
-const statusOf = ({ body }: ApiException<unknown>): Status | null => status.safeParse(jsonIn(body)).data ?? null;
+const statusOf = ({ body }: ApiException<unknown>): Status | null =>
+  status.safeParse(parseJsonOrNull(body)).data ?? null;
 
 /**
  * Reports whether the API server itself says that the named object does not exist. A 404 from a proxy, or for an
  * unknown path, does not count.
  */
-export const saysAbsent = (error: unknown): boolean => {
+export const isNotFound = (error: unknown): boolean => {
   const exception = apiExceptionIn(error);
   const said = exception?.code === 404 ? statusOf(exception) : null;
   return said?.reason === 'NotFound' && said.details.name !== '';
 };
 
 /** Reports whether a precondition or a test in the request failed. */
-export const saysChanged = (error: unknown): boolean => [409, 422].includes(apiExceptionIn(error)?.code ?? 0);
+export const isPreconditionFailed = (error: unknown): boolean => [409, 422].includes(apiExceptionIn(error)?.code ?? 0);
 
 const wording = (exception: ApiException<unknown>): string => {
   const said = statusOf(exception);

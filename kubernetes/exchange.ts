@@ -23,7 +23,7 @@ export const POOL = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets: 4, ti
  * Closes a pool without cutting off its calls. Closes idle connections now, and each other connection when its answer
  * has arrived.
  */
-export const retire = (agent: Agent): void => {
+export const closeWhenIdle = (agent: Agent): void => {
   agent.maxFreeSockets = 0;
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
 };
@@ -39,7 +39,7 @@ export interface Link {
   readonly close: () => Promise<void>;
 }
 
-export const bearer = (token: () => Promise<string>): SecurityAuthentication => ({
+export const bearerAuthentication = (token: () => Promise<string>): SecurityAuthentication => ({
   getName: () => 'bearer token',
   applySecurityAuthentication: async (request) => request.setHeaderParam('Authorization', `Bearer ${await token()}`),
 });
@@ -72,7 +72,7 @@ const lowerCased = (headers: Readonly<Record<string, string>>): Readonly<Record<
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 /** Returns the request line, for messages. */
-export const lineOf = (request: RequestContext): string =>
+export const requestLine = (request: RequestContext): string =>
   `${request.getHttpMethod()} ${new URL(request.getUrl()).pathname}`;
 
 /** Converts a complete answer to the client's type. */
@@ -90,7 +90,7 @@ const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transport>>): 
 export const transportLink = (transport: Transport, token: string): Link => ({
   server: 'https://in-process.invalid',
   unverified: () => false,
-  authentication: bearer(async () => token),
+  authentication: bearerAuthentication(async () => token),
   send: async (request, permit) => {
     const wire = {
       method: request.getHttpMethod(),
@@ -100,7 +100,7 @@ export const transportLink = (transport: Transport, token: string): Link => ({
     };
     const signal = request.getSignal();
     if (!permit) return responseOf(await transport(wire, signal));
-    const carried = await underPermit({ name: lineOf(request), permit, signal }, async (passage) => {
+    const carried = await underPermit({ name: requestLine(request), permit, signal }, async (passage) => {
       passage.check();
       return transport(wire, passage.signal);
     });
@@ -109,7 +109,7 @@ export const transportLink = (transport: Transport, token: string): Link => ({
   close: async () => undefined,
 });
 
-type Answer = Awaited<ReturnType<Transport>>;
+type HttpResponse = Awaited<ReturnType<Transport>>;
 
 /** One request as it is sent. Header names may be in any case. */
 interface Outgoing {
@@ -162,7 +162,7 @@ const single = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> 
   );
 
 /** Sends one request once and reads its complete answer. @throws the error of Node.js when there is no answer */
-export const exchange = async (outgoing: Outgoing, way: Way): Promise<Answer> => {
+export const sendRequest = async (outgoing: Outgoing, way: Way): Promise<HttpResponse> => {
   const answer = await answerTo(outgoing, way);
   return { status: answer.statusCode ?? 0, headers: single(answer.headers), body: await textIn(unzipped(answer)) };
 };
@@ -193,14 +193,14 @@ export const httpsLink = ({ server, authentication, agent, unverified = false }:
     };
     const pool = await agent();
     const signal = request.getSignal();
-    if (!permit) return responseOf(await exchange(outgoing, { agent: pool, signal }));
-    const call = { name: lineOf(request), permit, signal };
+    if (!permit) return responseOf(await sendRequest(outgoing, { agent: pool, signal }));
+    const call = { name: requestLine(request), permit, signal };
     return responseOf(
       await underPermit(call, (passage) =>
-        exchange(outgoing, { agent: passage.through(pool), signal: passage.signal }),
+        sendRequest(outgoing, { agent: passage.through(pool), signal: passage.signal }),
       ),
     );
   },
   // If there is no pool, there is nothing to close.
-  close: () => agent().then(retire, () => undefined),
+  close: () => agent().then(closeWhenIdle, () => undefined),
 });

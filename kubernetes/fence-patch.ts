@@ -5,33 +5,33 @@ import type { FenceRecord } from '../fencing/model/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
 import {
-  bearsFence,
+  hasFenceTraces,
   hasOwnTaint,
   hasTaint,
-  labelOf,
-  recordTextOf,
+  fencedLabel,
+  fenceAnnotation,
   stoppingText,
   stoppingTextOf,
   taintText,
   tombstoneText,
 } from './node-facts.ts';
 import {
-  addTaints,
+  addTaintOps,
   type Labels,
   type NodePatch,
-  putLabels,
-  putRecord,
-  removeLabels,
-  removeRecord,
-  removeTaints,
-  stillAsSeen,
+  putLabelOps,
+  putRecordOps,
+  removeLabelOps,
+  removeRecordOps,
+  removeTaintOps,
+  refuseIfChanged,
   type TaintKind,
   type TaintOf,
-  testBoot,
-  testLabel,
-  testRecord,
-  testUid,
-  writtenRecord,
+  bootPrecondition,
+  labelPrecondition,
+  recordPrecondition,
+  uidPrecondition,
+  serializeRecord,
 } from './node-patch.ts';
 
 export type FenceStep = Extract<
@@ -41,9 +41,9 @@ export type FenceStep = Extract<
 type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }>;
 
 const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [
-  testUid(target),
-  ...testLabel(target),
-  testRecord(node, target),
+  uidPrecondition(target),
+  ...labelPrecondition(target),
+  recordPrecondition(node, target),
 ];
 
 /** Returns Cloudfence's out-of-service taint. Its value says whose taint it is. */
@@ -73,35 +73,35 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: 
 const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): NodePatch => {
   const labels: Labels = { [FENCED_LABEL]: record.fence };
   return addOutOfService || hasOwnTaint(node)
-    ? putLabels(node, { ...labels, [TAINT_LABEL]: ourTaint(record).value })
-    : [...putLabels(node, labels), ...removeLabels(node, [TAINT_LABEL])];
+    ? putLabelOps(node, { ...labels, [TAINT_LABEL]: ourTaint(record).value })
+    : [...putLabelOps(node, labels), ...removeLabelOps(node, [TAINT_LABEL])];
 };
 
 /** Marks the Node. The note of a stop goes in the same write: the stop is over. */
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   ...asSeen(node, step.node),
-  testBoot(step.node),
-  ...putRecord(node, step.record),
-  ...removeLabels(node, [STOPPING_LABEL]),
+  bootPrecondition(step.node),
+  ...putRecordOps(node, step.record),
+  ...removeLabelOps(node, [STOPPING_LABEL]),
   ...labelsFor(node, step),
-  ...addTaints(node, missingTaints(node, step)),
+  ...addTaintOps(node, missingTaints(node, step)),
 ];
 
 const ownTaint = (node: V1Node): readonly TaintKind[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
 
 /** Removes Cloudfence's out-of-service taint, and with it the label beside it. */
 const withoutOwnTaint = (node: V1Node): NodePatch => [
-  ...removeTaints(node, ownTaint(node)),
-  ...removeLabels(node, [TAINT_LABEL]),
+  ...removeTaintOps(node, ownTaint(node)),
+  ...removeLabelOps(node, [TAINT_LABEL]),
 ];
 
 /** Parks a fence. A parked fence always has the label with its id, even if somebody has removed that. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
   ...asSeen(node, target),
-  testBoot(target),
+  bootPrecondition(target),
   ...withoutOwnTaint(node),
-  ...putRecord(node, record),
-  ...putLabels(node, { [FENCED_LABEL]: record.fence }),
+  ...putRecordOps(node, record),
+  ...putLabelOps(node, { [FENCED_LABEL]: record.fence }),
 ];
 
 /**
@@ -110,19 +110,19 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
  */
 const liftPatch = (node: V1Node, { node: target, record }: StepTo<'readmit-volumes'>): NodePatch =>
   record === null
-    ? [testUid(target), ...testLabel(target), ...withoutOwnTaint(node)]
-    : [...asSeen(node, target), ...withoutOwnTaint(node), ...putRecord(node, record)];
+    ? [uidPrecondition(target), ...labelPrecondition(target), ...withoutOwnTaint(node)]
+    : [...asSeen(node, target), ...withoutOwnTaint(node), ...putRecordOps(node, record)];
 
 const labelAfter = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
-  tombstone ? putLabels(node, { [FENCED_LABEL]: tombstoneText(tombstone) }) : removeLabels(node, [FENCED_LABEL]);
+  tombstone ? putLabelOps(node, { [FENCED_LABEL]: tombstoneText(tombstone) }) : removeLabelOps(node, [FENCED_LABEL]);
 
 const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pods'>): NodePatch => [
   ...asSeen(node, target),
-  testBoot(target),
-  ...removeTaints(node, [QUARANTINE]),
-  ...removeLabels(node, [TAINT_LABEL]),
+  bootPrecondition(target),
+  ...removeTaintOps(node, [QUARANTINE]),
+  ...removeLabelOps(node, [TAINT_LABEL]),
   ...labelAfter(node, tombstone),
-  ...(target.recordText === null ? [] : [removeRecord]),
+  ...(target.recordText === null ? [] : [removeRecordOps]),
 ];
 
 /**
@@ -130,7 +130,7 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pod
  * and it neither begins nor ends one.
  */
 const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch =>
-  stopping ? putLabels(node, { [STOPPING_LABEL]: stoppingText(stopping) }) : removeLabels(node, [STOPPING_LABEL]);
+  stopping ? putLabelOps(node, { [STOPPING_LABEL]: stoppingText(stopping) }) : removeLabelOps(node, [STOPPING_LABEL]);
 
 /**
  * Verifies that the Node has a fence of Cloudfence. Releasing a fence requires something that distinguishes it from
@@ -138,7 +138,7 @@ const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch 
  * @throws Refused when the Node had none of them
  */
 const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
-  if (recordText === null && label === null && !bearsFence(node))
+  if (recordText === null && label === null && !hasFenceTraces(node))
     throw new Refused(`Node ${name} had no fence when Cloudfence read it`);
 };
 
@@ -147,7 +147,7 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'mark':
       return markPatch(node, step);
     case 'note':
-      return [...asSeen(node, step.node), ...putRecord(node, step.record)];
+      return [...asSeen(node, step.node), ...putRecordOps(node, step.record)];
     case 'park':
       return parkPatch(node, step);
     case 'readmit-volumes':
@@ -157,11 +157,11 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'entomb':
       return [
         ...asSeen(node, step.node),
-        ...(hasStrayLabel(node) ? removeLabels(node, [TAINT_LABEL]) : []),
+        ...(hasStrayLabel(node) ? removeLabelOps(node, [TAINT_LABEL]) : []),
         ...labelAfter(node, step.tombstone),
       ];
     case 'note-stopping':
-      return [testUid(step.node), ...stoppingPatch(node, step.stopping)];
+      return [uidPrecondition(step.node), ...stoppingPatch(node, step.stopping)];
   }
 };
 
@@ -171,18 +171,18 @@ const hasStrayLabel = (node: V1Node): boolean =>
 
 /** Reports whether an earlier try of exactly this step took effect although its answer was lost. */
 const isDone = (node: V1Node, step: FenceStep): boolean => {
-  const text = recordTextOf(node);
+  const text = fenceAnnotation(node);
   switch (step.do) {
     case 'mark':
     case 'note':
     case 'park':
-      return text === writtenRecord(step.record);
+      return text === serializeRecord(step.record);
     case 'readmit-volumes':
-      return step.record === null ? !hasOwnTaint(node) : text === writtenRecord(step.record);
+      return step.record === null ? !hasOwnTaint(node) : text === serializeRecord(step.record);
     case 'readmit-pods':
       return text === null && !hasTaint(node, QUARANTINE.key);
     case 'entomb':
-      return labelOf(node) === (step.tombstone && tombstoneText(step.tombstone)) && !hasStrayLabel(node);
+      return fencedLabel(node) === (step.tombstone && tombstoneText(step.tombstone)) && !hasStrayLabel(node);
     case 'note-stopping':
       return stoppingTextOf(node) === (step.stopping && stoppingText(step.stopping));
   }
@@ -194,7 +194,7 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
  */
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
-  stillAsSeen(node, step.node);
+  refuseIfChanged(node, step.node);
   if (step.do !== 'mark' && step.do !== 'entomb' && step.do !== 'note-stopping') withFence(node, step.node);
   return patchFor(node, step);
 };

@@ -23,7 +23,7 @@ const isInClear = (server: string, proxied: boolean): boolean =>
  * Verifies that a credential for this server is not sent in the clear.
  * @throws InvalidConfiguration when it would be
  */
-export const keepSecret = (server: string, proxied = false): void => {
+export const refuseSendingInClear = (server: string, proxied = false): void => {
   if (!isInClear(server, proxied)) return;
   throw new InvalidConfiguration([
     `the kubeconfig uses plain HTTP for the API server ${server}, which would expose the credential: use https, and add the CA of the cluster`,
@@ -37,9 +37,9 @@ const hasCredential = (user: User | null): boolean =>
   );
 
 /** Verifies that the credential of the current user is not sent in the clear. @throws InvalidConfiguration */
-export const keepSecretIn = (config: KubeConfig): void => {
+export const refuseUserSentInClear = (config: KubeConfig): void => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
-  if (hasCredential(config.getCurrentUser())) keepSecret(server, Boolean(proxyUrl));
+  if (hasCredential(config.getCurrentUser())) refuseSendingInClear(server, Boolean(proxyUrl));
 };
 
 const userFaults = ({ name, exec, authProvider, certFile, keyFile }: User): readonly string[] => [
@@ -52,7 +52,7 @@ const userFaults = ({ name, exec, authProvider, certFile, keyFile }: User): read
  * run programs with the rights of this process, and must not read its files.
  * @throws InvalidConfiguration
  */
-export const selfContained = (config: KubeConfig): void => {
+export const refuseOutsideReferences = (config: KubeConfig): void => {
   const faults = [
     ...config.getUsers().flatMap(userFaults),
     ...config
@@ -79,7 +79,7 @@ const notStarted = (caught: unknown): string | null =>
  * Returns an error in Cloudfence's own words and without a cause. A credential plugin may print the credential itself,
  * and the client quotes that output.
  */
-export const withoutOutput = (config: KubeConfig, caught: unknown): Denied | InvalidConfiguration => {
+export const redactedKubeconfigError = (config: KubeConfig, caught: unknown): Denied | InvalidConfiguration => {
   const user = programOf(config);
   if (user === null)
     return new InvalidConfiguration([

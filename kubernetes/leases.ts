@@ -3,7 +3,7 @@ import type { ConnectivitySurvey } from '../fencing/model/cluster-facts.ts';
 import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { pages, type Reader } from './connection.ts';
 import { LEASE_NAMESPACE, ZONE_LABEL } from './names.ts';
-import { bearsFence } from './node-facts.ts';
+import { hasFenceTraces } from './node-facts.ts';
 import { namesMachine, nodeIdentitySources, nodePages } from './node.ts';
 
 /**
@@ -78,7 +78,7 @@ type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 
 const counted = (node: V1Node, machine: Machine): Counted => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
-  parked: bearsFence(node),
+  parked: hasFenceTraces(node),
   claims: namesMachine(nodeIdentitySources(node), machine),
 });
 
@@ -112,6 +112,6 @@ export const surveyConnectivity = async (
   return {
     unreachable: awake.filter((name) => (name === node ? stale.has(name) : !fresh.has(name))),
     zone: awake.filter((name) => nodes.get(name)?.zone === nodes.get(node)?.zone),
-    claimants: names.filter((name) => nodes.get(name)?.claims),
+    nodesNamingMachine: names.filter((name) => nodes.get(name)?.claims),
   };
 };

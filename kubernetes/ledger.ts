@@ -3,19 +3,19 @@ import { CoreV1Api, type V1ConfigMap } from '@kubernetes/client-node/dist/gen/in
 import { Denied, Unavailable } from '../fencing/model/errors.ts';
 import {
   type Admission,
-  admit,
+  admitClaim,
   capUse,
   type CapUse,
   type Claim,
-  concluded,
+  concludeEntry,
   concludedUnless,
   type LedgerEntry,
-  tidied,
+  pruneEntries,
 } from '../fencing/model/ledger.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Clock, Connection, Reader, Writer } from './connection.ts';
-import { saysChanged } from './errors.ts';
+import { isPreconditionFailed } from './errors.ts';
 import { LEDGER } from './names.ts';
 import { type CapLift, capLiftIn, countNodes, endLift, liftCap, readSettings } from './settings-map.ts';
 
@@ -26,7 +26,7 @@ import { type CapLift, capLiftIn, countNodes, endLift, liftCap, readSettings } f
  */
 
 /** What a claim needs. `jitter` returns a number from 0 to 1. */
-export interface Registry {
+export interface LedgerAccess {
   readonly reader: Reader;
   readonly writer: Writer;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ const LONGEST_PAUSE_MS = 500;
 
 const { namespace, name, key } = LEDGER;
 
-const readMap = ({ reader }: Pick<Registry, 'reader'>): Promise<V1ConfigMap | null> =>
+const readMap = ({ reader }: Pick<LedgerAccess, 'reader'>): Promise<V1ConfigMap | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedConfigMap({ namespace, name }));
 
 const entriesIn = (map: V1ConfigMap | null): readonly LedgerEntry[] => readLedger(map?.data?.[key] ?? '');
@@ -57,7 +57,7 @@ export const readEntries = async (reader: Reader): Promise<readonly LedgerEntry[
  * the ConfigMap, and only an administrator's tools can create it again.
  * @throws Denied with the remedy
  */
-const create = async ({ writer }: Registry, entries: readonly LedgerEntry[]): Promise<void> => {
+const create = async ({ writer }: LedgerAccess, entries: readonly LedgerEntry[]): Promise<void> => {
   const body = { metadata: { namespace, name }, data: { [key]: writtenLedger(entries) } };
   try {
     await writer.write(CoreV1Api, (core) => core.createNamespacedConfigMap({ namespace, body }));
@@ -72,7 +72,7 @@ const create = async ({ writer }: Registry, entries: readonly LedgerEntry[]): Pr
 
 /** Writes the ledger. Returns false when somebody else has written it since the read. */
 const isWritten = async (
-  registry: Registry,
+  registry: LedgerAccess,
   map: V1ConfigMap | null,
   entries: readonly LedgerEntry[],
 ): Promise<boolean> => {
@@ -87,7 +87,7 @@ const isWritten = async (
     }
     return true;
   } catch (error) {
-    if (saysChanged(error)) return false;
+    if (isPreconditionFailed(error)) return false;
     throw error;
   }
 };
@@ -95,7 +95,7 @@ const isWritten = async (
 const pauseBetween = (tries: number, jitter: () => number): number =>
   Math.ceil(jitter() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries));
 
-const rest = async ({ clock, signal }: Registry, ms: number): Promise<void> => {
+const rest = async ({ clock, signal }: LedgerAccess, ms: number): Promise<void> => {
   try {
     await clock.sleep(ms, signal);
   } catch (cause) {
@@ -109,7 +109,7 @@ const rest = async ({ clock, signal }: Registry, ms: number): Promise<void> => {
  * @throws Unavailable after `TRIES` tries, or when the time is up
  */
 const change = async <T>(
-  registry: Registry,
+  registry: LedgerAccess,
   decide: (entries: readonly LedgerEntry[]) => { readonly says: T; readonly write: readonly LedgerEntry[] | null },
 ): Promise<T> => {
   for (let tries = 1; tries <= TRIES; tries += 1) {
@@ -132,12 +132,12 @@ const withMend = (error: unknown): never => {
   );
 };
 
-const claimed = async (registry: Registry, { machine, boot, cap, onlyAsked }: Claim): Promise<Admission> => {
+const claimed = async (registry: LedgerAccess, { machine, boot, cap, onlyAsked }: Claim): Promise<Admission> => {
   const [nodes, settings] = await Promise.all([countNodes(registry.reader), readSettings(registry.reader)]);
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
   return change(registry, (entries) => {
     const now = registry.clock.now();
-    const decided = admit(entries, { ...short, now, lifted: capLiftIn(settings, now) !== null });
+    const decided = admitClaim(entries, { ...short, now, lifted: capLiftIn(settings, now) !== null });
     return onlyAsked ? { ...decided, write: null } : decided;
   });
 };
@@ -146,24 +146,24 @@ const claimed = async (registry: Registry, { machine, boot, cap, onlyAsked }: Cl
  * Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks.
  * @throws Denied, Unavailable
  */
-export const claim = (registry: Registry, wanted: Claim): Promise<Admission> =>
+export const claim = (registry: LedgerAccess, wanted: Claim): Promise<Admission> =>
   claimed(registry, wanted).catch(withMend);
 
 /**
  * Enters in the ledger that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of
  * the machine.
  */
-export const conclude = (registry: Registry, machine: MachineId): Promise<void> =>
+export const conclude = (registry: LedgerAccess, machine: MachineId): Promise<void> =>
   change(registry, (entries) => ({
     says: undefined,
-    write: concluded(entries, shortMachine(machine), registry.clock.now()),
+    write: concludeEntry(entries, shortMachine(machine), registry.clock.now()),
   }));
 
 /**
  * Enters in the ledger that every fence is finished of which the cluster shows nothing any more. Writes nothing if there
  * is no such fence.
  */
-export const concludeUnless = (registry: Registry, showing: readonly MachineId[]): Promise<void> => {
+export const concludeUnless = (registry: LedgerAccess, showing: readonly MachineId[]): Promise<void> => {
   const names = new Set(showing.map(shortMachine));
   return change(registry, (entries) => ({
     says: undefined,
@@ -224,27 +224,27 @@ const writtenLedger = (entries: readonly LedgerEntry[]): string =>
     .join('\n');
 
 /** The state of one cluster's cap. */
-export interface CapStanding extends CapUse {
+export interface CapStatus extends CapUse {
   readonly lifted: CapLift | null;
   /** The fences that count, oldest first. */
   readonly fences: readonly Pick<LedgerEntry, 'begun' | 'finished'>[];
 }
 
 /** What people can do about the cap. All methods throw `Unavailable` or `Denied`. */
-export interface CapDesk {
+export interface CapControl {
   /** Returns null when there is no ledger that could count fences. */
-  readonly standing: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStanding | null>;
+  readonly standing: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStatus | null>;
   readonly lift: (lift: CapLift, signal: AbortSignal) => Promise<void>;
   readonly endLift: (signal: AbortSignal) => Promise<void>;
 }
 
-export const capDeskOf = ({ reader, writer, clock }: Connection): CapDesk => ({
+export const createCapControl = ({ reader, writer, clock }: Connection): CapControl => ({
   standing: async (cap, signal) => {
     const asking = reader(signal);
     const [read, nodes, settings] = await Promise.all([readEntries(asking), countNodes(asking), readSettings(asking)]);
     if (read === null) return null;
     const now = clock.now();
-    const { entries } = tidied(read, now);
+    const { entries } = pruneEntries(read, now);
     const fences = entries.toSorted((a, b) => a.begun - b.begun).map(({ begun, finished }) => ({ begun, finished }));
     return { ...capUse(entries, cap, nodes), lifted: capLiftIn(settings, now), fences };
   },

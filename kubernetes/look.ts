@@ -7,8 +7,8 @@ import {
   attachmentFacts,
   attachmentName,
   type LeftAttachments,
-  leftAttachments,
-  notAnothers,
+  readLeftAttachments,
+  notOfOtherMachine,
   readAttachment,
   readSources,
   searchAttachments,
@@ -17,42 +17,42 @@ import { pages, type Reader } from './connection.ts';
 import type { ServerVersion } from './doctor.ts';
 import { readLease } from './leases.ts';
 import { OUT_OF_SERVICE } from './names.ts';
-import { hasOwnTaint, hasTaint, nodeFacts, recordTextOf } from './node-facts.ts';
-import { namesMachine, type NodeLook, readNode, readStanding, type StandingNode } from './node.ts';
+import { hasOwnTaint, hasTaint, nodeFacts, fenceAnnotation } from './node-facts.ts';
+import { namesMachine, type NodeLook, readNode, readExistingNode, type ExistingNode } from './node.ts';
 import { isFinished, podFactsOf, readNodePods } from './pods.ts';
 import { readSurroundings } from './settings-map.ts';
-import { readVolumes, type SeenVolume, type VolumeTraces } from './volume-facts.ts';
+import { readVolumes, type FoundVolume, type VolumeTraces } from './volume-facts.ts';
 import {
   attachedInline,
-  type Claim,
-  claimKey,
-  claimsOf,
-  handleOf,
+  type PvcReference,
+  pvcKey,
+  pvcsOfPod,
+  csiHandleOf,
   inlineHandles,
-  readClaimed,
+  readVolumesOfPvcs,
   volumeKey,
-  volumeNamed,
+  parseUniqueVolumeName,
 } from './volumes.ts';
 
-const claimOf = ({ volume }: SeenVolume): Claim | null => {
+const claimOf = ({ volume }: FoundVolume): PvcReference | null => {
   const { namespace, name } = volume?.spec?.claimRef ?? {};
   return namespace === undefined || name === undefined ? null : { namespace, name };
 };
 
-const usesElsewhere = (pod: V1Pod, claim: Claim, node: string): boolean => {
+const usesElsewhere = (pod: V1Pod, claim: PvcReference, node: string): boolean => {
   const where = pod.spec?.nodeName ?? '';
   return (
     where !== '' &&
     where !== node &&
     !isFinished(pod) &&
-    claimsOf(pod).some((other) => claimKey(other) === claimKey(claim))
+    pvcsOfPod(pod).some((other) => pvcKey(other) === pvcKey(claim))
   );
 };
 
 /**
  * Returns the Node of the pod that uses the claim now, other than this Node, or null while no such pod is scheduled.
  */
-const nodeUsing = async (reader: Reader, claim: Claim, node: string): Promise<string | null> => {
+const nodeUsing = async (reader: Reader, claim: PvcReference, node: string): Promise<string | null> => {
   const readPage = (paging: { limit: number; _continue?: string }) =>
     reader.read(CoreV1Api, (core) => core.listNamespacedPod({ ...paging, namespace: claim.namespace }));
   for await (const page of pages(readPage)) {
@@ -68,7 +68,7 @@ const nodeUsing = async (reader: Reader, claim: Claim, node: string): Promise<st
  */
 const followed = async (
   reader: Reader,
-  seen: SeenVolume,
+  seen: FoundVolume,
   node: string,
   follow: readonly string[],
 ): Promise<VolumeFacts> => {
@@ -84,19 +84,19 @@ const followed = async (
  * those are only what the kubelet says.
  */
 const volumesReported = ({ status }: V1Node) =>
-  (status?.volumesAttached ?? []).flatMap(({ name }) => volumeNamed(name) ?? []);
+  (status?.volumesAttached ?? []).flatMap(({ name }) => parseUniqueVolumeName(name) ?? []);
 
 const volumesOnStatus = (node: V1Node) => [
   ...volumesReported(node),
-  ...(node.status?.volumesInUse ?? []).flatMap((name) => volumeNamed(name) ?? []),
+  ...(node.status?.volumesInUse ?? []).flatMap((name) => parseUniqueVolumeName(name) ?? []),
 ];
 
 /**
  * Finds volumes through attachments that only the list of all attachments shows. The attachments of a drained Node no
  * longer appear in any status.
  */
-const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) => {
-  const attachments = search ? await searchAttachments(reader, node, clues) : [];
+const searched = async (reader: Reader, { search = false, clues: query }: LookRequest, node: string) => {
+  const attachments = search ? await searchAttachments(reader, node, query) : [];
   return {
     read: await readSources(reader, attachments),
     bare: attachments.flatMap((attachment) => attachedInline(attachment) ?? []),
@@ -108,7 +108,7 @@ const searched = async (reader: Reader, { search = false, clues }: LookRequest, 
  * all attachments of a Node under fence are gone. An earlier run may have died after it nudged a successor and before
  * it took that nudge off.
  */
-const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly SeenVolume[]): readonly string[] =>
+const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly FoundVolume[]): readonly string[] =>
   record?.phase === 'fencing' && volumes.every(({ facts }) => facts.attachment === null)
     ? volumes.map(({ facts }) => facts.key)
     : [];
@@ -116,14 +116,14 @@ const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly SeenVolume[
 /** Looks at the Node of this name. Returns null when there is no Node of this name that names the machine. */
 const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
   const [standing, lease, pods] = await Promise.all([
-    readStanding(reader, name),
+    readExistingNode(reader, name),
     readLease(reader, name),
     readNodePods(reader, name),
   ]);
   if (!standing || !namesMachine(standing.identitySources, request.clues)) return null;
   const { remembered } = request;
   const node = nodeFacts(standing.node, standing.identitySources);
-  const [claimed, found] = await Promise.all([readClaimed(reader, pods), searched(reader, request, name)]);
+  const [claimed, found] = await Promise.all([readVolumesOfPvcs(reader, pods), searched(reader, request, name)]);
   const volumes = await readVolumes(reader, {
     node: name,
     onStatus: volumesOnStatus(standing.node),
@@ -162,13 +162,13 @@ interface NameRead {
   readonly node: string;
   readonly pods: readonly V1Pod[];
   readonly lease: string | null;
-  readonly standing: StandingNode | null;
+  readonly standing: ExistingNode | null;
 }
 
 /** Reads everything about one name, the Node last. A Node that appears in between may already have pods. */
 const readName = async (reader: Reader, node: string): Promise<NameRead> => {
   const [pods, lease] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
-  return { node, pods, lease, standing: await readStanding(reader, node) };
+  return { node, pods, lease, standing: await readExistingNode(reader, node) };
 };
 
 interface Leftovers {
@@ -184,8 +184,8 @@ interface Traces {
   readonly now: number;
 }
 
-const rememberedOf = ({ remembered, clues }: LookRequest): FenceRecord | null =>
-  remembered?.machine === clues.machine ? remembered : null;
+const rememberedOf = ({ remembered, clues: query }: LookRequest): FenceRecord | null =>
+  remembered?.machine === query.machine ? remembered : null;
 
 /**
  * Reports whether another machine uses the name now. The pods and the Lease of that name then do not belong to the
@@ -195,7 +195,7 @@ const isTaken = ({ node, lease, standing }: NameRead, { left, now }: Traces): bo
   standing !== null || left.anothers.has(node) || isAlive(lease, now);
 
 const keysOf = (volumes: readonly V1PersistentVolume[], bare: readonly VolumeHandle[] = []): ReadonlySet<string> =>
-  new Set([...volumes.flatMap((volume) => handleOf(volume) ?? []), ...bare].map(volumeKey));
+  new Set([...volumes.flatMap((volume) => csiHandleOf(volume) ?? []), ...bare].map(volumeKey));
 
 /**
  * Returns the pods of the dead machine. Pods are bound to a name, not to a machine. A pod belongs to the dead machine
@@ -219,7 +219,7 @@ const ownPods = (
 const volumesLeft = async (
   reader: Reader,
   node: string,
-  { clues, remembered, follow }: LookRequest,
+  { clues: query, remembered, follow }: LookRequest,
   found: Pick<VolumeTraces, 'bare' | 'read'>,
 ) => {
   const noted = remembered?.node === node ? remembered.volumes : [];
@@ -229,7 +229,7 @@ const volumesLeft = async (
     reported: new Set(),
     ...found,
     remembered: noted,
-    owns: notAnothers(clues),
+    owns: notOfOtherMachine(query),
   });
   return Promise.all(volumes.map((volume) => followed(reader, volume, node, follow)));
 };
@@ -240,7 +240,7 @@ const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Prom
   const own = [...left.own, ...(taken ? [] : left.silent)].filter(({ spec }) => spec.nodeName === name.node);
   const attached = await readSources(reader, own);
   const bare = own.flatMap((attachment) => attachedInline(attachment) ?? []);
-  const claimed = await readClaimed(reader, taken ? [] : name.pods);
+  const claimed = await readVolumesOfPvcs(reader, taken ? [] : name.pods);
   const pods = taken
     ? []
     : ownPods(
@@ -274,7 +274,7 @@ const ownNode = async (reader: Reader, request: LookRequest, names: readonly Nam
 
 /** Looks for a machine whose Node is gone, or was replaced by another Node of the same name. */
 const lookAfterNode = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
-  const left = await leftAttachments(reader, request);
+  const left = await readLeftAttachments(reader, request);
   const names = await Promise.all(namesOf(request, left).map((name) => readName(reader, name)));
   const own = await ownNode(reader, request, names);
   if (own) return own;
@@ -302,7 +302,11 @@ interface LookAids {
 }
 
 /** Reads everything that a decision about one machine needs. Reads that do not depend on each other run in parallel. */
-export const look = async (reader: Reader, { version, now }: LookAids, request: LookRequest): Promise<ClusterFacts> => {
+export const lookAtCluster = async (
+  reader: Reader,
+  { version, now }: LookAids,
+  request: LookRequest,
+): Promise<ClusterFacts> => {
   const [found, surroundings, { taintSupported }] = await Promise.all([
     lookForMachine(reader, request, now),
     readSurroundings(reader),
@@ -315,7 +319,7 @@ export const recheck = async (reader: Reader, name: string): Promise<Recheck> =>
   const [node, lease] = await Promise.all([readNode(reader, name), readLease(reader, name)]);
   return {
     uid: node?.metadata?.uid ?? null,
-    recordText: node && recordTextOf(node),
+    recordText: node && fenceAnnotation(node),
     taints: {
       outOfService: node !== null && hasTaint(node, OUT_OF_SERVICE.key),
       ours: node !== null && hasOwnTaint(node),

@@ -37,9 +37,10 @@ const READINESS = ['True', 'False'] as const;
 export const hasTaint = ({ spec }: V1Node, key: string): boolean =>
   (spec?.taints ?? []).some((taint) => taint.key === key);
 
-export const recordTextOf = ({ metadata }: Marked): string | null => metadata?.annotations?.[RECORD_ANNOTATION] ?? null;
+export const fenceAnnotation = ({ metadata }: Marked): string | null =>
+  metadata?.annotations?.[RECORD_ANNOTATION] ?? null;
 
-export const labelOf = ({ metadata }: Marked): string | null => metadata?.labels?.[FENCED_LABEL] ?? null;
+export const fencedLabel = ({ metadata }: Marked): string | null => metadata?.labels?.[FENCED_LABEL] ?? null;
 
 const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
 
@@ -93,7 +94,7 @@ const stoppingIn = (text: string | null): FirstStopping | null => {
 
 /** Reports whether the Node has a fence of Cloudfence. The metadata of the Node is enough for the answer. */
 const isFenced = (node: V1Node): boolean => {
-  const label = labelOf(node);
+  const label = fencedLabel(node);
   return label !== null && tombstoneIn(label) === null;
 };
 
@@ -112,7 +113,7 @@ export const hasOwnTaint = ({ spec }: Marked): boolean => (spec?.taints ?? []).s
  * Reports whether the Node has a fence of Cloudfence, or the rest of a fence whose label somebody has removed. A
  * tombstone does not count.
  */
-export const bearsFence = (node: V1Node): boolean =>
+export const hasFenceTraces = (node: V1Node): boolean =>
   hasOwnTaint(node) || hasTaint(node, QUARANTINE.key) || isFenced(node);
 
 const OWN_LABELS = [FENCED_LABEL, TAINT_LABEL, STOPPING_LABEL] as const;
@@ -135,9 +136,9 @@ const fenceOf = (
   NodeFacts,
   'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'record' | 'strayRecord'
 > => {
-  const recordText = recordTextOf(node);
+  const recordText = fenceAnnotation(node);
   const record = recordText === null ? null : parseRecord(recordText);
-  const label = labelOf(node);
+  const label = fencedLabel(node);
   const taints = {
     outOfService: hasTaint(node, OUT_OF_SERVICE.key),
     ours: hasOwnTaint(node),

@@ -3,7 +3,7 @@ import { Refused } from '../fencing/model/errors.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import type { NodeTarget } from '../fencing/model/steps.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from './names.ts';
-import { recordTextOf } from './node-facts.ts';
+import { fenceAnnotation } from './node-facts.ts';
 
 /** The part of JSON Patch that a fence needs: https://www.rfc-editor.org/rfc/rfc6902 */
 type Operation =
@@ -21,20 +21,20 @@ const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
 
 const test = (path: string, value: unknown): Operation => ({ op: 'test', path, value });
 
-export const testUid = ({ uid }: NodeTarget): Operation => test('/metadata/uid', uid);
-export const testBoot = ({ bootID }: NodeTarget): Operation => test('/status/nodeInfo/bootID', bootID);
+export const uidPrecondition = ({ uid }: NodeTarget): Operation => test('/metadata/uid', uid);
+export const bootPrecondition = ({ bootID }: NodeTarget): Operation => test('/status/nodeInfo/bootID', bootID);
 
 /**
  * Tests the fence that Cloudfence's label names, which no kubelet can write. If there was no label, there is nothing to
  * test.
  */
-export const testLabel = ({ label }: NodeTarget): NodePatch =>
+export const labelPrecondition = ({ label }: NodeTarget): NodePatch =>
   label === null ? [] : [test(pointer('metadata', 'labels', FENCED_LABEL), label)];
 
 /**
  * Tests that the record is as it was read. If there was no record, tests that nothing at all has been written since.
  */
-export const testRecord = (node: V1Node, { recordText }: NodeTarget): Operation =>
+export const recordPrecondition = (node: V1Node, { recordText }: NodeTarget): Operation =>
   recordText === null ? testUnwritten(node) : test(RECORD_PATH, recordText);
 
 const testUnwritten = ({ metadata }: V1Node): Operation =>
@@ -45,21 +45,21 @@ const testUnwritten = ({ metadata }: V1Node): Operation =>
  * between.
  * @throws Refused when it is not
  */
-export const stillAsSeen = (node: V1Node, target: NodeTarget): void => {
+export const refuseIfChanged = (node: V1Node, target: NodeTarget): void => {
   if (node.metadata?.uid !== target.uid) throw new Refused(`the name ${target.name} now belongs to another Node`);
-  if (recordTextOf(node) !== target.recordText)
+  if (fenceAnnotation(node) !== target.recordText)
     throw new Refused(`someone else changed the fence of Node ${target.name} after Cloudfence read it`);
 };
 
-export const writtenRecord = (record: FenceRecord): string => JSON.stringify(record);
+export const serializeRecord = (record: FenceRecord): string => JSON.stringify(record);
 
 /**
  * Writes the record. If the Node has no annotations, the patch adds the whole map, because JSON Patch cannot add to a
  * missing map. The patch then also tests that nothing was written since: of two clients that add the map, only one may
  * succeed.
  */
-export const putRecord = (node: V1Node, record: FenceRecord): NodePatch => {
-  const value = writtenRecord(record);
+export const putRecordOps = (node: V1Node, record: FenceRecord): NodePatch => {
+  const value = serializeRecord(record);
   if (node.metadata?.annotations) return [{ op: 'add', path: RECORD_PATH, value }];
   return [
     testUnwritten(node),
@@ -69,19 +69,19 @@ export const putRecord = (node: V1Node, record: FenceRecord): NodePatch => {
 export type Labels = Readonly<Record<string, string>>;
 
 /** Writes labels. If the Node has no labels, the patch adds the whole map with all labels at once. */
-export const putLabels = (node: V1Node, labels: Labels): NodePatch => {
+export const putLabelOps = (node: V1Node, labels: Labels): NodePatch => {
   if (!node.metadata?.labels)
     return [testUnwritten(node), { op: 'add', path: pointer('metadata', 'labels'), value: labels }];
   return Object.entries(labels).map(([key, value]) => ({ op: 'add', path: pointer('metadata', 'labels', key), value }));
 };
 
 /** Removes the labels that are there. JSON Patch refuses to remove what is not there. */
-export const removeLabels = (node: V1Node, keys: readonly string[]): NodePatch =>
+export const removeLabelOps = (node: V1Node, keys: readonly string[]): NodePatch =>
   keys
     .filter((key) => node.metadata?.labels?.[key] !== undefined)
     .map((key) => ({ op: 'remove', path: pointer('metadata', 'labels', key) }));
 
-export const addTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
+export const addTaintOps = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
   if (taints.length === 0) return [];
   const standing = node.spec?.taints ?? [];
   if (standing.length > 0) return taints.map((value) => ({ op: 'add', path: '/spec/taints/-', value }));
@@ -99,11 +99,11 @@ const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => 
  * Removes taints by index. Removes the last one first, so that the others keep their index. Tests each index for the
  * taint that was read there.
  */
-export const removeTaints = (node: V1Node, taints: readonly TaintKind[]): NodePatch =>
+export const removeTaintOps = (node: V1Node, taints: readonly TaintKind[]): NodePatch =>
   (node.spec?.taints ?? [])
     .map((taint, at) => ({ taint, path: `/spec/taints/${at}` }))
     .filter(({ taint }) => taints.some(({ key, effect }) => taint.key === key && taint.effect === effect))
     .reverse()
     .flatMap(({ taint, path }) => [...testTaint(taint, path), { op: 'remove', path } as const]);
 
-export const removeRecord: Operation = { op: 'remove', path: RECORD_PATH };
+export const removeRecordOps: Operation = { op: 'remove', path: RECORD_PATH };

@@ -9,8 +9,8 @@ import {
 import { z } from 'zod';
 import type { ClusterFacts, OptOut } from '../fencing/model/cluster-facts.ts';
 import type { NodeQuery } from '../fencing/model/cluster.ts';
-import { jsonText } from '../fencing/model/json-text.ts';
-import { type IdentitySource, ownMachine } from '../fencing/model/machine.ts';
+import { jsonTextSchema } from '../fencing/model/json-text.ts';
+import { type IdentitySource, machineOfProviderID } from '../fencing/model/machine.ts';
 import { pages, type Reader } from './connection.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, INSTANCE_ID_ANNOTATIONS, OPT_OUT_ANNOTATION, OPT_OUT_LABEL } from './names.ts';
 
@@ -33,12 +33,12 @@ export const readCsiNode = (reader: Reader, name: string): Promise<V1CSINode | n
   reader.readIfPresent(StorageV1Api, (storage) => storage.readCSINode({ name }));
 
 /** A Node, with everything on it and on its CSINode that may name the machine. */
-export interface StandingNode {
+export interface ExistingNode {
   readonly node: V1Node;
   readonly identitySources: readonly IdentitySource[];
 }
 
-export const readStanding = async (reader: Reader, name: string): Promise<StandingNode | null> => {
+export const readExistingNode = async (reader: Reader, name: string): Promise<ExistingNode | null> => {
   const [node, csiNode] = await Promise.all([readNode(reader, name), readCsiNode(reader, name)]);
   return node && { node, identitySources: [...nodeIdentitySources(node), ...csiNodeIdentitySources(csiNode)] };
 };
@@ -69,7 +69,7 @@ export const optOutsOfNode = ({ name = '', labels, annotations }: V1ObjectMeta =
 export const optOutOfPod = ({ name = '', namespace = '', annotations }: V1ObjectMeta = {}): OptOut | null =>
   optOut('annotation', OPT_OUT_ANNOTATION, annotations?.[OPT_OUT_ANNOTATION], `-n ${namespace} pod ${name}`)[0] ?? null;
 
-const nodeIds = jsonText.pipe(z.record(z.string(), z.string()));
+const nodeIds = jsonTextSchema.pipe(z.record(z.string(), z.string()));
 
 /**
  * The most CSI drivers to read. No Node has so many, and Cloudfence does not read what a kubelet writes beyond them.
@@ -109,7 +109,7 @@ export const attachmentIdentitySource = ({ metadata, spec }: V1VolumeAttachment)
  * CSINode or an annotation of such a Node names this machine, a kubelet of another machine wrote it.
  */
 export const isImposter = (identitySources: readonly IdentitySource[], { machine, machineOf }: NodeQuery): boolean =>
-  ![machine, null].includes(ownMachine(identitySources, machineOf));
+  ![machine, null].includes(machineOfProviderID(identitySources, machineOf));
 
 /** Reports whether at least one source names the machine. Fencing judges whether another source contradicts it. */
 export const namesMachine = (

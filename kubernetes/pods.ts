@@ -8,11 +8,11 @@ import {
 import type { PodFacts } from '../fencing/model/cluster-facts.ts';
 import type { StepResult } from '../fencing/model/cluster.ts';
 import type { PodTarget } from '../fencing/model/steps.ts';
-import { deleting, type ApiSession, pages, type Reader } from './connection.ts';
-import { saysAbsent, saysChanged } from './errors.ts';
+import { deleteByUid, type ApiSession, pages, type Reader } from './connection.ts';
+import { isNotFound, isPreconditionFailed } from './errors.ts';
 import { MIRROR_POD, OUT_OF_SERVICE } from './names.ts';
 import { optOutOfPod } from './node.ts';
-import { claimKey, claimsOf, handleOf, inlineBackings, inlineHandles, isUnknown, volumeKey } from './volumes.ts';
+import { pvcKey, pvcsOfPod, csiHandleOf, inlineBackings, inlineHandles, isUnknown, volumeKey } from './volumes.ts';
 
 /** Lists all pods that are bound to the Node's name. */
 export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
@@ -30,8 +30,8 @@ export const readNodePods = async (reader: Reader, node: string): Promise<readon
  * which volume they mean.
  */
 export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1PersistentVolume>): PodFacts => {
-  const claims = claimsOf(pod).map((claim) => [claimKey(claim), claimed.get(claimKey(claim))] as const);
-  const handles = [...claims.flatMap(([, volume]) => (volume && handleOf(volume)) ?? []), ...inlineHandles([pod])];
+  const claims = pvcsOfPod(pod).map((claim) => [pvcKey(claim), claimed.get(pvcKey(claim))] as const);
+  const handles = [...claims.flatMap(([, volume]) => (volume && csiHandleOf(volume)) ?? []), ...inlineHandles([pod])];
   const unresolved = [
     ...claims.filter(([, volume]) => !volume || isUnknown(volume)).map(([claim]) => claim),
     ...inlineBackings(pod)
@@ -96,7 +96,7 @@ const readPod = (reader: Reader, { namespace, name }: PodTarget): Promise<V1Pod 
 export const deletePod = ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
   const { namespace, name, uid } = pod;
   const body = { gracePeriodSeconds: 0, preconditions: { uid } };
-  return deleting(
+  return deleteByUid(
     uid,
     () => writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0, body })),
     () => readPod(reader, pod),
@@ -123,8 +123,8 @@ export const failPod = async ({ reader, writer }: ApiSession, pod: PodTarget): P
     );
     return 'done';
   } catch (error) {
-    if (saysAbsent(error)) return 'already';
-    if (saysChanged(error) && isOver(await readPod(reader, pod), pod)) return 'already';
+    if (isNotFound(error)) return 'already';
+    if (isPreconditionFailed(error) && isOver(await readPod(reader, pod), pod)) return 'already';
     throw error;
   }
 };

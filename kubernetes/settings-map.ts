@@ -2,7 +2,7 @@ import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.j
 import type { Surroundings } from '../fencing/model/cluster-facts.ts';
 import { patience } from '../fencing/model/policy.ts';
 import type { Reader, Writer } from './connection.ts';
-import { saysAbsent } from './errors.ts';
+import { isNotFound } from './errors.ts';
 import { CAP_LIFT, PAUSE_KEY, SETTINGS } from './names.ts';
 
 /** The ConfigMap with which the people who run a cluster control Cloudfence. Cloudfence only reads it. */
@@ -44,7 +44,7 @@ const writeSettings = async (writer: Writer, data: Readonly<Record<string, strin
   try {
     await writer.mergePatch(CoreV1Api, (core) => core.patchNamespacedConfigMap({ namespace, name, body: { data } }));
   } catch (error) {
-    if (!saysAbsent(error)) throw error;
+    if (!isNotFound(error)) throw error;
     const set = Object.fromEntries(
       Object.entries(data).filter((entry): entry is [string, string] => entry[1] !== null),
     );

@@ -3,11 +3,11 @@ import pLimit from 'p-limit';
 import type { Suspect } from '../fencing/model/cluster.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
-import { type Attached, readDoubtful } from './attachments.ts';
-import { csiNodeIdentitySources, nodeIdentitySources, nodePages, readCsiNode, type StandingNode } from './node.ts';
+import { type AttachmentGroup, readDoubtfulAttachments } from './attachments.ts';
+import { csiNodeIdentitySources, nodeIdentitySources, nodePages, readCsiNode, type ExistingNode } from './node.ts';
 import type { Reader } from './connection.ts';
 import { type Freshness, readLeases } from './leases.ts';
-import { bearsFence, bearsTrace, hasOwnTaint, recordTextOf } from './node-facts.ts';
+import { hasFenceTraces, bearsTrace, hasOwnTaint, fenceAnnotation } from './node-facts.ts';
 
 const GETS_AT_ONCE = 8;
 
@@ -15,10 +15,10 @@ interface Traces {
   readonly fresh: ReadonlySet<string>;
   /** Nodes whose Lease is not fresh, or to which something doubtful is attached, whether they exist or not. */
   readonly named: ReadonlySet<string>;
-  readonly attached: ReadonlyMap<string, readonly Attached[]>;
+  readonly attached: ReadonlyMap<string, readonly AttachmentGroup[]>;
 }
 
-const leftBehind = (node: string, left: readonly Attached[]): readonly Suspect[] => {
+const leftBehind = (node: string, left: readonly AttachmentGroup[]): readonly Suspect[] => {
   if (left.length === 0) return [];
   const identitySources = left.map(({ source }) => source).filter((source) => source !== null);
   return [
@@ -41,13 +41,13 @@ const missing = (node: string, { attached }: Traces): readonly Suspect[] => left
  */
 const isStrange =
   (own: readonly IdentitySource[]) =>
-  ({ source }: Attached): boolean =>
+  ({ source }: AttachmentGroup): boolean =>
     source !== null && !own.some(({ value }) => value === source.value || value.endsWith(`/${source.value}`));
 
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
 const whySuspect = (standing: V1Node, { fresh }: Traces): Suspect['because'] | null => {
-  if (bearsFence(standing)) return 'fenced';
+  if (hasFenceTraces(standing)) return 'fenced';
   if (!fresh.has(nameOf(standing))) return 'lease-stale';
   return bearsTrace(standing) ? 'labelled' : null;
 };
@@ -56,7 +56,7 @@ const whySuspect = (standing: V1Node, { fresh }: Traces): Suspect['because'] | n
  * Returns the Node itself, if it stands out, and the machine that had its name before, if anything is still attached to
  * that machine.
  */
-const judged = ({ node: standing, identitySources }: StandingNode, traces: Traces): readonly Suspect[] => {
+const judged = ({ node: standing, identitySources }: ExistingNode, traces: Traces): readonly Suspect[] => {
   const { attached } = traces;
   const node = nameOf(standing);
   const because = whySuspect(standing, traces);
@@ -69,7 +69,7 @@ const judged = ({ node: standing, identitySources }: StandingNode, traces: Trace
       because,
       node,
       identitySources,
-      record: parseRecord(recordTextOf(standing) ?? ''),
+      record: parseRecord(fenceAnnotation(standing) ?? ''),
       marked: hasOwnTaint(standing),
       attachments: held,
     },
@@ -78,7 +78,7 @@ const judged = ({ node: standing, identitySources }: StandingNode, traces: Trace
 };
 
 /** Reads a Node's CSINode only when the Node itself has no identity source. */
-const withIdentitySources = async (reader: Reader, node: V1Node): Promise<StandingNode> => {
+const withIdentitySources = async (reader: Reader, node: V1Node): Promise<ExistingNode> => {
   const own = nodeIdentitySources(node);
   return {
     node,
@@ -87,7 +87,7 @@ const withIdentitySources = async (reader: Reader, node: V1Node): Promise<Standi
 };
 
 const standsOut = (node: V1Node, { named }: Traces): boolean =>
-  named.has(nameOf(node)) || bearsFence(node) || bearsTrace(node);
+  named.has(nameOf(node)) || hasFenceTraces(node) || bearsTrace(node);
 
 /**
  * Judges all Nodes in pages. Only whole Nodes include their taints, and the API server cannot select by a taint. Our
@@ -114,6 +114,6 @@ const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly Suspec
  */
 export const suspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);
-  const attached = await readDoubtful(reader, fresh);
+  const attached = await readDoubtfulAttachments(reader, fresh);
   return judgeAll(reader, { fresh, named: new Set([...stale, ...ahead, ...attached.keys()]), attached });
 };

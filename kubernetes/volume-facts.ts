@@ -2,8 +2,8 @@ import type { V1PersistentVolume, V1VolumeAttachment } from '@kubernetes/client-
 import type { VolumeFacts } from '../fencing/model/cluster-facts.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { NamedVolume } from '../fencing/model/record.ts';
-import { attachmentFacts, attachmentName, attachmentsOn, readAttachment } from './attachments.ts';
-import { claimKey, handleOf, readVolume, volumeKey } from './volumes.ts';
+import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment } from './attachments.ts';
+import { pvcKey, csiHandleOf, readVolume, volumeKey } from './volumes.ts';
 import type { Reader } from './connection.ts';
 
 /** All places that name the volumes of a Node. */
@@ -26,7 +26,7 @@ export interface VolumeTraces {
 }
 
 /** A volume's facts, and what only the look itself needs. */
-export interface SeenVolume {
+export interface FoundVolume {
   readonly facts: VolumeFacts;
   readonly volume: V1PersistentVolume | null;
 }
@@ -43,7 +43,7 @@ const named = ({ driver, handle }: VolumeHandle, name: string | null | undefined
 
 const namedByRead = ({ read }: VolumeTraces) =>
   read.flatMap((volume) => {
-    const handle = handleOf(volume);
+    const handle = csiHandleOf(volume);
     return handle ? [named(handle, volume.metadata?.name)] : [];
   });
 
@@ -68,7 +68,7 @@ const candidatesOf = (all: VolumeTraces): readonly Candidate[] => {
 
 const claimedBy = ({ spec }: V1PersistentVolume): string | null => {
   const { namespace, name } = spec?.claimRef ?? {};
-  return namespace === undefined || name === undefined ? null : claimKey({ namespace, name });
+  return namespace === undefined || name === undefined ? null : pvcKey({ namespace, name });
 };
 
 /**
@@ -83,7 +83,7 @@ const carrying = async (
 ): Promise<V1PersistentVolume | null> => {
   for (const name of names) {
     const volume = known.find(({ metadata }) => metadata?.name === name) ?? (await readVolume(reader, name));
-    const handle = volume && handleOf(volume);
+    const handle = volume && csiHandleOf(volume);
     if (handle && volumeKey(handle) === volumeKey(candidate)) return volume;
   }
   return null;
@@ -96,7 +96,7 @@ const seen = async (
   candidate: Candidate,
   { node, read, reported, owns }: VolumeTraces,
   attachmentAt: ReadAttachment,
-): Promise<SeenVolume> => {
+): Promise<FoundVolume> => {
   const { driver, handle } = candidate;
   const name = attachmentName(candidate, node);
   const found = await attachmentAt(name);
@@ -113,7 +113,7 @@ const seen = async (
     handle,
     key: volumeKey(candidate),
     persistentVolume: volume?.metadata?.name ?? null,
-    claim: volume && claimedBy(volume),
+    pvc: volume && claimedBy(volume),
     attachmentName: name,
     attachment: attachment && attachmentFacts(attachment),
     reported: reported.has(volumeKey(candidate)),
@@ -136,9 +136,12 @@ const readBelievable = async (
   reader: Reader,
   traces: VolumeTraces,
   candidates: readonly Candidate[],
-): Promise<readonly SeenVolume[]> => {
+): Promise<readonly FoundVolume[]> => {
   const attached = new Map(
-    (await attachmentsOn(reader, traces.node)).map((attachment) => [attachment.metadata?.name ?? '', attachment]),
+    (await listAttachmentsOnNode(reader, traces.node)).map((attachment) => [
+      attachment.metadata?.name ?? '',
+      attachment,
+    ]),
   );
   const sure = new Set(
     [...namedByRead(traces), ...traces.bare, ...traces.remembered.slice(0, MOST_ASKED)].map(volumeKey),
@@ -152,7 +155,7 @@ const readBelievable = async (
 };
 
 /** Returns each volume of the Node once, with its current attachment and PersistentVolume. */
-export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly SeenVolume[]> => {
+export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly FoundVolume[]> => {
   const candidates = candidatesOf(traces);
   if (candidates.length > MOST_ASKED) return readBelievable(reader, traces, candidates);
   return Promise.all(

@@ -61,7 +61,7 @@ const backingOf = ({ metadata, spec }: V1PersistentVolume): Backing => {
 const asHandle = (backing: Backing): VolumeHandle | null => (typeof backing === 'string' ? null : backing);
 
 /** Returns the CSI volume behind a PersistentVolume, or null when none is known. */
-export const handleOf = (volume: V1PersistentVolume): VolumeHandle | null => asHandle(backingOf(volume));
+export const csiHandleOf = (volume: V1PersistentVolume): VolumeHandle | null => asHandle(backingOf(volume));
 
 export const isUnknown = (volume: V1PersistentVolume): boolean => backingOf(volume) === 'unknown';
 
@@ -92,7 +92,7 @@ export const volumeKey = ({ driver, handle }: VolumeHandle): string => `${driver
  * Parses a unique volume name of a Node's status, `kubernetes.io/csi/<driver>^<handle>`. Returns null for volumes of
  * another kind.
  */
-export const volumeNamed = (uniqueName: string): VolumeHandle | null => {
+export const parseUniqueVolumeName = (uniqueName: string): VolumeHandle | null => {
   const [, driver, handle] = UNIQUE_NAME.exec(uniqueName) ?? [];
   return driver === undefined || handle === undefined ? null : { driver, handle };
 };
@@ -167,7 +167,7 @@ const translatedInTree = (volume: Partial<InTree>, zones: string): Translation |
 };
 
 /** A PersistentVolumeClaim, as a pod names it. */
-export interface Claim {
+export interface PvcReference {
   readonly namespace: string;
   readonly name: string;
 }
@@ -181,22 +181,22 @@ const claimName = (pod: V1Pod, volume: V1Volume): string | null => {
  * Lists the claims of a pod, including those of its generic ephemeral volumes.
  * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#persistentvolumeclaim-naming
  */
-export const claimsOf = (pod: V1Pod): readonly Claim[] =>
+export const pvcsOfPod = (pod: V1Pod): readonly PvcReference[] =>
   (pod.spec?.volumes ?? []).flatMap((volume) => {
     const name = claimName(pod, volume);
     return name === null ? [] : [{ namespace: pod.metadata?.namespace ?? '', name }];
   });
 
-export const claimKey = ({ namespace, name }: Claim): string => `${namespace}/${name}`;
+export const pvcKey = ({ namespace, name }: PvcReference): string => `${namespace}/${name}`;
 
 export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVolume | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readPersistentVolume({ name }));
 
-const readClaim = (reader: Reader, { namespace, name }: Claim): Promise<V1PersistentVolumeClaim | null> =>
+const readClaim = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPersistentVolumeClaim({ namespace, name }));
 
 /** Returns the volume that is bound to the claim in both directions, or null when there is none yet, or no longer. */
-const readBound = async (reader: Reader, claim: Claim): Promise<V1PersistentVolume | null> => {
+const readBound = async (reader: Reader, claim: PvcReference): Promise<V1PersistentVolume | null> => {
   const volumeName = (await readClaim(reader, claim))?.spec?.volumeName ?? '';
   const volume = volumeName === '' ? null : await readVolume(reader, volumeName);
   const back = volume?.spec?.claimRef;
@@ -210,11 +210,11 @@ const readBound = async (reader: Reader, claim: Claim): Promise<V1PersistentVolu
 const MOST_CLAIMS = 1_000;
 
 /** Returns the PersistentVolumes behind the pods' claims, by claim key. Omits claims without one. */
-export const readClaimed = async (
+export const readVolumesOfPvcs = async (
   reader: Reader,
   pods: readonly V1Pod[],
 ): Promise<ReadonlyMap<string, V1PersistentVolume>> => {
-  const claims = new Map(pods.flatMap(claimsOf).map((claim) => [claimKey(claim), claim]));
+  const claims = new Map(pods.flatMap(pvcsOfPod).map((claim) => [pvcKey(claim), claim]));
   const bound = await Promise.all(
     [...claims].slice(0, MOST_CLAIMS).map(async ([key, claim]) => [key, await readBound(reader, claim)] as const),
   );

@@ -1,4 +1,4 @@
-import type { Cloud, CloudReading } from '../fencing/model/cloud.ts';
+import type { Cloud, CloudIdentityRules } from '../fencing/model/cloud.ts';
 import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
@@ -109,10 +109,10 @@ export interface CloudOptions {
 export interface CloudPlugin {
   readonly name: string;
   readonly machineOf: Cloud['machineOf'];
-  readonly incarnationsOf: Cloud['incarnationsOf'];
+  readonly immutableIdsOf: Cloud['immutableIdsOf'];
   readonly diskOf: Cloud['diskOf'];
   /** Absent when a machine's place adds nothing to what its identity sources and volumes say. */
-  readonly readingFor?: (machine: MachineId) => Omit<CloudReading, 'unservedPlace'>;
+  readonly identityRulesFor?: (machine: MachineId) => Omit<CloudIdentityRules, 'unservedScope'>;
   /** Absent for a cloud whose attachments name their machines, because its disks need not be asked. */
   readonly machinesNamed?: NonNullable<Cloud['machinesNamed']>;
   readonly readHints: OpenedCloud['readHints'];

@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { patience, type Policy } from '../../fencing/model/policy.ts';
-import type { CapDesk, CapStanding } from '../../kubernetes/ledger.ts';
+import type { CapControl, CapStatus } from '../../kubernetes/ledger.ts';
 import type { OpenCluster } from '../../config/open-clusters.ts';
 import type { Terminal } from '../answer.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';
@@ -14,7 +14,7 @@ export interface CapOptions extends CommonOptions {
   readonly cluster?: string;
 }
 
-interface Shown extends CapStanding {
+interface Shown extends CapStatus {
   readonly cluster: string;
 }
 
@@ -45,7 +45,7 @@ const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions
 };
 
 const change = async (
-  desk: CapDesk,
+  desk: CapControl,
   { lift, reason = '', end = false }: CapOptions,
   { policy, ports: { signal, clock } }: Session,
 ): Promise<void> => {

@@ -25,7 +25,7 @@ const releaseOne = (
       request: { machine, intent: 'release', accepted, vouched: null },
       policy,
       deadline,
-      reading: ports.cloud,
+      identityRules: ports.cloud,
       runId: newRunId(),
     }),
     {

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../fencing/model/outcome.ts';
-import { sweep as sweepAll, type Swept } from '../../fencing/sweep/sweep.ts';
+import { sweep as sweepAll, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcomes, outcomeOfError, type Terminal } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
@@ -8,7 +8,7 @@ import { withSession, type CommonOptions } from '../session.ts';
  * Returns the outcome for a cluster that gave no answer. This is a result too: the state of its Nodes is unknown, not
  * fine.
  */
-const unansweredBy = ({ cluster, error }: Swept['unreachable'][number], dryRun: boolean): Outcome => ({
+const unansweredBy = ({ cluster, error }: SweepOutcome['unreachable'][number], dryRun: boolean): Outcome => ({
   ...outcomeOfError(error, dryRun),
   cluster,
 });

@@ -6,7 +6,7 @@ import type { StepReport } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { originOf } from '../rules/pods.ts';
-import { stepKey, stepTraits, targetOf, type Step } from '../model/steps.ts';
+import { stepKey, stepTraits, describeTarget, type Step } from '../model/steps.ts';
 import type { Memory, Moment } from '../rules/view.ts';
 
 interface Act {
@@ -22,7 +22,7 @@ const report = (
   said: string | null,
 ): StepReport => ({
   step: step.do,
-  target: targetOf(step),
+  target: describeTarget(step),
   because: reason,
   at: sentAt.wall,
   ms: Math.round(now.mono - sentAt.mono),
@@ -76,7 +76,7 @@ const recordAfter = ({ record }: RunState, step: Step): FenceRecord | null => {
  * Adds a step to the steps taken, unless it is `note-stopping`. A note frees nothing. It must not make a machine whose
  * Node is gone count as fenced.
  */
-const askedAfter = ({ asked }: Memory, step: Step, now: Moment): Memory['asked'] =>
+const askedAfter = ({ takenAt: asked }: Memory, step: Step, now: Moment): Memory['takenAt'] =>
   step.do === 'note-stopping' ? asked : new Map(asked).set(stepKey(step), now.mono);
 
 const deletedAfter = ({ deleted }: Memory, pods: readonly PodFacts[], step: Step, now: Moment): Memory['deleted'] => {
@@ -84,14 +84,14 @@ const deletedAfter = ({ deleted }: Memory, pods: readonly PodFacts[], step: Step
   return pod ? new Map(deleted).set(pod.uid, { origin: originOf(pod), at: now.mono }) : deleted;
 };
 
-const memoryAfter = ({ memory, cluster, reading }: RunState, step: Step, now: Moment): Memory => {
+const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, now: Moment): Memory => {
   const freed =
     step.do === 'detach-disk'
-      ? (cluster?.says.volumes ?? []).filter((volume) => reading.diskOf(volume) === step.disk)
+      ? (cluster?.says.volumes ?? []).filter((volume) => identityRules.diskOf(volume) === step.disk)
       : [];
   return {
     ...memory,
-    asked: askedAfter(memory, step, now),
+    takenAt: askedAfter(memory, step, now),
     sinceLook: new Set(memory.sinceLook).add(stepKey(step)),
     deleted: deletedAfter(memory, cluster?.says.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
@@ -134,7 +134,7 @@ export const applyStepError = (
     ],
   };
   if (!forGood) return after;
-  const said = `${targetOf(act.step)}: ${error.message}`;
+  const said = `${describeTarget(act.step)}: ${error.message}`;
   if (stepTraits[act.step.do].perObject)
     return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, said) } };
   const reason = because(error instanceof Denied ? 'denied' : 'step-refused', said);

@@ -1,7 +1,7 @@
 import type { ClusterEvent } from '../model/cluster.ts';
 import { type Ending, type RunState, viewOf } from './state.ts';
 import { saysDeclined, stillDeclined } from '../rules/declined.ts';
-import { leftOver } from '../rules/finish.ts';
+import { listLeftAlone } from '../rules/finish.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
@@ -28,7 +28,7 @@ export const waitingEnd = (known: RunState, reason: Reason, ms: number): Ending 
 };
 
 /** Returns the ending of a run whose time is up: what it was waiting for, or what kept failing. */
-export const endingOf = (known: RunState): Ending => {
+export const endingAtDeadline = (known: RunState): Ending => {
   const { outcome, reason, ms } = known.lately ?? {
     outcome: 'waiting',
     reason: because('not-fenced', 'the run ended before Cloudfence learned anything'),
@@ -38,10 +38,10 @@ export const endingOf = (known: RunState): Ending => {
 };
 
 /** Returns the Node as last read, or as something that outlived the Node still names it. */
-const lastNode = ({ cluster, place, record }: RunState): Pick<Outcome, 'node' | 'nodeUid'> => {
+const lastNode = ({ cluster, location, record }: RunState): Pick<Outcome, 'node' | 'nodeUid'> => {
   const node = cluster?.says.node;
   if (node) return { node: node.name, nodeUid: node.uid };
-  return { node: cluster?.says.nodeName ?? place?.node ?? record?.node ?? null, nodeUid: record?.nodeUid ?? null };
+  return { node: cluster?.says.nodeName ?? location?.node ?? record?.node ?? null, nodeUid: record?.nodeUid ?? null };
 };
 
 /**
@@ -50,14 +50,14 @@ const lastNode = ({ cluster, place, record }: RunState): Pick<Outcome, 'node' | 
  */
 const leftIn = (known: RunState, now: Moment): Outcome['left'] => {
   const view = viewOf(known, now);
-  return view && known.memory.firstOff ? leftOver(view) : [];
+  return view && known.memory.firstOff ? listLeftAlone(view) : [];
 };
 
 export const outcomeOf = (known: RunState, now: Moment): Outcome => ({
-  ...(known.ending ?? endingOf(known)),
+  ...(known.ending ?? endingAtDeadline(known)),
   ...lastNode(known),
   machine: known.request.machine,
-  cluster: known.place?.cluster ?? null,
+  cluster: known.location?.cluster ?? null,
   mode: known.steps.some((step) => step.step === 'delete-node') ? 'delete' : 'taint',
   dryRun: known.policy.dryRun,
   evidence: known.machine?.says.evidence ?? {},

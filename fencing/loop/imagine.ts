@@ -10,7 +10,7 @@ import type { Moment } from '../rules/view.ts';
  * Returns the run state with the facts as they would be after a step. A dry run makes the same decisions on these
  * facts. Pure: nothing is sent.
  */
-export const imagined = (
+export const applyImagined = (
   known: RunState,
   act: { readonly step: Step; readonly because: Reason },
   now: Moment,
@@ -18,13 +18,13 @@ export const imagined = (
   const steps = [...known.steps, reportImagined(act, now)];
   const cluster = known.cluster && { ...known.cluster, says: clusterAfter(known.cluster.says, act.step) };
   const sinceLook = new Set(known.memory.sinceLook).add(stepKey(act.step));
-  const asked = new Map(known.memory.asked).set(stepKey(act.step), now.mono);
+  const asked = new Map(known.memory.takenAt).set(stepKey(act.step), now.mono);
   return {
     ...known,
     cluster,
     steps,
-    ending: isLast(act.step) ? wouldEnd(steps) : null,
-    memory: { ...known.memory, sinceLook, asked },
+    ending: isLast(act.step) ? dryRunEnding(steps) : null,
+    memory: { ...known.memory, sinceLook, takenAt: asked },
   };
 };
 
@@ -38,7 +38,7 @@ const isLast = (step: Step): boolean =>
  * Returns the ending of a dry run after these imagined steps. The last step decides the outcome. None of the steps has
  * happened.
  */
-export const wouldEnd = (steps: readonly { readonly step: Step['do'] }[], afterwards = ''): Ending => {
+export const dryRunEnding = (steps: readonly { readonly step: Step['do'] }[], afterwards = ''): Ending => {
   const last = steps.at(-1)?.step;
   const outcome = last === 'readmit-volumes' || last === 'readmit-pods' ? 'would-release' : 'would-fence';
   return {

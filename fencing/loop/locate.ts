@@ -1,12 +1,12 @@
 import type { ClusterFacts } from '../model/cluster-facts.ts';
 import { type CloudfenceError, Denied } from '../model/errors.ts';
-import { clusterRead, type RunState, type Observation } from './state.ts';
+import { withClusterRead, type RunState, type Observation } from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** The answer of one cluster that was asked for the machine. */
-export interface Found {
+export interface ClusterSearchResult {
   readonly cluster: string;
   readonly nodes: readonly string[];
   /** The Nodes among them that carry our out-of-service taint. Only read if more than one Node was found. */
@@ -31,11 +31,11 @@ const CLUSTER_RETRY_MS = 5_000;
  * Returns the run state with the machine's location. Refuses two Nodes for one machine. A cluster that did not answer
  * may hold the Node, so the machine is not ignored in that case.
  */
-export const placed = (known: RunState, found: readonly Found[], now: Moment): RunState => {
+export const withLocation = (known: RunState, found: readonly ClusterSearchResult[], now: Moment): RunState => {
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
   const [only, second] = nodes;
   if (second) return ambiguous(known, nodes, found);
-  if (only) return { ...known, place: only, failures: 0 };
+  if (only) return { ...known, location: only, failures: 0 };
   const unreachable = found.filter(({ error }) => error !== null);
   return unreachable.length > 0 ? notFound(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
 };
@@ -44,7 +44,7 @@ export const placed = (known: RunState, found: readonly Found[], now: Moment): R
  * Returns the run state if no Node was found and some clusters did not answer. No wait helps if a cluster declines the
  * first question, for example because it does not know the token.
  */
-const notFound = (known: RunState, unreachable: readonly Found[], now: Moment): RunState => {
+const notFound = (known: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
   const hopeless = unreachable.find(({ error }) => error instanceof Denied || error?.retry === false);
   if (!hopeless?.error) return waitForClusters(known, unreachable, now);
   const reason = because(
@@ -57,7 +57,7 @@ const notFound = (known: RunState, unreachable: readonly Found[], now: Moment): 
     : { ...known, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: hopeless.error.retry } };
 };
 
-export const moreThanOne = (
+export const ambiguousNodesReason = (
   machine: MachineId,
   nodes: readonly { readonly cluster: string; readonly node: string }[],
 ): Reason =>
@@ -73,13 +73,13 @@ export const moreThanOne = (
 const ambiguous = (
   known: RunState,
   nodes: readonly { readonly cluster: string; readonly node: string }[],
-  found: readonly Found[],
+  found: readonly ClusterSearchResult[],
 ): RunState => {
-  const reason = moreThanOne(known.request.machine, nodes);
+  const reason = ambiguousNodesReason(known.request.machine, nodes);
   const bearer = nodes.find(({ cluster, node }) =>
     found.some((one) => one.cluster === cluster && one.marked.includes(node)),
   );
-  return bearer ? { ...known, place: bearer, ambiguity: reason, failures: 0 } : refusedFor(known, reason);
+  return bearer ? { ...known, location: bearer, ambiguity: reason, failures: 0 } : refusedFor(known, reason);
 };
 
 const refusedFor = (known: RunState, reason: Reason): RunState => ({
@@ -87,7 +87,7 @@ const refusedFor = (known: RunState, reason: Reason): RunState => ({
   ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false },
 });
 
-const waitForClusters = (known: RunState, unreachable: readonly Found[], now: Moment): RunState => {
+const waitForClusters = (known: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
   const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no response'})`).join(', ');
   const reason = because(
     'cluster-unreachable',
@@ -103,14 +103,14 @@ const tryAgain = (known: RunState, outcome: 'waiting' | 'failed', reason: Reason
   lately: { outcome, reason, ms: CLUSTER_RETRY_MS },
 });
 
-const hasLeftovers = ({ leftovers }: Found): boolean =>
+const hasLeftovers = ({ leftovers }: ClusterSearchResult): boolean =>
   leftovers !== null && (leftovers.says.volumes.length > 0 || leftovers.says.pods.length > 0);
 
-const withoutNode = (known: RunState, found: readonly Found[]): RunState => {
+const withoutNode = (known: RunState, found: readonly ClusterSearchResult[]): RunState => {
   const holder = found.find(hasLeftovers);
   if (holder?.leftovers)
-    return clusterRead(
-      { ...known, place: { cluster: holder.cluster, node: null } },
+    return withClusterRead(
+      { ...known, location: { cluster: holder.cluster, node: null } },
       holder.leftovers,
       holder.leftovers.askedAt,
     );

@@ -1,8 +1,8 @@
 import type { ClusterFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import type { NodeQuery, Cluster, LookRequest } from '../model/cluster.ts';
-import { inHierarchy, Unavailable } from '../model/errors.ts';
-import type { Holding, MachineFacts, MachineId } from '../model/machine.ts';
-import { clustersToAsk, type Found } from './locate.ts';
+import { asCloudfenceError, Unavailable } from '../model/errors.ts';
+import type { DiskHolders, MachineFacts, MachineId } from '../model/machine.ts';
+import { clustersToAsk, type ClusterSearchResult } from './locate.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
@@ -22,7 +22,7 @@ const lookAtMachine = async (
 const cluesFor = (known: RunState, machine: MachineFacts): NodeQuery => ({
   machine: known.request.machine,
   nodeNames: machine.nodeNames,
-  machineOf: known.reading.machineOf,
+  machineOf: known.identityRules.machineOf,
 });
 
 /** Reads one cluster. If the Node is gone and attachments name no machine, each look asks their disks again. */
@@ -34,7 +34,7 @@ const lookIn = async (
 ): Promise<Observation<ClusterFacts>> => {
   const askedAt = clock.now();
   const found = await cluster.look(request, signal);
-  const silent = cloud.holders ? silentVolumes(found, known) : [];
+  const silent = cloud.holders ? volumesOfUnknownOwner(found, known) : [];
   const says =
     cloud.holders && silent.length > 0
       ? ownLeftovers(found, silent, known, await cloud.holders(silent, signal))
@@ -48,10 +48,12 @@ const lookIn = async (
  */
 const namesOf = (
   machine: MachineFacts | undefined,
-  place: ClusterLocation | null,
+  location: ClusterLocation | null,
   { cloud }: Ports,
 ): readonly string[] =>
-  cloud.holders ? [...new Set([place?.node ?? '', ...(machine?.nodeNames ?? [])])].filter((name) => name !== '') : [];
+  cloud.holders
+    ? [...new Set([location?.node ?? '', ...(machine?.nodeNames ?? [])])].filter((name) => name !== '')
+    : [];
 
 /**
  * Reads the cluster in which the machine lives. Without a Node, only its names can find its attachments, and only the
@@ -63,25 +65,25 @@ const lookAtCluster = async (
   asked: Promise<Observation<MachineFacts>> | null,
   ports: Ports,
 ): Promise<Observation<ClusterFacts>> => {
-  const waitsForNames = ports.cloud.holders !== undefined && known.place?.node === null;
+  const waitsForNames = ports.cloud.holders !== undefined && known.location?.node === null;
   const machine = (waitsForNames ? await asked : null) ?? known.machine;
-  const clues: NodeQuery = { machine: known.request.machine, nodeNames: [], machineOf: known.reading.machineOf };
+  const clues: NodeQuery = { machine: known.request.machine, nodeNames: [], machineOf: known.identityRules.machineOf };
   const { attachments, detached } = known.memory;
-  const named = namesOf(machine?.says, known.place, ports);
+  const named = namesOf(machine?.says, known.location, ports);
   const request = {
     clues,
-    node: known.place?.node ?? null,
+    node: known.location?.node ?? null,
     remembered: known.record,
     follow: [...detached],
     search,
     named,
     ...(attachments && { attachments }),
   };
-  return lookIn(clusterAt(known.place, ports), request, known, ports);
+  return lookIn(clusterAt(known.location, ports), request, known, ports);
 };
 
 /** Reads the machine, the cluster, or both at once. */
-export const look = async (
+export const runLook = async (
   wanted: Extract<Command, { do: 'look' }>,
   known: RunState,
   ports: Ports,
@@ -95,7 +97,11 @@ export const look = async (
 };
 
 /** Asks all clusters in which the machine may live. */
-export const locate = async (machine: MachineFacts, known: RunState, ports: Ports): Promise<readonly Found[]> => {
+export const searchClusters = async (
+  machine: MachineFacts,
+  known: RunState,
+  ports: Ports,
+): Promise<readonly ClusterSearchResult[]> => {
   const found = await Promise.all(
     clustersToAsk(machine, ports.clusters).map(async (cluster) => findIn(cluster, machine, known, ports)),
   );
@@ -103,7 +109,7 @@ export const locate = async (machine: MachineFacts, known: RunState, ports: Port
   return several ? Promise.all(found.map((one) => withMarks(one, ports))) : found;
 };
 
-const withMarks = async (found: Found, { clusters, signal }: Ports): Promise<Found> => {
+const withMarks = async (found: ClusterSearchResult, { clusters, signal }: Ports): Promise<ClusterSearchResult> => {
   const cluster = clusters.find(({ name }) => name === found.cluster);
   const checks = await Promise.all(
     found.nodes.map(async (node) => ({ node, says: await cluster?.recheck(node, signal) })),
@@ -114,7 +120,12 @@ const withMarks = async (found: Found, { clusters, signal }: Ports): Promise<Fou
 /**
  * Asks one cluster for the machine. Returns a failure to answer as a result too, because the machine may live there.
  */
-const findIn = async (cluster: Cluster, machine: MachineFacts, known: RunState, ports: Ports): Promise<Found> => {
+const findIn = async (
+  cluster: Cluster,
+  machine: MachineFacts,
+  known: RunState,
+  ports: Ports,
+): Promise<ClusterSearchResult> => {
   const clues = cluesFor(known, machine);
   try {
     const nodes = await cluster.find(clues, ports.signal);
@@ -122,7 +133,7 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: RunState, 
     const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, known, ports);
     return { cluster: cluster.name, nodes, marked: [], leftovers, error: null };
   } catch (error) {
-    return { cluster: cluster.name, nodes: [], marked: [], leftovers: null, error: inHierarchy(error) };
+    return { cluster: cluster.name, nodes: [], marked: [], leftovers: null, error: asCloudfenceError(error) };
   }
 };
 
@@ -131,22 +142,24 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: RunState, 
  * proves nothing, because names are reused. The disks below the attachments show the owner.
  */
 
-type Whose = Pick<RunState, 'reading' | 'record'> & { readonly request: Pick<RunState['request'], 'machine'> };
+type Ownership = Pick<RunState, 'identityRules' | 'record'> & {
+  readonly request: Pick<RunState['request'], 'machine'>;
+};
 
-const recordOf = ({ record, request }: Whose) => (record?.machine === request.machine ? record : null);
+const recordOf = ({ record, request }: Ownership) => (record?.machine === request.machine ? record : null);
 
 /** Returns the machine that the attacher noted, or null if the note names no machine of this cloud. */
-const notedOn = ({ attachment }: VolumeFacts, { reading }: Whose): MachineId | null =>
-  attachment?.source ? reading.machineOf(attachment.source) : null;
+const notedOn = ({ attachment }: VolumeFacts, { identityRules }: Ownership): MachineId | null =>
+  attachment?.source ? identityRules.machineOf(attachment.source) : null;
 
-const isRecorded = ({ attachmentName }: VolumeFacts, whose: Whose): boolean =>
+const isRecorded = ({ attachmentName }: VolumeFacts, whose: Ownership): boolean =>
   recordOf(whose)?.volumes.some(({ attachment }) => attachment === attachmentName) ?? false;
 
 /**
  * Returns the attached volumes of a Node that is gone for which neither an attacher nor an earlier fence names the
  * owner. One attachment that names the machine is enough for all volumes: then the list is empty.
  */
-export const silentVolumes = ({ node, volumes }: ClusterFacts, whose: Whose): readonly VolumeFacts[] =>
+export const volumesOfUnknownOwner = ({ node, volumes }: ClusterFacts, whose: Ownership): readonly VolumeFacts[] =>
   node || volumes.some((volume) => notedOn(volume, whose) === whose.request.machine)
     ? []
     : volumes.filter((volume) => volume.attachment && !isRecorded(volume, whose));
@@ -160,17 +173,19 @@ export const silentVolumes = ({ node, volumes }: ClusterFacts, whose: Whose): re
 const speakFor = (
   machine: MachineId,
   volumes: readonly VolumeFacts[],
-  { reading }: Whose,
-  holdings: readonly Holding[],
+  { identityRules }: Ownership,
+  diskHolders: readonly DiskHolders[],
 ): boolean => {
-  const holders = volumes.map((volume) => holdings.find(({ disk }) => disk === reading.diskOf(volume))?.by ?? null);
+  const holders = volumes.map(
+    (volume) => diskHolders.find(({ disk }) => disk === identityRules.diskOf(volume))?.by ?? null,
+  );
   if (holders.some((by) => by !== null && by.length > 0 && !by.includes(machine))) return false;
   const wasAttached = volumes.some(({ attachment }) => attachment?.attached);
   return holders.some((by) => by?.includes(machine)) || (wasAttached && holders.every((by) => by?.length === 0));
 };
 
 /** Returns the same facts without what only the volumes of unknown owner contributed. */
-const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whose: Whose): ClusterFacts => {
+const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whose: Ownership): ClusterFacts => {
   const spoken = facts.volumes.filter((volume) => !silent.includes(volume));
   const attached = new Set(spoken.filter(({ attachment }) => attachment !== null).map(({ key }) => key));
   const noted = new Set(recordOf(whose)?.pods.map(({ uid }) => uid));
@@ -192,7 +207,7 @@ const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whos
 export const ownLeftovers = (
   facts: ClusterFacts,
   silent: readonly VolumeFacts[],
-  whose: Whose,
-  holdings: readonly Holding[],
+  whose: Ownership,
+  diskHolders: readonly DiskHolders[],
 ): ClusterFacts =>
-  speakFor(whose.request.machine, silent, whose, holdings) ? facts : withoutSilent(facts, silent, whose);
+  speakFor(whose.request.machine, silent, whose, diskHolders) ? facts : withoutSilent(facts, silent, whose);

@@ -3,9 +3,9 @@ import type { Claim } from '../model/ledger.ts';
 import type { DiskId, MachineFacts } from '../model/machine.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
-import { wouldEnd } from './imagine.ts';
+import { dryRunEnding } from './imagine.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
-import { endingOf, outcomeOf, eventFor, waitingEnd } from './ending.ts';
+import { endingAtDeadline, outcomeOf, eventFor, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { stepKey, stepTraits, type Step } from '../model/steps.ts';
@@ -23,14 +23,14 @@ export type Command =
     }
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
-  | { readonly do: 'census'; readonly node: string }
-  | { readonly do: 'claim'; readonly place: ClusterLocation; readonly claim: Claim }
+  | { readonly do: 'survey-connectivity'; readonly node: string }
+  | { readonly do: 'claim'; readonly location: ClusterLocation; readonly claim: Claim }
   /** Enters in the ledger that the fence is over. */
-  | { readonly do: 'conclude'; readonly place: ClusterLocation }
-  | { readonly do: 'recheck'; readonly place: ClusterLocation; readonly node: string; readonly step: Step }
+  | { readonly do: 'conclude'; readonly location: ClusterLocation }
+  | { readonly do: 'recheck'; readonly location: ClusterLocation; readonly node: string; readonly step: Step }
   | {
       readonly do: 'act';
-      readonly place: ClusterLocation;
+      readonly location: ClusterLocation;
       readonly step: Step;
       readonly because: Reason;
       readonly expires: number;
@@ -39,7 +39,12 @@ export type Command =
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
   | { readonly do: 'pause'; readonly ms: number; readonly because: Reason }
   | { readonly do: 'end'; readonly ending: NonNullable<RunState['ending']> }
-  | { readonly do: 'tell'; readonly place: ClusterLocation; readonly event: ClusterEvent; readonly outcome: Outcome }
+  | {
+      readonly do: 'record-event';
+      readonly location: ClusterLocation;
+      readonly event: ClusterEvent;
+      readonly outcome: Outcome;
+    }
   | { readonly do: 'finish'; readonly outcome: Outcome };
 
 /**
@@ -79,8 +84,8 @@ const lookAt = (wanted: {
 export const nextCommand = (known: RunState, now: Moment): Command => {
   if (known.ending) return leave(known, now);
   if (known.resumeAt !== null && known.resumeAt > now.mono) return pauseOrEnd(known, now);
-  if (now.mono >= known.deadline) return { do: 'end', ending: endingOf(known) };
-  if (!known.place) return known.machine ? { do: 'locate', facts: known.machine.says } : lookAt({ machine: true });
+  if (now.mono >= known.deadline) return { do: 'end', ending: endingAtDeadline(known) };
+  if (!known.location) return known.machine ? { do: 'locate', facts: known.machine.says } : lookAt({ machine: true });
   const machine = !known.machine || now.mono - known.machine.gotAt >= MACHINE_FACTS_LAST_MS;
   const cluster = !known.cluster || now.mono - known.cluster.gotAt >= CLUSTER_FACTS_LAST_MS;
   const view = viewOf(known, now);
@@ -101,11 +106,11 @@ const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): bool
 };
 
 const leave = (known: RunState, now: Moment): Command => {
-  if (known.place && endsTheFence(known) && !known.concluded) return { do: 'conclude', place: known.place };
+  if (known.location && endsTheFence(known) && !known.concluded) return { do: 'conclude', location: known.location };
   const outcome = outcomeOf(known, now);
   const event = eventFor(outcome);
-  return known.place && event && !known.told
-    ? { do: 'tell', place: known.place, event, outcome }
+  return known.location && event && !known.eventRecorded
+    ? { do: 'record-event', location: known.location, event, outcome }
     : { do: 'finish', outcome };
 };
 
@@ -114,7 +119,7 @@ const pauseOrEnd = (known: RunState, now: Moment): Command => {
   const reason = known.lately?.reason ?? because('unexpected', 'paused');
   const handedOver = known.lately?.outcome === 'waiting' && known.handsOver.has(reason.code);
   return now.mono + ms >= known.deadline || handedOver
-    ? { do: 'end', ending: endingOf(known) }
+    ? { do: 'end', ending: endingAtDeadline(known) }
     : { do: 'pause', ms, because: reason };
 };
 
@@ -126,8 +131,8 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
         : towards(known, decision.step, decision.because, now);
     case 'witness':
       return { do: 'witness', disks: decision.disks };
-    case 'census':
-      return { do: 'census', node: known.cluster?.says.nodeName ?? '' };
+    case 'survey-connectivity':
+      return { do: 'survey-connectivity', node: known.cluster?.says.nodeName ?? '' };
     case 'claim':
       return claim(known, decision.boot);
     case 'search':
@@ -135,7 +140,7 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
     case 'wait':
       return dryRunEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
     case 'end':
-      if (isImagined(known, decision.outcome)) return { do: 'end', ending: wouldEnd(known.steps) };
+      if (isImagined(known, decision.outcome)) return { do: 'end', ending: dryRunEnding(known.steps) };
       return {
         do: 'end',
         ending: {
@@ -148,8 +153,8 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
   }
 };
 
-const claim = ({ place, request: { machine }, policy: { cap, dryRun } }: RunState, boot: string | null): Command =>
-  place ? { do: 'claim', place, claim: { machine, boot, cap, onlyAsked: dryRun } } : lookAt({ machine: true });
+const claim = ({ location, request: { machine }, policy: { cap, dryRun } }: RunState, boot: string | null): Command =>
+  location ? { do: 'claim', location, claim: { machine, boot, cap, onlyAsked: dryRun } } : lookAt({ machine: true });
 
 /**
  * Ends a dry run that would have to wait. In a dry run nothing ever goes away, so what was imagined so far is the
@@ -157,7 +162,7 @@ const claim = ({ place, request: { machine }, policy: { cap, dryRun } }: RunStat
  */
 const dryRunEnds = ({ policy, steps }: RunState): Command | null =>
   policy.dryRun && steps.length > 0
-    ? { do: 'end', ending: wouldEnd(steps, ', and would then wait for Kubernetes') }
+    ? { do: 'end', ending: dryRunEnding(steps, ', and would then wait for Kubernetes') }
     : null;
 
 /** Returns whether only imagined steps led to this end. */
@@ -173,14 +178,14 @@ const waitOrEnd = (known: RunState, ms: number, reason: Reason, now: Moment): Co
  * Returns the next command towards a step: a fresh proof, then a recheck of the record and the Lease, then the call.
  */
 const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Command => {
-  const { place, machine, cluster } = known;
-  if (!place || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
-  if (isOnlyTakenBack(step)) return { do: 'act', place, step, because: reason, expires: now.mono + PROOF_LASTS_MS };
+  const { location, machine, cluster } = known;
+  if (!location || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
+  if (isOnlyTakenBack(step)) return { do: 'act', location, step, because: reason, expires: now.mono + PROOF_LASTS_MS };
   const cleared = known.cleared === stepKey(step);
   if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
   const node = cluster.says.nodeName;
-  if (stepTraits[step.do].destructive && node !== null && !cleared) return { do: 'recheck', place, node, step };
-  return { do: 'act', place, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
+  if (stepTraits[step.do].destructive && node !== null && !cleared) return { do: 'recheck', location, node, step };
+  return { do: 'act', location, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
 
 /**

@@ -27,8 +27,8 @@ export interface Ports {
 /** A kubelet that has not renewed its Lease for this long (ms) is silent. */
 export const STALE_LEASE_MS = 60_000;
 
-export const clusterAt = (place: ClusterLocation | null, { clusters }: Ports): Cluster => {
-  const cluster = clusters.find(({ name }) => name === place?.cluster);
-  if (!cluster) throw new InvalidConfiguration([`no cluster is named ${place?.cluster ?? '(none)'}`]);
+export const clusterAt = (location: ClusterLocation | null, { clusters }: Ports): Cluster => {
+  const cluster = clusters.find(({ name }) => name === location?.cluster);
+  if (!cluster) throw new InvalidConfiguration([`no cluster is named ${location?.cluster ?? '(none)'}`]);
   return cluster;
 };

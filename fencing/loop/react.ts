@@ -1,5 +1,12 @@
 import pLimit from 'p-limit';
-import { startRun, type RunState, machineRead, type ClusterLocation, type Observation, type Start } from './state.ts';
+import {
+  startRun,
+  type RunState,
+  withMachineRead,
+  type ClusterLocation,
+  type Observation,
+  type Start,
+} from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import type { Reason } from '../model/reason.ts';
@@ -8,7 +15,10 @@ import type { Ports } from './ports.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** What all runs of one occasion share. */
-export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'place' | 'attachments'> {
+export interface SharedRunOptions extends Omit<
+  Start,
+  'request' | 'runId' | 'identityRules' | 'location' | 'attachments'
+> {
   readonly newRunId: () => string;
   /**
    * The time that one run may take (ms). With it, runs that only wait leave time for the others. Without it, each run
@@ -23,7 +33,7 @@ export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 
  * Where a machine was found just now. Its run looks there directly and verifies it, instead of searching all clusters.
  */
 export interface LocationHint {
-  readonly place: ClusterLocation;
+  readonly location: ClusterLocation;
   /** Why it may not be this Node, if several Nodes name the machine. Null otherwise. */
   readonly ambiguity: Reason | null;
   /** Attachments that name the machine if its Node is gone. */
@@ -49,35 +59,35 @@ const lookAtAll = async (
 /** Looks at each machine once, however often it is named, and brings each to an end, a wait, or a refusal. */
 export const react = async (
   named: readonly MachineId[],
-  occasion: Occasion,
+  occasion: SharedRunOptions,
   ports: Ports,
-  leads: ReadonlyMap<MachineId, LocationHint> = new Map(),
+  locationHints: ReadonlyMap<MachineId, LocationHint> = new Map(),
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
   const reads = machines.length > 1 ? await lookAtAll(machines, ports) : [];
   const limit = pLimit(AT_A_TIME);
   return Promise.all(
-    machines.map((machine) => limit(() => run(startOf(machine, reads, occasion, leads, ports), ports))),
+    machines.map((machine) => limit(() => run(startOf(machine, reads, occasion, locationHints, ports), ports))),
   );
 };
 
 const startOf = (
   machine: MachineId,
   reads: readonly Observation<MachineFacts>[],
-  { newRunId, runLasts = Infinity, vouched = null, ...occasion }: Occasion,
-  leads: ReadonlyMap<MachineId, LocationHint>,
+  { newRunId, runLasts = Infinity, vouched = null, ...occasion }: SharedRunOptions,
+  locationHints: ReadonlyMap<MachineId, LocationHint>,
   { cloud, clock }: Ports,
 ): RunState => {
   const known = startRun({
     ...occasion,
-    ...leads.get(machine),
+    ...locationHints.get(machine),
     deadline: Math.min(occasion.deadline, clock.now().mono + runLasts),
     request: { machine, intent: 'react', accepted: null, vouched },
-    reading: cloud,
+    identityRules: cloud,
     runId: newRunId(),
   });
   const read = reads.find(({ says }) => says.machine === machine);
-  return read ? machineRead(known, read, momentOf(read)) : known;
+  return read ? withMachineRead(known, read, momentOf(read)) : known;
 };
 
 /**

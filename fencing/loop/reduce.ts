@@ -10,12 +10,19 @@ import {
   Unexpected,
 } from '../model/errors.ts';
 import { stepTraits } from '../model/steps.ts';
-import { imagined } from './imagine.ts';
-import { baselineLease, clusterRead, type Ending, type RunState, machineRead, type Observation } from './state.ts';
+import { applyImagined } from './imagine.ts';
+import {
+  baselineLease,
+  withClusterRead,
+  type Ending,
+  type RunState,
+  withMachineRead,
+  type Observation,
+} from './state.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
 import type { Command } from './next-command.ts';
-import { type Found, placed } from './locate.ts';
+import { type ClusterSearchResult, withLocation } from './locate.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { applyStepResult, applyStepError } from './apply-step.ts';
 import type { Moment } from '../rules/view.ts';
@@ -27,13 +34,13 @@ export type CommandResult =
       readonly machine: Observation<MachineFacts> | null;
       readonly cluster: Observation<ClusterFacts> | null;
     }
-  | { readonly to: 'locate'; readonly found: readonly Found[] }
+  | { readonly to: 'locate'; readonly found: readonly ClusterSearchResult[] }
   | { readonly to: 'witness'; readonly says: Witness }
-  | { readonly to: 'census'; readonly says: Census }
+  | { readonly to: 'survey-connectivity'; readonly says: Census }
   | { readonly to: 'claim'; readonly says: Admission }
   | { readonly to: 'recheck'; readonly says: Recheck; readonly askedAt: Moment; readonly step: string }
   | { readonly to: 'act'; readonly says: StepResult; readonly sentAt: Moment }
-  | { readonly to: 'imagine' | 'pause' | 'tell' | 'conclude' }
+  | { readonly to: 'imagine' | 'pause' | 'record-event' | 'conclude' }
   | { readonly to: 'end'; readonly ending: Ending }
   | { readonly to: 'failed'; readonly error: CloudfenceError; readonly sentAt: Moment };
 
@@ -43,34 +50,34 @@ const LONGEST_BACK_OFF_MS = 8_000;
 const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
 
 /** Returns the run state after the result of a command. Pure. */
-export const reduce = (known: RunState, command: Command, answer: CommandResult, now: Moment): RunState => {
-  switch (answer.to) {
+export const reduce = (known: RunState, command: Command, result: CommandResult, now: Moment): RunState => {
+  switch (result.to) {
     case 'look':
-      return looked(known, command, answer, now);
+      return looked(known, command, result, now);
     case 'locate':
-      return placed(known, answer.found, now);
+      return withLocation(known, result.found, now);
     case 'witness':
-      return { ...known, memory: { ...known.memory, witness: answer.says } };
-    case 'census':
-      return { ...known, memory: { ...known.memory, census: answer.says } };
+      return { ...known, memory: { ...known.memory, witness: result.says } };
+    case 'survey-connectivity':
+      return { ...known, memory: { ...known.memory, connectivity: result.says } };
     case 'claim':
-      return { ...known, memory: { ...known.memory, admission: answer.says } };
+      return { ...known, memory: { ...known.memory, admission: result.says } };
     case 'recheck':
-      return rechecked(known, answer.says, answer.step, answer.askedAt);
+      return rechecked(known, result.says, result.step, result.askedAt);
     case 'act':
-      return command.do === 'act' ? applyStepResult(known, command, answer.says, answer.sentAt, now) : known;
+      return command.do === 'act' ? applyStepResult(known, command, result.says, result.sentAt, now) : known;
     case 'imagine':
-      return command.do === 'imagine' ? imagined(known, command, now) : known;
+      return command.do === 'imagine' ? applyImagined(known, command, now) : known;
     case 'pause':
       return rested(known, command);
-    case 'tell':
-      return { ...known, told: true };
+    case 'record-event':
+      return { ...known, eventRecorded: true };
     case 'conclude':
       return { ...known, concluded: true };
     case 'end':
-      return { ...known, ending: answer.ending };
+      return { ...known, ending: result.ending };
     case 'failed':
-      return failed(known, command, answer.error, answer.sentAt, now);
+      return failed(known, command, result.error, result.sentAt, now);
   }
 };
 
@@ -81,8 +88,8 @@ const looked = (
   now: Moment,
 ): RunState => {
   const renewed = machine && command.do === 'look' && !command.disks ? withDisksOf(machine, known.machine) : machine;
-  const withMachine = renewed ? machineRead(known, renewed, now) : known;
-  const withBoth = cluster ? clusterRead(withMachine, cluster, now) : withMachine;
+  const withMachine = renewed ? withMachineRead(known, renewed, now) : known;
+  const withBoth = cluster ? withClusterRead(withMachine, cluster, now) : withMachine;
   const proofRenewed = machine ? renewed !== machine : known.proofRenewed;
   const searched = withBoth.memory.searched || (command.do === 'look' && command.search);
   return { ...withBoth, proofRenewed, memory: { ...withBoth.memory, searched }, cleared: null };
@@ -136,13 +143,13 @@ const rested = (known: RunState, command: Command): RunState => {
     polls: known.memory.polls + 1,
     sinceLook: new Set<string>(),
     witness: null,
-    census: null,
+    connectivity: null,
   };
   return { ...known, machine: null, cluster: null, cleared: null, resumeAt: null, lately, memory };
 };
 
 const failed = (known: RunState, command: Command, error: CloudfenceError, sentAt: Moment, now: Moment): RunState => {
-  if (command.do === 'tell') return { ...known, told: true };
+  if (command.do === 'record-event') return { ...known, eventRecorded: true };
   if (command.do === 'conclude') return { ...known, concluded: true };
   if (error instanceof ProofExpired) return expired(known, now);
   const after = command.do === 'act' ? applyStepError(known, command, error, sentAt, now) : known;

@@ -1,10 +1,10 @@
 import { outcomeOf } from './ending.ts';
-import { inHierarchy } from '../model/errors.ts';
-import { takeCensus } from './census.ts';
+import { asCloudfenceError } from '../model/errors.ts';
+import { takeSurvey } from './survey.ts';
 import type { StepResult } from '../model/cluster.ts';
 import type { RunState } from './state.ts';
 import { failedEnding, reduce, type CommandResult } from './reduce.ts';
-import { locate, look } from './look.ts';
+import { searchClusters, runLook } from './look.ts';
 import { nextCommand, type Command } from './next-command.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { permitUntil } from '../model/permit.ts';
@@ -21,14 +21,14 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
     for (;;) {
       const command = nextCommand(known, ports.clock.now());
       if (command.do === 'finish') return command.outcome;
-      const answer = await answerTo(command, known, ports);
-      known = reduce(known, command, answer, ports.clock.now());
-      ports.observe(command, answer, known);
+      const result = await executeCommand(command, known, ports);
+      known = reduce(known, command, result, ports.clock.now());
+      ports.observe(command, result, known);
     }
   } catch (caught) {
     // The facts may have caused the fault, so the outcome is made without them.
     return outcomeOf(
-      { ...known, machine: null, cluster: null, ending: failedEnding(inHierarchy(caught)) },
+      { ...known, machine: null, cluster: null, ending: failedEnding(asCloudfenceError(caught)) },
       ports.clock.now(),
     );
   }
@@ -38,7 +38,7 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
 const LAST_CALLS_MS = 1_000;
 
 /** Runs one command. Returns errors as results too. An unexpected error keeps its stack as its cause. */
-export const answerTo = async (
+export const executeCommand = async (
   command: Exclude<Command, { do: 'finish' }>,
   known: RunState,
   ports: Ports,
@@ -50,7 +50,7 @@ export const answerTo = async (
   try {
     return await carryOut(command, known, { ...ports, signal });
   } catch (error) {
-    return { to: 'failed', error: inHierarchy(error), sentAt };
+    return { to: 'failed', error: asCloudfenceError(error), sentAt };
   } finally {
     inFlight.abort();
   }
@@ -64,17 +64,17 @@ const carryOut = async (
   const { clock, cloud, signal } = ports;
   switch (command.do) {
     case 'look':
-      return look(command, known, ports);
+      return runLook(command, known, ports);
     case 'locate':
-      return { to: 'locate', found: await locate(command.facts, known, ports) };
+      return { to: 'locate', found: await searchClusters(command.facts, known, ports) };
     case 'witness':
       return { to: 'witness', says: await cloud.witness(known.request.machine, command.disks, signal) };
-    case 'census':
-      return { to: 'census', says: await takeCensus(command.node, known, ports) };
+    case 'survey-connectivity':
+      return { to: 'survey-connectivity', says: await takeSurvey(command.node, known, ports) };
     case 'claim':
-      return { to: 'claim', says: await clusterAt(command.place, ports).claim(command.claim, signal) };
+      return { to: 'claim', says: await clusterAt(command.location, ports).claim(command.claim, signal) };
     case 'conclude':
-      await clusterAt(command.place, ports).conclude(known.request.machine, signal);
+      await clusterAt(command.location, ports).conclude(known.request.machine, signal);
       return { to: 'conclude' };
     case 'recheck':
       return recheck(command, ports);
@@ -87,28 +87,28 @@ const carryOut = async (
       return { to: 'pause' };
     case 'end':
       return { to: 'end', ending: command.ending };
-    case 'tell':
+    case 'record-event':
       return record(command, ports);
   }
 };
 
 const record = async (
-  { place, event, outcome }: Extract<Command, { do: 'tell' }>,
+  { location, event, outcome }: Extract<Command, { do: 'record-event' }>,
   ports: Ports,
 ): Promise<CommandResult> => {
   const about = { node: outcome.node ?? '', uid: outcome.nodeUid };
-  await clusterAt(place, ports).recordEvent(about, event, ports.signal);
-  return { to: 'tell' };
+  await clusterAt(location, ports).recordEvent(about, event, ports.signal);
+  return { to: 'record-event' };
 };
 
 const recheck = async (
-  { place, node, step }: Extract<Command, { do: 'recheck' }>,
+  { location, node, step }: Extract<Command, { do: 'recheck' }>,
   ports: Ports,
 ): Promise<CommandResult> => {
   const askedAt = ports.clock.now();
   return {
     to: 'recheck',
-    says: await clusterAt(place, ports).recheck(node, ports.signal),
+    says: await clusterAt(location, ports).recheck(node, ports.signal),
     askedAt,
     step: stepKey(step),
   };
@@ -119,9 +119,12 @@ const act = async (command: Extract<Command, { do: 'act' }>, ports: Ports): Prom
   return { to: 'act', says: await apply(command, ports), sentAt };
 };
 
-const apply = async ({ step, place, expires }: Extract<Command, { do: 'act' }>, ports: Ports): Promise<StepResult> => {
+const apply = async (
+  { step, location, expires }: Extract<Command, { do: 'act' }>,
+  ports: Ports,
+): Promise<StepResult> => {
   const permit = permitUntil(expires, ports.clock);
-  if (!isCloudStep(step)) return clusterAt(place, ports).apply(step, permit, ports.signal);
+  if (!isCloudStep(step)) return clusterAt(location, ports).apply(step, permit, ports.signal);
   if (step.do === 'detach-disk') await ports.cloud.detach(step.from, step.disk, step.manner, permit, ports.signal);
   else await ports.cloud.powerOff(step.target, permit, ports.signal);
   return 'done';

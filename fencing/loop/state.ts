@@ -1,11 +1,11 @@
-import type { Cloud, CloudReading } from '../model/cloud.ts';
+import type { Cloud, CloudIdentityRules } from '../model/cloud.ts';
 import type { ClusterFacts } from '../model/cluster-facts.ts';
 import type { MachineFacts, Power } from '../model/machine.ts';
 import type { OutcomeKind, StepReport } from '../model/outcome.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Reason, ReasonCode } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { wantedBy } from '../rules/pods.ts';
+import { podsWanting } from '../rules/pods.ts';
 import type { Memory, Moment, Request, View } from '../rules/view.ts';
 
 /**
@@ -37,7 +37,7 @@ export interface Ending {
 export interface RunState {
   readonly request: Request;
   readonly policy: Policy;
-  readonly reading: CloudReading;
+  readonly identityRules: CloudIdentityRules;
   readonly runId: string;
   /** Monotonic time (ms) after which the run ends in good order. */
   readonly deadline: number;
@@ -46,7 +46,7 @@ export interface RunState {
    * sleeps.
    */
   readonly handsOver: ReadonlySet<ReasonCode>;
-  readonly place: ClusterLocation | null;
+  readonly location: ClusterLocation | null;
   /** Why the Node at `place` may not be the machine's although it names the machine, or null. */
   readonly ambiguity: Reason | null;
   readonly machine: Observation<MachineFacts> | null;
@@ -66,7 +66,7 @@ export interface RunState {
   readonly refusals: { readonly step: string; readonly times: number } | null;
   readonly steps: readonly StepReport[];
   readonly ending: Ending | null;
-  readonly told: boolean;
+  readonly eventRecorded: boolean;
   /** Whether the end of the fence was entered in the ledger, or could not be entered. */
   readonly concluded: boolean;
 }
@@ -74,12 +74,12 @@ export interface RunState {
 export interface Start {
   readonly request: Request;
   readonly policy: Policy;
-  readonly reading: RunState['reading'] & Pick<Cloud, 'readingFor'>;
+  readonly identityRules: RunState['identityRules'] & Pick<Cloud, 'identityRulesFor'>;
   readonly runId: string;
   readonly deadline: number;
   readonly handsOver?: ReadonlySet<ReasonCode>;
   /** Where the machine lives, if it was found already. */
-  readonly place?: ClusterLocation | null;
+  readonly location?: ClusterLocation | null;
   /** Why the machine may not be there, if more than one Node was found. */
   readonly ambiguity?: Reason | null;
   /** Attachments that name the machine there in the place of a Node, if they were found already. */
@@ -93,7 +93,7 @@ export const emptyMemory: Memory = {
   lease: undefined,
   firstLease: undefined,
   sinceLook: new Set(),
-  asked: new Map(),
+  takenAt: new Map(),
   deleted: new Map(),
   unwanted: new Map(),
   detached: new Set(),
@@ -101,23 +101,23 @@ export const emptyMemory: Memory = {
   declined: new Map(),
   searched: false,
   marks: 0,
-  census: null,
+  connectivity: null,
   admission: null,
   polls: 0,
 };
 
 export const startRun = ({
-  place = null,
+  location = null,
   ambiguity = null,
   attachments = null,
   handsOver = new Set(),
-  reading,
+  identityRules,
   ...start
 }: Start): RunState => ({
   ...start,
-  reading: reading.readingFor?.(start.request.machine) ?? reading,
+  identityRules: identityRules.identityRulesFor?.(start.request.machine) ?? identityRules,
   handsOver,
-  place,
+  location,
   ambiguity,
   machine: null,
   record: null,
@@ -131,7 +131,7 @@ export const startRun = ({
   refusals: null,
   steps: [],
   ending: null,
-  told: false,
+  eventRecorded: false,
   concluded: false,
 });
 
@@ -141,7 +141,7 @@ export const viewOf = ({ machine, cluster, ...known }: RunState, now: Moment): V
     ? {
         request: known.request,
         policy: known.policy,
-        reading: known.reading,
+        identityRules: known.identityRules,
         runId: known.runId,
         machine: machine.says,
         cluster: cluster.says,
@@ -181,7 +181,7 @@ const firstSeenStopping = (
  * far. If the boot or the power state changed, the run forgets what the cluster said. The witness is asked again, so
  * that its answer is never older than the read that it supports.
  */
-export const machineRead = (known: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
+export const withMachineRead = (known: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
   const { power, generation } = machine.says;
   const { memory } = known;
   const vouched =
@@ -212,7 +212,7 @@ export const baselineLease = (
 const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): ReadonlyMap<string, number> =>
   new Map(
     cluster.volumes
-      .filter((volume) => wantedBy({ cluster }, volume.key).length === 0)
+      .filter((volume) => podsWanting({ cluster }, volume.key).length === 0)
       .map((volume) => [volume.key, memory.unwanted.get(volume.key) ?? now.mono]),
   );
 
@@ -224,7 +224,7 @@ const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): reado
   node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
 
 /** Adds a read of the cluster. It contains everything that was done since the previous look. */
-export const clusterRead = (known: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
+export const withClusterRead = (known: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
   const { memory } = known;
   return {
     ...known,

@@ -1,6 +1,6 @@
 import type {
   DiskId,
-  Holding,
+  DiskHolders,
   IdentitySource,
   MachineFacts,
   MachineId,
@@ -11,8 +11,8 @@ import type {
 import type { Permit } from './permit.ts';
 
 /** A place of a cloud where a machine is said to be, and to which Cloudfence has no access. */
-export interface UnservedPlace {
-  readonly place: string;
+export interface UnservedScope {
+  readonly scope: string;
   /** What a person has to set so that Cloudfence serves the place. */
   readonly remedy: string;
 }
@@ -30,7 +30,7 @@ export interface Cloud {
    * Returns the reading of the cloud that the machine belongs to, if several clouds act as one. How the other clouds
    * read its Node is not evidence. A single cloud leaves this method out. Pure.
    */
-  readonly readingFor?: (machine: MachineId) => CloudReading;
+  readonly identityRulesFor?: (machine: MachineId) => CloudIdentityRules;
 
   /**
    * Looks at the machines live, never from a cache. Returns one entry for each machine asked for, including `missing`
@@ -53,7 +53,7 @@ export interface Cloud {
    * tell. This method is for clouds whose attachments name a Node and no machine: once that Node is gone, only the
    * disks know the owner.
    */
-  readonly holders?: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly Holding[]>;
+  readonly holders?: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskHolders[]>;
 
   /**
    * Returns machines that a Node of this name may have been, likeliest first, in the place of that volume's disk. They
@@ -83,18 +83,18 @@ export interface Cloud {
    * Returns the ids of the incarnations that an identity source may mean. Returns more than one if the source can be
    * read in several ways, and none if it names none. Pure.
    */
-  readonly incarnationsOf: (source: IdentitySource) => readonly string[];
+  readonly immutableIdsOf: (source: IdentitySource) => readonly string[];
 
   /**
    * Returns the region, zone, account, subscription, or project in which an identity source places its machine, if
    * Cloudfence does not ask this cloud there. "Not found" says nothing about such a machine. Returns null if Cloudfence
    * asks there, or if the source names no place. Pure.
    */
-  readonly unservedPlace: (source: IdentitySource) => UnservedPlace | null;
+  readonly unservedScope: (source: IdentitySource) => UnservedScope | null;
 
   /** Returns the cloud's own disk behind a CSI volume, or null if it is no disk that this cloud can detach. Pure. */
   readonly diskOf: (volume: VolumeHandle) => DiskId | null;
 }
 
 /** How a cloud reads the names that a cluster knows. */
-export type CloudReading = Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'unservedPlace' | 'diskOf'>;
+export type CloudIdentityRules = Pick<Cloud, 'name' | 'machineOf' | 'immutableIdsOf' | 'unservedScope' | 'diskOf'>;

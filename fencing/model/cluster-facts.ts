@@ -137,7 +137,7 @@ export interface VolumeFacts extends VolumeHandle {
   /**
    * The claim to which this PersistentVolume is bound (`namespace/name`). Null if there is none, or if none is known.
    */
-  readonly claim: string | null;
+  readonly pvc: string | null;
   /**
    * The name that Kubernetes computes for the attachment of this volume to this Node, whether or not the object exists.
    */
@@ -164,7 +164,7 @@ export interface ConnectivitySurvey {
   /** Nodes of this Node's zone, reachable or not, including this one. */
   readonly zone: readonly string[];
   /** Every Node of the cluster on which anything names the machine, including this one. */
-  readonly claimants: readonly string[];
+  readonly nodesNamingMachine: readonly string[];
 }
 
 /** The survey of the machine's own cluster, and which Nodes of the other clusters name the machine. */

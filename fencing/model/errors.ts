@@ -68,7 +68,7 @@ const inOneLine = (caught: unknown): string => {
 };
 
 /** Returns whatever was caught as an error of the hierarchy. */
-export const inHierarchy = (caught: unknown): CloudfenceError =>
+export const asCloudfenceError = (caught: unknown): CloudfenceError =>
   caught instanceof CloudfenceError
     ? caught
     : new Unexpected(`Cloudfence failed unexpectedly: ${inOneLine(caught)}`, { cause: caught });

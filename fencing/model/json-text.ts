@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A schema for a text that holds JSON. Returns what the text holds. */
-export const jsonText = z.string().transform((text, context): unknown => {
+export const jsonTextSchema = z.string().transform((text, context): unknown => {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -11,10 +11,10 @@ export const jsonText = z.string().transform((text, context): unknown => {
 });
 
 /** Returns the JSON in a text, or null if the text is not JSON. It is for readers that try another form next. */
-export const jsonIn = (text: unknown): unknown => jsonText.safeParse(text).data ?? null;
+export const parseJsonOrNull = (text: unknown): unknown => jsonTextSchema.safeParse(text).data ?? null;
 
 /** Returns the JSON in a text, or the text as it is. */
-export const jsonOrText = (text: string): unknown => {
-  const read = jsonText.safeParse(text);
+export const parseJsonOrText = (text: string): unknown => {
+  const read = jsonTextSchema.safeParse(text);
   return read.success ? read.data : text;
 };

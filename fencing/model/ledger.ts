@@ -57,7 +57,7 @@ export interface Admission extends CapUse {
 /** A share such as 0.29 of 100 must not become 28.999999999999996. */
 const ROUNDING = 1e-9;
 
-export const limitsOf = ({ share, atOnce }: Policy['cap'], nodes: number): Limits => ({
+export const capLimits = ({ share, atOnce }: Policy['cap'], nodes: number): Limits => ({
   begun: Math.max(1, Math.floor(share * nodes + ROUNDING)),
   unfinished: Math.max(1, Math.floor(atOnce * nodes + ROUNDING)),
 });
@@ -69,7 +69,7 @@ const later = (one: LedgerEntry, other: LedgerEntry | undefined): LedgerEntry =>
  * Returns one entry for each machine, none older than the window. An entry dated too far ahead would never grow old, so
  * it begins now, and `mended` is true.
  */
-export const tidied = (
+export const pruneEntries = (
   read: readonly LedgerEntry[],
   now: number,
 ): { readonly entries: readonly LedgerEntry[]; readonly mended: boolean } => {
@@ -95,7 +95,7 @@ const opening = (entries: readonly LedgerEntry[], limit: number): number | null 
  */
 export const capUse = (counted: readonly LedgerEntry[], cap: Policy['cap'], nodesNow: number): CapUse => {
   const nodes = counted.reduce((most, entry) => Math.max(most, entry.nodes), nodesNow);
-  const limits = limitsOf(cap, nodes);
+  const limits = capLimits(cap, nodes);
   return {
     begun: counted.length,
     unfinished: counted.filter(({ finished }) => !finished).length,
@@ -106,7 +106,7 @@ export const capUse = (counted: readonly LedgerEntry[], cap: Policy['cap'], node
 };
 
 /** A claim as the ledger handles it: with short names, and with what the cluster says at that moment. */
-export interface Claimant extends Pick<Claim, 'cap' | 'boot' | 'machine'> {
+export interface ClaimContext extends Pick<Claim, 'cap' | 'boot' | 'machine'> {
   readonly nodes: number;
   readonly lifted: boolean;
   /** Epoch ms. */
@@ -118,12 +118,12 @@ export interface Claimant extends Pick<Claim, 'cap' | 'boot' | 'machine'> {
  * that is entered already is admitted again: a message may arrive twice, a run may die after its claim, and work may
  * return to a finished fence. The entry is then open once more and keeps its age.
  */
-export const admit = (
+export const admitClaim = (
   read: readonly LedgerEntry[],
-  claimant: Claimant,
+  claimant: ClaimContext,
 ): { readonly says: Admission; readonly write: readonly LedgerEntry[] | null } => {
   const { machine, boot, now } = claimant;
-  const { entries, mended } = tidied(read, now);
+  const { entries, mended } = pruneEntries(read, now);
   const others = entries.filter((entry) => entry.machine !== machine);
   const entered = entries.find((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
   const use = capUse(others, claimant.cap, claimant.nodes);
@@ -141,12 +141,12 @@ export const admit = (
 };
 
 /** Returns the ledger after the machine's fence is over, or null if the ledger already says so. */
-export const concluded = (
+export const concludeEntry = (
   read: readonly LedgerEntry[],
   machine: string,
   now: number,
 ): readonly LedgerEntry[] | null => {
-  const { entries } = tidied(read, now);
+  const { entries } = pruneEntries(read, now);
   const open = entries.some((entry) => entry.machine === machine && !entry.finished);
   return open ? entries.map((entry) => (entry.machine === machine ? { ...entry, finished: true } : entry)) : null;
 };
@@ -161,7 +161,7 @@ export const concludedUnless = (
   showing: ReadonlySet<string>,
   now: number,
 ): readonly LedgerEntry[] | null => {
-  const { entries } = tidied(read, now);
+  const { entries } = pruneEntries(read, now);
   const isOver = ({ machine, begun, finished, nodes }: LedgerEntry): boolean =>
     !finished && nodes > 0 && !showing.has(machine) && now - begun >= patience.fenceShows;
   return entries.some(isOver) ? entries.map((entry) => (isOver(entry) ? { ...entry, finished: true } : entry)) : null;

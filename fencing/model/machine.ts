@@ -86,7 +86,7 @@ export interface MachineFacts {
 }
 
 /** Returns the facts from which a provider starts if the cloud shows no machine. */
-export const nothingKnown = (machine: MachineId): Omit<MachineFacts, 'power' | 'evidence'> => ({
+export const emptyMachineFacts = (machine: MachineId): Omit<MachineFacts, 'power' | 'evidence'> => ({
   machine,
   incarnation: null,
   forGood: false,
@@ -99,7 +99,7 @@ export const nothingKnown = (machine: MachineId): Omit<MachineFacts, 'power' | '
 });
 
 /** What a disk itself says about the machines that hold it. No machine holds a free disk. */
-export interface Holding {
+export interface DiskHolders {
   readonly disk: DiskId;
   readonly by: readonly MachineId[];
 }
@@ -136,7 +136,7 @@ export interface VolumeHandle {
  * Returns the machine that a Node's providerID names, or null if the Node has no providerID or its providerID names no
  * such machine. Nobody can change a providerID once it is set.
  */
-export const ownMachine = (
+export const machineOfProviderID = (
   identitySources: readonly IdentitySource[],
   machineOf: (source: IdentitySource) => MachineId | null,
 ): MachineId | null =>

@@ -96,7 +96,7 @@ export const because = (code: ReasonCode, says: string): Reason => ({ code, says
 const MOST_NAMED = 5;
 
 /** Returns a few of many names, and how many others there are. */
-export const someOf = (names: readonly string[]): string =>
+export const listSome = (names: readonly string[]): string =>
   `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}`;
 
 /**

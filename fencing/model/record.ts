@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonText } from './json-text.ts';
+import { jsonTextSchema } from './json-text.ts';
 
 /** Where the out-of-service taint of a fence came from. Cloudfence only removes its own taint. */
 export type OutOfServiceTaint = 'ours' | 'foreign' | 'unsupported';
@@ -69,6 +69,6 @@ export type NamedVolume = z.infer<typeof namedVolume>;
 
 /** Returns the record in an annotation's text, or null if the text is no record of ours. */
 export const parseRecord = (text: string): FenceRecord | null => {
-  const read = jsonText.pipe(fenceRecord).safeParse(text);
+  const read = jsonTextSchema.pipe(fenceRecord).safeParse(text);
   return read.success ? read.data : null;
 };

@@ -128,7 +128,7 @@ export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
 };
 
 /** Returns the step's target in a person's words, for step lists and logs. */
-export const targetOf = (step: Step): string => {
+export const describeTarget = (step: Step): string => {
   if ('node' in step) return `node/${step.node.name}`;
   if ('pod' in step) return `pod/${step.pod.namespace}/${step.pod.name}`;
   if ('attachment' in step) return `volumeattachment/${step.attachment.name}`;

@@ -2,18 +2,18 @@ import type { AttachmentFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import { patience } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import { stepKey, type Step } from '../model/steps.ts';
-import { take, type Rule, type View } from './view.ts';
-import { wantedBy } from './pods.ts';
+import { takeStep, type Rule, type View } from './view.ts';
+import { podsWanting } from './pods.ts';
 
 /**
  * Returns whether the attachment belongs to the dead machine and not to a new machine under the same Node name. If the
  * driver's note names no machine of this cloud, it says nothing, and the attachment counts as the dead machine's.
  */
-export const isOfThisMachine = ({ machine, reading }: View, { source }: AttachmentFacts): boolean =>
-  [machine.machine, null].includes(source && reading.machineOf(source));
+export const isOfThisMachine = ({ machine, identityRules }: View, { source }: AttachmentFacts): boolean =>
+  [machine.machine, null].includes(source && identityRules.machineOf(source));
 
 /** Returns how long (ms) no pod object of the Node has wanted the volume, as far as this run saw. */
-export const unwantedFor = ({ memory, now }: View, key: string): number => {
+export const unwantedForMs = ({ memory, now }: View, key: string): number => {
   const since = memory.unwanted.get(key);
   return since === undefined ? 0 : now.mono - since;
 };
@@ -28,7 +28,9 @@ const lingers = (view: View, volume: VolumeFacts): boolean => {
   const { attachment, key } = volume;
   if (!attachment || attachment.deletingSince !== null) return false;
   return (
-    wantedBy(view, key).length === 0 && isOfThisMachine(view, attachment) && unwantedFor(view, key) >= mayLinger(view)
+    podsWanting(view, key).length === 0 &&
+    isOfThisMachine(view, attachment) &&
+    unwantedForMs(view, key) >= mayLinger(view)
   );
 };
 
@@ -44,7 +46,7 @@ export const deleteLingeringAttachment: Rule = (view) => {
     const { name, uid } = volume.attachment;
     const step: Step = { do: 'delete-attachment', attachment: { name, uid } };
     if (!view.memory.sinceLook.has(stepKey(step)) && !view.memory.declined.has(stepKey(step)))
-      return take(step, because('attachment-lingers', `no pod on this Node uses ${volume.key} any more`));
+      return takeStep(step, because('attachment-lingers', `no pod on this Node uses ${volume.key} any more`));
   }
   return null;
 };

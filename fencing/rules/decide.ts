@@ -1,7 +1,7 @@
 import { deleteLingeringAttachment } from './attachments.ts';
 import { detachDisk, nudgeAttacher } from './disks.ts';
-import { declinedSome } from './declined.ts';
-import { deleteNode, done, parkNode, retireTaint } from './finish.ts';
+import { failIfDeclined } from './declined.ts';
+import { deleteNode, endFenced, parkNode, retireTaint } from './finish.ts';
 import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './waits.ts';
 import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
@@ -19,16 +19,16 @@ import {
   unexplainedDisk,
   vouchingRefused,
 } from './proof.ts';
-import { mark, removedByHand, unmarked, workIsBack } from './mark.ts';
+import { mark, removedByHand, isUnmarked, hasWorkReturned } from './mark.ts';
 import { deletePods } from './pods.ts';
-import { acceptedByPerson, forgetTrace, releaseAsked, takeBack } from './release.ts';
+import { acceptedByPerson, forgetTrace, endRequestedRelease, releaseReturned } from './release.ts';
 import type { Decision, Rule, View } from './view.ts';
 
 /** Applies the rule only while the fence has not begun, or has to begin again for a later boot. */
 const beforeTheMark =
   (rule: Rule): Rule =>
   (view) =>
-    unmarked(view) ? rule(view) : null;
+    isUnmarked(view) ? rule(view) : null;
 
 /** Applies the rule only if there is no Node (any more) to mark. What the Node left behind is then all there is. */
 const withoutNode =
@@ -40,7 +40,7 @@ const withoutNode =
 const beforeItBegins =
   (rule: Rule): Rule =>
   (view) =>
-    unmarked(view) || workIsBack(view) || view.cluster.node === null ? rule(view) : null;
+    isUnmarked(view) || hasWorkReturned(view) || view.cluster.node === null ? rule(view) : null;
 
 /**
  * The whole protocol, in the order of its questions: the first rule that returns a decision decides. The rules above
@@ -58,10 +58,10 @@ const ladder: readonly Rule[] = [
   acceptedByPerson, // release --accept: a person's statement replaces the proof
   doubtfulRecord, // the record is unreadable, of another machine, or not written by us: a person must look
   forgetStopping, // a note of a stop that is over says nothing about the next stop
-  takeBack, // the machine runs in another boot than the fenced one, and nothing of that time is left
+  releaseReturned, // the machine runs in another boot than the fenced one, and nothing of that time is left
   forgetTrace, // a fence that a person removed in an earlier boot says nothing about this boot
   doubtfulIdentity, // names are reused: an identity source of the immutable id must name the machine, and none another
-  releaseAsked, // a release never fences: says what is missing
+  endRequestedRelease, // a release never fences: says what is missing
 
   // Is the machine off? Anything but proof ends the run here.
   running, // running is not off; if the Node is unreachable, reports it or powers the machine off by policy
@@ -99,10 +99,10 @@ const ladder: readonly Rule[] = [
   waitForAttachments,
   waitForDisks,
   waitForNudge, // so that the nudge can be removed
-  declinedSome, // declined steps were skipped, not forgotten: the run fails and names them
+  failIfDeclined, // declined steps were skipped, not forgotten: the run fails and names them
   deleteNode, // last of all, if the machine is gone for good, or by policy
   parkNode, // otherwise the Node stays in quarantine until a fresh boot is proven
-  done,
+  endFenced,
 ];
 
 /**

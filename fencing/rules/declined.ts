@@ -45,7 +45,7 @@ export const stillDeclined = (scene: Scene): Declined => {
 export const saysDeclined = (declined: Declined): string => `declined: ${[...declined.values()].join('; ')}`;
 
 /** Fails the run if a step was declined to the end. Everything else is done. */
-export const declinedSome: Rule = (view) => {
+export const failIfDeclined: Rule = (view) => {
   const declined = stillDeclined(view);
   return declined.size > 0 ? fail(because('step-refused', saysDeclined(declined))) : null;
 };

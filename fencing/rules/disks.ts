@@ -3,14 +3,14 @@ import type { DiskAttachment } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import { type CloudStep, type Step, stepKey } from '../model/steps.ts';
-import { isOfThisMachine, unwantedFor } from './attachments.ts';
+import { isOfThisMachine, unwantedForMs } from './attachments.ts';
 import { targetMachine } from './identity.ts';
-import { wantedBy } from './pods.ts';
-import { type Decision, type Rule, take, type View } from './view.ts';
+import { podsWanting } from './pods.ts';
+import { type Decision, type Rule, takeStep, type View } from './view.ts';
 
 /** Returns the disk below a volume, if the cloud shows it attached to exactly this machine. */
-export const diskBelow = ({ machine, reading }: View, volume: VolumeFacts): DiskAttachment | null => {
-  const disk = reading.diskOf(volume);
+export const diskBelow = ({ machine, identityRules }: View, volume: VolumeFacts): DiskAttachment | null => {
+  const disk = identityRules.diskOf(volume);
   return machine.disks.find((other) => other.disk === disk) ?? null;
 };
 
@@ -34,7 +34,7 @@ const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
 const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boolean =>
   disk.keep === null &&
   volume.persistentVolume !== null &&
-  wantedBy(view, volume.key).length === 0 &&
+  podsWanting(view, volume.key).length === 0 &&
   letGo(view, volume);
 
 /**
@@ -42,7 +42,7 @@ const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boole
  * that this run saw itself counts too, whichever is longer.
  */
 const goingFor = (view: View, { key, attachment }: VolumeFacts): number =>
-  Math.max(attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : 0, unwantedFor(view, key));
+  Math.max(attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : 0, unwantedForMs(view, key));
 
 /**
  * Returns how long (ms) Kubernetes has for the detach. Once it has no attachment any more, it does not ask again, and
@@ -61,7 +61,7 @@ export const detach = (view: Pick<View, 'machine'>, disk: DiskAttachment, manner
 });
 
 const askedFor = ({ memory, now }: View, step: CloudStep): number | null => {
-  const asked = memory.asked.get(stepKey(step));
+  const asked = memory.takenAt.get(stepKey(step));
   return asked === undefined ? null : now.mono - asked;
 };
 
@@ -97,7 +97,7 @@ export const detachDisk: Rule = (view) => {
     const due = view.policy.detach === 'always' || stuck(view, volume);
     const step = due ? nextDetach(view, volume, disk) : null;
     if (step && !view.memory.declined.has(stepKey(step)))
-      return take(
+      return takeStep(
         step,
         because(
           'disk-still-attached',
@@ -123,7 +123,7 @@ export const nudgeAttacher: Rule = (view) => {
 const nudge = ({ name, uid }: AttachmentFacts, on: boolean): Step => ({ do: 'nudge', attachment: { name, uid }, on });
 
 const nudgedLately = ({ memory, now }: View, step: Step): boolean =>
-  now.mono - (memory.asked.get(stepKey(step)) ?? -Infinity) < patience.nudge;
+  now.mono - (memory.takenAt.get(stepKey(step)) ?? -Infinity) < patience.nudge;
 
 /**
  * Nudges the old attachment if the driver failed to detach and the cloud shows the disk free by now. The attacher only
@@ -136,7 +136,7 @@ const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
   const step = nudge(attachment, true);
   return nudgedLately(view, step)
     ? null
-    : take(
+    : takeStep(
         step,
         because('attacher-in-back-off', `the disk of ${volume.key} is free, but its CSI attacher has not noticed yet`),
       );
@@ -162,12 +162,12 @@ const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
     // A dry run only imagines the removal, and would imagine it without end.
     const settled = (successor.attached || !nudgedLately(view, on)) && !view.memory.sinceLook.has(stepKey(off));
     return settled
-      ? take(off, because('attacher-nudged', `Cloudfence removes the nudge from the attachment of ${key}`))
+      ? takeStep(off, because('attacher-nudged', `Cloudfence removes the nudge from the attachment of ${key}`))
       : null;
   }
-  if (successor.attached || view.memory.asked.has(stepKey(on)) || diskBelow(view, volume)) return null;
+  if (successor.attached || view.memory.takenAt.has(stepKey(on)) || diskBelow(view, volume)) return null;
   return failedAtFirst(view, key, successor)
-    ? take(
+    ? takeStep(
         on,
         because('attacher-in-back-off', `${key} is free, but the CSI attacher has not attached it to the new Node yet`),
       )

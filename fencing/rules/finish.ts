@@ -1,12 +1,21 @@
 import type { NodeFacts, PodFacts } from '../model/cluster-facts.ts';
 import type { LeftAlone } from '../model/outcome.ts';
-import { because, type Reason, someOf } from '../model/reason.ts';
+import { because, type Reason, listSome } from '../model/reason.ts';
 import { isOfThisMachine } from './attachments.ts';
 import { stillDeclined } from './declined.ts';
 import { diskBelow } from './disks.ts';
 import { currentRecord, targetNode } from './mark.ts';
-import { isHeld, isRecurring, leftAlone, namedBy, originOf, podsToDelete, recurringPods, wantedBy } from './pods.ts';
-import { type Decision, fenced, refuse, type Rule, take, type View } from './view.ts';
+import {
+  isHeldByFinalizer,
+  isRecurring,
+  whyPodIsLeft,
+  podsNamedByFence,
+  originOf,
+  podsToDelete,
+  recurringPods,
+  podsWanting,
+} from './pods.ts';
+import { type Decision, fenced, refuse, type Rule, takeStep, type View } from './view.ts';
 
 const whyDelete = ({ policy, machine }: View): Reason | null => {
   if (policy.deleteNode === 'always')
@@ -33,7 +42,7 @@ const whoComesBack = (view: View): string => {
   const pods = recurringPods(view).map(({ namespace, name }) => `pod ${namespace}/${name}`);
   return pods.length === 0
     ? ''
-    : `. A controller recreates ${someOf(pods)} on this Node after each deletion, without a volume: remove the Node name from that controller`;
+    : `. A controller recreates ${listSome(pods)} on this Node after each deletion, without a volume: remove the Node name from that controller`;
 };
 
 /** Deletes the Node, last of all. Deletes only a Node that was read after the proof and still shows the old boot. */
@@ -41,7 +50,7 @@ export const deleteNode: Rule = (view) => {
   const { node } = view.cluster;
   const reason = whyDelete(view);
   if (!node || !currentRecord(view) || !reason || nodeKept(node) !== null) return null;
-  return take(
+  return takeStep(
     { do: 'delete-node', node: targetNode(node) },
     because(reason.code, `${reason.says}${whoComesBack(view)}`),
   );
@@ -57,7 +66,7 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
   if (!node || !record || (record.phase === phase && !node.taints.ours && node.label !== null)) return null;
   const released = new Date(view.now.wall).toISOString();
   const recurring = [...new Set(recurringPods(view).map(originOf))];
-  return take(
+  return takeStep(
     {
       do: 'park',
       node: targetNode(node),
@@ -72,7 +81,7 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
  * taint helps with that, so the taint's work is done.
  */
 export const retireTaint: Rule = (view) => {
-  const stays = stillDeclined(view).size > 0 || podsToDelete(view).some((pod) => isHeld(view, pod));
+  const stays = stillDeclined(view).size > 0 || podsToDelete(view).some((pod) => isHeldByFinalizer(view, pod));
   return stays && view.cluster.volumes.every(({ attachment }) => attachment === null)
     ? park(
         view,
@@ -102,7 +111,7 @@ const oldAttachments = (view: View): readonly string[] =>
 /** Lists the volumes that stay attached because a pod that is left alone still uses them, each with its pods. */
 const kept = (view: View): readonly string[] =>
   view.cluster.volumes.flatMap(({ key, attachment }) => {
-    const pods = attachment && isOfThisMachine(view, attachment) ? wantedBy(view, key) : [];
+    const pods = attachment && isOfThisMachine(view, attachment) ? podsWanting(view, key) : [];
     return pods.length === 0
       ? []
       : [`${key} for ${pods.map(({ namespace, name }) => `pod ${namespace}/${name}`).join(' and ')}`];
@@ -113,13 +122,13 @@ const whatIsFree = (view: View): string => {
   const who = cluster.node ? `Node ${cluster.node.name}` : 'it';
   const keeps = kept(view);
   if (keeps.length > 0)
-    return `${machine.machine} is off; ${who} keeps only ${someOf(keeps)}, which Cloudfence leaves alone`;
+    return `${machine.machine} is off; ${who} keeps only ${listSome(keeps)}, which Cloudfence leaves alone`;
   return cluster.node
     ? `${machine.machine} is off and ${who} holds no volume any more`
     : `${machine.machine} is off and holds nothing any more`;
 };
 
-export const done: Rule = (view) => {
+export const endFenced: Rule = (view) => {
   const { machine } = view;
   const old = oldAttachments(view);
   if (old.length > 0)
@@ -134,13 +143,13 @@ export const done: Rule = (view) => {
 
 const whyStays = (view: View, pod: PodFacts): string | null => {
   if (isRecurring(view, pod)) return 'a controller recreates it after each deletion, and it uses no volume';
-  return isHeld(view, pod) ? 'it is deleted, but its finalizers hold it' : null;
+  return isHeldByFinalizer(view, pod) ? 'it is deleted, but its finalizers hold it' : null;
 };
 
 const pods = (view: View): readonly LeftAlone[] => {
-  const named = namedBy(view);
+  const named = podsNamedByFence(view);
   return view.cluster.pods.flatMap((pod) => {
-    const why = leftAlone(pod, named) ?? whyStays(view, pod);
+    const why = whyPodIsLeft(pod, named) ?? whyStays(view, pod);
     return why === null ? [] : [{ what: `pod/${pod.namespace}/${pod.name}`, why }];
   });
 };
@@ -152,7 +161,7 @@ const whyWanted = ({ volumes, unresolved }: PodFacts, key: string): string =>
 
 const attachments = (view: View): readonly LeftAlone[] =>
   view.cluster.volumes.flatMap((volume) => {
-    const [pod] = wantedBy(view, volume.key);
+    const [pod] = podsWanting(view, volume.key);
     if (!volume.attachment || !pod) return [];
     return [
       {
@@ -163,7 +172,7 @@ const attachments = (view: View): readonly LeftAlone[] =>
   });
 
 const volumeOf = (view: View, disk: string): View['cluster']['volumes'][number] | undefined =>
-  view.cluster.volumes.find((volume) => view.reading.diskOf(volume) === disk);
+  view.cluster.volumes.find((volume) => view.identityRules.diskOf(volume) === disk);
 
 const whyDiskStays = (view: View, disk: View['machine']['disks'][number]): string | null => {
   const volume = volumeOf(view, disk.disk);
@@ -185,7 +194,7 @@ const node = (view: View): readonly LeftAlone[] => {
 };
 
 /** Lists what was not touched, and why. The outcome includes this list so that nobody has to guess. */
-export const leftOver = (view: View): readonly LeftAlone[] => [
+export const listLeftAlone = (view: View): readonly LeftAlone[] => [
   ...pods(view),
   ...attachments(view),
   ...disks(view),

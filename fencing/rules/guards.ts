@@ -3,7 +3,7 @@ import type { Admission } from '../model/ledger.ts';
 import type { Policy } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { ignore, refuse, take, wait, type Decision, type Rule, type View } from './view.ts';
+import { ignore, refuse, takeStep, wait, type Decision, type Rule, type View } from './view.ts';
 import { newRecord, targetNode } from './mark.ts';
 import { isFenced } from './release.ts';
 import { podsToDelete } from './pods.ts';
@@ -78,8 +78,8 @@ const parkAnew = (view: View, node: NodeFacts): Decision => {
   };
   const says = `fence ${node.record?.fence ?? node.label ?? 'without a record'} began in an earlier boot, or its record is lost. Kubernetes has freed everything since then`;
   if (node.taints.quarantine)
-    return take({ do: 'park', node: targetNode(node), record }, because('nothing-left-to-free', says));
-  return take(
+    return takeStep({ do: 'park', node: targetNode(node), record }, because('nothing-left-to-free', says));
+  return takeStep(
     { do: 'mark', node: targetNode(node), record, addOutOfService: false },
     because(
       'nothing-left-to-free',

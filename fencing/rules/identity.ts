@@ -6,14 +6,14 @@ import { refuse, type Rule, type View } from './view.ts';
 
 type Identity = 'proven' | 'contradicted' | 'silent';
 
-type Reading = Pick<Cloud, 'machineOf' | 'incarnationsOf'>;
+type IdentityRules = Pick<Cloud, 'machineOf' | 'immutableIdsOf'>;
 type Named = Pick<NodeFacts, 'identitySources' | 'created'>;
 
 /**
  * Compares the machine with those that the identity sources name. Sources that name no machine of this cloud say
  * nothing either way.
  */
-const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { machineOf }: Reading): Identity => {
+const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { machineOf }: IdentityRules): Identity => {
   const named = identitySources.map(machineOf).filter((id) => id !== null);
   if (named.some((id) => id !== machine)) return 'contradicted';
   return named.length > 0 ? 'proven' : 'silent';
@@ -27,7 +27,7 @@ const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { mach
 const byIncarnation = (
   { identitySources, created }: Named,
   { incarnation }: MachineFacts,
-  { incarnationsOf }: Reading,
+  { immutableIdsOf: incarnationsOf }: IdentityRules,
 ): Identity => {
   if (incarnation === null) return 'proven';
   const claims = identitySources.map(incarnationsOf).filter((ids) => ids.length > 0);
@@ -40,16 +40,16 @@ const byIncarnation = (
  * Returns whether an identity source names the machine and none names another. It leaves open which of several machines
  * of the same name is meant.
  */
-export const namesMachine = (node: Named, machine: MachineFacts, reading: Reading): boolean =>
-  byMachine(node, machine, reading) === 'proven';
+export const namesMachine = (node: Named, machine: MachineFacts, identityRules: IdentityRules): boolean =>
+  byMachine(node, machine, identityRules) === 'proven';
 
 /**
  * Returns whether the Node is the machine's. Node names are reused, so an identity source of the immutable id has to
  * name the machine, and none may name another.
  */
-export const identityOf = (node: Named, machine: MachineFacts, reading: Reading): Identity => {
-  const machines = byMachine(node, machine, reading);
-  return machines === 'proven' ? byIncarnation(node, machine, reading) : machines;
+export const identityOf = (node: Named, machine: MachineFacts, identityRules: IdentityRules): Identity => {
+  const machines = byMachine(node, machine, identityRules);
+  return machines === 'proven' ? byIncarnation(node, machine, identityRules) : machines;
 };
 
 /** Returns the command with which a person ends the fence of a Node that nobody else can judge. */
@@ -65,18 +65,18 @@ export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget
 const inWords = ({ machine, incarnation }: MachineFacts): string =>
   incarnation === null ? machine : `${machine} (${incarnation.id})`;
 
-const spelledOut = ({ cluster, reading }: View): string =>
+const spelledOut = ({ cluster, identityRules }: View): string =>
   (cluster.node?.identitySources ?? [])
     .map(
       (source) =>
-        `${source.source}${source.driver ? ` (${source.driver})` : ''}: ${reading.machineOf(source) ?? source.value}`,
+        `${source.source}${source.driver ? ` (${source.driver})` : ''}: ${identityRules.machineOf(source) ?? source.value}`,
     )
     .join(', ');
 
 export const doubtfulIdentity: Rule = (view) => {
   const { node } = view.cluster;
   if (!node) return null;
-  switch (identityOf(node, view.machine, view.reading)) {
+  switch (identityOf(node, view.machine, view.identityRules)) {
     case 'proven':
       return null;
     case 'contradicted':
@@ -122,30 +122,30 @@ export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
  * saw attached to exactly this machine can. A disk that a pod merely wants was never there and knows nothing.
  */
 
-type Scene = Pick<View, 'cluster' | 'reading' | 'machine' | 'remembered'>;
+type EvidenceView = Pick<View, 'cluster' | 'identityRules' | 'machine' | 'remembered'>;
 
 /**
  * Returns whether an attachment belongs to this machine if its attacher noted the Node's name and no machine. It does
  * if it belongs to this Node and is not older than the Node. If no Node exists, the disks have already been asked for
  * the owner.
  */
-const isOfThisNode = ({ cluster: { node, nodeName } }: Scene, { source, created }: AttachmentFacts): boolean =>
+const isOfThisNode = ({ cluster: { node, nodeName } }: EvidenceView, { source, created }: AttachmentFacts): boolean =>
   source?.value === nodeName && created >= (node?.created ?? 0);
 
 /** Returns whether the attacher noted this machine. Null if the attacher noted nothing, and so names nobody. */
-const notedHere = (scene: Scene, attachment: AttachmentFacts): boolean | null => {
+const notedHere = (view: EvidenceView, attachment: AttachmentFacts): boolean | null => {
   if (attachment.source === null) return null;
-  const noted = scene.reading.machineOf(attachment.source);
-  return noted === null ? isOfThisNode(scene, attachment) : noted === scene.machine.machine;
+  const noted = view.identityRules.machineOf(attachment.source);
+  return noted === null ? isOfThisNode(view, attachment) : noted === view.machine.machine;
 };
 
-const recordOf = ({ cluster: { node }, remembered }: Scene): NodeFacts['record'] =>
+const recordOf = ({ cluster: { node }, remembered }: EvidenceView): NodeFacts['record'] =>
   node ? (node.label === null ? null : node.record) : remembered;
 
-const isRecorded = (scene: Scene, { attachmentName }: VolumeFacts): boolean => {
-  const record = recordOf(scene);
+const isRecorded = (view: EvidenceView, { attachmentName }: VolumeFacts): boolean => {
+  const record = recordOf(view);
   return (
-    record?.machine === scene.machine.machine &&
+    record?.machine === view.machine.machine &&
     record.volumes.some(({ attachment, attached }) => attachment === attachmentName && attached === true)
   );
 };
@@ -154,23 +154,23 @@ const isRecorded = (scene: Scene, { attachmentName }: VolumeFacts): boolean => {
  * Returns whether Kubernetes saw the volume's disk attached to exactly this machine: by its attachment, by the Node's
  * status, or when our fence began.
  */
-export const wasThere = (scene: Scene, volume: VolumeFacts): boolean => {
+export const wasAttachedToMachine = (view: EvidenceView, volume: VolumeFacts): boolean => {
   const { attachment, reported } = volume;
-  const here = attachment && notedHere(scene, attachment);
+  const here = attachment && notedHere(view, attachment);
   if (here === false) return false;
   if (attachment?.attached && (here || reported)) return true;
-  return (attachment === null && reported) || isRecorded(scene, volume);
+  return (attachment === null && reported) || isRecorded(view, volume);
 };
 
 /**
  * Returns whether a volume is neither attached nor a PersistentVolume any more. Kubernetes has then allowed the
  * deletion of its disk.
  */
-export const isGone = ({ attachment, persistentVolume }: VolumeFacts): boolean =>
+export const isVolumeGone = ({ attachment, persistentVolume }: VolumeFacts): boolean =>
   attachment === null && persistentVolume === null;
 
 /** Returns the disks that were attached to the machine, as far as is known. Cloudfence asks all of them. */
-export const witnessesOf = (scene: Scene): readonly DiskId[] => {
-  const there = scene.cluster.volumes.filter((volume) => wasThere(scene, volume) && !isGone(volume));
-  return [...new Set(there.map((volume) => scene.reading.diskOf(volume)).filter((disk) => disk !== null))];
+export const witnessDisks = (view: EvidenceView): readonly DiskId[] => {
+  const there = view.cluster.volumes.filter((volume) => wasAttachedToMachine(view, volume) && !isVolumeGone(volume));
+  return [...new Set(there.map((volume) => view.identityRules.diskOf(volume)).filter((disk) => disk !== null))];
 };

@@ -2,9 +2,9 @@ import { fenceInBoot, isOfThisBoot, type NodeFacts, type PodFacts, type VolumeFa
 import type { FenceRecord, NamedVolume, OutOfServiceTaint } from '../model/record.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { NodeTarget } from '../model/steps.ts';
-import { type Decision, refuse, type Rule, take, type View } from './view.ts';
-import { isDeclined, isKnownToRecur, isRecurring, podsToDelete, wantedBy } from './pods.ts';
-import { wasThere } from './identity.ts';
+import { type Decision, refuse, type Rule, takeStep, type View } from './view.ts';
+import { isDeletionDeclined, isKnownToRecur, isRecurring, podsToDelete, podsWanting } from './pods.ts';
+import { wasAttachedToMachine } from './identity.ts';
 
 export const targetNode = (node: NodeFacts): NodeTarget => ({
   name: node.name,
@@ -41,13 +41,13 @@ export const currentRecord = (view: View): FenceRecord | null => {
 };
 
 /** Returns whether the taint of this boot's fence was removed, and something on the dead Node wants it again. */
-export const workIsBack = (view: View): boolean => {
+export const hasWorkReturned = (view: View): boolean => {
   const record = currentRecord(view);
   return record !== null && workCameBack(view, record);
 };
 
 /** Returns whether the fence has yet to begin: there is a Node, and no record on it for this boot. */
-export const unmarked = (view: View): boolean => view.cluster.node !== null && currentRecord(view) === null;
+export const isUnmarked = (view: View): boolean => view.cluster.node !== null && currentRecord(view) === null;
 
 const taintOrigin = ({ cluster }: View, node: NodeFacts): OutOfServiceTaint => {
   if (!cluster.taintSupported) return 'unsupported';
@@ -61,7 +61,7 @@ const named = (view: View, volume: VolumeFacts): NamedVolume => {
     handle,
     persistentVolume,
     attachment: attachmentName,
-    ...(wasThere(view, volume) && { attached: true }),
+    ...(wasAttachedToMachine(view, volume) && { attached: true }),
   };
 };
 
@@ -78,7 +78,7 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   version: 1,
   fence: `${view.runId}.${view.memory.marks + 1}`,
   phase: 'fencing',
-  cloud: view.reading.name,
+  cloud: view.identityRules.name,
   machine: view.machine.machine,
   generation: view.machine.generation,
   node: node.name,
@@ -104,7 +104,7 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
 export const mark: Rule = (view) => {
   const { node } = view.cluster;
   if (!node) return null;
-  if (unmarked(view)) return markWith(node, newRecord(view, node), whyMark(view, node));
+  if (isUnmarked(view)) return markWith(node, newRecord(view, node), whyMark(view, node));
   const record = currentRecord(view);
   return record && workCameBack(view, record)
     ? markWith(
@@ -117,7 +117,7 @@ export const mark: Rule = (view) => {
 
 const markWith = (node: NodeFacts, record: FenceRecord, reason: Reason): Decision => {
   const addOutOfService = record.outOfService === 'ours' && !node.taints.outOfService;
-  return take({ do: 'mark', node: targetNode(node), record, addOutOfService }, reason);
+  return takeStep({ do: 'mark', node: targetNode(node), record, addOutOfService }, reason);
 };
 
 /**
@@ -134,13 +134,13 @@ const isKnownToStay = ({ phase, pods }: FenceRecord, { uid }: PodFacts): boolean
 const workCameBack = (view: View, record: FenceRecord): boolean => {
   if (record.released === null) return false;
   const idle = view.cluster.volumes.some(
-    ({ key, attachment }) => attachment !== null && wantedBy(view, key).length === 0,
+    ({ key, attachment }) => attachment !== null && podsWanting(view, key).length === 0,
   );
   return (
     idle ||
     podsToDelete(view).some(
       (pod) =>
-        !isDeclined(view, pod) &&
+        !isDeletionDeclined(view, pod) &&
         !isKnownToStay(record, pod) &&
         !isKnownToRecur(record, pod) &&
         !isRecurring(view, pod),
@@ -272,5 +272,5 @@ export const removedByHand: Rule = (view) => {
   if (known) return refuse(removed ?? known);
   const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
   if (!removed || fence === undefined) return strayed(view, node);
-  return take({ do: 'entomb', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) }, removed);
+  return takeStep({ do: 'entomb', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) }, removed);
 };

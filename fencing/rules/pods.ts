@@ -3,13 +3,13 @@ import { patience } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { type PodTarget, stepKey } from '../model/steps.ts';
-import { type Rule, take, type View } from './view.ts';
+import { type Rule, takeStep, type View } from './view.ts';
 
 /**
  * Returns the uids of the pods that the fence named when it began. Those of them that are finished now were failed by
  * Cloudfence.
  */
-export const namedBy = ({ cluster }: Pick<View, 'cluster'>): ReadonlySet<string> =>
+export const podsNamedByFence = ({ cluster }: Pick<View, 'cluster'>): ReadonlySet<string> =>
   new Set(cluster.node?.record?.pods.map((pod) => pod.uid));
 
 /**
@@ -17,7 +17,7 @@ export const namedBy = ({ cluster }: Pick<View, 'cluster'>): ReadonlySet<string>
  * somebody else begins to delete it, as Kubernetes does after its `tolerationSeconds`. Then Cloudfence deletes it: with
  * the kubelet dead and our taint gone, nobody else would end it, and its volume would stay attached.
  */
-export const leftAlone = (pod: PodFacts, named: ReadonlySet<string>): string | null => {
+export const whyPodIsLeft = (pod: PodFacts, named: ReadonlySet<string>): string | null => {
   if (pod.kind === 'mirror') return 'a mirror pod, which its kubelet owns';
   if (pod.finished && pod.deleting && pod.finalizers) return 'its finalizers hold it, but it uses no volume any more';
   if (pod.finished && !named.has(pod.uid)) return 'it has finished and uses no volume';
@@ -52,15 +52,18 @@ const stepFor = (pod: PodFacts, done: ReadonlySet<string>) => {
 };
 
 export const podsToDelete = (view: Pick<View, 'cluster'>): readonly PodFacts[] => {
-  const named = namedBy(view);
-  return view.cluster.pods.filter((pod) => leftAlone(pod, named) === null).sort(byUrgency);
+  const named = podsNamedByFence(view);
+  return view.cluster.pods.filter((pod) => whyPodIsLeft(pod, named) === null).sort(byUrgency);
 };
 
 /**
  * Returns whether only finalizers that are not ours hold the pod. This run has then failed the pod, or was denied that,
  * and has deleted it.
  */
-export const isHeld = ({ memory: { asked, declined, deleted } }: Pick<View, 'memory'>, pod: PodFacts): boolean => {
+export const isHeldByFinalizer = (
+  { memory: { takenAt: asked, declined, deleted } }: Pick<View, 'memory'>,
+  pod: PodFacts,
+): boolean => {
   const fail = stepKey({ do: 'fail-pod', pod: targetPod(pod) });
   return pod.deleting && pod.finalizers && deleted.has(pod.uid) && (asked.has(fail) || declined.has(fail));
 };
@@ -72,10 +75,10 @@ export const recurringPods = (view: Pick<View, 'cluster' | 'memory' | 'remembere
 /** Force-deletes the pods one after the other, by uid. */
 export const deletePods: Rule = (view) => {
   for (const pod of podsToDelete(view)) {
-    if (isRecurring(view, pod) || !isRested(view, pod) || isHeld(view, pod)) continue;
+    if (isRecurring(view, pod) || !isRested(view, pod) || isHeldByFinalizer(view, pod)) continue;
     const step = stepFor(pod, new Set([...view.memory.sinceLook, ...view.memory.declined.keys()]));
     if (step)
-      return take(step, because('pod-on-dead-machine', `the machine of Pod ${pod.namespace}/${pod.name} is off`));
+      return takeStep(step, because('pod-on-dead-machine', `the machine of Pod ${pod.namespace}/${pod.name} is off`));
   }
   return null;
 };
@@ -84,14 +87,14 @@ export const deletePods: Rule = (view) => {
  * Returns whether the API server declined to delete the pod, or declined to fail a pod that only a finalizer still
  * holds. The fence then continues without the pod, and its end says so.
  */
-export const isDeclined = ({ memory: { declined } }: Pick<View, 'memory'>, pod: PodFacts): boolean => {
+export const isDeletionDeclined = ({ memory: { declined } }: Pick<View, 'memory'>, pod: PodFacts): boolean => {
   const target = targetPod(pod);
   const heldUnfailed = pod.deleting && pod.finalizers && declined.has(stepKey({ do: 'fail-pod', pod: target }));
   return heldUnfailed || declined.has(stepKey({ do: 'delete-pod', pod: target }));
 };
 
 /** Returns the pods of the Node that are known to use this volume. */
-export const usedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] =>
+export const podsUsing = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] =>
   cluster.pods.filter((pod) => !pod.finished && pod.volumes.includes(key));
 
 /**
@@ -105,8 +108,8 @@ const mayUse = ({ unresolved }: PodFacts, claim: string | null): boolean =>
  * Returns the pods of the Node that still want this volume, or may want it. As long as there is one, Cloudfence must
  * not free the volume.
  */
-export const wantedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] => {
-  const claim = cluster.volumes.find((volume) => volume.key === key)?.claim ?? null;
+export const podsWanting = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] => {
+  const claim = cluster.volumes.find((volume) => volume.key === key)?.pvc ?? null;
   return cluster.pods.filter((pod) => !pod.finished && (pod.volumes.includes(key) || mayUse(pod, claim)));
 };
 
@@ -115,27 +118,27 @@ export const wantedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): reado
  * of a workload whose template names the Node (`spec.nodeName`). They bypass the scheduler, so no taint keeps them out.
  */
 
-type Seen = Pick<View, 'cluster' | 'memory' | 'remembered'>;
+type PodView = Pick<View, 'cluster' | 'memory' | 'remembered'>;
 
 /** Returns what makes the pod: its controller, or its own name if it has no controller. */
 export const originOf = ({ namespace, name, owner }: Pick<PodFacts, 'namespace' | 'name' | 'owner'>): string =>
   `${namespace}/${owner ?? name}`;
 
-const recordOf = ({ cluster: { node }, remembered }: Seen): FenceRecord | null => (node ? node.record : remembered);
+const recordOf = ({ cluster: { node }, remembered }: PodView): FenceRecord | null => (node ? node.record : remembered);
 
 /** Returns whether the pod came after our mark. */
 const isLate = (record: FenceRecord | null, uid: string): boolean =>
   record !== null && !record.pods.some((pod) => pod.uid === uid);
 
 /** Returns the late pods that this run has deleted and that are gone, or go as soon as their finalizers allow it. */
-const chased = (view: Seen): readonly { readonly origin: string; readonly at: number }[] => {
+const chased = (view: PodView): readonly { readonly origin: string; readonly at: number }[] => {
   const standing = new Set(view.cluster.pods.filter(({ deleting }) => !deleting).map(({ uid }) => uid));
   return [...view.memory.deleted]
     .filter(([uid]) => isLate(recordOf(view), uid) && !standing.has(uid))
     .map(([, deleted]) => deleted);
 };
 
-const cameBack = (view: Seen, pod: PodFacts): readonly { readonly at: number }[] =>
+const cameBack = (view: PodView, pod: PodFacts): readonly { readonly at: number }[] =>
   isLate(recordOf(view), pod.uid) ? chased(view).filter(({ origin }) => origin === originOf(pod)) : [];
 
 const holdsNothing = ({ volumes, unresolved }: PodFacts): boolean => volumes.length === 0 && unresolved.length === 0;
@@ -160,18 +163,18 @@ const isKnown = (record: FenceRecord | null, pod: PodFacts): boolean =>
  * counts, however often it comes back. Once this run has deleted `MOST_CHASED` late pods, every late pod without a
  * volume counts.
  */
-export const isRecurring = (view: Seen, pod: PodFacts): boolean => {
+export const isRecurring = (view: PodView, pod: PodFacts): boolean => {
   const record = recordOf(view);
   if (!holdsNothing(pod) || !isLate(record, pod.uid)) return false;
-  return isKnown(record, pod) || isBack(view, pod) || chased(view).length >= MOST_CHASED;
+  return isKnown(record, pod) || hasComeBack(view, pod) || chased(view).length >= MOST_CHASED;
 };
 
 /** Returns whether the pod came back although this run has deleted one like it. */
-export const isBack = (view: Seen, pod: PodFacts): boolean => cameBack(view, pod).length > 0;
+export const hasComeBack = (view: PodView, pod: PodFacts): boolean => cameBack(view, pod).length > 0;
 
 /**
  * Returns whether a pod that came back may be deleted again. A pod that comes back with a volume is deleted again and
  * again, but not in a hurry.
  */
-const isRested = (view: Seen & Pick<View, 'now'>, pod: PodFacts): boolean =>
+const isRested = (view: PodView & Pick<View, 'now'>, pod: PodFacts): boolean =>
   cameBack(view, pod).every(({ at }) => view.now.mono - at >= patience.pollLongest);

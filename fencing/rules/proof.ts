@@ -2,9 +2,9 @@ import type { IdentitySource } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { acceptCommand, isGone, witnessesOf } from './identity.ts';
+import { acceptCommand, isVolumeGone, witnessDisks } from './identity.ts';
 import { currentRecord, targetNode } from './mark.ts';
-import { type Decision, refuse, type Rule, take, type View, wait } from './view.ts';
+import { type Decision, refuse, type Rule, takeStep, type View, wait } from './view.ts';
 
 /**
  * Returns a person's statement that the machine is off, or null. It is given to this run, or written in the record of
@@ -13,9 +13,9 @@ import { type Decision, refuse, type Rule, take, type View, wait } from './view.
 export const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
 
 /** Returns every identity source that may say where the machine is and that names exactly this machine. */
-const ownIdentitySources = ({ cluster: { node, volumes }, machine, reading }: View): readonly IdentitySource[] =>
+const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules }: View): readonly IdentitySource[] =>
   [...(node?.identitySources ?? []), ...volumes.flatMap(({ attachment }) => attachment?.source ?? [])].filter(
-    (source) => reading.machineOf(source) === machine.machine,
+    (source) => identityRules.machineOf(source) === machine.machine,
   );
 
 /**
@@ -26,13 +26,13 @@ export const placeNotServed: Rule = (view) => {
   const { machine, power } = view.machine;
   if ((power !== 'missing' && power !== 'unknown') || vouchedFor(view) !== null) return null;
   const unserved = ownIdentitySources(view)
-    .map(view.reading.unservedPlace)
+    .map(view.identityRules.unservedScope)
     .find((place) => place !== null);
   return unserved
     ? refuse(
         because(
           'place-not-served',
-          `${machine} is in ${unserved.place}, which this install does not serve: ${unserved.remedy}`,
+          `${machine} is in ${unserved.scope}, which this install does not serve: ${unserved.remedy}`,
         ),
       )
     : null;
@@ -55,7 +55,7 @@ export const missingNeedsWitness: Rule = (view) => {
       return refuse(
         because(
           'missing-without-witness',
-          `the cloud does not know ${machine}, and it does not find every disk that was attached to it, which would confirm that: ${witnessesOf(view).join(', ')}`,
+          `the cloud does not know ${machine}, and it does not find every disk that was attached to it, which would confirm that: ${witnessDisks(view).join(', ')}`,
         ),
       );
     case null:
@@ -68,7 +68,7 @@ export const missingNeedsWitness: Rule = (view) => {
  * left to ask, and nothing left to free.
  */
 const witnessesAreGone = (view: View): boolean =>
-  (currentRecord(view)?.volumes.some(({ attached }) => attached) ?? false) && view.cluster.volumes.every(isGone);
+  (currentRecord(view)?.volumes.some(({ attached }) => attached) ?? false) && view.cluster.volumes.every(isVolumeGone);
 
 /** Waits, or refuses, while a disk still names the machine. Each look asks the disks again. */
 const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): Decision => {
@@ -81,7 +81,7 @@ const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): D
 };
 
 const askWitness = (view: View): Decision => {
-  const disks = witnessesOf(view);
+  const disks = witnessDisks(view);
   const { machine } = view.machine;
   // The status of a drained Node no longer lists its attachments.
   if (disks.length === 0 && view.cluster.node && !view.memory.searched)
@@ -113,9 +113,9 @@ const askWitness = (view: View): Decision => {
  * Requests a search of the list of all attachments, once, if no volume of the Node explains a disk of the machine. An
  * attachment that the Node's status forgot may hold the disk, such as on a drained Node.
  */
-export const unexplainedDisk: Rule = ({ machine, cluster, memory, reading }) => {
+export const unexplainedDisk: Rule = ({ machine, cluster, memory, identityRules }) => {
   if (memory.searched || !cluster.node) return null;
-  const explained = new Set(cluster.volumes.map((volume) => reading.diskOf(volume)));
+  const explained = new Set(cluster.volumes.map((volume) => identityRules.diskOf(volume)));
   const disk = machine.disks.find(({ disk: id, keep }) => keep === null && !explained.has(id));
   return disk
     ? {
@@ -200,7 +200,7 @@ const untilSilent = (view: View, record: FenceRecord, lease: string, says: strin
   // A kubelet may write the record, so a date that lies ahead starts the measurement again.
   if (record.renewed?.lease !== lease || Date.parse(record.renewed.seen) > now.wall) {
     const seen = new Date(now.wall).toISOString();
-    return take(
+    return takeStep(
       { do: 'note', node: targetNode(node), record: { ...record, renewed: { lease, seen } } },
       because('lease-renewed-after-off', says),
     );
@@ -213,7 +213,7 @@ const untilSilent = (view: View, record: FenceRecord, lease: string, says: strin
         `${says}. The fence continues after the kubelet has been silent for ${counted(patience.silence / 60_000, 'minute')}`,
       ),
     );
-  return take(
+  return takeStep(
     { do: 'note', node: targetNode(node), record: { ...record, lease, renewed: null } },
     because('silent-again', `the kubelet has not renewed its Lease since ${record.renewed.seen}`),
   );

@@ -11,11 +11,11 @@ import {
 import type { FenceRecord } from '../model/record.ts';
 import { patience } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
-import { type Decision, refuse, released, type Rule, take, type View, wait } from './view.ts';
+import { type Decision, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
 import { acceptCommand, namesMachine } from './identity.ts';
 import { newRecord, targetNode } from './mark.ts';
-import { usedBy } from './pods.ts';
+import { podsUsing } from './pods.ts';
 
 const unproven = (says: string): Reason => because('return-unproven', says);
 
@@ -38,7 +38,7 @@ const goingPod = ({ cluster }: View, record: FenceRecord): string | null => {
 };
 
 const livingPodWants = (view: View, volume: VolumeFacts): boolean =>
-  usedBy(view, volume.key).some((pod) => !pod.deleting);
+  podsUsing(view, volume.key).some((pod) => !pod.deleting);
 
 const leftoverAttachment = (view: View, record: FenceRecord): string | null => {
   const named = new Set(record.volumes.map((volume) => volume.attachment));
@@ -75,7 +75,7 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
   const since = Date.parse(record.released ?? record.begun) - view.now.wall;
   const left = since + patience.settle;
   if (since > patience.clocksDiffer)
-    return take(
+    return takeStep(
       { do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } },
       because(
         'controllers-settling',
@@ -87,7 +87,7 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
       left,
       because('controllers-settling', 'controllers can still act on a cached taint for some time after its removal'),
     );
-  return take(
+  return takeStep(
     { do: 'readmit-pods', node: targetNode(node), record, tombstone },
     because('settled', `all controllers have seen the removal of the taint${whatStays(node)}`),
   );
@@ -107,12 +107,12 @@ const outOfReachFor = (view: View, node: NodeFacts, record: FenceRecord): number
  * another machine has by now does not keep a Node in quarantine, because nothing of the old machine's time is left. A
  * machine that stays out of reach is treated as any other.
  */
-export const takeBack: Rule = (view) => {
+export const releaseReturned: Rule = (view) => {
   const { node } = view.cluster;
   const record = node?.record;
   if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;
   if (view.machine.power === 'running' && outOfReachFor(view, node, record) >= patience.unreachable) return null;
-  if (!namesMachine(node, view.machine, view.reading)) return null;
+  if (!namesMachine(node, view.machine, view.identityRules)) return null;
   const missing = missingForReturn(view, node, record);
   return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
 };
@@ -143,7 +143,7 @@ export const acceptedByPerson: Rule = (view) => {
   const reason = because('accepted-by-a-person', accepted);
   const released = new Date(view.now.wall).toISOString();
   if (node.taints.ours || record.released === null)
-    return take(
+    return takeStep(
       { do: 'readmit-volumes', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
       reason,
     );
@@ -166,14 +166,14 @@ export const forgetTrace: Rule = ({ cluster: { node }, machine }) => {
   const trace = node && traceOf(node);
   if (!trace || node.recordText !== null || machine.power !== 'running' || isOfThisBoot(trace, node, machine))
     return null;
-  return take(
+  return takeStep(
     { do: 'entomb', node: targetNode(node), tombstone: null },
     because('returned', `${node.name} has booted again`),
   );
 };
 
 /** Ends a requested release if nothing of ours is on the Node (any more), or if the machine is not back. */
-export const releaseAsked: Rule = (view) => {
+export const endRequestedRelease: Rule = (view) => {
   const {
     request,
     cluster: { node },

@@ -1,15 +1,15 @@
 import { type FirstStopping, isOfShownBoot, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
-import { type MachineFacts, ownMachine, type Power } from '../model/machine.ts';
+import { type MachineFacts, machineOfProviderID, type Power } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
-import { because, counted, type Reason, someOf } from '../model/reason.ts';
+import { because, counted, type Reason, listSome } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
 import { acceptCommand, identityOf, namesMachine, targetMachine } from './identity.ts';
-import { targetNode, unmarked } from './mark.ts';
+import { targetNode, isUnmarked } from './mark.ts';
 import { vouchedFor } from './proof.ts';
 import { isFencedWithoutRecord } from './release.ts';
-import { type Decision, fenced, ignore, refuse, type Rule, take, type View, wait } from './view.ts';
+import { type Decision, fenced, ignore, refuse, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
 
 /**
@@ -18,7 +18,7 @@ import { pollDelay } from './waits.ts';
  */
 export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine, memory }) => {
   if (node || pods.length > 0 || volumes.length > 0) return null;
-  return memory.asked.size > 0
+  return memory.takenAt.size > 0
     ? fenced(because('fenced', `everything that ${machine.machine} held is free`))
     : ignore(because('no-node', `no Node, pod, or VolumeAttachment in this cluster belongs to ${machine.machine}`));
 };
@@ -84,7 +84,7 @@ const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   const { machine, policy } = view;
   if (machine.since !== null || policy.dryRun || seenBefore(view) !== null) return null;
   const stopping: FirstStopping = { at: seenNow(view), boot: bootOf(machine, node) };
-  return take(
+  return takeStep(
     { do: 'note-stopping', node: targetNode(node), stopping },
     because('stopping', `the cloud does not say when ${machine.machine} began to stop`),
   );
@@ -122,7 +122,7 @@ const mayBeStopping = ({ power, offUnderOperation }: MachineFacts): boolean =>
 const off: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
 /** Returns whether the mark may come. It removes the note as well, so that a fence takes no longer for it. */
-const mayBeMarked = (view: View): boolean => off.has(view.machine.power) && unmarked(view) && !hasNothingToFree(view);
+const mayBeMarked = (view: View): boolean => off.has(view.machine.power) && isUnmarked(view) && !hasNothingToFree(view);
 
 /** Removes the note of a stop that is over. It says nothing about the next stop. */
 export const forgetStopping: Rule = (view) => {
@@ -130,11 +130,11 @@ export const forgetStopping: Rule = (view) => {
     cluster: { node },
     machine,
     policy,
-    reading,
+    identityRules,
   } = view;
   if (!node?.stopping || policy.dryRun || mayBeStopping(machine) || mayBeMarked(view)) return null;
-  if (!namesMachine(node, machine, reading)) return null;
-  return take(
+  if (!namesMachine(node, machine, identityRules)) return null;
+  return takeStep(
     { do: 'note-stopping', node: targetNode(node), stopping: null },
     because('no-longer-stopping', `${machine.machine} is ${machine.power}`),
   );
@@ -148,10 +148,10 @@ const mayPowerOff = (view: View): Decision | null => paused(view) ?? mayBegin(vi
 
 const powerOffOnce = (view: View, says: string): Decision => {
   const step = { do: 'power-off', target: targetMachine(view) } as const;
-  const asked = view.memory.asked.has(stepKey(step));
+  const asked = view.memory.takenAt.has(stepKey(step));
   return asked
     ? wait(pollDelay(view), because('stopping-too-long', says))
-    : take(step, because('power-off-by-policy', says));
+    : takeStep(step, because('power-off-by-policy', says));
 };
 
 /**
@@ -168,30 +168,33 @@ const unreachableFor = ({ machine, now }: View, node: NodeFacts): number =>
 const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   const refuseBecause = (why: string) =>
     refuse(because('power-off-refused', `Cloudfence does not power off ${node.name}: ${why}`));
-  const { census } = view.memory;
+  const { connectivity } = view.memory;
   if (node.controlPlane) return refuseBecause('it is a control-plane node');
   if (unreachableFor(view, node) < patience.unreachable)
     return refuseBecause('it has been unreachable for less than 5 minutes');
-  if (!census)
+  if (!connectivity)
     return {
-      do: 'census',
+      do: 'survey-connectivity',
       because: because(
         'unreachable-but-running',
         'Cloudfence checks which other Nodes are unreachable, and whether another Node names the machine',
       ),
     };
   if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');
-  const claimants = [...census.claimants.filter((name) => name !== node.name), ...census.elsewhere];
-  if (claimants.length > 0) return refuseBecause(`${someOf(claimants)} also names ${view.machine.machine}`);
-  if (census.unanswered.length > 0)
-    return refuseBecause(`another Node may name ${view.machine.machine} in ${someOf(census.unanswered)}`);
-  const others = census.unreachable.filter((name) => name !== node.name);
+  const claimants = [
+    ...connectivity.nodesNamingMachine.filter((name) => name !== node.name),
+    ...connectivity.elsewhere,
+  ];
+  if (claimants.length > 0) return refuseBecause(`${listSome(claimants)} also names ${view.machine.machine}`);
+  if (connectivity.unanswered.length > 0)
+    return refuseBecause(`another Node may name ${view.machine.machine} in ${listSome(connectivity.unanswered)}`);
+  const others = connectivity.unreachable.filter((name) => name !== node.name);
   if (others.length > 0)
     return refuseBecause(
-      `${counted(others.length, 'other Node is', 'other Nodes are')} also unreachable (${someOf(others)})`,
+      `${counted(others.length, 'other Node is', 'other Nodes are')} also unreachable (${listSome(others)})`,
     );
-  if (!census.unreachable.includes(node.name)) return refuseBecause('its Lease is not stale');
-  if (census.zone.every((name) => census.unreachable.includes(name)))
+  if (!connectivity.unreachable.includes(node.name)) return refuseBecause('its Lease is not stale');
+  if (connectivity.zone.every((name) => connectivity.unreachable.includes(name)))
     return refuseBecause(`all of zone ${node.zone ?? 'unknown'} is unreachable`);
   return null;
 };
@@ -221,11 +224,11 @@ const liftedRecord = ({ now, machine }: View, { record }: NodeFacts): FenceRecor
  * writes, in the record or beside its driver's name, does not keep our taint on its machine: a providerID never
  * changes.
  */
-const isAnothers = ({ machine, reading }: View, node: NodeFacts): boolean =>
+const isAnothers = ({ machine, identityRules }: View, node: NodeFacts): boolean =>
   node.record !== null &&
   node.record.machine !== machine.machine &&
-  ownMachine(node.identitySources, reading.machineOf) !== machine.machine &&
-  identityOf(node, machine, reading) !== 'proven';
+  machineOfProviderID(node.identitySources, identityRules.machineOf) !== machine.machine &&
+  identityOf(node, machine, identityRules) !== 'proven';
 
 /**
  * Returns whether a person's statement covers a suspended machine. It never counts against a cloud that says that the
@@ -266,5 +269,7 @@ export const liftMark: Rule = (view) => {
   const { node } = view.cluster;
   if (!node?.taints.ours || isAnothers(view, node)) return null;
   const reason = whyLift(view, node);
-  return reason && take({ do: 'readmit-volumes', node: targetNode(node), record: liftedRecord(view, node) }, reason);
+  return (
+    reason && takeStep({ do: 'readmit-volumes', node: targetNode(node), record: liftedRecord(view, node) }, reason)
+  );
 };

@@ -1,4 +1,4 @@
-import type { CloudReading } from '../model/cloud.ts';
+import type { CloudIdentityRules } from '../model/cloud.ts';
 import type { Census, ClusterFacts } from '../model/cluster-facts.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from '../model/machine.ts';
@@ -40,7 +40,7 @@ export interface Memory {
   /** Steps taken since the newest look. Their targets are still in the facts. */
   readonly sinceLook: ReadonlySet<string>;
   /** When each step was last taken (monotonic ms). */
-  readonly asked: ReadonlyMap<string, number>;
+  readonly takenAt: ReadonlyMap<string, number>;
   /** Pods that this run has deleted, by uid: what makes them, and when the deletion was requested (monotonic ms). */
   readonly deleted: ReadonlyMap<string, { readonly origin: string; readonly at: number }>;
   /** Since when no pod of the Node wants a volume any more (monotonic ms). */
@@ -57,7 +57,7 @@ export interface Memory {
   /** The list of all attachments was searched for those of this Node. */
   readonly searched: boolean;
   readonly marks: number;
-  readonly census: Census | null;
+  readonly connectivity: Census | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */
   readonly admission: Admission | null;
   /** The number of looks since something last changed. */
@@ -68,7 +68,7 @@ export interface View {
   readonly request: Request;
   readonly policy: Policy;
   /** The provider's pure readings. */
-  readonly reading: CloudReading;
+  readonly identityRules: CloudIdentityRules;
   /** A fresh identity for a fence that is about to begin. */
   readonly runId: string;
   readonly machine: MachineFacts;
@@ -87,7 +87,7 @@ export interface View {
 export type Decision =
   | { readonly do: 'step'; readonly step: Step; readonly because: Reason }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
-  | { readonly do: 'census'; readonly because: Reason }
+  | { readonly do: 'survey-connectivity'; readonly because: Reason }
   /** Enters the fence in the ledger, where the cap counts, before the fence begins. */
   | { readonly do: 'claim'; readonly boot: string | null; readonly because: Reason }
   /** Looks again, this time through the list of all attachments. */
@@ -103,7 +103,7 @@ export type Decision =
 /** One line of the ladder in `decide`. Returns a decision, or null to leave it to the next rule. */
 export type Rule = (view: View) => Decision | null;
 
-export const take = (step: Step, reason: Reason): Decision => ({ do: 'step', step, because: reason });
+export const takeStep = (step: Step, reason: Reason): Decision => ({ do: 'step', step, because: reason });
 export const wait = (ms: number, reason: Reason): Decision => ({ do: 'wait', ms, because: reason });
 export const refuse = (reason: Reason): Decision => ({ do: 'end', outcome: 'refused', because: reason });
 export const ignore = (reason: Reason): Decision => ({ do: 'end', outcome: 'ignored', because: reason });

@@ -1,9 +1,17 @@
 import type { PodFacts } from '../model/cluster-facts.ts';
-import { because, counted, someOf } from '../model/reason.ts';
+import { because, counted, listSome } from '../model/reason.ts';
 import { type Rule, type View, wait } from './view.ts';
 import { patience } from '../model/policy.ts';
 import { diskBelow, isDetachDeclined } from './disks.ts';
-import { isBack, isDeclined, isHeld, isRecurring, leftAlone, namedBy, wantedBy } from './pods.ts';
+import {
+  hasComeBack,
+  isDeletionDeclined,
+  isHeldByFinalizer,
+  isRecurring,
+  whyPodIsLeft,
+  podsNamedByFence,
+  podsWanting,
+} from './pods.ts';
 
 /**
  * Returns the time until the next look (ms). Looks come quickly at first and slowly later: what goes away by itself
@@ -14,21 +22,21 @@ export const pollDelay = ({ memory }: View): number =>
 
 /** Waits for pods that Cloudfence deleted and that still exist. */
 export const waitForPods: Rule = (view) => {
-  const named = namedBy(view);
+  const named = podsNamedByFence(view);
   const going = view.cluster.pods.filter(
-    (pod) => leftAlone(pod, named) === null && !isDeclined(view, pod) && !isRecurring(view, pod),
+    (pod) => whyPodIsLeft(pod, named) === null && !isDeletionDeclined(view, pod) && !isRecurring(view, pod),
   );
   if (going.length === 0) return null;
   const told = (which: (view: View, pod: PodFacts) => boolean, one: string, many: string): string => {
     const pods = going.filter((pod) => which(view, pod)).map(({ namespace, name }) => `pod ${namespace}/${name}`);
-    return pods.length === 0 ? '' : `; ${someOf(pods)} ${pods.length === 1 ? one : many}`;
+    return pods.length === 0 ? '' : `; ${listSome(pods)} ${pods.length === 1 ? one : many}`;
   };
   const back = told(
-    isBack,
+    hasComeBack,
     'is recreated after each deletion and uses a volume',
     'are recreated after each deletion and use a volume',
   );
-  const held = told(isHeld, 'is held by its finalizers', 'are held by their finalizers');
+  const held = told(isHeldByFinalizer, 'is held by its finalizers', 'are held by their finalizers');
   const says = `${counted(going.length, 'pod is', 'pods are')} being deleted${back}${held}`;
   return wait(pollDelay(view), because('pods-going', says));
 };
@@ -36,7 +44,9 @@ export const waitForPods: Rule = (view) => {
 /** Waits for attachments that no pod wants. Attach-detach and the attacher remove them, or the rules above help. */
 export const waitForAttachments: Rule = (view) => {
   if (view.cluster.nameTaken) return null;
-  const going = view.cluster.volumes.filter((volume) => volume.attachment && wantedBy(view, volume.key).length === 0);
+  const going = view.cluster.volumes.filter(
+    (volume) => volume.attachment && podsWanting(view, volume.key).length === 0,
+  );
   if (going.length === 0) return null;
   const errors = going.map((volume) => volume.attachment?.detachError).filter((error) => error != null);
   const said = errors.length > 0 ? `; the driver says: ${errors.join('; ')}` : '';
@@ -53,7 +63,7 @@ export const waitForAttachments: Rule = (view) => {
 export const waitForDisks: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   const going = view.cluster.volumes
-    .filter((volume) => volume.persistentVolume !== null && wantedBy(view, volume.key).length === 0)
+    .filter((volume) => volume.persistentVolume !== null && podsWanting(view, volume.key).length === 0)
     .map((volume) => diskBelow(view, volume))
     .filter((disk) => disk !== null && disk.keep === null && !isDetachDeclined(view, disk));
   return going.length > 0

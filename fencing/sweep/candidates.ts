@@ -1,13 +1,13 @@
 import { outcomeOf } from '../loop/ending.ts';
-import { moreThanOne } from '../loop/locate.ts';
+import { ambiguousNodesReason } from '../loop/locate.ts';
 import { type Ports, STALE_LEASE_MS } from '../loop/ports.ts';
-import type { LocationHint, Occasion } from '../loop/react.ts';
+import type { LocationHint, SharedRunOptions } from '../loop/react.ts';
 import { failedEnding } from '../loop/reduce.ts';
 import { startRun, type Ending } from '../loop/state.ts';
 import type { VolumeFacts } from '../model/cluster-facts.ts';
 import type { Cluster, Suspect } from '../model/cluster.ts';
-import { CloudfenceError, inHierarchy } from '../model/errors.ts';
-import { type MachineId, ownMachine } from '../model/machine.ts';
+import { CloudfenceError, asCloudfenceError } from '../model/errors.ts';
+import { type MachineId, machineOfProviderID } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 
@@ -22,8 +22,8 @@ export interface SweepCandidate {
   readonly fault: CloudfenceError | null;
 }
 
-export interface Asked {
-  readonly sightings: readonly SweepCandidate[];
+export interface CandidateScan {
+  readonly candidates: readonly SweepCandidate[];
   readonly unreachable: readonly { readonly cluster: string; readonly error: CloudfenceError }[];
 }
 
@@ -32,7 +32,7 @@ export interface Asked {
  * run reports whatever else the Node claims, and the other claims keep no other machine from its own Node.
  */
 const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly MachineId[] => {
-  const own = ownMachine(identitySources, cloud.machineOf);
+  const own = machineOfProviderID(identitySources, cloud.machineOf);
   return own === null
     ? [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))]
     : [own];
@@ -42,10 +42,11 @@ const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly Ma
  * Returns the candidate for a suspect. If the Node itself does not name its machine, everything that may name it is
  * read. If the Node is gone, its disks are asked.
  */
-const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
-  const sighting = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
-  if (sighting.machines.length > 0) return sighting;
-  if (suspect.because === 'node-missing') return { ...sighting, ...(await machinesBelow(cluster, suspect, ports)) };
+const candidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
+  const candidate = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
+  if (candidate.machines.length > 0) return candidate;
+  if (suspect.because === 'node-missing')
+    return { ...candidate, ...(await machinesOfGoneNode(cluster, suspect, ports)) };
   const asked = {
     ...suspect,
     identitySources: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.identitySources,
@@ -55,7 +56,7 @@ const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise
     machines.length > 0
       ? null
       : `nothing on Node ${suspect.node} names a machine of ${ports.cloud.name}; run cloudfence doctor for the remedy`;
-  return { ...sighting, suspect: asked, machines, doubt };
+  return { ...candidate, suspect: asked, machines, doubt };
 };
 
 /**
@@ -64,40 +65,42 @@ const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise
  *
  * @throws CloudfenceError if the cluster or the cloud does not answer, which says nothing about any suspect
  */
-const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
+const safeCandidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
   try {
-    return await toldOf(cluster, suspect, ports);
+    return await candidateOf(cluster, suspect, ports);
   } catch (error) {
     if (error instanceof CloudfenceError) throw error;
-    return { cluster: cluster.name, suspect, machines: [], doubt: null, fault: inHierarchy(error) };
+    return { cluster: cluster.name, suspect, machines: [], doubt: null, fault: asCloudfenceError(error) };
   }
 };
 
 /** Finds the candidates in one cluster. Names a cluster that gives no answer: its Nodes are unknown, not fine. */
-export const candidatesIn = async (cluster: Cluster, ports: Ports): Promise<Asked> => {
+export const candidatesIn = async (cluster: Cluster, ports: Ports): Promise<CandidateScan> => {
   try {
     const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
     return {
-      sightings: await Promise.all(suspects.map((suspect) => sighted(cluster, suspect, ports))),
+      candidates: await Promise.all(suspects.map((suspect) => safeCandidateOf(cluster, suspect, ports))),
       unreachable: [],
     };
   } catch (error) {
-    return { sightings: [], unreachable: [{ cluster: cluster.name, error: inHierarchy(error) }] };
+    return { candidates: [], unreachable: [{ cluster: cluster.name, error: asCloudfenceError(error) }] };
   }
 };
 
-export const byMachine = (sightings: readonly SweepCandidate[]): ReadonlyMap<MachineId, readonly SweepCandidate[]> => {
+export const groupByMachine = (
+  candidates: readonly SweepCandidate[],
+): ReadonlyMap<MachineId, readonly SweepCandidate[]> => {
   const named = new Map<MachineId, SweepCandidate[]>();
-  for (const sighting of sightings) {
-    for (const machine of sighting.machines) named.set(machine, [...(named.get(machine) ?? []), sighting]);
+  for (const candidate of candidates) {
+    for (const machine of candidate.machines) named.set(machine, [...(named.get(machine) ?? []), candidate]);
   }
   return named;
 };
 
-const placeOf = ({ cluster, suspect }: SweepCandidate) => ({ cluster, node: suspect.node });
+const locationOf = ({ cluster, suspect }: SweepCandidate) => ({ cluster, node: suspect.node });
 
-const standingIn = (sightings: readonly SweepCandidate[]): readonly SweepCandidate[] =>
-  sightings.filter(({ suspect }) => suspect.because !== 'node-missing');
+const existingNodes = (candidates: readonly SweepCandidate[]): readonly SweepCandidate[] =>
+  candidates.filter(({ suspect }) => suspect.because !== 'node-missing');
 
 /**
  * Returns the location hint of a machine that was seen in one place only, so that its run goes there at once. Of
@@ -105,15 +108,22 @@ const standingIn = (sightings: readonly SweepCandidate[]): readonly SweepCandida
  */
 export const locationHint = (
   machine: MachineId,
-  sightings: readonly SweepCandidate[],
+  candidates: readonly SweepCandidate[],
 ): readonly (readonly [MachineId, LocationHint])[] => {
-  const standing = standingIn(sightings);
-  const bearer = standing.find(({ suspect }) => suspect.marked);
-  if (standing.length > 1 && bearer)
+  const existing = existingNodes(candidates);
+  const bearer = existing.find(({ suspect }) => suspect.marked);
+  if (existing.length > 1 && bearer)
     return [
-      [machine, { place: placeOf(bearer), ambiguity: moreThanOne(machine, standing.map(placeOf)), attachments: null }],
+      [
+        machine,
+        {
+          location: locationOf(bearer),
+          ambiguity: ambiguousNodesReason(machine, existing.map(locationOf)),
+          attachments: null,
+        },
+      ],
     ];
-  const [only, ...others] = sightings;
+  const [only, ...others] = candidates;
   if (!only || others.length > 0) return [];
   const { cluster, suspect } = only;
   const gone = suspect.because === 'node-missing';
@@ -121,7 +131,7 @@ export const locationHint = (
     [
       machine,
       {
-        place: { cluster, node: gone ? null : suspect.node },
+        location: { cluster, node: gone ? null : suspect.node },
         ambiguity: null,
         attachments: gone ? suspect.attachments : null,
       },
@@ -133,14 +143,14 @@ const ended = (
   machine: MachineId,
   { cluster, suspect }: SweepCandidate,
   ending: Ending,
-  { newRunId, ...occasion }: Occasion,
+  { newRunId, ...occasion }: SharedRunOptions,
   { cloud, clock }: Ports,
 ): Outcome => {
   const known = startRun({
     ...occasion,
-    place: { cluster, node: suspect.node },
+    location: { cluster, node: suspect.node },
     request: { machine, intent: 'react', accepted: null, vouched: null },
-    reading: cloud,
+    identityRules: cloud,
     runId: newRunId(),
   });
   return outcomeOf({ ...known, ending }, clock.now());
@@ -157,26 +167,30 @@ const whyUnnamed = ({ doubt, fault }: SweepCandidate): Ending | null => {
  * Returns the outcomes for silent Nodes whose machine nothing names. Nobody can prove them off, and somebody should
  * know.
  */
-export const unnamed = (sightings: readonly SweepCandidate[], occasion: Occasion, ports: Ports): readonly Outcome[] =>
-  sightings.flatMap((sighting) => {
-    const why = whyUnnamed(sighting);
-    return why ? [ended('', sighting, why, occasion, ports)] : [];
+export const outcomesOfUnnamed = (
+  candidates: readonly SweepCandidate[],
+  occasion: SharedRunOptions,
+  ports: Ports,
+): readonly Outcome[] =>
+  candidates.flatMap((candidate) => {
+    const why = whyUnnamed(candidate);
+    return why ? [ended('', candidate, why, occasion, ports)] : [];
   });
 
 /**
  * Returns the refusal for two existing Nodes that claim one machine, or null. Neither is acted on. A Node that carries
  * our taint is looked at first.
  */
-export const claimedTwice = (
+export const refuseAmbiguous = (
   machine: MachineId,
-  sightings: readonly SweepCandidate[],
-  occasion: Occasion,
+  candidates: readonly SweepCandidate[],
+  occasion: SharedRunOptions,
   ports: Ports,
 ): Outcome | null => {
-  const standing = standingIn(sightings);
-  const [first, second] = standing;
-  if (!first || !second || standing.some(({ suspect }) => suspect.marked)) return null;
-  return ended(machine, first, refusal(moreThanOne(machine, standing.map(placeOf))), occasion, ports);
+  const existing = existingNodes(candidates);
+  const [first, second] = existing;
+  if (!first || !second || existing.some(({ suspect }) => suspect.marked)) return null;
+  return ended(machine, first, refusal(ambiguousNodesReason(machine, existing.map(locationOf))), occasion, ports);
 };
 
 /** Which machine was below a Node that is gone and whose attachments name none. */
@@ -233,8 +247,8 @@ const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { clou
 };
 
 const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
-  const holdings = (await ports.cloud.holders?.(volumes, ports.signal)) ?? [];
-  const [holder, ...others] = new Set(holdings.flatMap(({ by }) => by));
+  const diskHolders = (await ports.cloud.holders?.(volumes, ports.signal)) ?? [];
+  const [holder, ...others] = new Set(diskHolders.flatMap(({ by }) => by));
   if (holder === undefined)
     return volumes.some(({ attachment }) => attachment?.attached) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
   return others.length === 0
@@ -247,7 +261,7 @@ const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], p
  * that holds the disks. If the disks are free, it is the one that their place and the Node's name point to. The answer
  * is a hint: a run has to prove that it was this machine.
  */
-export const machinesBelow = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Below> => {
+export const machinesOfGoneNode = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Below> => {
   if (!ports.cloud.holders) return { machines: [], doubt: null };
   const volumes = await volumesLeft(cluster, suspect, ports);
   if (volumes.length === 0) return { machines: [], doubt: null };

@@ -1,23 +1,23 @@
 import type { Cluster, Suspect } from '../model/cluster.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { react, type Occasion } from '../loop/react.ts';
+import { react, type SharedRunOptions } from '../loop/react.ts';
 import { longWaits } from '../model/reason.ts';
 import type { Ports } from '../loop/ports.ts';
 import {
-  byMachine,
-  claimedTwice,
+  groupByMachine,
+  refuseAmbiguous,
   locationHint,
   candidatesIn,
-  unnamed,
-  type Asked,
+  outcomesOfUnnamed,
+  type CandidateScan,
   type SweepCandidate,
 } from './candidates.ts';
 
-export interface Swept {
+export interface SweepOutcome {
   readonly outcomes: readonly Outcome[];
   /** Clusters that could not be asked, and why. Their Nodes are unknown, not fine. */
-  readonly unreachable: Asked['unreachable'];
+  readonly unreachable: CandidateScan['unreachable'];
 }
 
 /** The longest time that a run of a sweep may take. What has to be waited for longer, the next sweep finds again. */
@@ -28,11 +28,11 @@ const LONGEST_RUN_MS = 30_000;
  * gone. Costs a few lists per cluster and one look at the machines that they name. A run then goes where its machine
  * was seen.
  */
-export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> => {
+export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<SweepOutcome> => {
   const asked = await Promise.all(ports.clusters.map((cluster) => survey(cluster, occasion, ports)));
-  const sightings = asked.flatMap(({ sightings: found }) => found);
-  const named = byMachine(sightings);
-  const doubtful = [...named].flatMap(([machine, seen]) => claimedTwice(machine, seen, occasion, ports) ?? []);
+  const candidates = asked.flatMap(({ candidates: found }) => found);
+  const named = groupByMachine(candidates);
+  const doubtful = [...named].flatMap(([machine, seen]) => refuseAmbiguous(machine, seen, occasion, ports) ?? []);
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);
   const leads = new Map([...clear].flatMap(([machine, seen]) => locationHint(machine, seen)));
@@ -43,12 +43,12 @@ export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> =>
     leads,
   );
   return {
-    outcomes: [...outcomes.filter(isNews), ...doubtful, ...unnamed(sightings, occasion, ports)],
+    outcomes: [...outcomes.filter(isNews), ...doubtful, ...outcomesOfUnnamed(candidates, occasion, ports)],
     unreachable: asked.flatMap(({ unreachable }) => unreachable),
   };
 };
 
-const survey = async (cluster: Cluster, occasion: Occasion, ports: Ports): Promise<Asked> => {
+const survey = async (cluster: Cluster, occasion: SharedRunOptions, ports: Ports): Promise<CandidateScan> => {
   const asked = await candidatesIn(cluster, ports);
   await concludeDead(cluster, asked, occasion, ports);
   return asked;
@@ -65,12 +65,12 @@ const isAnybodys = ({ suspect, doubt, fault }: SweepCandidate): boolean =>
  */
 const concludeDead = async (
   cluster: Cluster,
-  { sightings, unreachable }: Asked,
-  { policy }: Occasion,
+  { candidates, unreachable }: CandidateScan,
+  { policy }: SharedRunOptions,
   { signal }: Ports,
 ): Promise<void> => {
-  if (policy.dryRun || policy.paused !== null || unreachable.length > 0 || sightings.some(isAnybodys)) return;
-  await cluster.concludeUnless([...byMachine(sightings).keys()], signal).catch(() => undefined);
+  if (policy.dryRun || policy.paused !== null || unreachable.length > 0 || candidates.some(isAnybodys)) return;
+  await cluster.concludeUnless([...groupByMachine(candidates).keys()], signal).catch(() => undefined);
 };
 
 /**
@@ -122,12 +122,12 @@ const PARKED_LOOKED_AT = 3;
  * gets its turn.
  */
 const inTurn = (
-  sightings: ReadonlyMap<MachineId, readonly SweepCandidate[]>,
+  candidates: ReadonlyMap<MachineId, readonly SweepCandidate[]>,
   facts: readonly MachineFacts[],
   chance: () => string,
 ): readonly MachineId[] => {
   const seenAs = new Map(facts.map((seen) => [seen.machine, seen]));
-  const drawn = [...sightings].map(([machine, named]) => ({
+  const drawn = [...candidates].map(([machine, named]) => ({
     machine,
     urgency: urgency(named, seenAs.get(machine)),
     lot: chance(),

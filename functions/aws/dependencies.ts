@@ -7,7 +7,7 @@ import { type Configuration, parseConfiguration, policyOf } from '../../config/s
 import { loadSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
@@ -184,7 +184,7 @@ const askFunction = async (
       abortSignal,
     }),
   );
-  const said = jsonIn(Buffer.from(answer.Payload ?? []).toString());
+  const said = parseJsonOrNull(Buffer.from(answer.Payload ?? []).toString());
   if (answer.FunctionError === undefined) return said;
   throw new Refused(`the function failed: ${failed.safeParse(said).data?.errorMessage ?? answer.FunctionError}`);
 };

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { failureLine, publicMessage } from '../decision-log.ts';
 import type { TimeLimit } from '../invocation.ts';
 import { logDecision } from '../metrics.ts';
@@ -46,7 +46,7 @@ export const manualHandler =
     try {
       const text = await request.text();
       const said = await answer(
-        text === '' ? {} : (jsonIn(text) ?? text),
+        text === '' ? {} : (parseJsonOrNull(text) ?? text),
         await invocationContext(getDependencies, context),
       );
       return jsonResponse(statusOf(said), said);

@@ -1,8 +1,8 @@
 import { counted } from '../../fencing/model/reason.ts';
 import { z } from 'zod';
-import { inHierarchy } from '../../fencing/model/errors.ts';
+import { asCloudfenceError } from '../../fencing/model/errors.ts';
 import type { IgnoredEvent } from '../../fencing/model/hint.ts';
-import { jsonIn } from '../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
@@ -33,7 +33,7 @@ const opened = async (batch: readonly Received[], { dependencies, limit }: Invoc
     try {
       ready.push({ ...received, ...(await expandScaleSets(received, dependencies.expand, limit)) });
     } catch (error) {
-      failures.push({ message: received, why: inHierarchy(error).message });
+      failures.push({ message: received, why: asCloudfenceError(error).message });
     }
   }
   return { ready, failures };
@@ -76,7 +76,7 @@ interface Received extends Message {
 }
 
 const receivedAt = (text: string, at: number): Received => {
-  const again = retry.safeParse(jsonIn(text));
+  const again = retry.safeParse(parseJsonOrNull(text));
   const { body, failures } = again.success ? again.data : { body: text, failures: 0 };
   return { ...parseMessage(`${at}`, body, () => readHints(body)), failures };
 };

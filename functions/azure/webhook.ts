@@ -1,7 +1,7 @@
 import { toStructuredEvent } from '../../providers/azure/events/envelope.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
 import { messageLine } from '../decision-log.ts';
-import { jsonIn } from '../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { describeFault, isOwnMessage, ownMessageRejected } from '../messages.ts';
 import { logDecision } from '../metrics.ts';
 import { type HttpResponse, type HttpFunction, invocationContext, jsonResponse, type PlatformLogger } from './http.ts';
@@ -61,7 +61,7 @@ export const webhook =
   async (request, context) => {
     const body = await request.text();
     const headers = Object.fromEntries([...request.headers].map(([name, value]) => [name.toLowerCase(), value]));
-    const handshake = handshakeAnswer({ method: request.method, headers, body: jsonIn(body) });
+    const handshake = handshakeAnswer({ method: request.method, headers, body: parseJsonOrNull(body) });
     if (handshake) return handshake;
     if (request.method === 'OPTIONS') return NOT_ALLOWED;
     const text = toStructuredEvent(headers, body);

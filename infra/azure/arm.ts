@@ -9,7 +9,7 @@ import {
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { jsonOrText } from '../../fencing/model/json-text.ts';
+import { parseJsonOrText } from '../../fencing/model/json-text.ts';
 import { armScope, armUrl } from '../../providers/azure/client.ts';
 import { toCloudfenceError } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
@@ -138,7 +138,7 @@ export const createArm = ({ credential, endpoint, wait, httpClient = createDefau
     });
     try {
       const answer = await pipelineFor(credential, scope).sendRequest(httpClient, request);
-      return { status: answer.status, headers: answer.headers, body: jsonOrText(answer.bodyAsText ?? '') };
+      return { status: answer.status, headers: answer.headers, body: parseJsonOrText(answer.bodyAsText ?? '') };
     } catch (caught) {
       throw toCloudfenceError(caught, `${method} ${path.split('?')[0]}`);
     }

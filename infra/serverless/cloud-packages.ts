@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { setFunctionEnvironment } from '../../config/environment.ts';
-import { jsonOrText } from '../../fencing/model/json-text.ts';
+import { parseJsonOrText } from '../../fencing/model/json-text.ts';
 import { bundleFunction } from './bundle-function.ts';
 import type { DeployableCloud, PackagedFunction, PreparedDeployment } from './deployer.ts';
 import type { FunctionConfig, Options, Serverless } from './service.ts';
@@ -130,7 +130,7 @@ export const readPackages = (serverless: Serverless, options: Options): Promise<
 
 /** Returns the payload for a function: `--data`, or the content of the file in `--path`, parsed if it is JSON. */
 export const readPayload = ({ serviceDir }: Serverless, { data, path: file }: Options): unknown =>
-  jsonOrText(data ?? (file === undefined ? '{}' : readFileSync(path.resolve(serviceDir, file), 'utf8')));
+  parseJsonOrText(data ?? (file === undefined ? '{}' : readFileSync(path.resolve(serviceDir, file), 'utf8')));
 
 /** Runs the bundle that would be deployed in this process, with the caller's own credentials. */
 export const invokeBundleLocally = async (

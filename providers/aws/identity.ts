@@ -1,5 +1,5 @@
 import type { Tag } from '@aws-sdk/client-ec2';
-import type { UnservedPlace } from '../../fencing/model/cloud.ts';
+import type { UnservedScope } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /**
@@ -49,14 +49,14 @@ const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
  * Returns the region of a Node's machine when it is not `region`. A providerID names the zone and thereby the region.
  * No source names the account.
  */
-export const unservedScope = ({ source, value }: IdentitySource, region: string): UnservedPlace | null => {
+export const unservedScope = ({ source, value }: IdentitySource, region: string): UnservedScope | null => {
   const zone = source === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
   if (zone === undefined) return null;
   const named = REGION_OF.exec(zone)?.[0] ?? zone;
   return named === region
     ? null
     : {
-        place: named,
+        scope: named,
         remedy: `add ${named} to \`territories\` (docs/aws.md, "Accounts and regions"), or install Cloudfence there`,
       };
 };

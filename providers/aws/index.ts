@@ -13,7 +13,7 @@ export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; re
   detach: ({ machine }, disk, manner, permit, signal) => detachDisk(clients, { machine, disk, manner }, permit, signal),
   powerOff: ({ machine }, permit, signal) => powerOffMachine(clients, machine, permit, signal),
   machineOf,
-  incarnationsOf: () => [],
-  unservedPlace: (source) => unservedScope(source, region),
+  immutableIdsOf: () => [],
+  unservedScope: (source) => unservedScope(source, region),
   diskOf,
 });

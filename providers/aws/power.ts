@@ -3,7 +3,7 @@ import {
   type Evidence,
   type MachineFacts,
   type MachineId,
-  nothingKnown,
+  emptyMachineFacts,
   type Power,
 } from '../../fencing/model/machine.ts';
 import { attachedDisks } from './disks.ts';
@@ -112,7 +112,7 @@ const evidenceOf = (instance: Instance, requestId: string): Evidence => ({
  * https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
  */
 export const missingMachineFacts = (machine: MachineId, volumes: readonly Volume[] | null): MachineFacts => ({
-  ...nothingKnown(machine),
+  ...emptyMachineFacts(machine),
   power: 'missing',
   disks: volumes ? attachedDisks(machine, null, volumes) : [],
   evidence: { state: 'not found', readFrom: READ_FROM },
@@ -123,7 +123,7 @@ export const missingMachineFacts = (machine: MachineId, volumes: readonly Volume
  * about it.
  */
 export const unknownMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
-  ...nothingKnown(machine),
+  ...emptyMachineFacts(machine),
   power: 'unknown',
   evidence: { state, readFrom: READ_FROM },
 });

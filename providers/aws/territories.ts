@@ -1,4 +1,4 @@
-import type { Cloud, UnservedPlace } from '../../fencing/model/cloud.ts';
+import type { Cloud, UnservedScope } from '../../fencing/model/cloud.ts';
 import { CloudfenceError, Refused } from '../../fencing/model/errors.ts';
 import type { DiskId, IdentitySource, MachineFacts, MachineId, Witness } from '../../fencing/model/machine.ts';
 
@@ -24,15 +24,15 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
       (await owning(from.machine, signal)).detach(from, disk, manner, permit, signal),
     powerOff: async (target, permit, signal) => (await owning(target.machine, signal)).powerOff(target, permit, signal),
     machineOf: home.cloud.machineOf,
-    incarnationsOf: home.cloud.incarnationsOf,
-    unservedPlace: (source) => unservedByAll([home, ...others], source),
+    immutableIdsOf: home.cloud.immutableIdsOf,
+    unservedScope: (source) => unservedByAll([home, ...others], source),
     diskOf: home.cloud.diskOf,
   };
 };
 
 /** A place is served when at least one territory serves it. */
-const unservedByAll = (all: readonly Territory[], source: IdentitySource): UnservedPlace | null => {
-  const [first = null, ...rest] = all.map(({ cloud }) => cloud.unservedPlace(source));
+const unservedByAll = (all: readonly Territory[], source: IdentitySource): UnservedScope | null => {
+  const [first = null, ...rest] = all.map(({ cloud }) => cloud.unservedScope(source));
   return rest.includes(null) ? null : first;
 };
 

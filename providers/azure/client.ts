@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
 import { z } from 'zod';
-import { jsonIn } from '../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
 import { createConnectionPool, type ConnectionPool } from '../../transport/pool.ts';
 import type { PermittedPath } from '../../transport/under-permit.ts';
@@ -148,7 +148,7 @@ const onlyArmsErrors: Policy = {
   sendRequest: async (request, next) => {
     const response = await next(request);
     const isError = response.status >= 400 && response.status < 500;
-    return isError && !armError.safeParse(jsonIn(response.bodyAsText ?? '')).success
+    return isError && !armError.safeParse(parseJsonOrNull(response.bodyAsText ?? '')).success
       ? { ...response, bodyAsText: null }
       : response;
   },

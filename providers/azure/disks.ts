@@ -2,7 +2,14 @@ import type { DataDisk, Disk } from '@azure/arm-compute';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { Unavailable } from '../../fencing/model/errors.ts';
-import type { DiskAttachment, DiskId, Holding, MachineId, VolumeHandle, Witness } from '../../fencing/model/machine.ts';
+import type {
+  DiskAttachment,
+  DiskId,
+  DiskHolders,
+  MachineId,
+  VolumeHandle,
+  Witness,
+} from '../../fencing/model/machine.ts';
 import type { AzureClients } from './client.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';
 import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './identity.ts';
@@ -117,7 +124,7 @@ const AT_ONCE = 10;
  * Returns the machines that hold the disk. Returns null when the disk cannot tell: it names a holder that cannot be
  * read, or it is held and names none.
  */
-export const machinesHoldingDisk = (disk: Disk): Holding['by'] | null => {
+export const machinesHoldingDisk = (disk: Disk): DiskHolders['by'] | null => {
   if (!tellsItsHolders(disk)) return null;
   const by = holdersOf(disk).map((holder) => machinePath(holder)?.id ?? null);
   const known = by.filter((machine) => machine !== null);
@@ -133,7 +140,7 @@ export const holders = async (
   clients: AzureClients,
   volumes: readonly VolumeHandle[],
   signal: AbortSignal,
-): Promise<readonly Holding[]> => {
+): Promise<readonly DiskHolders[]> => {
   const limit = pLimit(AT_ONCE);
   const disks = [...new Set(volumes.map(diskOf).filter((disk) => disk !== null))];
   const asked = disks.map((id) => limit(async () => ({ id, disk: await readDisk(clients, id, signal) })));

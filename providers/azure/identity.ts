@@ -1,4 +1,4 @@
-import type { UnservedPlace } from '../../fencing/model/cloud.ts';
+import type { UnservedScope } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /**
@@ -164,11 +164,11 @@ export const immutableIdsOf = ({ source, value }: IdentitySource): readonly stri
 };
 
 /** Returns the subscription of a Node's machine when it is not the served one. A providerID names the subscription. */
-export const unservedScope = ({ source, value }: IdentitySource, served: string): UnservedPlace | null => {
+export const unservedScope = ({ source, value }: IdentitySource, served: string): UnservedScope | null => {
   const subscription = source === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
   if (subscription === undefined || subscription === served.toLowerCase()) return null;
   return {
-    place: `subscription ${subscription}`,
+    scope: `subscription ${subscription}`,
     remedy: `install Cloudfence for that subscription, with AZURE_SUBSCRIPTION_ID=${subscription}`,
   };
 };

@@ -24,8 +24,8 @@ export const azureCloud = (clients: AzureClients): AzureCloud => ({
   powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
   expand: (machines, signal) => expandScaleSets(clients, machines, signal),
   machineOf,
-  incarnationsOf: immutableIdsOf,
-  unservedPlace: (source) => unservedScope(source, clients.subscription),
+  immutableIdsOf,
+  unservedScope: (source) => unservedScope(source, clients.subscription),
   diskOf,
   machinesNamed,
 });

@@ -3,7 +3,7 @@ import {
   type Evidence,
   type MachineFacts,
   type MachineId,
-  nothingKnown,
+  emptyMachineFacts,
   type Power,
 } from '../../fencing/model/machine.ts';
 import { attachedDisks } from './disks.ts';
@@ -174,7 +174,7 @@ const evidenceOf = (said: Statuses, osDisk: Disk | null, rest: Evidence): Eviden
  * tenant, the answer looks the same.
  */
 export const missingMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
-  ...nothingKnown(machine),
+  ...emptyMachineFacts(machine),
   power: 'missing',
   nodeNames: candidateNodeNames(machine),
   evidence: { state, readFrom: READ_FROM },
@@ -182,7 +182,7 @@ export const missingMachineFacts = (machine: MachineId, state: string): MachineF
 
 /** Returns the facts when nothing can be proved about the machine from here. */
 export const unknownMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
-  ...nothingKnown(machine),
+  ...emptyMachineFacts(machine),
   power: 'unknown',
   evidence: { state, readFrom: READ_FROM },
 });

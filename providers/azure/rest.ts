@@ -10,7 +10,7 @@ import {
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { Unavailable } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { type ClientOptions, endsWithinTimeout } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 
@@ -78,7 +78,7 @@ export const restCall = async <T>(
       options.httpClient ?? createDefaultHttpClient(),
       request,
     );
-    const body = jsonIn(bodyAsText ?? '');
+    const body = parseJsonOrNull(bodyAsText ?? '');
     if (statusCode === 200 || statusCode === 201) return body;
     const code = problem.safeParse(body).data?.error.code;
     throw new RestError(`Azure declined ${call.name}`, { statusCode, ...(code !== undefined && { code }) });

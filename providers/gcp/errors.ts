@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
 
 /** Translates the errors of Compute Engine into Cloudfence errors. Decides by code and reason, never by message. */
@@ -20,7 +20,7 @@ const answer = z.object({
 const BODY = Symbol.for('google-gax.rawHttpResponsePayload');
 
 const errorIn = (caught: unknown) =>
-  caught instanceof Error ? (answer.safeParse(jsonIn(Reflect.get(caught, BODY))).data?.error ?? null) : null;
+  caught instanceof Error ? (answer.safeParse(parseJsonOrNull(Reflect.get(caught, BODY))).data?.error ?? null) : null;
 
 /**
  * Returns the first reason in the answer, such as `notFound`. Returns null when nothing that uses this API has

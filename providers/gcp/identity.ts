@@ -128,11 +128,11 @@ const diskBeside =
     });
   };
 
-export const identityRulesFor: NonNullable<Cloud['readingFor']> = (machine) => ({
+export const identityRulesFor: NonNullable<Cloud['identityRulesFor']> = (machine) => ({
   name: 'gcp',
   machineOf,
-  incarnationsOf: immutableIdsOf,
-  unservedPlace: () => null,
+  immutableIdsOf,
+  unservedScope: () => null,
   diskOf: diskBeside(machine),
 });
 

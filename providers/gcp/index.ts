@@ -15,9 +15,9 @@ export const gcpCloud = (clients: ComputeClients): Cloud => ({
   detach: (from, disk, _manner, permit, signal) => detachDisk(clients, from, disk, permit, signal),
   powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
   machineOf,
-  incarnationsOf: immutableIdsOf,
+  immutableIdsOf,
   // Calls go to whatever project the machine's path names.
-  unservedPlace: () => null,
+  unservedScope: () => null,
   diskOf,
-  readingFor: identityRulesFor,
+  identityRulesFor,
 });

@@ -2,7 +2,7 @@ import {
   type Evidence,
   type MachineFacts,
   type MachineId,
-  nothingKnown,
+  emptyMachineFacts,
   type Power,
 } from '../../fencing/model/machine.ts';
 import { type DiskRead, attachedDisks, type Instance } from './disks.ts';
@@ -114,7 +114,7 @@ const momentOf = (time: string | null | undefined): number | null => {
  * a witness tells the two apart.
  */
 export const missingMachineFacts = (machine: MachineId, { zone }: InstancePath): MachineFacts => ({
-  ...nothingKnown(machine),
+  ...emptyMachineFacts(machine),
   power: 'missing',
   zone,
   evidence: { status: 'not found', readFrom: READ_FROM },
@@ -122,7 +122,7 @@ export const missingMachineFacts = (machine: MachineId, { zone }: InstancePath):
 
 /** Returns the facts for an id that is not the path of an instance, so nothing can be asked about it. */
 export const unknownMachineFacts = (machine: MachineId): MachineFacts => ({
-  ...nothingKnown(machine),
+  ...emptyMachineFacts(machine),
   power: 'unknown',
   evidence: { status: 'malformed path' },
 });

@@ -1,7 +1,7 @@
 import { OAuth2Client } from 'google-auth-library';
 import { z } from 'zod';
 import { Denied, Unavailable } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { abortOnSignal } from './errors.ts';
 
 /** Who may push: https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions */
@@ -92,4 +92,4 @@ const unexpired = (token: string, audience: string, now: number): unknown => {
 };
 
 const payloadOf = (token: string): unknown =>
-  jsonIn(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+  parseJsonOrNull(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));

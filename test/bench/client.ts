@@ -6,7 +6,7 @@ import { react } from '../../fencing/loop/react.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
-import { clusterOf } from '../../kubernetes/cluster.ts';
+import { createCluster } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/exchange.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
@@ -41,7 +41,7 @@ const clusterAt = (
       return response;
     });
   const link = { ...inner, send };
-  return { cluster: clusterOf({ name: 'bench', link, clock: { ...pace, deadline: systemClock.deadline } }), link };
+  return { cluster: createCluster({ name: 'bench', link, clock: { ...pace, deadline: systemClock.deadline } }), link };
 };
 
 const hasHeaders = (request: unknown): request is { headers: Record<string, string> } =>

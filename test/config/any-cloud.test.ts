@@ -12,10 +12,10 @@ import { granted } from '../permits.ts';
 const never = () => Promise.reject(new Error('nobody asked for this'));
 
 /** A cloud whose machines are named after it. What it makes of a guest's id is its own affair. */
-const named = (name: string, incarnationsOf: CloudPlugin['incarnationsOf'] = () => []): CloudPlugin => ({
+const named = (name: string, incarnationsOf: CloudPlugin['immutableIdsOf'] = () => []): CloudPlugin => ({
   name,
   machineOf: ({ source, value }) => (source === 'providerID' && value.startsWith(`${name}:`) ? value : null),
-  incarnationsOf,
+  immutableIdsOf: incarnationsOf,
   diskOf: ({ driver, handle }) => (driver === name ? handle : null),
   readHints: () => ({ hints: [], faults: [], ignored: [] }),
   ownsId: (id) => id.startsWith(`${name}:`),
@@ -23,7 +23,7 @@ const named = (name: string, incarnationsOf: CloudPlugin['incarnationsOf'] = () 
   open: never,
 });
 
-const claimsGuestIds: CloudPlugin['incarnationsOf'] = ({ source, value }) => (source === 'systemUUID' ? [value] : []);
+const claimsGuestIds: CloudPlugin['immutableIdsOf'] = ({ source, value }) => (source === 'systemUUID' ? [value] : []);
 const registered: readonly CloudPlugin[] = [
   named('sun'),
   { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] },
@@ -54,8 +54,8 @@ const clouds = (broken: readonly string[] = []) => {
       detach: async () => undefined,
       powerOff: async () => undefined,
       machineOf: () => null,
-      incarnationsOf: () => [],
-      unservedPlace: ({ value }) => ({ place: value, remedy: `ask ${name}` }),
+      immutableIdsOf: () => [],
+      unservedScope: ({ value }) => ({ scope: value, remedy: `ask ${name}` }),
       diskOf: () => null,
     };
     const access = {
@@ -137,10 +137,10 @@ describe('a run about one machine', () => {
     return startRun({
       request: { machine, intent: 'react', accepted: null, vouched: null },
       policy: defaultPolicy,
-      reading: kit.cloud,
+      identityRules: kit.cloud,
       runId: 'r',
       deadline: 0,
-    }).reading;
+    }).identityRules;
   };
 
   it.each([
@@ -157,23 +157,23 @@ describe('a run about one machine', () => {
       [
         {
           ...named('sun'),
-          readingFor: (machine) => ({ ...named('sun'), diskOf: ({ handle }) => `${machine} ${handle}` }),
+          identityRulesFor: (machine) => ({ ...named('sun'), diskOf: ({ handle }) => `${machine} ${handle}` }),
         },
       ],
       never,
       new Set(),
-    ).cloud.readingFor?.(SUN);
+    ).cloud.identityRulesFor?.(SUN);
     expect(reading?.diskOf({ driver: 'sun', handle: 'd' })).toBe(`${SUN} d`);
   });
 
   it('hears of a place that is not served from its own cloud, once that has been asked', async () => {
     const { kit } = clouds();
     const source = { source: 'providerID', driver: null, value: STAR } as const;
-    const reading = kit.cloud.readingFor?.(STAR);
-    expect(reading?.unservedPlace(source)).toBeNull();
+    const reading = kit.cloud.identityRulesFor?.(STAR);
+    expect(reading?.unservedScope(source)).toBeNull();
     await kit.cloud.look([STAR], { disks: false }, patient());
-    expect(reading?.unservedPlace(source)).toEqual({ place: STAR, remedy: 'ask star' });
-    expect(reading?.unservedPlace({ ...source, value: 'nobodys' })).toBeNull();
+    expect(reading?.unservedScope(source)).toEqual({ scope: STAR, remedy: 'ask star' });
+    expect(reading?.unservedScope({ ...source, value: 'nobodys' })).toBeNull();
   });
 
   it('takes what another cloud would make of its Node for no contradiction', () => {

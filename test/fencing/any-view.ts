@@ -152,7 +152,7 @@ const anyVolume: fc.Arbitrary<VolumeFacts> = fc
   .record({
     handle: fc.constantFrom('disk-1', 'disk-2', 'no disk'),
     persistentVolume: mostly<string | null>('pv-1', null),
-    claim: mostly<string | null>('default/data', null),
+    pvc: mostly<string | null>('default/data', null),
     attachment: maybe(anyAttachment),
     reported: fc.boolean(),
     successor: maybe(anyAttachment),
@@ -191,7 +191,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   deleted: mostly<Memory['deleted']>(new Map(), new Map([['pod-9', { origin: 'default/its-owner', at: 900 }]])),
   searched: mostly(true, false),
   admission: mostly<Admission | null>(admitted, { ...admitted, admitted: false }, null),
-  census: maybe(fc.constant(alone)),
+  connectivity: maybe(fc.constant(alone)),
 });
 
 export const anyView: fc.Arbitrary<View> = fc

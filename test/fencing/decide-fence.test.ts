@@ -364,7 +364,7 @@ describe('attachments', () => {
     ],
     [
       'that a tolerating pod may want, for its claim cannot be resolved, are not',
-      fencing({ pods: [doubtful()], volumes: [volume({ claim: null })] }, unwanted(-9_000)),
+      fencing({ pods: [doubtful()], volumes: [volume({ pvc: null })] }, unwanted(-9_000)),
       'park',
     ],
     [
@@ -379,7 +379,7 @@ describe('attachments', () => {
     ],
     [
       'of a Node that is gone that a tolerating pod may want are not',
-      view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ claim: null })] }) }),
+      view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ pvc: null })] }) }),
       'fenced fenced',
     ],
     [
@@ -435,7 +435,7 @@ describe('disks', () => {
   const deleting = (ms: number, error: string | null = null) =>
     volume({ attachment: attachment({ deletingSince: NOW - ms, detachError: error }) });
   const asked = (manner: string, mono: number) => ({
-    memory: { ...view().memory, asked: new Map([[`detach-disk m-1 disk-1 ${manner}`, mono]]) },
+    memory: { ...view().memory, takenAt: new Map([[`detach-disk m-1 disk-1 ${manner}`, mono]]) },
   });
   const held = (change: Parameters<typeof machine>[0]) => ({ machine: machine(change) });
   const cases: readonly [string, View, string][] = [
@@ -555,7 +555,7 @@ describe('the attacher is nudged', () => {
   const failed = volume({ attachment: attachment({ deletingSince: NOW - 20_000, detachError: 'throttled' }) });
   const detached = (asked: [string, number][]) => ({
     machine: free,
-    memory: { ...view().memory, detached: new Set(['a-driver^disk-1']), asked: new Map(asked) },
+    memory: { ...view().memory, detached: new Set(['a-driver^disk-1']), takenAt: new Map(asked) },
   });
   const next = (change: Parameters<typeof attachment>[0]) =>
     volume({ attachment: null, successor: attachment({ uid: 'new', attached: false, ...change }) });

@@ -192,7 +192,7 @@ describe('a machine that runs while its Node is unreachable', () => {
     names: readonly string[],
     zone: readonly string[] = ['node-a', 'node-b'],
     change: Partial<Census> = {},
-  ) => ({ memory: { ...view().memory, census: { ...alone, unreachable: names, zone, ...change } } });
+  ) => ({ memory: { ...view().memory, connectivity: { ...alone, unreachable: names, zone, ...change } } });
   const running = (change: Partial<View>, nodeChange = unreachable) =>
     view({
       machine: machine({ power: 'running', since: NOW - 3_600_000 }),
@@ -202,7 +202,7 @@ describe('a machine that runs while its Node is unreachable', () => {
     });
   const cases: readonly [string, View, string][] = [
     ['is reported, and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
-    ['under power-off, others are asked about first', running({}), 'census unreachable-but-running'],
+    ['under power-off, others are asked about first', running({}), 'survey-connectivity unreachable-but-running'],
     ['under power-off it is switched off when it is the only one', running(census(['node-a'])), 'power-off'],
     [
       '... and when the cap admits it',
@@ -227,7 +227,7 @@ describe('a machine that runs while its Node is unreachable', () => {
     ['never when another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],
     [
       'never while another Node names the machine, too',
-      running(census(['node-a'], alone.zone, { claimants: ['node-a', 'node-new'] })),
+      running(census(['node-a'], alone.zone, { nodesNamingMachine: ['node-a', 'node-new'] })),
       'refused power-off-refused',
     ],
     [
@@ -259,7 +259,7 @@ describe('a machine that runs while its Node is unreachable', () => {
     ],
     [
       'once only',
-      running({ memory: { ...census(['node-a']).memory, asked: new Map([['power-off m-1', 0]]) } }),
+      running({ memory: { ...census(['node-a']).memory, takenAt: new Map([['power-off m-1', 0]]) } }),
       'wait stopping-too-long',
     ],
   ];
@@ -269,7 +269,7 @@ describe('a machine that runs while its Node is unreachable', () => {
 describe('a machine that stays in stopping', () => {
   const silent = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
   const census = (claimants = ['node-a']) => ({
-    memory: { ...view().memory, census: { ...alone, claimants } },
+    memory: { ...view().memory, connectivity: { ...alone, nodesNamingMachine: claimants } },
   });
   const stopping = (
     minutes: number,
@@ -298,7 +298,7 @@ describe('a machine that stays in stopping', () => {
     [
       '... by the same thresholds: others are asked about first',
       stopping(11, 'power-off', {}),
-      'census unreachable-but-running',
+      'survey-connectivity unreachable-but-running',
     ],
     ['... never while its Node is Ready', stopping(11, 'power-off', census(), node()), 'refused power-off-refused'],
     [

@@ -212,12 +212,14 @@ describe('not found is proof only by the word of the disks that were there', () 
   });
 
   it('nor is it where nobody asks about the place that the Node names', () => {
-    const reading = { ...view().reading, unservedPlace: () => ({ place: 'far-away-1', remedy: 'add it' }) };
-    expect(said({ ...gone({}, 'released'), reading })).toBe('refused place-not-served');
-    expect(said({ ...gone({ node: null }, 'released'), reading })).toBe('refused place-not-served');
-    expect(said({ ...gone(), machine: machine({ power: 'unknown' }), reading })).toBe('refused place-not-served');
-    expect(said({ ...gone(), machine: machine({ power: 'off' }), reading })).toBe('mark');
-    expect(decide({ ...gone(), reading })).toMatchObject({
+    const reading = { ...view().identityRules, unservedScope: () => ({ scope: 'far-away-1', remedy: 'add it' }) };
+    expect(said({ ...gone({}, 'released'), identityRules: reading })).toBe('refused place-not-served');
+    expect(said({ ...gone({ node: null }, 'released'), identityRules: reading })).toBe('refused place-not-served');
+    expect(said({ ...gone(), machine: machine({ power: 'unknown' }), identityRules: reading })).toBe(
+      'refused place-not-served',
+    );
+    expect(said({ ...gone(), machine: machine({ power: 'off' }), identityRules: reading })).toBe('mark');
+    expect(decide({ ...gone(), identityRules: reading })).toMatchObject({
       because: { says: expect.stringMatching(/far-away-1.*add it/) },
     });
   });

@@ -23,7 +23,7 @@ const given = (stopping: FirstStopping | null, change: Partial<View> = {}, facts
     cluster: cluster({ node: { ...silent, stopping } }),
     memory: {
       ...view().memory,
-      census: alone,
+      connectivity: alone,
     },
     ...change,
   });
@@ -95,11 +95,11 @@ describe('a machine that is stopping, and whose cloud does not say since when', 
 });
 
 it('a machine of which something was only noted, and whose Node goes then, is not told as fenced', () => {
-  const { request, policy: of, reading, runId, now } = given(null);
+  const { request, policy: of, identityRules: reading, runId, now } = given(null);
   const decision = decide(given(null));
   if (decision.do !== 'step') throw new Error('nothing is noted');
   const { memory } = applyStepResult(
-    startRun({ request, policy: of, reading, runId, deadline: 60_000 }),
+    startRun({ request, policy: of, identityRules: reading, runId, deadline: 60_000 }),
     { step: decision.step, because: decision.because },
     'done',
     now,

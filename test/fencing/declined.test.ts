@@ -12,8 +12,8 @@ import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } fro
 const why = 'DELETE /api/v1/namespaces/default/pods/db-0 returned: not by you';
 const db = pod({ name: 'db-0', uid: 'pod-uid', volumes: [] });
 const given = view({ cluster: cluster({ node: marked(), pods: [db], volumes: [] }), machine: machine({ disks: [] }) });
-const { request, policy, reading, runId, now } = given;
-const start = startRun({ request, policy, reading, runId, deadline: now.mono + 60_000 });
+const { request, policy, identityRules: reading, runId, now } = given;
+const start = startRun({ request, policy, identityRules: reading, runId, deadline: now.mono + 60_000 });
 const decision = decide(given);
 
 /** What the run knows once its delete of the pod has been declined so often. */
@@ -103,7 +103,7 @@ describe('a fence whose detach is declined', () => {
     const off = { ...memory, firstOff: { ...now, generation: 'boot-1' }, lease: null };
     const waiting: RunState = {
       ...start,
-      place: { cluster: 'a', node: 'node-a' },
+      location: { cluster: 'a', node: 'node-a' },
       memory: off,
       record: marked().record,
       machine: { says: machine(), ...looked },

@@ -5,14 +5,14 @@ import { reduce } from '../../fencing/loop/reduce.ts';
 import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
 import { cluster, machine, marked, view } from './view-builder.ts';
 
-const { request, policy, reading, runId, now } = view();
+const { request, policy, identityRules: reading, runId, now } = view();
 const start = startRun({
   request,
   policy,
-  reading,
+  identityRules: reading,
   runId,
   deadline: now.mono + 60_000,
-  place: { cluster: 'a', node: 'node-a' },
+  location: { cluster: 'a', node: 'node-a' },
 });
 const look: Extract<Command, { do: 'look' }> = { do: 'look', machine: true, cluster: true, disks: true, search: false };
 
@@ -68,7 +68,7 @@ describe('a look that is forbidden', () => {
 });
 
 describe('a cluster that is searched for the machine', () => {
-  const searching: RunState = { ...start, place: null, machine: { says: machine(), askedAt: now, gotAt: now.mono } };
+  const searching: RunState = { ...start, location: null, machine: { says: machine(), askedAt: now, gotAt: now.mono } };
   const answering = (known: RunState, error: CloudfenceError, at = now): RunState =>
     reduce(
       known,
@@ -114,7 +114,7 @@ describe('a cluster that is searched for the machine', () => {
       { cluster: 'b', nodes: ['node-a'], marked: [], leftovers: null, error: null },
     ];
     expect(reduce(searching, { do: 'locate', facts: machine() }, { to: 'locate', found }, now)).toMatchObject({
-      place: { cluster: 'b', node: 'node-a' },
+      location: { cluster: 'b', node: 'node-a' },
       ending: null,
     });
   });

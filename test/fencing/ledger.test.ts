@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  admit,
-  concluded,
+  admitClaim,
+  concludeEntry,
   concludedUnless,
-  limitsOf,
-  type Claimant,
+  capLimits,
+  type ClaimContext,
   type LedgerEntry,
 } from '../../fencing/model/ledger.ts';
 import { NOW } from './view-builder.ts';
@@ -18,7 +18,7 @@ const entry = (machine: string, change: Partial<LedgerEntry> = {}): LedgerEntry 
   nodes: 9,
   ...change,
 });
-const claimant = (change: Partial<Claimant> = {}): Claimant => ({
+const claimant = (change: Partial<ClaimContext> = {}): ClaimContext => ({
   machine: 'mine',
   boot: 'b',
   cap: { share: 0.49, atOnce: 0.2 },
@@ -41,14 +41,14 @@ describe('the limits', () => {
     [100, 49, 20],
     [5_000, 2_450, 1_000],
   ])('of %i Nodes are %i within the window and %i at once', (nodes, begun, unfinished) => {
-    expect(limitsOf({ share: 0.49, atOnce: 0.2 }, nodes)).toEqual({ begun, unfinished });
+    expect(capLimits({ share: 0.49, atOnce: 0.2 }, nodes)).toEqual({ begun, unfinished });
   });
   it('do not lose a Node to rounding', () =>
-    expect(limitsOf({ share: 0.29, atOnce: 0.07 }, 100)).toEqual({ begun: 29, unfinished: 7 }));
+    expect(capLimits({ share: 0.29, atOnce: 0.07 }, 100)).toEqual({ begun: 29, unfinished: 7 }));
 });
 
 describe('a claim', () => {
-  const cases: readonly [string, readonly LedgerEntry[], Partial<Claimant>, boolean][] = [
+  const cases: readonly [string, readonly LedgerEntry[], Partial<ClaimContext>, boolean][] = [
     ['in an empty ledger', [], {}, true],
     ['below the share', finished(3), {}, true],
     ['at the share: finished ones count', finished(4), {}, false],
@@ -82,46 +82,49 @@ describe('a claim', () => {
     ],
   ];
   it.each(cases)('%s', (_, read, change, admitted) =>
-    expect(admit(read, claimant(change)).says.admitted).toBe(admitted),
+    expect(admitClaim(read, claimant(change)).says.admitted).toBe(admitted),
   );
 
   it('is entered when it is admitted, and what is too old is dropped', () => {
-    expect(admit([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')], claimant()).write).toEqual([
+    expect(admitClaim([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')], claimant()).write).toEqual([
       entry('young'),
       mine,
     ]);
   });
   it('takes the place of the same machine’s older one', () =>
-    expect(admit([{ ...mine, boot: 'a' }], claimant()).write).toEqual([mine]));
+    expect(admitClaim([{ ...mine, boot: 'a' }], claimant()).write).toEqual([mine]));
   it('leaves the ledger as it is when it stands there already, or is refused', () => {
-    expect(admit([mine], claimant()).write).toBeNull();
-    expect(admit(finished(4), claimant()).write).toBeNull();
+    expect(admitClaim([mine], claimant()).write).toBeNull();
+    expect(admitClaim(finished(4), claimant()).write).toBeNull();
   });
   it('opens the line of a fence that goes on again, which began when it began', () => {
     const over = { ...mine, begun: NOW - 5 * MINUTE, finished: true };
-    expect(admit([...finished(4), over], claimant()).write).toEqual([...finished(4), { ...over, finished: false }]);
-    expect(admit([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)], claimant()).says.admitted).toBe(false);
+    expect(admitClaim([...finished(4), over], claimant()).write).toEqual([
+      ...finished(4),
+      { ...over, finished: false },
+    ]);
+    expect(admitClaim([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)], claimant()).says.admitted).toBe(false);
   });
   it('counts a machine once, however often it stands there', () =>
-    expect(admit([entry('a'), entry('a'), entry('a'), entry('a')], claimant()).says.begun).toBe(1));
+    expect(admitClaim([entry('a'), entry('a'), entry('a'), entry('a')], claimant()).says.begun).toBe(1));
   it('ages what is dated ahead from this moment on, even when it is refused: nobody holds a place for ever', () => {
-    const { says, write } = admit([entry('a', { begun: Date.UTC(9999, 0), finished: false })], claimant());
+    const { says, write } = admitClaim([entry('a', { begun: Date.UTC(9999, 0), finished: false })], claimant());
     expect(says.admitted).toBe(false);
     expect(write).toEqual([entry('a', { begun: NOW, finished: false })]);
-    expect(admit(write ?? [], claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
+    expect(admitClaim(write ?? [], claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
   });
   it('leaves a clock that is a few seconds ahead alone', () =>
-    expect(admit([entry('a', { begun: NOW + 5_000, finished: false })], claimant()).write).toBeNull());
+    expect(admitClaim([entry('a', { begun: NOW + 5_000, finished: false })], claimant()).write).toBeNull());
   it('says when the window has moved on far enough', () => {
     const four = [4, 3, 2, 1].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
-    expect(admit(four, claimant()).says).toMatchObject({
+    expect(admitClaim(four, claimant()).says).toMatchObject({
       begun: 4,
       limits: { begun: 4, unfinished: 1 },
       nodes: 9,
       opens: NOW + 11 * MINUTE,
     });
-    expect(admit([...four, entry('m-0')], claimant()).says.opens).toBe(NOW + 12 * MINUTE);
-    expect(admit(four.slice(1), claimant()).says.opens).toBeNull();
+    expect(admitClaim([...four, entry('m-0')], claimant()).says.opens).toBe(NOW + 12 * MINUTE);
+    expect(admitClaim(four.slice(1), claimant()).says.opens).toBeNull();
   });
 });
 
@@ -131,7 +134,7 @@ describe('the end of a fence whose run died before it could enter it', () => {
   it('is entered once the cluster shows nothing of it any more, and goes on counting for the share', () => {
     const after = concludedUnless([open, mine], nothingShows, NOW);
     expect(after).toEqual([{ ...open, finished: true }, mine]);
-    expect(admit(after ?? [], claimant({ machine: 'other' })).says).toMatchObject({ begun: 2, unfinished: 1 });
+    expect(admitClaim(after ?? [], claimant({ machine: 'other' })).says).toMatchObject({ begun: 2, unfinished: 1 });
   });
   it.each([
     ['while the cluster shows something of its machine', open, new Set(['a'])],
@@ -144,15 +147,15 @@ describe('the end of a fence whose run died before it could enter it', () => {
 
 describe('the end of a fence', () => {
   it('is entered where the fence stands, and goes on counting for the share', () => {
-    const after = concluded([entry('a'), mine], 'mine', NOW + MINUTE);
+    const after = concludeEntry([entry('a'), mine], 'mine', NOW + MINUTE);
     expect(after).toEqual([entry('a'), { ...mine, finished: true }]);
-    expect(admit(after ?? [], claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
+    expect(admitClaim(after ?? [], claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
       begun: 2,
       unfinished: 0,
     });
   });
   it('needs no write where there is nothing to end', () => {
-    expect(concluded([entry('a')], 'mine', NOW)).toBeNull();
-    expect(concluded([{ ...mine, finished: true }], 'mine', NOW)).toBeNull();
+    expect(concludeEntry([entry('a')], 'mine', NOW)).toBeNull();
+    expect(concludeEntry([{ ...mine, finished: true }], 'mine', NOW)).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Cluster, Suspect } from '../../fencing/model/cluster.ts';
 import { Denied } from '../../fencing/model/errors.ts';
 import type { Power } from '../../fencing/model/machine.ts';
-import { machinesBelow } from '../../fencing/sweep/candidates.ts';
+import { machinesOfGoneNode } from '../../fencing/sweep/candidates.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import {
   attachment,
@@ -59,8 +59,8 @@ const cloudThat = ({ holders, named, power }: Said): Cloud => ({
   detach: unasked,
   powerOff: unasked,
   machineOf,
-  incarnationsOf,
-  unservedPlace: () => null,
+  immutableIdsOf: incarnationsOf,
+  unservedScope: () => null,
   diskOf,
 });
 
@@ -86,7 +86,7 @@ const suspect: Suspect = {
 };
 
 const below = (said: Partial<Said>, disks: readonly string[] = ['disk-1', 'disk-2'], nameTaken = false) =>
-  machinesBelow(
+  machinesOfGoneNode(
     clusterWith(disks, nameTaken),
     suspect,
     portsTo(cloudThat({ holders: { 'disk-1': [], 'disk-2': [] }, named: [], power: {}, ...said })),
@@ -125,7 +125,7 @@ describe('the machine below a Node that is gone', () => {
       ...cloudThat({ holders: {}, named: [], power: {} }),
       holders: () => Promise.reject(new Denied('not allowed')),
     };
-    expect(await machinesBelow(clusterWith(['disk-1']), suspect, portsTo(cloud))).toEqual({
+    expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(cloud))).toEqual({
       machines: [],
       doubt: expect.stringContaining('not allowed'),
     });
@@ -136,8 +136,8 @@ describe('the machine below a Node that is gone', () => {
     expect(await below({}, ['elsewhere'])).toEqual(nobody);
     expect(await below({ holders: { 'disk-1': ['m-1'] } }, ['disk-1'], true)).toEqual(nobody);
     const free = cloudThat({ holders: { 'disk-1': [] }, named: ['m-node-a'], power: {} });
-    expect(await machinesBelow(clusterWith(['disk-1'], false, false), suspect, portsTo(free))).toEqual(nobody);
+    expect(await machinesOfGoneNode(clusterWith(['disk-1'], false, false), suspect, portsTo(free))).toEqual(nobody);
     const { holders: _, ...silent } = cloudThat({ holders: {}, named: [], power: {} });
-    expect(await machinesBelow(clusterWith(['disk-1']), suspect, portsTo(silent))).toEqual(nobody);
+    expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(silent))).toEqual(nobody);
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { applyStepResult } from '../../fencing/loop/apply-step.ts';
 import { because } from '../../fencing/model/reason.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
-import { baselineLease, startRun, type RunState, machineRead, type Observation } from '../../fencing/loop/state.ts';
+import { baselineLease, startRun, type RunState, withMachineRead, type Observation } from '../../fencing/loop/state.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { admitted, ago, diskOf, incarnationsOf, machine, machineOf, node, NOW, record } from './view-builder.ts';
@@ -16,49 +16,51 @@ const read = (change: Partial<MachineFacts>, mono: number): Observation<MachineF
 const known: RunState = startRun({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
   policy: defaultPolicy,
-  reading: { name: 'a-cloud', machineOf, incarnationsOf, unservedPlace: () => null, diskOf },
+  identityRules: { name: 'a-cloud', machineOf, immutableIdsOf: incarnationsOf, unservedScope: () => null, diskOf },
   runId: 'run',
   deadline: 60_000,
 });
-const seenOff = machineRead(known, read({}, 0), at(0));
+const seenOff = withMachineRead(known, read({}, 0), at(0));
 
 it('looks that say off agree only about one boot: another one begins again', () => {
-  expect(machineRead(seenOff, read({}, 500), at(500)).memory.firstOff).toEqual({ ...at(0), generation: 'boot-1' });
-  expect(machineRead(seenOff, read({ generation: 'boot-2' }, 500), at(500)).memory.firstOff).toEqual({
+  expect(withMachineRead(seenOff, read({}, 500), at(500)).memory.firstOff).toEqual({ ...at(0), generation: 'boot-1' });
+  expect(withMachineRead(seenOff, read({ generation: 'boot-2' }, 500), at(500)).memory.firstOff).toEqual({
     ...at(500),
     generation: 'boot-2',
   });
-  expect(machineRead(seenOff, read({ power: 'running' }, 500), at(500)).memory.firstOff).toBeNull();
+  expect(withMachineRead(seenOff, read({ power: 'running' }, 500), at(500)).memory.firstOff).toBeNull();
 });
 
 it('a stop is counted from where it was first seen, in that boot, and an answer without a power state ends nothing', () => {
-  const stopping = machineRead(known, read({ power: 'stopping' }, 100), at(100));
+  const stopping = withMachineRead(known, read({ power: 'stopping' }, 100), at(100));
   const first = { at: NOW + 100, generation: 'boot-1' };
-  expect(machineRead(stopping, read({ power: 'stopping' }, 500), at(500)).memory.firstStopping).toEqual(first);
+  expect(withMachineRead(stopping, read({ power: 'stopping' }, 500), at(500)).memory.firstStopping).toEqual(first);
   expect(
-    machineRead(stopping, read({ power: 'unknown', generation: null }, 500), at(500)).memory.firstStopping,
+    withMachineRead(stopping, read({ power: 'unknown', generation: null }, 500), at(500)).memory.firstStopping,
   ).toEqual(first);
-  expect(machineRead(stopping, read({ power: 'running' }, 500), at(500)).memory.firstStopping).toBeNull();
+  expect(withMachineRead(stopping, read({ power: 'running' }, 500), at(500)).memory.firstStopping).toBeNull();
   expect(
-    machineRead(stopping, read({ power: 'stopping', generation: 'boot-2' }, 500), at(500)).memory.firstStopping,
+    withMachineRead(stopping, read({ power: 'stopping', generation: 'boot-2' }, 500), at(500)).memory.firstStopping,
   ).toEqual({ at: NOW + 500, generation: 'boot-2' });
 });
 
 it('an operation on a machine that is off is no part of its stop', () => {
-  const stopping = machineRead(known, read({ power: 'stopping' }, 100), at(100));
+  const stopping = withMachineRead(known, read({ power: 'stopping' }, 100), at(100));
   const busy = read({ power: 'stopping', offUnderOperation: true }, 500);
-  expect(machineRead(known, busy, at(500)).memory.firstStopping).toBeNull();
-  expect(machineRead(stopping, busy, at(500)).memory.firstStopping).toBeNull();
+  expect(withMachineRead(known, busy, at(500)).memory.firstStopping).toBeNull();
+  expect(withMachineRead(stopping, busy, at(500)).memory.firstStopping).toBeNull();
 });
 
 it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {
   const witnessed: RunState = { ...seenOff, memory: { ...seenOff.memory, witness: 'released' } };
-  expect(machineRead(witnessed, read({ power: 'missing', generation: null }, 500), at(500)).memory.witness).toBeNull();
+  expect(
+    withMachineRead(witnessed, read({ power: 'missing', generation: null }, 500), at(500)).memory.witness,
+  ).toBeNull();
 });
 
 it('only a Lease that was asked for after the machine was seen off is a baseline, and the first one stays', () => {
   expect(baselineLease(known.memory, ago(0), at(500))).toBeUndefined();
-  expect(baselineLease(machineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toBeUndefined();
+  expect(baselineLease(withMachineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toBeUndefined();
   expect(baselineLease(seenOff.memory, ago(0), at(500))).toBe(ago(0));
   expect(baselineLease({ ...seenOff.memory, lease: ago(9) }, ago(0), at(500))).toBe(ago(9));
 });

@@ -11,10 +11,17 @@ import { cluster, machine, marked, record, view } from './view-builder.ts';
  * cleared.
  */
 
-const { request, policy, reading, runId, now } = view();
+const { request, policy, identityRules: reading, runId, now } = view();
 const node = marked();
 const known = reduce(
-  startRun({ request, policy, reading, runId, deadline: now.mono + 60_000, place: { cluster: 'a', node: node.name } }),
+  startRun({
+    request,
+    policy,
+    identityRules: reading,
+    runId,
+    deadline: now.mono + 60_000,
+    location: { cluster: 'a', node: node.name },
+  }),
   { do: 'look', machine: true, cluster: true, disks: true, search: false },
   {
     to: 'look',
@@ -36,7 +43,7 @@ const clearedBy = (change: Partial<Recheck>): boolean => {
   return (
     reduce(
       known,
-      { do: 'recheck', place, node: node.name, step },
+      { do: 'recheck', location: place, node: node.name, step },
       { to: 'recheck', says, askedAt: now, step: 'mark node-uid' },
       now,
     ).cleared === 'mark node-uid'

@@ -99,7 +99,7 @@ describe('a pod that only its finalizers hold', () => {
   const held = pod({ deleting: true, finalizers: true, volumes: [] });
   const deleted: Partial<Memory> = {
     deleted: new Map([['pod-uid', { origin: 'default/db-0', at: 900 }]]),
-    asked: new Map([['fail-pod pod-uid', 800]]),
+    takenAt: new Map([['fail-pod pod-uid', 800]]),
   };
   it('keeps our taint on as long as a volume is attached', () =>
     expect(said(given([held], deleted, {}, { volumes: [volume()] }))).toBe('wait pods-going'));

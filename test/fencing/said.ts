@@ -11,7 +11,7 @@ export const said = (given: View): string => {
       return `${decision.outcome} ${decision.because.code}`;
     case 'wait':
     case 'witness':
-    case 'census':
+    case 'survey-connectivity':
     case 'claim':
     case 'search':
       return `${decision.do} ${decision.because.code}`;

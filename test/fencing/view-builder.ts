@@ -146,7 +146,7 @@ export const volume = (change: Partial<VolumeFacts> = {}): VolumeFacts => ({
   handle: 'disk-1',
   key: 'a-driver^disk-1',
   persistentVolume: 'pv-1',
-  claim: 'default/data',
+  pvc: 'default/data',
   attachmentName: 'csi-1',
   attachment: attachment(),
   reported: false,
@@ -170,7 +170,7 @@ export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
 export const alone: Census = {
   unreachable: ['node-a'],
   zone: ['node-a', 'node-b'],
-  claimants: ['node-a'],
+  nodesNamingMachine: ['node-a'],
   elsewhere: [],
   unanswered: [],
 };
@@ -188,7 +188,7 @@ export const admitted: Admission = {
 export const view = (change: Partial<View> = {}): View => ({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
   policy: defaultPolicy,
-  reading: { name: 'a-cloud', machineOf, incarnationsOf, unservedPlace: () => null, diskOf },
+  identityRules: { name: 'a-cloud', machineOf, immutableIdsOf: incarnationsOf, unservedScope: () => null, diskOf },
   runId: 'run',
   machine: machine(),
   cluster: cluster(),

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterFacts, PodFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
-import type { Holding } from '../../fencing/model/machine.ts';
-import { ownLeftovers, silentVolumes } from '../../fencing/loop/look.ts';
+import type { DiskHolders } from '../../fencing/model/machine.ts';
+import { ownLeftovers, volumesOfUnknownOwner } from '../../fencing/loop/look.ts';
 import { attachment, cluster, pod, record, volume } from './view-builder.ts';
 
 /** A cloud whose driver notes the Node's name, beside one whose driver notes the machine. */
-const reading = {
+const identityRules = {
   name: 'cloud',
   machineOf: ({ value }: { readonly value: string }) => (value.startsWith('m-') ? value : null),
-  incarnationsOf: () => [],
-  unservedPlace: () => null,
+  immutableIdsOf: () => [],
+  unservedScope: () => null,
   diskOf: ({ driver, handle }: { readonly driver: string; readonly handle: string }) =>
     driver === 'disks' ? handle : null,
 };
 
-const whose = { request: { machine: 'm-1' }, reading, record: null };
+const whose = { request: { machine: 'm-1' }, identityRules, record: null };
 
 const attached = (handle: string, noted: string, driver = 'disks'): VolumeFacts =>
   volume({
@@ -36,22 +36,23 @@ const left = (volumes: readonly VolumeFacts[], pods: readonly PodFacts[] = []): 
   pods,
 });
 
-const own = (facts: ClusterFacts, holdings: readonly Holding[]) =>
-  ownLeftovers(facts, silentVolumes(facts, whose), whose, holdings).volumes.map(({ handle }) => handle);
+const own = (facts: ClusterFacts, holdings: readonly DiskHolders[]) =>
+  ownLeftovers(facts, volumesOfUnknownOwner(facts, whose), whose, holdings).volumes.map(({ handle }) => handle);
 
-const held = (disk: string, ...by: readonly string[]): Holding => ({ disk, by });
+const held = (disk: string, ...by: readonly string[]): DiskHolders => ({ disk, by });
 
 describe('attachments to a Node that is gone', () => {
   it('are silent where they name no machine, unless one of them names this one or a fence named them before', () => {
     const [a, b] = [attached('a', 'n'), attached('b', 'n')];
-    expect(silentVolumes(left([a, b]), whose)).toEqual([a, b]);
-    expect(silentVolumes(left([a, attached('c', 'm-1')]), whose)).toEqual([]);
+    expect(volumesOfUnknownOwner(left([a, b]), whose)).toEqual([a, b]);
+    expect(volumesOfUnknownOwner(left([a, attached('c', 'm-1')]), whose)).toEqual([]);
     const named = [{ driver: 'disks', handle: 'a', persistentVolume: null, attachment: 'csi-a' }];
-    expect(silentVolumes(left([a, b]), { ...whose, record: record({ machine: 'm-1', volumes: named }) })).toEqual([b]);
-    expect(silentVolumes(left([a, b]), { ...whose, record: record({ machine: 'm-2', volumes: named }) })).toEqual([
-      a,
-      b,
-    ]);
+    expect(
+      volumesOfUnknownOwner(left([a, b]), { ...whose, record: record({ machine: 'm-1', volumes: named }) }),
+    ).toEqual([b]);
+    expect(
+      volumesOfUnknownOwner(left([a, b]), { ...whose, record: record({ machine: 'm-2', volumes: named }) }),
+    ).toEqual([a, b]);
   });
 
   it.each([
@@ -80,7 +81,7 @@ describe('attachments to a Node that is gone', () => {
       [attached('a', 'n'), volume({ handle: 'unattached', key: 'disks^unattached', attachment: null })],
       [user('of-a', 'a', 'unattached')],
     );
-    const silent = silentVolumes(facts, whose);
+    const silent = volumesOfUnknownOwner(facts, whose);
     expect(ownLeftovers(facts, silent, whose, [held('a', 'm-2')])).toMatchObject({ volumes: [], pods: [] });
     expect(ownLeftovers(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);
   });

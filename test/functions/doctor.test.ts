@@ -4,9 +4,9 @@ import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { fencingHandler } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
 import type { FencingFunction } from '../../functions/dependencies.ts';
-import { clusterOf, connectionOf } from '../../kubernetes/cluster.ts';
-import { capDeskOf } from '../../kubernetes/ledger.ts';
-import { doctorOf } from '../../kubernetes/doctor.ts';
+import { createCluster, connectionOf } from '../../kubernetes/cluster.ts';
+import { createCapControl } from '../../kubernetes/ledger.ts';
+import { createDoctor } from '../../kubernetes/doctor.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { apiOf } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
@@ -28,9 +28,9 @@ const wiredWith = ({
   const cluster = clusterIn(world, apiOf(world));
   const openClusters = [
     {
-      cluster: clusterOf(cluster),
-      doctor: async () => doctorOf(connectionOf(cluster), cluster.link),
-      cap: async () => capDeskOf(connectionOf(cluster)),
+      cluster: createCluster(cluster),
+      doctor: async () => createDoctor(connectionOf(cluster), cluster.link),
+      cap: async () => createCapControl(connectionOf(cluster)),
       open: async () => undefined,
       close: async () => undefined,
     },

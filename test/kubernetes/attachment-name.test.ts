@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { attachmentName } from '../../kubernetes/attachments.ts';
-import { volumeNamed } from '../../kubernetes/volumes.ts';
+import { parseUniqueVolumeName } from '../../kubernetes/volumes.ts';
 
 it('computes the name that Kubernetes gives a VolumeAttachment', () => {
   const volume = { driver: 'ebs.csi.aws.com', handle: 'vol-0123456789abcdef0' };
@@ -18,5 +18,5 @@ it.each([
   ['kubernetes.io/aws-ebs/aws://z/vol-1', null],
   ['kubernetes.io/csi/no-handle', null],
 ])('reads the unique volume name %s', (name, volume) => {
-  expect(volumeNamed(name)).toEqual(volume);
+  expect(parseUniqueVolumeName(name)).toEqual(volume);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { connectionOf } from '../../kubernetes/cluster.ts';
-import { doctorOf, versionOf } from '../../kubernetes/doctor.ts';
+import { createDoctor, versionOf } from '../../kubernetes/doctor.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import type { ApiServer } from '../../sandbox/cluster/api/server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
@@ -9,9 +9,12 @@ import { cluesTo, makeNode, unhurried } from '../contract/cluster/harness.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
 const doctorFor = (server: ApiServer) =>
-  doctorOf(connectionOf({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }), {
-    unverified: () => false,
-  });
+  createDoctor(
+    connectionOf({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }),
+    {
+      unverified: () => false,
+    },
+  );
 
 describe('the doctor', () => {
   it('finds every permission granted to an identity that has them', async () => {

@@ -6,8 +6,8 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { linkFromKubeConfig } from '../../kubernetes/access.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
-import { clusterOf } from '../../kubernetes/cluster.ts';
-import { exchange, POOL, retire } from '../../kubernetes/exchange.ts';
+import { createCluster } from '../../kubernetes/cluster.ts';
+import { sendRequest, POOL, closeWhenIdle } from '../../kubernetes/exchange.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { cluesTo, makeNode, unhurried } from '../contract/cluster/harness.ts';
@@ -36,7 +36,7 @@ describe('an exchange', () => {
     const { url } = await serving((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a page of Leases')),
     );
-    expect(await exchange(get(url), way(new Agent(POOL)))).toMatchObject({ status: 200, body: 'a page of Leases' });
+    expect(await sendRequest(get(url), way(new Agent(POOL)))).toMatchObject({ status: 200, body: 'a page of Leases' });
   });
 
   it('sends a body with a DELETE, and says its length', async () => {
@@ -44,9 +44,9 @@ describe('an exchange', () => {
       (request, response) =>
         void text(request).then((body) => response.end(`${request.headers['content-length']}: ${body}`)),
     );
-    expect((await exchange({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL)))).body).toBe(
-      '13: précondition',
-    );
+    expect(
+      (await sendRequest({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL)))).body,
+    ).toBe('13: précondition');
   });
 
   it.each(['before the answer', 'in the middle of it'])('ends with its signal, %s', async (when) => {
@@ -55,17 +55,17 @@ describe('an exchange', () => {
       if (when !== 'before the answer') response.write('half');
       setImmediate(() => aborting.abort());
     });
-    await expect(exchange(get(url), way(new Agent(POOL), aborting.signal))).rejects.toThrow(/aborted/);
+    await expect(sendRequest(get(url), way(new Agent(POOL), aborting.signal))).rejects.toThrow(/aborted/);
   });
 
   it('keeps its answer when its pool is retired meanwhile, and leaves no connection behind', async () => {
     const agent = new Agent(POOL);
     const { server, url } = await serving((_request, response) => {
-      retire(agent);
+      closeWhenIdle(agent);
       response.end('still here');
     });
     const gone = once(server, 'connection').then(([socket]) => once(socket, 'close'));
-    expect((await exchange(get(url), way(agent))).body).toBe('still here');
+    expect((await sendRequest(get(url), way(agent))).body).toBe('still here');
     await gone;
     expect(agent.freeSockets).toEqual({});
   });
@@ -95,7 +95,7 @@ describe('an exchange', () => {
       }),
       'x',
     );
-    const through = clusterOf({ name: 'c', link, clock: systemClock });
+    const through = createCluster({ name: 'c', link, clock: systemClock });
     const { name } = await makeNode({ cluster: through, admin: adminOf(server), now: server.now }, { machine: 'i-1' });
     for (let call = 0; call < 5; call += 1)
       expect(await through.find(cluesTo('i-1', name), unhurried())).toEqual([name]);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import { linkFromKubeConfig, linkFromToken } from '../../kubernetes/access.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
-import { clusterOf } from '../../kubernetes/cluster.ts';
+import { createCluster } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/exchange.ts';
 import { type KubernetesServer, openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
@@ -13,7 +13,7 @@ let door: KubernetesServer;
 let link: Link;
 const server = sandboxServer();
 const stage = () => ({
-  cluster: clusterOf({ name: 'c', link, clock: systemClock }),
+  cluster: createCluster({ name: 'c', link, clock: systemClock }),
   admin: adminOf(server),
   now: server.now,
 });
@@ -45,7 +45,7 @@ describe('over HTTPS', () => {
   ])('twenty calls in a row with %s make one or two TLS connections', async (_case, open) => {
     const { name } = await makeNode(stage(), { machine: 'i-1' });
     const opened = open();
-    const cluster = clusterOf({ name: 'c', link: opened, clock: systemClock });
+    const cluster = createCluster({ name: 'c', link: opened, clock: systemClock });
     for (let call = 0; call < 20; call += 1)
       expect(await cluster.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
     expect(door.traffic().requests).toBe(20);
@@ -72,7 +72,11 @@ describe('over HTTPS', () => {
 
   it('a server that the CA does not vouch for gets no token', async () => {
     const other = await openKubernetesServer(server);
-    const wary = clusterOf({ name: 'c', link: linkFromKubeConfig(kubeConfig(other.caData), 'x'), clock: systemClock });
+    const wary = createCluster({
+      name: 'c',
+      link: linkFromKubeConfig(kubeConfig(other.caData), 'x'),
+      clock: systemClock,
+    });
     await expect(wary.recheck('n', unhurried())).rejects.toThrow(Unavailable);
     expect(door.traffic().requests).toBe(0);
     await other.close();
@@ -105,7 +109,7 @@ describe('over HTTPS', () => {
           signal?.addEventListener('abort', () => reject(signal.reason));
         }),
     };
-    const cluster = clusterOf({ name: 'c', link: hung, clock, callLasts: 5 });
+    const cluster = createCluster({ name: 'c', link: hung, clock, callLasts: 5 });
     await expect(cluster.recheck('n', unhurried())).rejects.toThrow(/got no response/);
   });
 });

@@ -4,7 +4,7 @@ import { ProofExpired } from '../../fencing/model/errors.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { apiServerOf } from '../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
-import { connect } from '../../kubernetes/connection.ts';
+import { createConnection } from '../../kubernetes/connection.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import { refreshingLink } from '../../kubernetes/access.ts';
 import { readLease } from '../../kubernetes/leases.ts';
@@ -24,7 +24,11 @@ const rotating = async () => {
   };
   const link = await refreshingLink({ open, now: () => clock.now, keptFor: 600_000 });
   const never = () => new AbortController().signal;
-  const connection = connect(link, { now: () => clock.now, sleep: async () => undefined, deadline: never }, 1_000);
+  const connection = createConnection(
+    link,
+    { now: () => clock.now, sleep: async () => undefined, deadline: never },
+    1_000,
+  );
   const rotate = (token: string) => {
     for (const known of Object.keys(users)) delete users[known];
     users[token] = { name: 'us', rules: 'all' };

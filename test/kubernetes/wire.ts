@@ -1,6 +1,6 @@
 import type { Clock } from '../../kubernetes/connection.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
-import { clusterOf } from '../../kubernetes/cluster.ts';
+import { createCluster } from '../../kubernetes/cluster.ts';
 import type { Transport } from '../../kubernetes/exchange.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
@@ -21,7 +21,7 @@ export const patientClock = (slept: number[] = []): Clock => {
 };
 
 export const clusterOver = (transport: Transport, clock: Clock = patientClock()): Cluster =>
-  clusterOf({ name: 'test', link: transportLink(transport, FENCE_TOKEN), clock });
+  createCluster({ name: 'test', link: transportLink(transport, FENCE_TOKEN), clock });
 
 /** A cluster whose API server breaks as the test says. */
 export const faultyCluster = (faults: Faults) => {

@@ -61,7 +61,7 @@ const release = async ({ world, scene }: Incident, accepted: string | null) => {
     startRun({
       request: { machine: scene.holder, intent: 'release', accepted, vouched: null },
       policy: defaultPolicy,
-      reading: ports.cloud,
+      identityRules: ports.cloud,
       runId: 'release',
       deadline: world.now() + 120_000,
     }),

@@ -2,7 +2,7 @@ import type { Cluster } from '../../fencing/model/cluster.ts';
 import { startRun, type RunState } from '../../fencing/loop/state.ts';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
-import { clusterOf } from '../../kubernetes/cluster.ts';
+import { createCluster } from '../../kubernetes/cluster.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
 import { apiOf, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
@@ -55,7 +55,7 @@ const cloudOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Trouble
 };
 
 export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster =>
-  clusterOf(clusterIn(world, apiOf(world, { faults: api })));
+  createCluster(clusterIn(world, apiOf(world, { faults: api })));
 
 /** Ports whose clocks are the world's. */
 export const portsOver = (world: AwsWorld, troubles: Troubles = {}): Ports => ({
@@ -84,7 +84,7 @@ export const freshRun = (
   startRun({
     request: { machine, intent: 'react', accepted: null, vouched: null },
     policy: { ...defaultPolicy, ...policy },
-    reading: ports.cloud,
+    identityRules: ports.cloud,
     runId,
     deadline: world.now() + lasts,
   });

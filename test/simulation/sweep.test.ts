@@ -4,7 +4,7 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { react } from '../../fencing/loop/react.ts';
-import { sweep, type Swept } from '../../fencing/sweep/sweep.ts';
+import { sweep, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
@@ -24,7 +24,7 @@ import { diedAfterMark } from './walk.ts';
 
 const FIVE_MINUTES = 300_000;
 
-const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_MINUTES): Promise<Swept> => {
+const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_MINUTES): Promise<SweepOutcome> => {
   let runs = 0;
   return sweep(
     { policy: defaultPolicy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` },
@@ -33,7 +33,7 @@ const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_
 };
 
 /** Nothing is detached, and no cap stands in the way: fences begin, and none comes to its end. */
-const uncapped = (world: AwsWorld, lasts: number): Promise<Swept> => {
+const uncapped = (world: AwsWorld, lasts: number): Promise<SweepOutcome> => {
   let runs = 0;
   const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 }, detach: 'never' as const };
   return sweep(

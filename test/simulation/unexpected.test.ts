@@ -3,7 +3,7 @@ import type { Cluster } from '../../fencing/model/cluster.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { react } from '../../fencing/loop/react.ts';
-import { sweep, type Swept } from '../../fencing/sweep/sweep.ts';
+import { sweep, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
@@ -44,7 +44,7 @@ const occasion = (world: AwsWorld) => {
   };
 };
 
-const sweepOf = (world: AwsWorld, ports: Ports): Promise<Swept> => sweep(occasion(world), ports);
+const sweepOf = (world: AwsWorld, ports: Ports): Promise<SweepOutcome> => sweep(occasion(world), ports);
 
 const withCluster = (world: AwsWorld, change: (inner: Cluster) => Partial<Cluster>): Ports => {
   const inner = clusterOver(world);

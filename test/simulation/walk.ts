@@ -2,7 +2,7 @@ import type { RunState } from '../../fencing/loop/state.ts';
 import { reduce } from '../../fencing/loop/reduce.ts';
 import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
-import { answerTo, run } from '../../fencing/loop/run.ts';
+import { executeCommand, run } from '../../fencing/loop/run.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { stopped, type Incident } from './incidents.ts';
@@ -22,7 +22,7 @@ export interface Walk {
 
 /** One command further, in the given world. */
 export const stepOn = async (known: RunState, command: Crossing['command'], ports: Ports): Promise<RunState> => {
-  const answer = await answerTo(command, known, ports);
+  const answer = await executeCommand(command, known, ports);
   return reduce(known, command, answer, ports.clock.now());
 };
 

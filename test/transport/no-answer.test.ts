@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { Denied, Unavailable } from '../../fencing/model/errors.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
-import { clusterOf } from '../../kubernetes/cluster.ts';
+import { createCluster } from '../../kubernetes/cluster.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
@@ -41,7 +41,7 @@ const asked = {
     ),
   Kubernetes: (endpoint: string) => {
     const link = linkFromToken({ server: endpoint.replace('http:', 'https:'), ca: null, token: async () => 'secret' });
-    return clusterOf({ name: 'c', link, clock: { ...systemClock, sleep: async () => undefined } }).recheck(
+    return createCluster({ name: 'c', link, clock: { ...systemClock, sleep: async () => undefined } }).recheck(
       'n',
       never(),
     );

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
-import { jsonOrText } from '../../../fencing/model/json-text.ts';
+import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import { ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
 import { INSTANCE_ID } from '../identity.ts';
 import { eventKinds, parseTime, type ParsedDetail } from './kinds.ts';
@@ -43,7 +43,7 @@ const isObject = (value: unknown): value is object =>
 /** Returns the event as EC2 sends it: the detail parsed from text, and the instance under the published field names. */
 const asPublished = (raw: object): object => {
   const said = detailOf(raw);
-  const detail = typeof said === 'string' ? jsonOrText(said) : said;
+  const detail = typeof said === 'string' ? parseJsonOrText(said) : said;
   if (!isObject(detail)) return { ...raw, detail };
   const arns = namesAny(detail) ? [] : namedByArn(raw);
   const machine = namedInDetail(detail) ?? (arns.length === 1 ? (arns[0] ?? null) : null);

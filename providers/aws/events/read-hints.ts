@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
-import { jsonText } from '../../../fencing/model/json-text.ts';
+import { jsonTextSchema } from '../../../fencing/model/json-text.ts';
 import { ignoredEvent, parsedHints } from '../../events/reading.ts';
 import { type MessageBatch, batchUnder, type EventDialect, createEventReader } from '../../events/walk.ts';
 import { fault, readDetail, readEnvelope, readTrailRecord, unreadable } from './envelope.ts';
@@ -35,7 +35,7 @@ const batches = (['Records', 'Events', 'Entries'] as const).map((key) =>
 const entry = z
   .object({
     DetailType: z.string(),
-    Detail: jsonText,
+    Detail: jsonTextSchema,
     Source: z.string().nullish(),
     Time: z.string().nullish(),
     Resources: z.array(z.string()).nullish(),

@@ -5,7 +5,7 @@ import type { CloudPlugin } from '../../plugin.ts';
 export const aws: CloudPlugin = {
   name: 'aws',
   machineOf,
-  incarnationsOf: () => [],
+  immutableIdsOf: () => [],
   diskOf,
   readHints,
   ownsId: (id) => INSTANCE_ID.test(id),

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
-import { jsonOrText } from '../../../fencing/model/json-text.ts';
+import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import { jsonIn } from '../../events/json-text.ts';
 import { createAllowance, ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
 import { isComputeSender, eventKinds, parseTime, subjectOf, type ParsedDetail } from './kinds.ts';
@@ -112,7 +112,7 @@ export const toStructuredEvent = (headers: Readonly<Record<string, string | unde
   const attributes = Object.entries(headers).flatMap(([name, value]) =>
     name.startsWith('ce-') && value !== undefined ? [[name.slice(3), decoded(value)]] : [],
   );
-  return JSON.stringify({ ...Object.fromEntries(attributes), data: jsonOrText(body) });
+  return JSON.stringify({ ...Object.fromEntries(attributes), data: parseJsonOrText(body) });
 };
 
 /** Decodes a percent-encoded value. Returns a value that is not valid percent-encoding unchanged. */

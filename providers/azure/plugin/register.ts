@@ -14,7 +14,7 @@ export const readAzureVariables = (
 export const azure: CloudPlugin = {
   name: 'azure',
   machineOf,
-  incarnationsOf: immutableIdsOf,
+  immutableIdsOf,
   diskOf,
   machinesNamed,
   readHints,

@@ -9,9 +9,9 @@ export const readGcpEndpoint = (variable: ReadVariable): string | null => variab
 export const gcp: CloudPlugin = {
   name: 'gcp',
   machineOf,
-  incarnationsOf: immutableIdsOf,
+  immutableIdsOf,
   diskOf,
-  readingFor: identityRulesFor,
+  identityRulesFor,
   readHints,
   ownsId: (id) => INSTANCE_PATH.test(id),
   access: async ({ variable }) => (await import('./access.ts')).gcpAccess({ endpoint: readGcpEndpoint(variable) }),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/model/cluster.ts';
-import { wantedBy } from '../../../fencing/rules/pods.ts';
+import { podsWanting } from '../../../fencing/rules/pods.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
 import type { ClusterHarness } from './harness.ts';
 import {
@@ -89,7 +89,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     const facts = await look(machine, null);
     expect(facts.volumes).toMatchObject([{ handle, attachment: { uid } }]);
     expect(facts.pods).toMatchObject([{ uid: stays.uid, unresolved: [`default/${missing}`] }]);
-    expect(wantedBy({ cluster: facts }, key(handle))).toHaveLength(1);
+    expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(1);
   });
 
   it('leaves the pods and attachments of a new Node of the old name alone', async () => {

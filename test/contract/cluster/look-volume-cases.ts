@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { FENCED_LABEL, NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
-import { wantedBy } from '../../../fencing/rules/pods.ts';
+import { podsWanting } from '../../../fencing/rules/pods.ts';
 import type { ClusterHarness } from './harness.ts';
 import {
   ATTACHMENTS,
@@ -158,7 +158,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect(byHandle.get(onGoogle.handle)).toMatchObject({
       ...onGoogle,
       persistentVolume: google,
-      claim: `default/${google}`,
+      pvc: `default/${google}`,
       attachment: { uid },
     });
     expect(facts.pods.flatMap(({ volumes }) => volumes).sort()).toEqual([
@@ -183,8 +183,8 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     });
     const facts = await look(machine, node.name);
     expect(facts.pods).toMatchObject([{ volumes: [key(handle)], unresolved: [] }]);
-    expect(facts.volumes).toMatchObject([{ handle, persistentVolume: null, claim: null, attachment: { uid } }]);
-    expect(wantedBy({ cluster: facts }, key(handle))).toHaveLength(1);
+    expect(facts.volumes).toMatchObject([{ handle, persistentVolume: null, pvc: null, attachment: { uid } }]);
+    expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(1);
   });
 
   it('takes what may be the volume of a claim that cannot be resolved for wanted, and no other claim’s', async () => {
@@ -204,7 +204,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     await makeAttachment(harness(), nameOn(known, node.name), node.name, claimed, machine);
     const facts = await look(machine, node.name);
     expect(facts.pods).toMatchObject([{ uid: pod.uid, volumes: [], unresolved: [`default/${missing}`] }]);
-    expect([orphaned, known].map((handle) => wantedBy({ cluster: facts }, key(handle)).length)).toEqual([1, 0]);
+    expect([orphaned, known].map((handle) => podsWanting({ cluster: facts }, key(handle)).length)).toEqual([1, 0]);
   });
 
   it('reads how an attachment stands', async () => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../kubernetes/connection.ts';
 import { systemClock } from '../../../kubernetes/connection.ts';
-import { clusterOf } from '../../../kubernetes/cluster.ts';
+import { createCluster } from '../../../kubernetes/cluster.ts';
 import type { Link } from '../../../kubernetes/exchange.ts';
 import { transportLink } from '../../../kubernetes/exchange.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
@@ -47,7 +47,7 @@ export const adminOf =
 
 const staged = (server: ApiServer, link: Link, close: () => Promise<void>) => {
   const clock: Clock = { ...systemClock, now: server.now };
-  return { cluster: clusterOf({ name: 'sandbox', link, clock }), admin: adminOf(server), now: server.now, close };
+  return { cluster: createCluster({ name: 'sandbox', link, clock }), admin: adminOf(server), now: server.now, close };
 };
 
 export const openInProcess = async () => {

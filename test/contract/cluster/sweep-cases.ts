@@ -69,7 +69,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
       }),
     ];
     await makeNode(harness());
-    const { claimants } = await harness().cluster.surveyConnectivity(
+    const { nodesNamingMachine: claimants } = await harness().cluster.surveyConnectivity(
       first.name,
       60_000,
       { ...anybody, machine },

@@ -100,7 +100,7 @@ const runOf = async (world: AwsWorld, machine: MachineId, intent: 'react' | 'rel
     startRun({
       request,
       policy: defaultPolicy,
-      reading: ports.cloud,
+      identityRules: ports.cloud,
       runId: `${intent}-1`,
       deadline: world.now() + RUN_LASTS_MS,
     }),

@@ -15,7 +15,7 @@ export type Change =
   | 'delete-node'
   | 'detach-disk'
   | 'power-off'
-  | 'tell';
+  | 'record-event';
 
 const jsonPatch = z.array(z.looseObject({ op: z.string(), path: z.string() }));
 const nudge = z.looseObject({ metadata: z.looseObject({ annotations: z.record(z.string(), z.string().nullable()) }) });
@@ -41,7 +41,7 @@ const changes: readonly (readonly [RegExp, (body: string) => Change])[] = [
   [/^DELETE \/api\/v1\/namespaces\/[^/]+\/pods\/[^/]+$/, () => 'delete-pod'],
   [/^PATCH \/apis\/storage.k8s.io\/v1\/volumeattachments\/[^/]+$/, changeOfAttachment],
   [/^DELETE \/apis\/storage.k8s.io\/v1\/volumeattachments\/[^/]+$/, () => 'delete-attachment'],
-  [/^POST \/apis\/events.k8s.io\/v1\/namespaces\/[^/]+\/events$/, () => 'tell'],
+  [/^POST \/apis\/events.k8s.io\/v1\/namespaces\/[^/]+\/events$/, () => 'record-event'],
 ];
 
 const actions: Readonly<Record<string, Change>> = { DetachVolume: 'detach-disk', StopInstances: 'power-off' };

@@ -17,7 +17,7 @@ export const CHANGES: readonly Change[] = [
   'nudge',
   'nudge-off',
   'park',
-  'tell',
+  'record-event',
 ];
 
 /** Before and after each of them. In between a run only reads, so these are all the moments there are. */

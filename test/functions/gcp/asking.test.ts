@@ -5,7 +5,7 @@ import { sweep } from '../../../functions/gcp/sweep.ts';
 import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
 import { stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { gceDatabaseOnTwoNodes } from '../../../sandbox/scenes/gce-database.ts';
-import { jsonIn } from '../../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../../fencing/model/json-text.ts';
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
 import { openStandIn, type Answered, type StandIn } from '../../providers/stand-in.ts';
 import { bearer, claims, DOCTOR, installOver } from './install.ts';
@@ -71,7 +71,7 @@ describe('the doctor', () => {
   let heard: unknown;
   const sweepThat = async (answer: Answered): Promise<string> => {
     door = await openStandIn(({ body }) => {
-      heard = jsonIn(String(body));
+      heard = parseJsonOrNull(String(body));
       return answer;
     });
     return door.url;

@@ -2,9 +2,9 @@ import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
 import type { HttpRequest } from '../../../functions/gcp/http.ts';
 import { whyNotServed, type GcpDependencies, pubSubQueues } from '../../../functions/gcp/dependencies.ts';
 import { metricFields } from '../../../functions/metrics.ts';
-import { clusterOf, connectionOf } from '../../../kubernetes/cluster.ts';
-import { capDeskOf } from '../../../kubernetes/ledger.ts';
-import { doctorOf } from '../../../kubernetes/doctor.ts';
+import { createCluster, connectionOf } from '../../../kubernetes/cluster.ts';
+import { createCapControl } from '../../../kubernetes/ledger.ts';
+import { createDoctor } from '../../../kubernetes/doctor.ts';
 import { createPushCheck } from '../../../providers/gcp/push-identity.ts';
 import type { Message } from '../../../providers/gcp/publish.ts';
 import { apiOf, SANDBOX_PROJECT, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
@@ -81,9 +81,9 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     },
     openClusters: [
       {
-        cluster: clusterOf(cluster),
-        doctor: async () => doctorOf(connectionOf(cluster), cluster.link),
-        cap: async () => capDeskOf(connectionOf(cluster)),
+        cluster: createCluster(cluster),
+        doctor: async () => createDoctor(connectionOf(cluster), cluster.link),
+        cap: async () => createCapControl(connectionOf(cluster)),
         open: async () => undefined,
         close: async () => undefined,
       },

@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { gkeEndpoint, readSecret } from '../../../providers/gcp/plugin/access.ts';
 import { createPublisher } from '../../../providers/gcp/publish.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
-import { jsonIn } from '../../../fencing/model/json-text.ts';
+import { parseJsonOrNull } from '../../../fencing/model/json-text.ts';
 import { judgeOf } from '../../contract/discovery/services.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
@@ -73,7 +73,7 @@ const deeds: readonly Deed[] = [
 it.each(deeds)("$id is called as Google's document has it", async ({ host, id, answer, act }) => {
   let sent: unknown = null;
   door = await openStandIn(({ body }) => {
-    sent = body.length === 0 ? null : jsonIn(String(body));
+    sent = body.length === 0 ? null : parseJsonOrNull(String(body));
     return { body: answer };
   });
   await act(door.url);

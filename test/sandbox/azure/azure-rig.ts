@@ -3,7 +3,7 @@ import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
 import { run } from '../../../fencing/loop/run.ts';
 import { sweep } from '../../../fencing/sweep/sweep.ts';
 import type { Ports } from '../../../fencing/loop/ports.ts';
-import { clusterOf } from '../../../kubernetes/cluster.ts';
+import { createCluster } from '../../../kubernetes/cluster.ts';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { apiOf, createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureWorld } from '../../../sandbox/azure-sandbox.ts';
@@ -37,7 +37,7 @@ const cloudOver = (world: AzureWorld, armTakes: number) => {
 
 export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
   cloud: cloudOver(world, armTakes),
-  clusters: [clusterOf(clusterIn(world, apiOf(world)))],
+  clusters: [createCluster(clusterIn(world, apiOf(world)))],
   clock: clockOf(world),
   signal: never(),
   observe: () => undefined,
@@ -49,7 +49,7 @@ export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TA
   const known: RunState = startRun({
     request: { machine, intent: 'react', accepted: null, vouched: null },
     policy: { ...defaultPolicy, ...policy },
-    reading: ports.cloud,
+    identityRules: ports.cloud,
     runId: 'run',
     deadline: world.now() + 300_000,
   });

@@ -2,7 +2,7 @@ import { startRun } from '../../../fencing/loop/state.ts';
 import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
 import { run } from '../../../fencing/loop/run.ts';
 import type { Ports } from '../../../fencing/loop/ports.ts';
-import { clusterOf } from '../../../kubernetes/cluster.ts';
+import { createCluster } from '../../../kubernetes/cluster.ts';
 import { apiOf, createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { gceDatabaseOnTwoNodes } from '../../../sandbox/scenes/gce-database.ts';
@@ -21,7 +21,7 @@ export const portsOver = (world: WholeGceWorld, call: InProcessFetch = inProcess
   };
   return {
     cloud: cloudOf(world, clientsOf(world, slowly)),
-    clusters: [clusterOf(clusterIn(world, apiOf(world)))],
+    clusters: [createCluster(clusterIn(world, apiOf(world)))],
     clock: clockOf(world),
     signal: never(),
     observe: () => undefined,
@@ -41,7 +41,7 @@ export const react = (world: WholeGceWorld, machine: string, policy: Partial<Pol
     startRun({
       request,
       policy: { ...defaultPolicy, ...policy },
-      reading: ports.cloud,
+      identityRules: ports.cloud,
       runId: 'run',
       deadline: world.now() + 5 * MINUTE,
     }),

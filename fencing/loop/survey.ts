@@ -1,6 +1,6 @@
 import type { Census } from '../model/cluster-facts.ts';
 import type { Cluster, NodeQuery } from '../model/cluster.ts';
-import { inHierarchy } from '../model/errors.ts';
+import { asCloudfenceError } from '../model/errors.ts';
 import { clusterAt, type Ports, STALE_LEASE_MS } from './ports.ts';
 import type { RunState } from './state.ts';
 
@@ -14,10 +14,10 @@ type Elsewhere = Pick<Census, 'elsewhere' | 'unanswered'>;
 const searched = async (cluster: Cluster, machine: Machine, { signal }: Ports): Promise<Elsewhere> => {
   const { name } = cluster;
   try {
-    const { claimants } = await cluster.surveyConnectivity('', STALE_LEASE_MS, machine, signal);
+    const { nodesNamingMachine: claimants } = await cluster.surveyConnectivity('', STALE_LEASE_MS, machine, signal);
     return { elsewhere: claimants.map((node) => `${node} in ${name}`), unanswered: [] };
   } catch (error) {
-    return { elsewhere: [], unanswered: [`${name} (${inHierarchy(error).message})`] };
+    return { elsewhere: [], unanswered: [`${name} (${asCloudfenceError(error).message})`] };
   }
 };
 
@@ -27,12 +27,12 @@ const searched = async (cluster: Cluster, machine: Machine, { signal }: Ports): 
  *
  * @throws CloudfenceError if the machine's own cluster does not answer
  */
-export const takeCensus = async (node: string, known: RunState, ports: Ports): Promise<Census> => {
-  const { place, request, reading } = known;
-  const machine: Machine = { machine: request.machine, machineOf: reading.machineOf };
-  const others = ports.clusters.filter(({ name }) => name !== place?.cluster);
+export const takeSurvey = async (node: string, known: RunState, ports: Ports): Promise<Census> => {
+  const { location, request, identityRules } = known;
+  const machine: Machine = { machine: request.machine, machineOf: identityRules.machineOf };
+  const others = ports.clusters.filter(({ name }) => name !== location?.cluster);
   const [own, ...rest] = await Promise.all([
-    clusterAt(place, ports).surveyConnectivity(node, STALE_LEASE_MS, machine, ports.signal),
+    clusterAt(location, ports).surveyConnectivity(node, STALE_LEASE_MS, machine, ports.signal),
     ...others.map((cluster) => searched(cluster, machine, ports)),
   ]);
   return {
