@@ -16,7 +16,7 @@ export const SANDBOX_REGION = 'eu-west-1';
 export const SANDBOX_ACCOUNT = '111122223333';
 export const EBS = 'ebs.csi.aws.com';
 
-/** An empty cluster with its control plane running, above an empty region of EC2. */
+/** Returns an empty cluster with a running control plane, in an empty EC2 region. */
 export const createAwsSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AwsWorld => {
   const parts: AwsParts = {
     cluster: emptyCluster(),
@@ -30,7 +30,7 @@ export const createAwsSandbox = ({ seed, now }: { readonly seed: number; readonl
   return world;
 };
 
-/** The cluster's API server, for either of its doors. */
+/** The cluster's API server, for the HTTP server and the in-process client. */
 export const apiOf = (
   world: AwsWorld,
   settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {},

@@ -17,7 +17,7 @@ export const SANDBOX_SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
 const SANDBOX_PLACE = { subscription: SANDBOX_SUBSCRIPTION, group: 'MC_sandbox', location: 'westeurope' } as const;
 export const AZURE_DISK = 'disk.csi.azure.com';
 
-/** An empty cluster with its control plane running, above an empty resource group. */
+/** Returns an empty cluster with a running control plane, in an empty resource group. */
 export const createAzureSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AzureWorld => {
   const parts: AzureParts = { cluster: emptyCluster(), azure: emptyAzure(SANDBOX_PLACE) };
   const world: AzureWorld = createWorld<AzureParts>(
@@ -30,7 +30,7 @@ export const createAzureSandbox = ({ seed, now }: { readonly seed: number; reado
   return world;
 };
 
-/** The cluster's API server, for either of its doors. */
+/** The cluster's API server, for the HTTP server and the in-process client. */
 export const apiOf = (
   world: AzureWorld,
   settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {},

@@ -19,7 +19,7 @@ export const SANDBOX_PROJECT = {
 } as const;
 export const PERSISTENT_DISK = 'pd.csi.storage.gke.io';
 
-/** An empty cluster with its control plane running, above an empty project. */
+/** Returns an empty cluster with a running control plane, in an empty project. */
 export const createGceSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): WholeGceWorld => {
   const parts: GceParts = { cluster: emptyCluster(), gce: emptyGce(SANDBOX_PROJECT) };
   const world: WholeGceWorld = createWorld<GceParts>({ ...castOf<GceParts>(gceUnderlay), ...gceCast() }, parts, {
@@ -30,7 +30,7 @@ export const createGceSandbox = ({ seed, now }: { readonly seed: number; readonl
   return world;
 };
 
-/** The cluster's API server, for either of its doors. */
+/** The cluster's API server, for the HTTP server and the in-process client. */
 export const apiOf = (
   world: WholeGceWorld,
   settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {},

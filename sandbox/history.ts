@@ -1,7 +1,7 @@
-/** How far back a read may reach (ms). */
+/** The maximum age of a read (ms). */
 const REMEMBERED_MS = 600_000;
 
-/** One object and what it was a short while ago; null means that it did not exist. */
+/** One object with its recent states; null means that it did not exist. */
 export interface Versioned<T> {
   readonly present: T | null;
   readonly past: readonly { readonly until: number; readonly was: T | null }[];
@@ -9,7 +9,7 @@ export interface Versioned<T> {
 
 export type VersionedStore<T> = Record<string, Versioned<T>>;
 
-/** Puts an object there as though it had always been so: no read of the past misses it. */
+/** Adds an object as if it had always existed, so that reads of earlier states include it. */
 export const put = <T>(shelf: VersionedStore<T>, id: string, value: T): void => {
   shelf[id] = { present: value, past: [] };
 };
@@ -22,7 +22,7 @@ export const write = <T>(shelf: VersionedStore<T>, id: string, value: T | null, 
 
 export const current = <T>(shelf: VersionedStore<T>, id: string): T | undefined => shelf[id]?.present ?? undefined;
 
-/** The object as it stood at that moment. */
+/** Returns the object at that time. */
 export const asOf = <T>(shelf: VersionedStore<T>, id: string, moment: number): T | undefined => {
   const kept = shelf[id];
   const then = kept?.past.find((entry) => entry.until > moment);

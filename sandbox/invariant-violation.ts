@@ -1,4 +1,4 @@
-/** Data that may be lost: the one thing that must never happen. */
+/** A violation: data may be lost, which must never happen. */
 export interface InvariantViolation {
   readonly at: number;
   readonly what: string;

@@ -27,16 +27,16 @@ export interface World<Parts> {
   readonly state: WorldState<Parts>;
   readonly parts: Parts;
   readonly now: () => number;
-  /** The next number of the seeded sequence, 0 ≤ n < 1. */
+  /** Returns the next number of the seeded sequence, 0 ≤ n < 1. */
   readonly random: () => number;
   /**
    * Calls the actor after `delay` ms of virtual time; one appointment for each actor and `about` at a time, the earlier
    * wins.
    */
   readonly schedule: (actor: string, delay: number, about?: string) => void;
-  /** Lets virtual time pass, everything due happening in order. */
+  /** Advances virtual time and runs everything that is due, in order. */
   readonly advance: (ms: number) => void;
-  /** A second world that is the same up to now and goes its own way from here. */
+  /** Returns a copy of the world that continues independently. */
   readonly fork: () => World<Parts>;
 }
 

@@ -3,7 +3,7 @@ import { SETTLE_DISK, settleAppointed } from './attachments.ts';
 import { LET_DISKS_GO, SETTLE_MACHINE, SHOW_STARTING, letDiskGo, settleMachine, showStarting } from './machines.ts';
 import type { WithAzure } from './state.ts';
 
-/** The actors that end Azure's transitions in their own time. */
+/** The actors that complete Azure's transitions when their time is over. */
 export const azureCast = (): Cast<WithAzure> => ({
   [SETTLE_MACHINE]: settleMachine,
   [SHOW_STARTING]: showStarting,

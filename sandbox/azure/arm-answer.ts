@@ -1,4 +1,4 @@
-/** One answer on the wire; `cut` means that the caller gets none: the connection breaks, or stays silent. */
+/** One response. `cut` means that the caller gets no response: the connection breaks, or stays silent. */
 export interface ArmAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

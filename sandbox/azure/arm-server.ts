@@ -4,20 +4,20 @@ import { text } from 'node:stream/consumers';
 import { handleArm } from './arm.ts';
 import type { AzureCloudWorld } from './state.ts';
 
-/** The sandbox's ARM behind a real socket, for SDKs that are given its address as their endpoint. */
+/** The simulated ARM on a real socket, for SDKs that use its address as their endpoint. */
 export interface ArmServer {
   readonly url: string;
-  /** Calls that went through so far, by name. */
+  /** The number of calls so far, by name. */
   readonly calls: () => Readonly<Record<string, number>>;
   readonly close: () => Promise<void>;
 }
 
 export interface ArmServerSettings {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port?: number;
-  /** PEM texts; without them the door speaks plain HTTP, to which the SDK sends no token. */
+  /** PEM texts. Without them, the server uses plain HTTP, over which the SDK sends no token. */
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** Called at each request that has arrived, before it has any effect: virtual time is the caller's to advance. */
+  /** Called for each request before it has any effect, so that the caller can advance virtual time. */
   readonly arrived?: () => void;
 }
 

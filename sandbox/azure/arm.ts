@@ -18,7 +18,7 @@ import { nextSerial } from './state.ts';
 
 export interface ArmRequest {
   readonly method: string;
-  /** With its origin. */
+  /** Includes the origin. */
   readonly url: string;
   readonly body: string | null;
 }
@@ -63,7 +63,7 @@ const routeOf = (world: AzureCloudWorld, method: string, { path, query }: Call):
 
 const parsed = (body: string | null): unknown => (body === null || body === '' ? null : JSON.parse(body));
 
-/** What an answer comes from; the name is the one by which faults and counts know the call. */
+/** The source of a response. Faults and counts identify the call by this name. */
 interface MatchedRoute {
   readonly name: string;
   readonly answer: () => ArmAnswer;
@@ -94,7 +94,7 @@ const answerOf = (world: AzureCloudWorld, call: Call, handler: Handler): ArmAnsw
 };
 
 /**
- * Answers one call of Azure Resource Manager; paths in any letter case, as ARM takes them.
+ * Handles one call to Azure Resource Manager. Like ARM, it ignores the letter case of paths.
  * https://learn.microsoft.com/rest/api/azure/
  */
 export const handleArm = (
@@ -125,7 +125,7 @@ const jsonAnswer = (world: AzureCloudWorld, status: number, body: object): ArmAn
 const errorAnswer = (world: AzureCloudWorld, { status, code, message }: ArmRefusal): ArmAnswer =>
   jsonAnswer(world, status, { error: { code, message } });
 
-/** ARM tells whom it throttles when to come again. */
+/** ARM tells a throttled caller when to try again. */
 const mishapAnswer = (world: AzureCloudWorld, mishap: Mishap): ArmAnswer => {
   if (mishap.kind !== 'error') return { status: 0, headers: {}, body: '', cut: mishap.kind };
   const answer = errorAnswer(

@@ -6,7 +6,7 @@ import type { Attachment, AzureCloudWorld, Disk, Machine, Operation } from './st
 import { attachmentTo, diskIn, disksOf, machineIn } from './state.ts';
 
 /**
- * How data disks come to machines and leave them.
+ * Attaches data disks to machines and detaches them.
  * https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks
  */
 
@@ -59,7 +59,7 @@ export const attach = (world: AzureCloudWorld, disk: Disk, machine: Machine): Op
 };
 
 /**
- * A forced detach pushes the plain one of the same disk aside. @throws ArmRefusal Conflict, OperationNotAllowed,
+ * A forced detach replaces a plain detach of the same disk. @throws ArmRefusal Conflict, OperationNotAllowed,
  * InvalidParameter
  */
 export const detach = (world: AzureCloudWorld, disk: Disk, machine: Machine, forced: boolean): Operation => {
@@ -77,7 +77,7 @@ export const detach = (world: AzureCloudWorld, disk: Disk, machine: Machine, for
   return hold(world, machine);
 };
 
-/** Ends an attach, or a detach as far as the guest lets go of the disk. */
+/** Completes an attach, or a detach if the guest has released the disk. */
 const settleDisk = (world: AzureCloudWorld, diskId: string, machineId: string): void => {
   const disk = diskIn(world, diskId);
   const machine = machineIn(world, machineId);
@@ -88,7 +88,7 @@ const settleDisk = (world: AzureCloudWorld, diskId: string, machineId: string): 
   atRest(world, machine);
 };
 
-/** False while the guest holds the disk. */
+/** Returns false while the guest uses the disk. */
 const endDetach = (world: AzureCloudWorld, disk: Disk, machine: Machine, attachment: Attachment): boolean => {
   const { detachFailsWith } = world.parts.azure.knobs;
   if (detachFailsWith !== null) {
@@ -105,7 +105,7 @@ const endDetach = (world: AzureCloudWorld, disk: Disk, machine: Machine, attachm
   return true;
 };
 
-/** Detaches that waited for the guest go on. */
+/** Continues the detaches that waited for the guest. */
 export const settleDisks = (world: AzureCloudWorld, machine: string): void => {
   for (const disk of disksOf(world, machine))
     if (attachmentTo(disk, machine)?.state === 'detaching') settleDisk(world, disk.id, machine);

@@ -8,9 +8,9 @@ import { diskJson, machineJson, type Json } from './render.ts';
 import type { AzureCloudWorld, Disk, Machine, Operation } from './state.ts';
 import { diskIn, disksOf, machineIn } from './state.ts';
 
-/** One call: what was asked for, and its effect on the world. */
+/** One call: the request, and its effect on the world. */
 export interface Call {
-  /** Path in lower case. */
+  /** The path in lower case. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: unknown;
@@ -20,7 +20,7 @@ export interface Call {
 export type Answered = { readonly body: Json } | { readonly operation: Operation };
 export type Handler = (world: AzureCloudWorld, call: Call) => Answered;
 
-/** ARM may answer from a cache of its own. */
+/** ARM can answer from a cache. */
 const seenAt = (world: AzureCloudWorld): number => world.now() - world.parts.azure.knobs.staleUpTo;
 
 export const getMachine: Handler = (world, { path, query }) => {
@@ -99,7 +99,7 @@ const diskNamed = (world: AzureCloudWorld, id: string): Disk => {
   return disk;
 };
 
-/** One disk in one call is all that the sandbox does: what it stands in for takes many. */
+/** The sandbox accepts one disk in one call. ARM accepts many. */
 const attachDetach: Handler = (world, call) => {
   const order = dataDisks.safeParse(call.body);
   if (!order.success) throw new ArmRefusal('InvalidRequestContent', 'The request content was invalid.');
@@ -111,7 +111,7 @@ const attachDetach: Handler = (world, call) => {
   throw new ArmRefusal('InvalidParameter', 'No disk is named.');
 };
 
-/** What may be asked of a machine, by the last part of the path in lower case, and how faults name it. */
+/** The operations on a machine, by the last part of the path in lower case, with the names that faults use. */
 export const verbs: Readonly<Record<string, { readonly call: string; readonly handler: Handler }>> = {
   attachdetachdatadisks: { call: 'machine.attachDetachDataDisks', handler: attachDetach },
   deallocate: {

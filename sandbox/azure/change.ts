@@ -12,7 +12,7 @@ export const changeDisk = (world: AzureCloudWorld, disk: Disk, changes: Partial<
   write(world.parts.azure.disks, disk.id, { ...disk, ...changes }, world.now());
 };
 
-/** Disks change hands at each start and deallocation, and that moment is noted on them. */
+/** Disks change their owner at each start and deallocation, and record that time. */
 export const handOver = (world: AzureCloudWorld, machine: string): void => {
   for (const disk of disksOf(world, machine))
     if (disk.handedOverAt !== null) changeDisk(world, disk, { handedOverAt: world.now() });

@@ -1,4 +1,4 @@
-/** What goes wrong on the wire: an error answer, a connection that breaks, or one that never answers. */
+/** A failure of a call: an error response, a broken connection, or no response at all. */
 export type Mishap =
   | { readonly kind: 'error'; readonly code: string; readonly status: number }
   | { readonly kind: 'drop' }
@@ -7,18 +7,18 @@ export type Mishap =
 export interface Fault {
   /** The call that it strikes, such as `machine.get` or `machine.attachDetachDataDisks`; null strikes any. */
   readonly call: string | null;
-  /** A part of the path that the call must have, in lower case. */
+  /** A part that the path of the call must contain, in lower case. */
   readonly path: string;
-  /** Before the call takes effect, or after it did. */
+  /** Whether the fault happens before or after the call takes effect. */
   readonly when: 'before' | 'after';
   readonly mishap: Mishap;
-  /** How many more calls it strikes. */
+  /** How many more calls the fault affects. */
   times: number;
 }
 
 export const throttled: Mishap = { kind: 'error', code: 'TooManyRequests', status: 429 };
 
-/** Where faults wait for their calls. */
+/** The faults that are waiting for their calls. */
 interface Struckable {
   readonly faults: Fault[];
 }
@@ -32,7 +32,7 @@ export interface Struck {
   readonly path: string;
 }
 
-/** Uses up one strike of the first fault that fits the call. */
+/** Uses the first fault that matches the call once. */
 export const strike = (azure: Struckable, when: Fault['when'], { call, path }: Struck): Mishap | null => {
   const fits = (fault: Fault): boolean =>
     fault.when === when && fault.times > 0 && (fault.call === null || fault.call === call) && path.includes(fault.path);

@@ -2,7 +2,7 @@ import { handleArm } from './arm.ts';
 import type { ArmAnswer } from './arm-answer.ts';
 import type { AzureCloudWorld } from './state.ts';
 
-/** As much of an SDK's request as the sandbox reads. */
+/** The part of an SDK's request that the sandbox reads. */
 interface WireRequest {
   readonly method: string;
   readonly url: string;
@@ -28,7 +28,7 @@ interface WireResponse<Request> {
   bodyAsText: string;
 }
 
-/** What the SDK's client takes as `httpClient`: the same wire format as the HTTP door, without a network. */
+/** An `httpClient` for the SDK's client: the same wire format as the HTTP server, without a network. */
 export interface InProcessClient {
   readonly sendRequest: <Request extends WireRequest>(request: Request) => Promise<WireResponse<Request>>;
 }
@@ -50,7 +50,7 @@ const named = (name: string, message: string, code?: string): Error =>
 
 const aborted = (): Error => named('AbortError', 'The operation was aborted.');
 
-/** `arrived` is called at each request before it has any effect: virtual time is the caller's to advance. */
+/** Calls `arrived` for each request before it has any effect, so that the caller can advance virtual time. */
 export const inProcessClient = (
   world: AzureCloudWorld,
   arrived: (url: string) => void = () => undefined,

@@ -1,6 +1,6 @@
 import { ArmRefusal } from './refusal.ts';
 
-/** The interface as ARM knows it: in some versions, each type in its own, and with some values only. */
+/** The API that ARM supports: each type has its own versions, and accepts only some values. */
 
 /** https://learn.microsoft.com/rest/api/compute: of the published ones those that know the detaching of data disks */
 export const usualVersions = {
@@ -14,7 +14,7 @@ export const usualVersions = {
 const PERMISSIONS = '/microsoft.authorization/permissions';
 const permissionsVersions: readonly string[] = ['2015-07-01', '2018-07-01', '2022-04-01'];
 
-/** A cloud that is apart lags behind, and knows fewer. */
+/** A sovereign cloud supports fewer versions. */
 export interface KnownVersions {
   readonly machines: readonly string[];
   readonly disks: readonly string[];
@@ -41,7 +41,7 @@ const valuesOf: Readonly<Record<string, readonly string[]>> = {
   skipshutdown: ['true', 'false'],
 };
 
-/** What follows the question mark. */
+/** The query string. */
 export const checkQuery = (query: URLSearchParams): void => {
   for (const [name, value] of query) {
     const known = valuesOf[name.toLowerCase()];
@@ -50,7 +50,7 @@ export const checkQuery = (query: URLSearchParams): void => {
   }
 };
 
-/** The one way to detach beside the plain one. */
+/** The only kind of detach besides the plain one. */
 export const isForced = (detachOption: string | undefined): boolean => {
   if (detachOption === undefined) return false;
   if (detachOption === 'ForceDetach') return true;

@@ -1,7 +1,7 @@
 import type { AzureCloudWorld, Machine } from './state.ts';
 import { machinesIn } from './state.ts';
 
-/** A frozen guest counts: after a resume its memory writes within seconds. */
+/** A frozen guest counts, because it writes within seconds after a resume. */
 const mayWrite = ({ guest, mounts }: Machine, disk: string): boolean => guest !== 'down' && mounts.includes(disk);
 
 const note = (world: AzureCloudWorld, what: string): void => {

@@ -7,7 +7,7 @@ import { busy, notAllowed } from './refusal.ts';
 import type { AzureCloudWorld, Machine, Operation } from './state.ts';
 import { diskIn, disksOf, machineIn } from './state.ts';
 
-/** The life of one machine: https://learn.microsoft.com/azure/virtual-machines/states-billing */
+/** The lifecycle of one machine: https://learn.microsoft.com/azure/virtual-machines/states-billing */
 
 export const SETTLE_MACHINE = 'azure.settle-machine';
 export const SHOW_STARTING = 'azure.show-starting';
@@ -97,7 +97,7 @@ export const remove = (world: AzureCloudWorld, machine: Machine): Operation => {
   return operation;
 };
 
-/** Ends whatever transition is under way. */
+/** Completes the transition in progress. */
 export const settleMachine = (world: AzureCloudWorld, id: string): void => {
   const machine = machineIn(world, id);
   if (!machine) return;
@@ -132,7 +132,7 @@ const endDeallocation = (world: AzureCloudWorld, machine: Machine): void => {
   if (!frozen) settleDisks(world, machine.id);
 };
 
-/** The OS disk goes with the machine; the others name it for a while yet. */
+/** Deletes the OS disk with the machine. The other disks still name the machine for some time. */
 const endRemoval = (world: AzureCloudWorld, machine: Machine): void => {
   endOperation(world, machine.operation, null);
   write(world.parts.azure.machines, machine.id, null, world.now());

@@ -1,5 +1,5 @@
 /**
- * What Event Grid delivers of an operation that was asked of ARM, in its own schema.
+ * The event that Event Grid delivers about an operation that was requested from ARM, in Event Grid's schema.
  * https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
  */
 export interface Notice {

@@ -6,7 +6,7 @@ const verbOf = ({ set }: Machine, verb: string): string =>
     ? `Microsoft.Compute/virtualMachineScaleSets/virtualMachines/${verb}`
     : `Microsoft.Compute/virtualMachines/${verb}`;
 
-/** Nothing is told of what did not come through ARM, such as a guest that shuts itself down. */
+/** ARM publishes nothing about changes outside ARM, such as a guest that shuts itself down. */
 export const announce = (world: AzureCloudWorld, machine: Machine, verb: string): void => {
   const { azure } = world.parts;
   azure.events.push({

@@ -3,7 +3,7 @@ import type { Call } from './calls.ts';
 import type { AzureCloudWorld, Operation } from './state.ts';
 
 /**
- * How ARM tells of long-running operations.
+ * ARM's responses about long-running operations.
  * https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
  */
 
@@ -32,7 +32,7 @@ const errorOf = ({ code }: Operation) => ({
   error: { code: code ?? 'InternalExecutionError', message: 'The operation came to nothing.' },
 });
 
-/** Null when something else was asked for, or an operation that is not known. */
+/** Returns null if the call is not about an operation, or if the operation is unknown. */
 export const operationAnswer = (world: AzureCloudWorld, call: Call): ArmAnswer | null => {
   const [, kind, id = ''] = ASKED.exec(call.path) ?? [];
   const operation = world.parts.azure.operations[id];

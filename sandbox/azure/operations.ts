@@ -2,7 +2,7 @@ import type { AzureCloudWorld, Machine, Operation } from './state.ts';
 import { machineIn, nextSerial } from './state.ts';
 import { change } from './change.ts';
 
-/** Long-running operations: one at a time holds a machine, which is `Updating` meanwhile. */
+/** Long-running operations. A machine can have one at a time, and is `Updating` meanwhile. */
 
 export const beginOperation = (world: AzureCloudWorld): Operation => {
   const { azure } = world.parts;
@@ -15,7 +15,7 @@ export const beginOperation = (world: AzureCloudWorld): Operation => {
   return operation;
 };
 
-/** An operation that is over as soon as it was asked for. */
+/** An operation that completes immediately. */
 export const finishedOperation = (world: AzureCloudWorld): Operation => {
   const operation = beginOperation(world);
   return endOperation(world, operation.id, null) ?? operation;
@@ -29,7 +29,7 @@ export const endOperation = (world: AzureCloudWorld, id: string | null, code: st
   return ended;
 };
 
-/** The machine is free for the next operation, at rest. */
+/** Makes the machine available for the next operation. */
 export const atRest = (world: AzureCloudWorld, machine: Machine): Machine => {
   endOperation(world, machine.operation, null);
   return change(world, machineIn(world, machine.id) ?? machine, {

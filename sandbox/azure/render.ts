@@ -1,7 +1,7 @@
 import type { Attachment, AzureCloudWorld, Disk, Machine } from './state.ts';
 import { attachmentTo, machineIn } from './state.ts';
 
-/** Azure's objects as the wire has them. https://learn.microsoft.com/rest/api/compute/ */
+/** Azure's objects as JSON. https://learn.microsoft.com/rest/api/compute/ */
 
 export interface Json {
   readonly [name: string]: string | number | boolean | Json | readonly (string | Json)[];
@@ -68,7 +68,7 @@ export const machineJson = (machine: Machine, disks: readonly Disk[], location: 
   },
 });
 
-/** Disks name an instance of a scale set by its name, and not by its number as everything else does. */
+/** Disks identify an instance of a scale set by its name. Everything else uses its number. */
 const holderName = (world: AzureCloudWorld, id: string): string => {
   const machine = machineIn(world, id);
   if (!machine) return id;

@@ -5,11 +5,11 @@ import { SETTLE_MACHINE } from './machines.ts';
 import type { Attachment, AzureCloudWorld, Disk, Machine } from './state.ts';
 import { disksOf, machineIn, nextSerial } from './state.ts';
 
-/** What tests and demonstrations do to the cloud from outside its API. */
+/** Changes that tests and demos make to the cloud without its API. */
 
 const uuid = (serial: string): string => `a1b2c3d4-e5f6-4718-8a9b-${serial.padStart(12, '0')}`;
 
-/** ARM writes the names of groups in capitals here and there; so does this one. */
+/** ARM writes the names of some groups in capitals. The sandbox does the same. */
 const compute = (world: AzureCloudWorld): string =>
   `/subscriptions/${world.parts.azure.subscription}/resourceGroups/${world.parts.azure.group.toUpperCase()}/providers/Microsoft.Compute`;
 
@@ -42,7 +42,7 @@ export interface Wanted extends Partial<Omit<Machine, 'set' | 'id' | 'armId'>> {
   readonly set?: string;
 }
 
-/** A machine that has been there all along, running unless told otherwise, with its OS disk. Returns its id. */
+/** Adds a machine with its OS disk, as if it had always existed. It runs by default. Returns its id. */
 export const addMachine = (world: AzureCloudWorld, { set, ...wanted }: Wanted = {}): string => {
   const { azure } = world.parts;
   const serial = nextSerial(azure);
@@ -72,7 +72,7 @@ export const addMachine = (world: AzureCloudWorld, { set, ...wanted }: Wanted = 
   return machine.id;
 };
 
-/** A disk that has been there all along, attached where told. Returns its id. */
+/** Adds a disk, as if it had always existed, and attaches it if requested. Returns its id. */
 export const addDisk = (
   world: AzureCloudWorld,
   wanted: Partial<Omit<Disk, 'id' | 'armId'>> = {},
@@ -104,7 +104,7 @@ const known = (world: AzureCloudWorld, id: string): Machine => {
   return machine;
 };
 
-/** Somebody types `poweroff` inside the machine: no operation of ARM, and no event. The host stays allocated. */
+/** Runs `poweroff` in the machine. ARM has no operation and no event for it. The host stays allocated. */
 export const stopGuest = (world: AzureCloudWorld, id: string): void => {
   const machine = known(world, id);
   if (machine.power !== 'running') return;
@@ -112,18 +112,18 @@ export const stopGuest = (world: AzureCloudWorld, id: string): void => {
   if (machine.shutdownTakes !== null) world.schedule(SETTLE_MACHINE, machine.shutdownTakes, id);
 };
 
-/** The guest stops executing and Azure does not notice: a kernel panic, or `halt`. */
+/** Stops the guest without Azure noticing, as a kernel panic or `halt` does. */
 export const haltGuest = (world: AzureCloudWorld, id: string): void => {
   change(world, known(world, id), { guest: 'down', mounts: [] });
   settleDisks(world, id);
 };
 
-/** From now on, shutting this machine down takes that long (ms), or for ever (null) unless forced. */
+/** Sets how long this machine takes to shut down (ms). Null means forever, unless the stop is forced. */
 export const shutdownTakes = (world: AzureCloudWorld, id: string, ms: number | null): void => {
   change(world, known(world, id), { shutdownTakes: ms });
 };
 
-/** ARM shows this of the machine, whatever it does. */
+/** Makes ARM report this state of the machine, whatever the machine does. */
 export const showAs = (
   world: AzureCloudWorld,
   id: string,
@@ -132,6 +132,6 @@ export const showAs = (
   change(world, known(world, id), shown);
 };
 
-/** ARM knows the machine no more, at once; its disks go on naming it. */
+/** Makes ARM forget the machine immediately. Its disks still name it. */
 export const forget = (world: AzureCloudWorld, id: string): void =>
   write(world.parts.azure.machines, id, null, world.now());

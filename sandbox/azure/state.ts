@@ -11,7 +11,7 @@ export type ProvisioningState = 'Succeeded' | 'Updating' | 'Deleting' | 'Failed'
 /** A virtual machine, or an instance of a uniform scale set, under its ARM id in lower case. */
 export interface Machine {
   readonly id: string;
-  /** The same as ARM writes it. */
+  /** The id in the letter case that ARM uses. */
   readonly armId: string;
   readonly name: string;
   /** The uniform scale set that it is an instance of. */
@@ -21,19 +21,19 @@ export interface Machine {
   readonly computerName: string;
   readonly zone: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Null: the answer holds no power state at all. */
+  /** Null means that the response contains no power state. */
   readonly power: PowerState | null;
   readonly provisioning: ProvisioningState;
-  /** When an operation last came to its end. */
+  /** When the last operation ended. */
   readonly provisionedAt: number;
   readonly canHibernate: boolean;
-  /** The present deallocation keeps the memory. */
+  /** Whether the present deallocation keeps the memory. */
   readonly hibernating: boolean;
-  /** Operation that the machine is busy with. */
+  /** The operation in progress on the machine. */
   readonly operation: string | null;
-  /** How long its operating system takes to shut down (ms); null when it never does by itself. */
+  /** How long the operating system takes to shut down (ms), or null if it never does by itself. */
   readonly shutdownTakes: number | null;
-  /** What ARM does not show: whether instructions are executed; `frozen` memory goes on where it stopped. */
+  /** What ARM does not show: whether the guest executes instructions. A `frozen` guest continues where it stopped. */
   readonly guest: 'up' | 'down' | 'frozen';
   readonly boot: number;
   readonly mounts: readonly string[];
@@ -53,12 +53,12 @@ export interface Disk {
   readonly os: boolean;
   readonly zone: string;
   readonly maxShares: number;
-  /** Null where the answer holds none. */
+  /** Null if the response contains none. */
   readonly handedOverAt: number | null;
   readonly attachments: readonly Attachment[];
 }
 
-/** A long-running operation. What it does at its end, an actor does. */
+/** A long-running operation. An actor performs its effect at its end. */
 export interface Operation {
   readonly id: string;
   readonly status: 'InProgress' | 'Succeeded' | 'Failed';
@@ -67,7 +67,7 @@ export interface Operation {
 
 /** Durations in ms of virtual time. */
 export interface Knobs {
-  /** A read may answer with a state up to this old. */
+  /** The maximum age of the state that a read returns. */
   staleUpTo: number;
   bootTakes: number;
   /** How long a start from deallocated shows `stopped` before it shows `starting`. */
@@ -76,17 +76,17 @@ export interface Knobs {
   forcedStopTakes: number;
   deallocateTakes: number;
   deleteTakes: number;
-  /** How long the disks of a deleted machine go on naming it. */
+  /** How long the disks of a deleted machine still name it. */
   disksHeldFor: number;
   attachTakes: number;
   detachTakes: number;
-  /** The next detaches fail at their end with this code, while it is set. */
+  /** While set, detaches fail at their end with this code. */
   detachFailsWith: string | null;
   /** Whether an instance of a uniform scale set may be detached from by force, as a machine of its own may. */
   forceDetachOnSets: boolean;
   /** Versions of the interface that ARM knows. */
   apiVersions: KnownVersions;
-  /** Where an accepted operation is asked about. */
+  /** The URL form that reports the progress of an operation. */
   pollBy: 'async' | 'location' | 'both';
   pageSize: number;
   /** Actions that the roles of the caller allow, as patterns; null of a caller that may not even ask. */
@@ -107,7 +107,7 @@ export interface AzureState {
   readonly operations: Record<string, Operation>;
   /** Uniform scale sets by name; they exist without machines, too. */
   readonly sets: string[];
-  /** Everything that Event Grid would deliver, oldest first. */
+  /** All events that Event Grid would deliver, oldest first. */
   readonly events: Notice[];
   readonly harm: InvariantViolation[];
   readonly faults: Fault[];

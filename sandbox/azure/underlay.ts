@@ -6,7 +6,7 @@ import type { AzureCloudWorld, Disk, Machine, WithAzure } from './state.ts';
 import { attachmentTo, diskIn, machineIn, machinesIn } from './state.ts';
 
 /**
- * Azure as kubelets, its disk driver and its cloud controller meet it. The driver knows machines by their Nodes' names.
+ * Azure for kubelets, the disk driver, and the cloud controller. The driver identifies machines by Node name.
  */
 export const azureUnderlay: Underlay<WithAzure> = {
   driver: 'disk.csi.azure.com',
@@ -26,7 +26,7 @@ export const azureUnderlay: Underlay<WithAzure> = {
   unmount: (world, handle, machine) => unmount(world, handle, machine),
 };
 
-/** The driver queues what a busy machine declines. */
+/** The driver queues the calls that a busy machine declines. */
 const driverCall = (call: () => DriverAnswer): DriverAnswer => {
   try {
     return call();
@@ -51,7 +51,7 @@ const publish = (world: AzureCloudWorld, handle: string, node: string): DriverAn
   return 'pending';
 };
 
-/** A machine that is gone is waited for until its disk names it no more; the driver does not force. */
+/** If a machine is gone, the driver waits until its disk no longer names it. The driver does not force. */
 const unpublish = (world: AzureCloudWorld, handle: string, node: string): DriverAnswer => {
   const [disk, machine] = [diskOf(world, handle), machineNamed(world, node)];
   if (!disk || disk.attachments.length === 0) return 'done';

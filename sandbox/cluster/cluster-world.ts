@@ -1,7 +1,7 @@
 import type { World } from '../world.ts';
 import type { ClusterState } from './store.ts';
 
-/** The part of the world that this half of the sandbox needs. */
+/** The part of the world that the cluster half of the sandbox needs. */
 export interface ClusterParts {
   readonly cluster: ClusterState;
 }

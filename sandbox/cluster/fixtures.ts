@@ -5,11 +5,11 @@ import { withDefaults } from './controllers/pods.ts';
 import { zoneLabel } from './controllers/volumes.ts';
 import type { PersistentVolumeObject, PodObject, PodSpec, WorkloadObject } from './objects.ts';
 
-/** Builders of what stands in the cluster before the story begins; written as an administrator would. */
+/** Builders of the objects that exist before the story begins, as an administrator would create them. */
 
 const desk = (world: ClusterWorld) => writerAs(world, 'admin');
 
-/** A machine that carries a kubelet: its Node appears some seconds after the guest runs. */
+/** A machine with a kubelet. Its Node appears some seconds after the guest runs. */
 export const addNode = (
   world: ClusterWorld,
   node: Pick<NodeDescription, 'name' | 'machine' | 'providerID' | 'zone' | 'driver' | 'nodeID' | 'systemUUID'> & {
@@ -32,12 +32,12 @@ export interface DiskOfClaim {
   readonly driver: string;
   readonly handle: string;
   readonly zone: string;
-  /** Name of the PersistentVolume; follows from the claim's when left out. */
+  /** The name of the PersistentVolume. By default, it is derived from the claim's name. */
   readonly volume?: string;
   readonly accessModes?: readonly string[];
 }
 
-/** A PersistentVolumeClaim bound to a PersistentVolume that stands for a disk of the cloud. */
+/** Creates a PersistentVolumeClaim that is bound to a PersistentVolume for a disk of the cloud. */
 export const addBoundClaim = (world: ClusterWorld, claim: string, disk: DiskOfClaim, namespace = 'default'): void => {
   const volumeName = disk.volume ?? `pvc-${namespace}-${claim}`;
   const accessModes = [...(disk.accessModes ?? ['ReadWriteOnce'])];
@@ -72,7 +72,7 @@ export interface WorkloadWish {
   readonly namespace?: string;
   readonly replicas?: number;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** What its pods say besides their one container. */
+  /** The pod fields besides the one container. */
   readonly spec?: Partial<PodSpec>;
 }
 
@@ -94,7 +94,7 @@ const workloadOf = (kind: string, apiVersion: string, wish: WorkloadWish) => ({
 const claimed = (claim: string | undefined): Pick<PodSpec, 'volumes'> =>
   claim === undefined ? {} : { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: claim } }] };
 
-/** One disk for each replica, in the order of the ordinals; no disks, no claims. */
+/** One disk for each replica, in the order of the ordinals. Without disks, there are no claims. */
 export const addStatefulSet = (
   world: ClusterWorld,
   wish: WorkloadWish & { readonly disks?: readonly DiskOfClaim[] },
@@ -109,7 +109,7 @@ export const addStatefulSet = (
   });
 };
 
-/** All replicas share the disk when there is one. */
+/** If set, all replicas share this disk. */
 export const addDeployment = (
   world: ClusterWorld,
   wish: WorkloadWish & { readonly disk?: DiskOfClaim; readonly strategy?: 'Recreate' | 'RollingUpdate' },
@@ -150,13 +150,13 @@ const podDraft = (wish: Omit<WorkloadWish, 'replicas'>, spec: PodSpec) => ({
   status: { phase: 'Pending' as const },
 });
 
-/** A pod that nothing replaces. */
+/** Creates a pod that no controller replaces. */
 export const addBarePod = (world: ClusterWorld, wish: Omit<WorkloadWish, 'replicas'>): PodObject | undefined => {
   const draft = podDraft(wish, { containers });
   return desk(world).create('pods', { ...draft, spec: withDefaults(draft.spec) });
 };
 
-/** What stands for a static pod of the node; it tolerates every NoExecute taint. */
+/** Creates the mirror pod of a static pod, which tolerates every NoExecute taint. */
 export const addMirrorPod = (
   world: ClusterWorld,
   wish: Omit<WorkloadWish, 'replicas'> & { readonly node: string },

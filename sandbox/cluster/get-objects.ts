@@ -2,7 +2,7 @@ import type { ClusterWorld } from './cluster-world.ts';
 import type { Resource, Resources } from './objects.ts';
 import { keyOf } from './store.ts';
 
-/** The object as it stands, to be read only. */
+/** Returns the present object. Callers must not change it. */
 export const getObject = <R extends Resource>(
   world: ClusterWorld,
   resource: R,
@@ -13,7 +13,7 @@ export const getObject = <R extends Resource>(
   return shelf[keyOf({ name, namespace })];
 };
 
-/** All objects of a kind as they stand, to be read only. */
+/** Returns all present objects of a kind. Callers must not change them. */
 export const listObjects = <R extends Resource>(world: ClusterWorld, resource: R): readonly Resources[R][] => {
   const shelf: Record<string, Resources[R]> = world.parts.cluster.objects[resource];
   return Object.values(shelf);

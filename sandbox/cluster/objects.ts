@@ -1,4 +1,4 @@
-/** Kubernetes objects as they stand on the wire: the fields that the sandbox reads; others are kept as they came. */
+/** Kubernetes objects as JSON: the fields that the sandbox reads. It keeps other fields unchanged. */
 
 export interface OwnerReference {
   apiVersion: string;
@@ -153,7 +153,7 @@ export interface ConfigMapObject extends KubeObject {
   data?: Record<string, string>;
 }
 
-/** Every kind that the sandbox's API server serves, by its plural. */
+/** Every kind that the simulated API server serves, by its plural. */
 export interface Resources {
   nodes: NodeObject;
   pods: PodObject;

@@ -5,7 +5,7 @@ import { between } from './controllers/times.ts';
 import type { KubeObject, NodeObject, PodObject, Resource, Resources } from './objects.ts';
 import { keyOf } from './store.ts';
 
-/** How long a watch takes to reach its controller (ms). */
+/** How long a watch event takes to reach its controller (ms). */
 const watchTakes = 10;
 const attachDetachLoop = 100;
 

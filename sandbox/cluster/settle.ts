@@ -31,7 +31,7 @@ const settled = (world: ClusterWorld): boolean => {
   );
 };
 
-/** Every workload has its pods; a DaemonSet one on each node. */
+/** Returns whether every workload has its pods, and a DaemonSet has one on each node. */
 const staffed = (world: ClusterWorld, nodes: number): boolean =>
   listObjects(world, 'daemonsets').every((set) => podsOf(world, set) >= nodes) &&
   counted(world).every((workload) => podsOf(world, workload) >= workload.spec.replicas);

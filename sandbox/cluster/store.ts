@@ -2,7 +2,7 @@ import type { ControllerMemory, Knobs } from './controllers/memory.ts';
 import { defaultKnobs, emptyMemory } from './controllers/memory.ts';
 import type { ObjectMeta, Resource, Resources } from './objects.ts';
 
-/** One line for every write that the API server accepted: tests and timelines read the past from here. */
+/** One entry for each accepted write. Tests and timelines read the history from it. */
 export interface AuditEntry {
   readonly at: number;
   readonly user: string;
@@ -18,7 +18,7 @@ export interface ClusterState {
   uids: number;
   readonly objects: { [R in Resource]: Record<string, Resources[R]> };
   readonly audit: AuditEntry[];
-  /** What controllers and kubelets remember between two of their steps. */
+  /** The memory of controllers and kubelets between two steps. */
   readonly memory: ControllerMemory;
   readonly knobs: Knobs;
 }
@@ -59,21 +59,21 @@ export const emptyCluster = (): ClusterState => ({
   },
 });
 
-/** Objects lie under `namespace/name`; the namespace of cluster-scoped ones is empty. */
+/** The keys of objects are `namespace/name`. The namespace of cluster-scoped objects is empty. */
 export const keyOf = (meta: Pick<ObjectMeta, 'name' | 'namespace'>): string => `${meta.namespace ?? ''}/${meta.name}`;
 
-/** Who writes, and when: a component of the control plane by its name, or an API user. */
+/** The writer and the time. The writer is a component of the control plane or an API user. */
 export interface Writer {
   readonly user: string;
   readonly at: number;
 }
 
-/** A store that controllers and the API server share. It hands out copies: what is not written is not changed. */
+/** The store that controllers and the API server share. It returns copies, so that only a write changes it. */
 export interface Store {
   readonly state: ClusterState;
   readonly get: <R extends Resource>(resource: R, name: string, namespace?: string) => Resources[R] | undefined;
   readonly list: <R extends Resource>(resource: R) => readonly Resources[R][];
-  /** Fills uid, resourceVersion and creationTimestamp. Undefined when the name is taken. */
+  /** Sets uid, resourceVersion, and creationTimestamp. Returns undefined if the name is in use. */
   readonly create: <R extends Resource>(
     resource: R,
     object: Draft<Resources[R]>,
@@ -95,7 +95,7 @@ export interface Store {
   ) => void;
 }
 
-/** An object to be created: what the server fills in may be left out. */
+/** An object to create. Fields that the server sets are optional. */
 export type Draft<T extends { metadata: ObjectMeta }> = Omit<T, 'metadata'> & {
   metadata: Partial<ObjectMeta> & Pick<ObjectMeta, 'name'>;
 };
@@ -166,7 +166,7 @@ const updateIn = <R extends Resource>(
   return structuredClone(written);
 };
 
-/** A pod without a node, or finished, needs no grace; a second delete can only shorten it. */
+/** A pod without a node, or a finished pod, needs no grace period. A second delete can only shorten it. */
 const podGrace = (state: ClusterState, meta: ObjectMeta, asked: number | undefined): number => {
   const pod = state.objects.pods[keyOf(meta)];
   if (!pod?.spec.nodeName || pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed') return 0;
@@ -174,14 +174,14 @@ const podGrace = (state: ClusterState, meta: ObjectMeta, asked: number | undefin
   return meta.deletionTimestamp === undefined ? seconds : Math.min(seconds, meta.deletionGracePeriodSeconds ?? 0);
 };
 
-/** The end of the grace, counted from the first delete. */
+/** Returns the end of the grace period, counted from the first delete. */
 const deletionTime = (meta: ObjectMeta, seconds: number, by: Writer): string => {
   const grace = (meta.deletionGracePeriodSeconds ?? 0) * 1000;
   const begun = meta.deletionTimestamp === undefined ? by.at : Date.parse(meta.deletionTimestamp) - grace;
   return new Date(begun + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 };
 
-/** A pod that goes at once is still seen with its deletionTimestamp, for one revision (measured). */
+/** A pod that is deleted at once still has a deletionTimestamp for one revision (measured). */
 const showDoomed = <R extends Resource>(state: ClusterState, resource: R, doomed: Resources[R], by: Writer): void => {
   const shelf: Record<string, Resources[R]> = state.objects[resource];
   state.revision += 1;

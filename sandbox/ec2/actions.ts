@@ -9,7 +9,7 @@ import { attachmentTree, changeTree, setOf } from './render.ts';
 import type { Ec2World, Instance, Volume } from './state.ts';
 import { attachmentTo, instanceIn } from './state.ts';
 
-/** One API action: its effect on the world, and the body of its answer. */
+/** One API action: its effect on the world, and the body of its response. */
 export type Action = (world: Ec2World, params: URLSearchParams) => Tree;
 
 const stopInstances: Action = (world, params) => {
@@ -55,7 +55,7 @@ const detachVolume: Action = (world, params) => {
   return attachmentTree(volume.id, detach(world, volume, holderOf(world, volume, params), flag(params, 'Force')));
 };
 
-/** Without an InstanceId EC2 guesses, as long as there is only one holder. */
+/** Without an InstanceId, EC2 uses the instance that has the volume, if there is only one. */
 const holderOf = (world: Ec2World, volume: Volume, params: URLSearchParams): Instance => {
   const id =
     params.get('InstanceId') ?? (volume.attachments.length === 1 ? volume.attachments[0]?.instance : undefined);

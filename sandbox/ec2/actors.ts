@@ -3,7 +3,7 @@ import { SETTLE_ATTACHMENT, settleAppointed } from './attachments.ts';
 import { FORGET_INSTANCE, SETTLE_INSTANCE, forgetInstance, settleInstance } from './instances.ts';
 import type { WithEc2 } from './state.ts';
 
-/** The actors that end EC2's transitions in their own time. */
+/** The actors that complete EC2's transitions when their time is over. */
 export const ec2Cast = (): Cast<WithEc2> => ({
   [SETTLE_INSTANCE]: settleInstance,
   [SETTLE_ATTACHMENT]: settleAppointed,

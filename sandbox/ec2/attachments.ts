@@ -5,7 +5,7 @@ import type { Attachment, Ec2World, Instance, Volume } from './state.ts';
 import { attachmentTo, instanceIn, volumeIn } from './state.ts';
 
 /**
- * How disks come to machines and leave them: https://docs.aws.amazon.com/ebs/latest/userguide/ebs-detaching-volume.html
+ * Attaches and detaches disks: https://docs.aws.amazon.com/ebs/latest/userguide/ebs-detaching-volume.html
  */
 
 export const SETTLE_ATTACHMENT = 'ec2.settle-attachment';
@@ -88,7 +88,7 @@ const mayDetach = (volume: Volume, instance: Instance): Attachment => {
   return attachment;
 };
 
-/** Ends an attach, or a detach as far as the guest lets go of the disk. */
+/** Completes an attach, or a detach if the guest has released the disk. */
 export const settleAttachment = (world: Ec2World, volumeId: string, instanceId: string): void => {
   const volume = volumeIn(world, volumeId);
   const attachment = volume && attachmentTo(volume, instanceId);

@@ -9,7 +9,7 @@ import type { Ec2World, Instance, Volume } from './state.ts';
 import { attachmentTo } from './state.ts';
 
 /**
- * The two describes. Both may answer from the past:
+ * The two describe calls. Both can return an earlier state:
  * https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
  */
 
@@ -34,7 +34,7 @@ export const describeVolumes = (world: Ec2World, params: URLSearchParams): Tree 
   return { volumeSet: setOf(page.items.map(volumeTree)), ...page.next };
 };
 
-/** What this answer sees: each object at its own age, up to the allowed one. No ids: all of them. */
+/** Returns the objects of a response, each at its own age up to the allowed one. Without ids, it returns all. */
 const seenOf = <T>(world: Ec2World, shelf: VersionedStore<T>, ids: readonly string[]): readonly T[] =>
   (ids.length > 0 ? ids : Object.keys(shelf)).flatMap((id) => asOf(shelf, id, world.now() - ageOf(world)) ?? []);
 

@@ -10,12 +10,12 @@ import type { Ec2World } from './state.ts';
  */
 export interface Ec2Server {
   readonly url: string;
-  /** What went through so far: calls by action, and bytes of the answers. */
+  /** The traffic so far: calls by action, and bytes of the responses. */
   readonly traffic: () => { readonly calls: Readonly<Record<string, number>>; readonly bytes: number };
   readonly close: () => Promise<void>;
 }
 
-/** Called at each request that has arrived, before it has any effect. */
+/** Called for each request before it has any effect. */
 type Arrived = (headers: IncomingHttpHeaders) => void;
 
 /**

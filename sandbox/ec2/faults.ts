@@ -1,24 +1,24 @@
-/** What goes wrong on the wire: an error answer, a connection that breaks, or one that never answers. */
+/** A failure of a call: an error response, a broken connection, or no response at all. */
 export type Mishap =
   | { readonly kind: 'error'; readonly code: string; readonly status: number }
   | { readonly kind: 'drop' }
   | { readonly kind: 'hang' };
 
 export interface Fault {
-  /** The API action that it strikes; null strikes any. */
+  /** The API action that the fault affects; null means any. */
   readonly action: string | null;
-  /** Wire parameters that the call must carry, such as `{ 'InstanceId.1': 'i-…' }`. */
+  /** Parameters that the call must have, such as `{ 'InstanceId.1': 'i-…' }`. */
   readonly params: Readonly<Record<string, string>>;
-  /** Before the call takes effect, or after it did. */
+  /** Whether the fault happens before or after the call takes effect. */
   readonly when: 'before' | 'after';
   readonly mishap: Mishap;
-  /** How many more calls it strikes. */
+  /** How many more calls the fault affects. */
   times: number;
 }
 
 export const throttled: Mishap = { kind: 'error', code: 'RequestLimitExceeded', status: 503 };
 
-/** Where faults wait for their calls. */
+/** The faults that are waiting for their calls. */
 interface Struckable {
   readonly faults: Fault[];
 }
@@ -27,7 +27,7 @@ export const addFault = (ec2: Struckable, fault: Partial<Fault> & Pick<Fault, 'm
   ec2.faults.push({ action: null, params: {}, when: 'before', times: 1, ...fault });
 };
 
-/** Uses up one strike of the first fault that fits the call. */
+/** Uses the first fault that matches the call once. */
 export const strike = (ec2: Struckable, when: Fault['when'], params: URLSearchParams): Mishap | null => {
   const fault = ec2.faults.find(
     (candidate) => candidate.when === when && candidate.times > 0 && fits(candidate, params),

@@ -2,7 +2,7 @@ import type { Ec2Answer } from './query.ts';
 import { handleEc2 } from './query.ts';
 import type { Ec2World } from './state.ts';
 
-/** As much of an SDK's request as the sandbox reads. */
+/** The part of an SDK's request that the sandbox reads. */
 interface WireRequest {
   readonly body?: unknown;
 }

@@ -5,7 +5,7 @@ import { settleAttachment } from './attachments.ts';
 import type { Ec2World, Instance, StateReason, Volume } from './state.ts';
 import { attachmentTo, instanceIn, volumesOf } from './state.ts';
 
-/** The life of one instance: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html */
+/** The lifecycle of one instance: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html */
 
 export const SETTLE_INSTANCE = 'ec2.settle-instance';
 export const FORGET_INSTANCE = 'ec2.forget-instance';
@@ -25,7 +25,7 @@ export const change = (world: Ec2World, instance: Instance, changes: Partial<Ins
   return changed;
 };
 
-/** The present time as EC2 writes it into a transition reason. */
+/** Returns the present time in the form of a transition reason. */
 export const userInitiated = (world: Ec2World): string =>
   `User initiated (${new Date(world.now()).toISOString().slice(0, 19).replace('T', ' ')} GMT)`;
 
@@ -41,7 +41,7 @@ const hibernateByUser: StateReason = {
 const wrongState = (id: string, verb: string): Ec2Refusal =>
   new Ec2Refusal('IncorrectInstanceState', `The instance '${id}' is not in a state from which it can be ${verb}.`);
 
-/** @throws Ec2Refusal when the instance cannot be stopped now; nothing has changed then. */
+/** @throws Ec2Refusal if the instance cannot be stopped now. Then nothing changes. */
 export const mayStop = (instance: Instance, order: StopOrder): void => {
   if (instance.state === 'pending' || instance.state === 'shutting-down' || instance.state === 'terminated') {
     throw wrongState(instance.id, 'stopped');
@@ -64,7 +64,7 @@ export const stopByUser = (world: Ec2World, instance: Instance, order: StopOrder
   return stopping;
 };
 
-/** The machine goes down, at the pace of its operating system. */
+/** Shuts the machine down, at the speed of its operating system. */
 export const beginStop = (
   world: Ec2World,
   instance: Instance,
@@ -76,7 +76,7 @@ export const beginStop = (
   if (instance.shutdownTakes !== null) world.schedule(SETTLE_INSTANCE, instance.shutdownTakes, instance.id);
 };
 
-/** @throws Ec2Refusal when the instance cannot be started now. */
+/** @throws Ec2Refusal if the instance cannot be started now. */
 export const mayStart = (instance: Instance): void => {
   if (instance.state === 'stopping' || instance.state === 'shutting-down' || instance.state === 'terminated') {
     throw wrongState(instance.id, 'started');
@@ -105,14 +105,14 @@ export const terminate = (world: Ec2World, instance: Instance): Instance => {
   });
 };
 
-/** A reboot shows nowhere: no state change, no event, the same LaunchTime. */
+/** A reboot is not visible: no state change, no event, the same LaunchTime. */
 export const reboot = (world: Ec2World, instance: Instance): void => {
   if (instance.state !== 'running') throw wrongState(instance.id, 'rebooted');
   change(world, instance, { guest: 'up', boot: instance.boot + 1, mounts: [] });
   releaseBusy(world, instance.id);
 };
 
-/** Ends whatever transition is under way. */
+/** Completes the transition in progress. */
 export const settleInstance = (world: Ec2World, id: string): void => {
   const instance = instanceIn(world, id);
   if (instance?.state === 'pending') endBoot(world, instance);
@@ -150,14 +150,14 @@ const without = (volume: Volume, instance: string): Volume => ({
   attachments: volume.attachments.filter((attachment) => attachment.instance !== instance),
 });
 
-/** A detach that waited for the guest goes on. */
+/** Continues a detach that waited for the guest. */
 export const releaseBusy = (world: Ec2World, instance: string): void => {
   for (const volume of volumesOf(world, instance)) {
     if (attachmentTo(volume, instance)?.state === 'busy') settleAttachment(world, volume.id, instance);
   }
 };
 
-/** Terminated machines disappear from answers after an hour or so. */
+/** Terminated machines disappear from responses after about an hour. */
 export const forgetInstance = (world: Ec2World, id: string): void => {
   if (instanceIn(world, id)?.state === 'terminated') write(world.parts.ec2.instances, id, null, world.now());
 };

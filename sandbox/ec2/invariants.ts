@@ -1,7 +1,7 @@
 import type { Ec2World, Instance } from './state.ts';
 import { instancesIn } from './state.ts';
 
-/** A frozen guest counts: after a resume its memory writes within seconds. */
+/** A frozen guest counts, because it writes within seconds after a resume. */
 const mayWrite = (instance: Instance, volume: string): boolean =>
   instance.guest !== 'down' && instance.mounts.includes(volume);
 

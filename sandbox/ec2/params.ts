@@ -34,7 +34,7 @@ const VOLUME_ID = /^vol-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 const missing = (name: string): Ec2Refusal =>
   new Ec2Refusal('MissingParameter', `The request must contain the parameter ${name}`);
 
-/** The ids as they were asked for, well-formed each. */
+/** Returns the requested ids, and checks that each is well-formed. */
 export const instanceIds = (params: URLSearchParams): readonly string[] => {
   const ids = listOf(params, 'InstanceId');
   for (const id of ids) requireInstanceId(id);
@@ -56,7 +56,7 @@ const requireVolumeId = (id: string): void => {
     throw new Ec2Refusal('InvalidParameterValue', `Value (${id}) for parameter volumeId is invalid.`);
 };
 
-/** All of them or none: a batch with one unknown id changes nothing. */
+/** Returns all or throws: a batch with one unknown id changes nothing. */
 export const namedInstances = (world: Ec2World, params: URLSearchParams): readonly Instance[] => {
   const ids = instanceIds(params);
   if (ids.length === 0) throw missing('InstanceId');

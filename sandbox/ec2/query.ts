@@ -9,7 +9,7 @@ import { answerXml, errorXml } from './render.ts';
 import type { Ec2World } from './state.ts';
 import { nextSerial } from './state.ts';
 
-/** One answer on the wire; `cut` means that the caller gets none: the connection breaks, or stays silent. */
+/** One response. `cut` means that the caller gets no response: the connection breaks, or stays silent. */
 export interface Ec2Answer {
   readonly status: number;
   readonly body: string;
@@ -18,7 +18,7 @@ export interface Ec2Answer {
 }
 
 /**
- * Answers one call of the EC2 Query protocol, if the judge allows it.
+ * Handles one call of the EC2 Query protocol, if the authority allows it.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html
  */
 export const handleEc2 = (world: Ec2World, params: URLSearchParams, judge: Judge = allowAll): Ec2Answer => {
@@ -51,7 +51,7 @@ const actionNamed = (name: string): Action => {
   return action;
 };
 
-/** A dry run ends here: all that is checked before is whether the caller may. */
+/** A dry run ends here. EC2 has checked only the permission before. */
 const refuseDryRun = (params: URLSearchParams): void => {
   if (params.get('DryRun') === 'true')
     throw new Ec2Refusal('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);

@@ -2,7 +2,7 @@ import { XMLBuilder } from 'fast-xml-parser';
 import type { Attachment, Instance, InstanceState, Volume } from './state.ts';
 import { attachmentTo } from './state.ts';
 
-/** EC2's objects as the wire has them. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/ */
+/** EC2's objects as XML. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/ */
 
 export interface Tree {
   readonly [name: string]: string | number | boolean | Tree | readonly Tree[];
@@ -33,7 +33,7 @@ export const stateTree = (state: InstanceState): Tree => ({ code: CODES[state], 
 
 const time = (moment: number): string => new Date(Math.floor(moment / 1000) * 1000).toISOString();
 
-/** A change of state as the stop, start and terminate calls answer it. */
+/** A state change in the response of stop, start, and terminate. */
 export const changeTree = (before: Instance, after: Instance): Tree => ({
   instanceId: after.id,
   currentState: stateTree(after.state),

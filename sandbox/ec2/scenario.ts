@@ -3,11 +3,11 @@ import { put, write } from '../history.ts';
 import type { Attachment, Ec2World, Instance, Volume } from './state.ts';
 import { instanceIn, nextSerial } from './state.ts';
 
-/** What tests and demonstrations do to the cloud from outside its API. */
+/** Changes that tests and demos make to the cloud without its API. */
 
 const domainOf = (region: string): string => (region === 'us-east-1' ? 'ec2.internal' : `${region}.compute.internal`);
 
-/** A machine that has been there all along, running unless told otherwise, with its root disk. Returns its id. */
+/** Adds a machine with its root disk, as if it had always existed. It runs by default. Returns its id. */
 export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): string => {
   const { ec2 } = world.parts;
   const serial = nextSerial(ec2);
@@ -44,7 +44,7 @@ export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): st
   return instance.id;
 };
 
-/** A disk that has been there all along, attached where told. Returns its id. */
+/** Adds a disk, as if it had always existed, and attaches it if requested. Returns its id. */
 export const addVolume = (
   world: Ec2World,
   wanted: Partial<Volume> = {},
@@ -80,7 +80,7 @@ const known = (world: Ec2World, id: string): Instance => {
   return instance;
 };
 
-/** Somebody types `poweroff` inside the machine. */
+/** Runs `poweroff` in the machine. */
 export const stopGuest = (world: Ec2World, id: string): void => {
   const instance = known(world, id);
   if (instance.state !== 'running') return;
@@ -97,22 +97,22 @@ export const stopGuest = (world: Ec2World, id: string): void => {
     );
 };
 
-/** The guest stops executing and EC2 does not notice: a kernel panic, or `halt`. */
+/** Stops the guest without EC2 noticing, as a kernel panic or `halt` does. */
 export const haltGuest = (world: Ec2World, id: string): void => {
   change(world, known(world, id), { guest: 'down', mounts: [] });
   releaseBusy(world, id);
 };
 
-/** EC2 stops the machine of its own accord, such as for `Server.ScheduledStop`. */
+/** EC2 stops the machine by itself, for example for `Server.ScheduledStop`. */
 export const stopOutOfBand = (world: Ec2World, id: string, code: string): void => {
   const instance = known(world, id);
   if (instance.state === 'running') beginStop(world, instance, { code, message: `${code}: Instance stopped` }, '');
 };
 
-/** From now on, shutting this machine down takes that long (ms), or for ever (null) unless forced. */
+/** Sets how long this machine takes to shut down (ms). Null means forever, unless the stop is forced. */
 export const shutdownTakes = (world: Ec2World, id: string, ms: number | null): void => {
   change(world, known(world, id), { shutdownTakes: ms });
 };
 
-/** EC2 knows the machine no more, at once. */
+/** Makes EC2 forget the machine immediately. */
 export const forget = (world: Ec2World, id: string): void => write(world.parts.ec2.instances, id, null, world.now());

@@ -1,5 +1,5 @@
 /**
- * What EventBridge delivers when an instance changes its state.
+ * The event that EventBridge delivers when an instance changes its state.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-instance-state-changes.html
  */
 export interface StateChangeEnvelope {
@@ -8,7 +8,7 @@ export interface StateChangeEnvelope {
   readonly 'detail-type': 'EC2 Instance State-change Notification';
   readonly source: 'aws.ec2';
   readonly account: string;
-  /** To the second: no ordering key. */
+  /** The time has only seconds, so it gives no order. */
   readonly time: string;
   readonly region: string;
   readonly resources: readonly string[];

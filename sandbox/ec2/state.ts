@@ -27,11 +27,11 @@ export interface Instance {
   readonly canHibernate: boolean;
   readonly managed: boolean;
   readonly onShutdown: 'stop' | 'terminate';
-  /** The present stop keeps the memory. */
+  /** Whether the present stop keeps the memory. */
   readonly hibernating: boolean;
-  /** How long its operating system takes to shut down (ms); null when it never does by itself. */
+  /** How long the operating system takes to shut down (ms), or null if it never does by itself. */
   readonly shutdownTakes: number | null;
-  /** What EC2 does not show: whether instructions are executed; `frozen` memory goes on where it stopped. */
+  /** What EC2 does not show: whether the guest executes instructions. A `frozen` guest continues where it stopped. */
   readonly guest: 'up' | 'down' | 'frozen';
   readonly boot: number;
   readonly mounts: readonly string[];
@@ -43,7 +43,7 @@ export interface Attachment {
   readonly state: 'attaching' | 'attached' | 'detaching' | 'busy';
   readonly at: number;
   readonly deleteOnTermination: boolean;
-  /** The detach under way was asked for with Force. */
+  /** Whether the detach in progress was requested with Force. */
   readonly forced: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface Volume {
 
 /** Durations in ms of virtual time. */
 export interface Knobs {
-  /** A describe may answer with a state up to this old. */
+  /** The maximum age of the state that a describe call returns. */
   staleUpTo: number;
   staleness: 'oldest' | 'seeded';
   bootTakes: number;
@@ -69,7 +69,7 @@ export interface Knobs {
   attachTakes: number;
   detachTakes: number;
   forgetAfter: number;
-  /** A describe answers at most this many objects at once, asked for or not. */
+  /** The maximum number of objects in one response of a describe call. */
   pageSize: number;
 }
 
@@ -79,7 +79,7 @@ export interface Ec2State {
   readonly knobs: Knobs;
   readonly instances: VersionedStore<Instance>;
   readonly volumes: VersionedStore<Volume>;
-  /** Everything that EventBridge would deliver, oldest first. */
+  /** All events that EventBridge would deliver, oldest first. */
   readonly events: StateChangeEnvelope[];
   readonly harm: InvariantViolation[];
   readonly faults: Fault[];

@@ -5,7 +5,7 @@ import { Ec2Refusal } from './refusal.ts';
 import type { Ec2World, Instance, Volume, WithEc2 } from './state.ts';
 import { attachmentTo, instanceIn, volumeIn } from './state.ts';
 
-/** EC2 as kubelets, the EBS CSI driver and the cloud controller meet it. */
+/** EC2 for kubelets, the EBS CSI driver, and the cloud controller. */
 export const ec2Underlay: Underlay<WithEc2> = {
   driver: 'ebs.csi.aws.com',
   guestAlive: (world, machine) => instanceIn(world, machine)?.guest === 'up',
@@ -45,7 +45,7 @@ const publish = (world: Ec2World, handle: string, machine: string): DriverAnswer
 const freeDevice = (volume: Volume): string =>
   `/dev/xvdc${String.fromCharCode(97 + (volume.id.charCodeAt(volume.id.length - 1) % 26))}`;
 
-/** The driver takes not-found and wrong-state answers as already detached, and never forces. */
+/** The driver treats not-found and wrong-state responses as already detached, and never forces. */
 const unpublish = (world: Ec2World, handle: string, machine: string): DriverAnswer => {
   const volume = volumeIn(world, handle);
   const instance = instanceIn(world, machine);

@@ -16,7 +16,7 @@ import {
   type Operation,
 } from './state.ts';
 
-/** One API method: its effect on the world, and the body of its answer. */
+/** One API method: its effect on the world, and the body of its response. */
 export type Action = (world: GceWorld, resource: ResourceParent) => Json;
 
 const UUID = /^(?!0{8}-0{4}-0{4}-0{4}-0{12}$)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -28,7 +28,7 @@ const requestIdIn = (query: URLSearchParams): string | null => {
   return requestId;
 };
 
-/** A call that arrives twice is answered with the operation that it began. */
+/** A repeated call returns the operation that the first call began. */
 const once =
   (
     order: (world: GceWorld, instance: Instance, requestId: string | null, resource: ResourceParent) => Operation,
@@ -40,7 +40,7 @@ const once =
     return operationJson(world, operation);
   };
 
-/** Where an instance has to be for the operation to be over; null: gone. */
+/** The state in which the instance completes the operation; null means deleted. */
 const END: Readonly<Record<Exclude<Operation['type'], 'attachDisk' | 'detachDisk'>, InstanceStatus | null>> = {
   stop: 'TERMINATED',
   start: 'RUNNING',
@@ -100,7 +100,7 @@ const waitOperation: Action = (world, resource) => {
   return operationJson(world, operationAt(world, resource));
 };
 
-/** An instance with local SSDs is stopped only by whoever says what becomes of them. */
+/** A stop of an instance with local SSDs must say whether to keep their data. */
 const stopAsTold = (world: GceWorld, instance: Instance, query: URLSearchParams): void => {
   const discard = query.get('discardLocalSsd');
   if (instance.disks.some(({ source }) => source === null)) {
@@ -129,7 +129,7 @@ const testIamPermissions =
     };
   };
 
-/** By the API's names for them. */
+/** The methods, by their names in the API. */
 export const actions: Readonly<Record<string, Action>> = {
   'instances.get': (world, resource) => instanceJson(seenInstance(world, resource)),
   'instances.attachDisk': attachDisk,

@@ -3,7 +3,7 @@ import { SETTLE_DISK_OPERATION, settleDiskOperation } from './attachments.ts';
 import { SETTLE_INSTANCE, settleInstance } from './instances.ts';
 import type { WithGce } from './state.ts';
 
-/** The actors that end Compute Engine's transitions and operations in their own time. */
+/** The actors that complete Compute Engine's transitions and operations when their time is over. */
 export const gceCast = (): Cast<WithGce> => ({
   [SETTLE_INSTANCE]: settleInstance,
   [SETTLE_DISK_OPERATION]: settleDiskOperation,

@@ -13,7 +13,7 @@ import {
   type Operation,
 } from './state.ts';
 
-/** How disks come to instances and leave them: https://cloud.google.com/compute/docs/disks/detach-reattach-boot-disk */
+/** Attaches and detaches disks: https://cloud.google.com/compute/docs/disks/detach-reattach-boot-disk */
 
 export const SETTLE_DISK_OPERATION = 'gce.settle-disk-operation';
 
@@ -58,7 +58,7 @@ const mayAttach = (world: GceWorld, instance: Instance, disk: Disk, wanted: Atta
   }
 };
 
-/** Without regard for what the guest does with the disk. @throws GceRefusal resourceNotReady, invalid */
+/** Detaches even if the guest uses the disk. @throws GceRefusal resourceNotReady, invalid */
 export const detach = (
   world: GceWorld,
   instance: Instance,
@@ -82,7 +82,7 @@ export const detach = (
   return operation;
 };
 
-/** The effect comes at the end; where the instance or the disk has gone meanwhile, the operation says so. */
+/** The effect happens at the end. If the instance or disk no longer exists, the operation reports that. */
 export const settleDiskOperation = (world: GceWorld, name: string): void => {
   const operation = operationNamed(world, name);
   if (!operation?.disk || operation.endedAt !== null) return;

@@ -36,7 +36,7 @@ const write = (
   });
 };
 
-/** Every call is told twice: when it was accepted, and when its operation is done. */
+/** Each call has two entries: one when it is accepted, and one when its operation is done. */
 export const logOperation = (
   world: GceWorld,
   { name, type, target, targetId, error }: Operation,
@@ -56,7 +56,7 @@ export const logOperation = (
   );
 };
 
-/** Google's own doing, such as `preempted`, and a guest that shuts itself down. */
+/** Events that Google or the guest causes, such as `preempted` or a shutdown by the guest. */
 export const logSystemEvent = (world: GceWorld, instance: Instance, what: string): void => {
   const methodName = `compute.instances.${what}`;
   const operation = {

@@ -3,7 +3,7 @@ import { invalid, notFound } from './refusal.ts';
 import { zonesOf } from './scenario.ts';
 import { instancesIn, type Disk, type GceWorld, type Instance } from './state.ts';
 
-/** A call as it came over the wire. */
+/** A received call. */
 export interface WireCall {
   readonly method: string;
   /** Path and query, such as `/compute/v1/projects/p/zones/z/instances/i?`. */
@@ -11,7 +11,7 @@ export interface WireCall {
   readonly body: string;
 }
 
-/** What a call is about, with the project by its id whatever it was called by. */
+/** The target of a call. The project is always its id, even if the call used its number. */
 export interface ResourceParent {
   /** `projects/p/zones/z`, or with a region. */
   readonly parent: string;
@@ -44,7 +44,7 @@ const seen = <T>(world: GceWorld, shelf: VersionedStore<T>, path: string): T | u
 
 const NUMERIC = /^[1-9][0-9]{0,19}$/;
 
-/** As a get sees it: perhaps as it was a moment ago. @throws GceRefusal notFound */
+/** Returns the object as a get shows it, which can be an earlier state. @throws GceRefusal notFound */
 export const seenInstance = (world: GceWorld, { parent, name }: ResourceParent): Instance => {
   const { instances } = world.parts.gce;
   const paths = NUMERIC.test(name)

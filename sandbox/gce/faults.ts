@@ -15,14 +15,14 @@ export type Mishap =
   | { readonly kind: 'hang' };
 
 export interface Fault {
-  /** The API method that it strikes, such as `instances.detachDisk`; null strikes any. */
+  /** The API method that the fault affects, such as `instances.detachDisk`; null means any. */
   readonly method: string | null;
-  /** What the path of the call must contain. */
+  /** A text that the path of the call must contain. */
   readonly path: string;
-  /** Before the call takes effect, or after it did. */
+  /** Whether the fault happens before or after the call takes effect. */
   readonly when: 'before' | 'after';
   readonly mishap: Mishap;
-  /** How many more calls it strikes. */
+  /** How many more calls the fault affects. */
   times: number;
 }
 
@@ -30,7 +30,7 @@ export const limited: Mishap = { kind: 'error', reason: 'rateLimitExceeded', sta
 export const unavailable: Mishap = { kind: 'error', reason: 'backendError', status: 503 };
 export const forbidden: Mishap = { kind: 'error', reason: 'forbidden', status: 403 };
 
-/** Where faults wait for their calls. */
+/** The faults that are waiting for their calls. */
 interface Struckable {
   readonly faults: Fault[];
 }
@@ -39,7 +39,7 @@ export const addFault = (gce: Struckable, fault: Partial<Fault> & Pick<Fault, 'm
   gce.faults.push({ method: null, path: '', when: 'before', times: 1, ...fault });
 };
 
-/** Uses up one strike of the first fault that fits the call. */
+/** Uses the first fault that matches the call once. */
 export const strike = (gce: Struckable, when: Fault['when'], method: string, path: string): Mishap | null => {
   const fault = gce.faults.find(
     (one) =>

@@ -3,15 +3,15 @@ import { text } from 'node:stream/consumers';
 import { handleGce } from './rest.ts';
 import type { GceWorld } from './state.ts';
 
-/** The sandbox's Compute Engine behind a real socket, for clients that are pointed at it. */
+/** The simulated Compute Engine on a real socket, for clients that use its address. */
 export interface GceServer {
   readonly url: string;
-  /** What went through so far: calls by method, and bytes of the answers. */
+  /** The traffic so far: calls by method, and bytes of the responses. */
   readonly traffic: () => { readonly calls: Readonly<Record<string, number>>; readonly bytes: number };
   readonly close: () => Promise<void>;
 }
 
-/** Called at each request that has arrived, before it has any effect. */
+/** Called for each request before it has any effect. */
 type Arrived = (headers: IncomingHttpHeaders) => void;
 type Count = (method: string, sent: number) => void;
 

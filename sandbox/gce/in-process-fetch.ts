@@ -2,14 +2,14 @@ import type { WireCall } from './call.ts';
 import { handleGce, type GceAnswer } from './rest.ts';
 import type { GceWorld } from './state.ts';
 
-/** As much of a request as the sandbox reads. */
+/** The part of a request that the sandbox reads. */
 interface WireInit {
   readonly method?: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | null | undefined;
 }
 
-/** What a client takes in the place of `fetch`: the same wire format as the HTTP door, without a network. */
+/** A replacement for `fetch`: the same wire format as the HTTP server, without a network. */
 export type InProcessFetch = (input: string | URL | Request, init?: WireInit) => Promise<Response>;
 
 export const inProcessFetch =

@@ -3,7 +3,7 @@ import { endOperationsOf } from './operations.ts';
 import { notReady } from './refusal.ts';
 import { disksOf, instanceIn, type Disk, type GceWorld, type Instance, type InstanceStatus } from './state.ts';
 
-/** The life of one instance: https://cloud.google.com/compute/docs/instances/instance-lifecycle */
+/** The lifecycle of one instance: https://cloud.google.com/compute/docs/instances/instance-lifecycle */
 
 export const SETTLE_INSTANCE = 'gce.settle-instance';
 
@@ -35,7 +35,7 @@ export const stop = (world: GceWorld, instance: Instance, noGracefulShutdown = f
   inDue(world, change(world, instance, { status: 'PENDING_STOP', stopAskedAt: world.now() }), instance.gracefulTakes);
 };
 
-/** The power button: the guest shuts down, or has the plug pulled in the end. */
+/** Presses the power button. The guest shuts down, or loses power after a time limit. */
 export const beginStop = (world: GceWorld, instance: Instance, toBeDeleted = instance.toBeDeleted): void => {
   const stopAskedAt = instance.stopAskedAt ?? world.now();
   const stopping = change(world, instance, { status: 'STOPPING', stopAskedAt, toBeDeleted });
@@ -67,7 +67,7 @@ const provision = (world: GceWorld, instance: Instance): void =>
     world.parts.gce.knobs.provisioningTakes,
   );
 
-/** A hard reboot, through which it is RUNNING. @throws GceRefusal resourceNotReady */
+/** A hard reboot. The state stays RUNNING. @throws GceRefusal resourceNotReady */
 export const reset = (world: GceWorld, instance: Instance): void => {
   require(instance, 'RUNNING');
   change(world, instance, { guest: 'up', boot: instance.boot + 1, mounts: [] });
@@ -83,7 +83,7 @@ export const remove = (world: GceWorld, instance: Instance): void => {
   );
 };
 
-/** The host is lost and Google brings the instance up on another. */
+/** Simulates a host failure, after which Google restarts the instance on another host. */
 export const repair = (world: GceWorld, instance: Instance): void =>
   inDue(
     world,
@@ -91,7 +91,7 @@ export const repair = (world: GceWorld, instance: Instance): void =>
     world.parts.gce.knobs.repairTakes,
   );
 
-/** Ends whatever transition is under way. */
+/** Completes the transition in progress. */
 export const settleInstance = (world: GceWorld, about: string): void => {
   const [path = ''] = about.split(' ');
   const instance = instanceIn(world, path);

@@ -1,6 +1,6 @@
 import { instancesIn, type GceWorld, type Instance } from './state.ts';
 
-/** A suspended guest counts: after a resume its memory writes within seconds. */
+/** A suspended guest counts, because it writes within seconds after a resume. */
 const mayWrite = (instance: Instance, disk: string): boolean =>
   instance.guest !== 'down' && instance.mounts.includes(disk);
 

@@ -1,4 +1,4 @@
-/** What Cloud Audit Logs write about instances. https://cloud.google.com/compute/docs/logging/audit-logging */
+/** The entries of Cloud Audit Logs about instances. https://cloud.google.com/compute/docs/logging/audit-logging */
 export interface LogEntry {
   readonly protoPayload: {
     readonly '@type': 'type.googleapis.com/google.cloud.audit.AuditLog';

@@ -2,7 +2,7 @@ import { logOperation } from './audit.ts';
 import { nextId, type GceWorld, type Operation } from './state.ts';
 import type { OperationError } from './faults.ts';
 
-/** Calls that change something begin an operation, and are over when it is. */
+/** Calls that change something begin an operation, and end with it. */
 
 export const operationNamed = (world: GceWorld, name: string): Operation | undefined =>
   world.parts.gce.operations.find((one) => one.name === name);
@@ -35,21 +35,21 @@ export const endOperation = (world: GceWorld, name: string, error: OperationErro
   logOperation(world, done, 'last');
 };
 
-/** The same call, arrived again. https://cloud.google.com/compute/docs/reference/rest/v1/instances/detachDisk */
+/** The operation of a repeated call. https://cloud.google.com/compute/docs/reference/rest/v1/instances/detachDisk */
 export const knownRequest = (world: GceWorld, requestId: string | null): Operation | undefined =>
   requestId === null ? undefined : world.parts.gce.operations.find((one) => one.requestId === requestId);
 
 export const openOperations = (world: GceWorld, targetId: string): readonly Operation[] =>
   world.parts.gce.operations.filter((one) => one.targetId === targetId && one.endedAt === null);
 
-/** The instance has got where its operations wanted it to be. */
+/** Completes the operations whose target state the instance has reached. */
 export const endOperationsOf = (world: GceWorld, targetId: string, types: readonly Operation['type'][]): void => {
   for (const open of openOperations(world, targetId)) if (types.includes(open.type)) endOperation(world, open.name);
 };
 
 const STEP_MS = 250;
 
-/** Time passes until the operation is done, or the wait is over. */
+/** Advances time until the operation is done or the wait ends. */
 export const waitFor = (world: GceWorld, name: string): void => {
   const until = world.now() + world.parts.gce.knobs.waitLasts;
   while (operationNamed(world, name)?.endedAt === null && world.now() < until)

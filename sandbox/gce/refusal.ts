@@ -1,7 +1,7 @@
 import { Refused } from '../../fencing/model/errors.ts';
 
 /**
- * Compute Engine declines a call: the reason that clients decide on, the words that people read, and the HTTP status.
+ * Compute Engine declines a call: the reason that clients evaluate, the message for people, and the HTTP status.
  */
 export class GceRefusal extends Refused {
   readonly reason: string;

@@ -1,13 +1,13 @@
 import type { AttachedDisk, Disk, GceWorld, Instance, Operation } from './state.ts';
 
-/** Resources as the REST API writes them. https://cloud.google.com/compute/docs/reference/rest/v1 */
+/** Resources in the form of the REST API. https://cloud.google.com/compute/docs/reference/rest/v1 */
 export type Json = { readonly [key: string]: string | number | boolean | Json | readonly string[] | readonly Json[] };
 
 const link = (path: string): string => `https://www.googleapis.com/compute/v1/${path}`;
 
 const PACIFIC_MS = 8 * 3_600_000;
 
-/** The API's clock stands in California. */
+/** The API reports times in the time zone of California. */
 const time = (moment: number): string => new Date(moment - PACIFIC_MS).toISOString().replace('Z', '-08:00');
 
 const times = (moments: Readonly<Record<string, number | null>>): Json =>

@@ -7,12 +7,12 @@ import { errorJson, operationJson, type Json } from './render.ts';
 import { instancesIn, type GceWorld } from './state.ts';
 import type { OperationError } from './faults.ts';
 
-/** One answer on the wire; `cut` means that the caller gets none: the connection breaks, or stays silent. */
+/** One response. `cut` means that the caller gets no response: the connection breaks, or stays silent. */
 export interface GceAnswer {
   readonly status: number;
   readonly body: string;
   readonly cut: 'drop' | 'hang' | null;
-  /** The API's name for what was asked, such as `instances.get`. */
+  /** The API's name of the method, such as `instances.get`. */
   readonly method: string;
 }
 
@@ -26,7 +26,7 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 const RESOURCE = /^\/compute\/v1\/projects\/([^/]+)\/(zones|regions)\/([^/]+)\/(\w+)\/([^/]+)(?:\/(\w+))?$/;
 
 interface ParsedCall {
-  /** Empty where there is no such method. */
+  /** Empty if the method does not exist. */
   readonly method: string;
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
@@ -50,7 +50,7 @@ const parseCall = ({ method, url }: WireCall): ParsedCall => {
 const decode = (part: string | undefined): string | undefined =>
   part === undefined ? undefined : decodeURIComponent(part);
 
-/** Answers one call of the REST API. https://cloud.google.com/compute/docs/reference/rest/v1 */
+/** Handles one call of the REST API. https://cloud.google.com/compute/docs/reference/rest/v1 */
 export const handleGce = (world: GceWorld, call: WireCall): GceAnswer => {
   const asked = parseCall(call);
   const early = strike(world.parts.gce, 'before', asked.method, call.url);
@@ -101,7 +101,7 @@ const mishapAnswer = (world: GceWorld, mishap: Mishap, asked: ParsedCall): GceAn
   }
 };
 
-/** Accepted, and without effect in the end. */
+/** Accepts the call, which then has no effect. */
 const failedOperation = (
   world: GceWorld,
   { parts: [, , zone, name], query }: ParsedCall,

@@ -3,7 +3,7 @@ import { logSystemEvent } from './audit.ts';
 import { beginStop, change, remove, repair } from './instances.ts';
 import { diskIn, instanceIn, nextId, type AttachedDisk, type Disk, type GceWorld, type Instance } from './state.ts';
 
-/** What tests and demonstrations do to the cloud from outside its API. */
+/** Changes that tests and demos make to the cloud without its API. */
 
 export const zonesOf = (world: GceWorld): readonly string[] =>
   ['a', 'b', 'c'].map((letter) => `${world.parts.gce.region}-${letter}`);
@@ -11,7 +11,7 @@ export const zonesOf = (world: GceWorld): readonly string[] =>
 export const pathOf = (world: GceWorld, name: string, zone = zonesOf(world)[0] ?? ''): string =>
   `projects/${world.parts.gce.project}/zones/${zone}/instances/${name}`;
 
-/** An instance that has been there all along, running unless told otherwise, with its boot disk. Returns its path. */
+/** Adds an instance with its boot disk, as if it had always existed. It runs by default. Returns its path. */
 export const addInstance = (world: GceWorld, wanted: Partial<Instance> = {}): string => {
   const { gce } = world.parts;
   const id = nextId(gce);
@@ -26,7 +26,7 @@ export const addInstance = (world: GceWorld, wanted: Partial<Instance> = {}): st
   return path;
 };
 
-/** The next instance of a name, as a managed instance group makes it. */
+/** Creates the next instance with the same name, as a managed instance group does. */
 export const recreate = (world: GceWorld, path: string, wanted: Partial<Instance> = {}): string => {
   const instance = { ...newInstance(world, path, nextId(world.parts.gce)), ...wanted };
   write(world.parts.gce.instances, path, instance, world.now());
@@ -59,7 +59,7 @@ const newInstance = (world: GceWorld, path: string, id: string): Instance => ({
   mounts: [],
 });
 
-/** A disk that has been there all along, attached where told. Returns its path. */
+/** Adds a disk, as if it had always existed, and attaches it if requested. Returns its path. */
 export const addDisk = (
   world: GceWorld,
   wanted: Partial<Disk> = {},
@@ -101,7 +101,7 @@ const known = (world: GceWorld, path: string): Instance => {
   return instance;
 };
 
-/** Somebody types `poweroff` inside the machine. */
+/** Runs `poweroff` in the machine. */
 export const stopGuest = (world: GceWorld, path: string): void => {
   const instance = known(world, path);
   if (instance.status !== 'RUNNING') return;
@@ -109,18 +109,18 @@ export const stopGuest = (world: GceWorld, path: string): void => {
   beginStop(world, instance);
 };
 
-/** The guest stops executing and Compute Engine does not notice: a kernel panic, or `halt`. */
+/** Stops the guest without Compute Engine noticing, as a kernel panic or `halt` does. */
 export const haltGuest = (world: GceWorld, path: string): void =>
   void change(world, known(world, path), { guest: 'down', mounts: [] });
 
-/** Google takes a spot instance back. */
+/** Google preempts a spot instance. */
 export const preempt = (world: GceWorld, path: string): void => {
   const instance = known(world, path);
   logSystemEvent(world, instance, 'preempted');
   beginStop(world, instance);
 };
 
-/** The host fails: an instance that restarts by itself is repaired, others stop. */
+/** The host fails. Google restarts instances with automatic restart, and others stop. */
 export const failHost = (world: GceWorld, path: string): void => {
   const instance = known(world, path);
   logSystemEvent(world, instance, 'hostError');
@@ -130,7 +130,7 @@ export const failHost = (world: GceWorld, path: string): void => {
 
 export const deleteInstance = (world: GceWorld, path: string): void => remove(world, known(world, path));
 
-/** A local SSD: no resource of its own, and made with its machine. */
+/** A local SSD, which is not a separate resource and is created with its machine. */
 export const addLocalSsd = (world: GceWorld, path: string): void => {
   const instance = known(world, path);
   const disk: AttachedDisk = {
@@ -143,11 +143,11 @@ export const addLocalSsd = (world: GceWorld, path: string): void => {
   put(world.parts.gce.instances, path, { ...instance, disks: [...instance.disks, disk] });
 };
 
-/** From now on, shutting this machine down takes that long (ms), or as long as Compute Engine lets it (null). */
+/** Sets how long this machine takes to shut down (ms). Null means as long as Compute Engine allows. */
 export const shutdownTakes = (world: GceWorld, path: string, ms: number | null): void =>
   void change(world, known(world, path), { shutdownTakes: ms });
 
-/** The disk is gone, at once. */
+/** Deletes the disk immediately. */
 export const forgetDisk = (world: GceWorld, path: string): void => {
   if (diskIn(world, path)) write(world.parts.gce.disks, path, null, world.now());
 };

@@ -18,7 +18,7 @@ export type InstanceStatus =
 
 export interface AttachedDisk {
   readonly deviceName: string;
-  /** Path of the disk; null for a local SSD, which is no resource of its own. */
+  /** The path of the disk, or null for a local SSD, which is not a separate resource. */
   readonly source: string | null;
   readonly boot: boolean;
   readonly mode: 'READ_WRITE' | 'READ_ONLY';
@@ -26,27 +26,27 @@ export interface AttachedDisk {
 }
 
 export interface Instance {
-  /** Path by its name, which the next instance may bear. */
+  /** The path with its name, which the next instance can reuse. */
   readonly path: string;
-  /** Never reused, and beyond what a number holds exactly. */
+  /** Never reused, and larger than a JavaScript number can hold exactly. */
   readonly id: string;
   readonly status: InstanceStatus;
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly stoppedAt: number | null;
   readonly suspendedAt: number | null;
-  /** When the present stop was asked for. */
+  /** When the present stop was requested. */
   readonly stopAskedAt: number | null;
   readonly disks: readonly AttachedDisk[];
   readonly labels: Readonly<Record<string, string>>;
   readonly hostname: string | null;
   readonly spot: boolean;
-  /** How long a graceful shutdown may keep it in PENDING_STOP (ms); null when it is not configured. */
+  /** How long a graceful shutdown can keep it in PENDING_STOP (ms), or null if not configured. */
   readonly gracefulTakes: number | null;
-  /** How long its operating system takes to shut down (ms); null when it never does by itself. */
+  /** How long the operating system takes to shut down (ms), or null if it never does by itself. */
   readonly shutdownTakes: number | null;
   readonly toBeDeleted: boolean;
-  /** What Compute Engine does not show: whether instructions are executed; `frozen` memory goes on where it stopped. */
+  /** Hidden from the API: whether the guest executes instructions. A `frozen` guest continues where it stopped. */
   readonly guest: 'up' | 'down' | 'frozen';
   readonly boot: number;
   /** Paths of mounted disks. */
@@ -67,13 +67,13 @@ export interface Disk {
 
 /** Durations in ms of virtual time, unless they say otherwise. */
 export interface Knobs {
-  /** A get may answer with a state up to this old. */
+  /** The maximum age of the state that a get returns. */
   staleUpTo: number;
   staleness: 'oldest' | 'seeded';
   provisioningTakes: number;
   stagingTakes: number;
   shutdownTakes: number;
-  /** Compute Engine pulls the plug after this long, whatever the guest does. */
+  /** The time after which Compute Engine cuts the power, whatever the guest does. */
   shutdownLimit: number;
   suspendTakes: number;
   repairTakes: number;
@@ -81,11 +81,11 @@ export interface Knobs {
   operationStarts: number;
   attachTakes: number;
   detachTakes: number;
-  /** Whether what is on local SSDs can be kept over a stop, which not every machine can. */
+  /** Whether the machine can keep the data of local SSDs during a stop. */
   keepsLocalSsds: boolean;
-  /** Permissions that the caller is told not to have. */
+  /** Permissions that the API reports as missing. */
   missingPermissions: readonly string[];
-  /** A wait for an operation passes at most this much time. */
+  /** The maximum time of one wait for an operation. */
   waitLasts: number;
 }
 
@@ -97,7 +97,7 @@ export interface GceState {
   readonly instances: VersionedStore<Instance>;
   readonly disks: VersionedStore<Disk>;
   readonly operations: Operation[];
-  /** Everything that the log router would deliver, oldest first. */
+  /** All entries that the log router would deliver, oldest first. */
   readonly events: LogEntry[];
   readonly harm: InvariantViolation[];
   readonly faults: Fault[];
@@ -112,7 +112,7 @@ export interface Operation {
   readonly target: string;
   readonly targetId: string;
   readonly requestId: string | null;
-  /** Of an attach or a detach. */
+  /** Set for an attach or a detach. */
   readonly disk: AttachedDisk | null;
   readonly insertedAt: number;
   readonly endedAt: number | null;

@@ -60,7 +60,7 @@ const publish = (world: GceWorld, handle: string, machine: string): DriverAnswer
   return 'pending';
 };
 
-/** The driver takes an instance that is gone, and a disk that is not attached, for detached. */
+/** The driver treats an instance that is gone, and a disk that is not attached, as detached. */
 const unpublish = (world: GceWorld, handle: string, machine: string): DriverAnswer => {
   const instance = instanceIn(world, machine);
   if (instance && underWay(world, instance, handle)) return 'pending';

@@ -5,7 +5,7 @@ import { addNode, addStatefulSet } from '../cluster/fixtures.ts';
 import { settle } from '../cluster/settle.ts';
 
 /**
- * A database with one disk on one of two nodes in the same zone: the smallest cluster in which a dead machine hurts.
+ * A database with one disk, on one of two nodes in the same zone: the smallest cluster in which a dead machine matters.
  */
 export interface AzureDatabaseScene {
   /** The disk, and the machine that holds it now, by their ids. */
@@ -14,18 +14,18 @@ export interface AzureDatabaseScene {
   readonly spare: string;
 }
 
-/** Older guests read the first three groups of their id with the bytes the other way round. */
+/** Older guests read the first three groups of their id in reverse byte order. */
 const swapped = (uuid: string): string => uuid.replace(/^(..)(..)(..)(..)-(..)(..)-(..)(..)/, '$4$3$2$1-$6$5-$8$7');
 
-/** The Node of a machine bears the name of its computer. */
+/** The Node of a machine has the machine's computer name. */
 export const nodeNameOf = (world: AzureWorld, machine: string): string =>
   machineIn(world, machine)?.computerName.toLowerCase() ?? '';
 
-/** As the cloud provider writes it: the resource group alone in lower case. */
+/** The form of the cloud provider, with only the resource group in lower case. */
 const providerIdOf = (armId: string): string =>
   `azure://${armId.replace(/(?<=resourceGroups\/)[^/]+/, (group) => group.toLowerCase())}`;
 
-/** A Node for a machine, also for one that bears the name of another before it. */
+/** Adds a Node for a machine, even if an earlier machine had the same name. */
 export const addNodeOf = (world: AzureWorld, machine: string, guest: { readonly older: boolean }): void => {
   const { armId = '', vmId = '', zone = '' } = machineIn(world, machine) ?? {};
   const name = nodeNameOf(world, machine);
@@ -43,7 +43,7 @@ export const addNodeOf = (world: AzureWorld, machine: string, guest: { readonly 
 
 const instances: readonly Wanted[] = [{ set: 'aks-Pool-vmss' }, { set: 'aks-Pool-vmss' }];
 
-/** Two instances of a scale set unless told otherwise, one with a guest of the older kind. */
+/** By default, two instances of a scale set, one of them with an older guest. */
 export const azureDatabaseOnTwoNodes = (
   world: AzureWorld,
   wanted: readonly Wanted[] = instances,

@@ -7,7 +7,7 @@ import type { World } from '../world.ts';
 export const DATABASE_POD = { name: 'db-0', namespace: 'default' } as const;
 export const NEWCOMER_POD = { name: 'newcomer', namespace: 'default' } as const;
 
-/** A pod that wants this Node and no other: it runs as soon as pods may be scheduled there. */
+/** A pod that can run only on this Node. It runs as soon as the scheduler can place pods there. */
 export const addNewcomer = <P extends ClusterParts>(world: World<P>, node: string): void => {
   addBarePod(world, { ...NEWCOMER_POD, spec: { nodeSelector: { 'kubernetes.io/hostname': node } } });
 };

@@ -5,7 +5,7 @@ import { addInstance, addVolume } from '../ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../ec2/state.ts';
 
 /**
- * A database with one disk on one of two nodes in the same zone: the smallest cluster in which a dead machine hurts.
+ * A database with one disk, on one of two nodes in the same zone: the smallest cluster in which a dead machine matters.
  */
 export interface DatabaseScene {
   /** The disk, and the instance that holds it now. */
@@ -17,7 +17,7 @@ export interface DatabaseScene {
 
 export { addNewcomer, DATABASE_POD, NEWCOMER_POD } from './database-pods.ts';
 
-/** A machine with a Node under EC2's own name for it. */
+/** Adds a machine with a Node that has the name that EC2 assigns. */
 export const addMachine = (world: AwsWorld): string => {
   const machine = addInstance(world);
   const { privateDnsName = '', zone = '' } = instanceIn(world, machine) ?? {};

@@ -5,7 +5,7 @@ import { addDisk, addInstance, zonesOf } from '../gce/scenario.ts';
 import { diskIn } from '../gce/state.ts';
 
 /**
- * A database with one disk on one of two nodes in the same zone: the smallest cluster in which a dead machine hurts.
+ * A database with one disk, on one of two nodes in the same zone: the smallest cluster in which a dead machine matters.
  */
 export interface GceDatabaseScene {
   /** The disk, and the instance that holds it now, by their paths. */
@@ -14,7 +14,7 @@ export interface GceDatabaseScene {
   readonly spare: string;
 }
 
-/** The Node of an instance bears its name. */
+/** The Node of an instance has the instance's name. */
 export const nodeNameOf = (machine: string): string => machine.split('/').at(-1) ?? '';
 
 /** An instance with a Node. */

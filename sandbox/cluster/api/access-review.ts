@@ -22,7 +22,7 @@ const review = z.looseObject({
 export const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /**
- * Answers what the asking user may do.
+ * Answers which operations the user may perform.
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access
  */
 export const reviewAccess = (user: ApiUser, request: ApiRequest): ApiResponse => {

@@ -3,11 +3,11 @@ import type { ApiServer, ApiUser, PolicyRule } from './server.ts';
 import { forbidden } from './status.ts';
 import type { ApiRequest, ApiResponse } from './wire.ts';
 
-/** What a user wants to do, in the words of an access review. */
+/** A requested operation, in the form of an access review. */
 export interface Access {
   readonly verb: string;
   readonly group: string;
-  /** With its sub-resource, such as `pods/status`. */
+  /** Includes the subresource, such as `pods/status`. */
   readonly resource: string;
   readonly name: string;
   readonly namespace: string;
@@ -51,7 +51,7 @@ const accessOf = (method: string, apiPath: ApiPath): Access => ({
   namespace: apiPath.namespace,
 });
 
-/** The 403 that this user gets here, in Kubernetes' words, or undefined when the call is allowed. */
+/** Returns the 403 Status for this user, or undefined if the call is allowed. */
 export const refusalFor = (user: ApiUser, method: string, apiPath: ApiPath): ApiResponse | undefined => {
   const access = accessOf(method, apiPath);
   if (allows(user, access)) return undefined;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Resource, Resources } from '../objects.ts';
 
-/** An object on its way in: named, or to be named by the server. */
+/** A submitted object, with a name or with a prefix for a generated name. */
 export type Arriving = Omit<Resources[Resource], 'metadata'> & {
   metadata: Partial<Resources[Resource]['metadata']> & { generateName?: string };
 };
@@ -19,7 +19,7 @@ export const written = z.custom<Resources[Resource]>(
   'the object has lost its metadata',
 );
 
-/** Parsed JSON, or null when the text is none; an empty body counts as `{}`. */
+/** Returns the parsed JSON, or null if the text is not JSON. An empty body counts as `{}`. */
 export const parsedBody = (text: string): { readonly value: unknown } | null => {
   try {
     const value: unknown = JSON.parse(text === '' ? '{}' : text);

@@ -11,7 +11,7 @@ export interface ApiPath {
   readonly subresource: string;
 }
 
-/** One authenticated request for a known place. */
+/** One authenticated request for a known path. */
 export interface Call extends ApiPath {
   readonly server: ApiServer;
   readonly user: ApiUser;

@@ -33,7 +33,7 @@ const statusAtBirth = (kind: ServedKind, draft: Arriving): object => {
 const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const;
 const taintsIn = z.looseObject({ taints: z.array(z.looseObject({ key: z.string(), effect: z.string() })).default([]) });
 
-/** Every new Node is tainted until it has proven to be ready: admission plugin TaintNodesByCondition. */
+/** The admission plugin TaintNodesByCondition taints every new Node until the Node is ready. */
 const notReadyYet = (spec: object): object => {
   const { taints } = taintsIn.parse(spec);
   const tainted = taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect);

@@ -33,7 +33,7 @@ const unmet = ({ metadata }: Item, { preconditions }: DeleteOptions): string | u
   return undefined;
 };
 
-/** A negative grace means the shortest: how long it comes to in the end, the store knows. */
+/** A negative grace period means the shortest one. The store computes the effective period. */
 const graceOf = ({ gracePeriodSeconds: asked }: DeleteOptions): number | undefined =>
   asked !== undefined && asked < 0 ? 1 : asked;
 

@@ -12,7 +12,7 @@ import { methodNotAllowed, noSuchPath, unauthorized } from './status.ts';
 import type { ApiAnswer, ApiRequest, ApiResponse } from './wire.ts';
 import { json, text } from './wire.ts';
 
-/** Open to everybody, as `system:public-info-viewer` grants it. */
+/** Open to everyone, as `system:public-info-viewer` grants. */
 const publicAnswer = (server: ApiServer, path: string): ApiResponse | undefined => {
   if (path === '/readyz' || path === '/healthz' || path === '/livez') return text(200, 'ok');
   if (path !== '/version') return undefined;
@@ -59,7 +59,7 @@ const answer = (server: ApiServer, request: ApiRequest): ApiResponse => {
   );
 };
 
-/** The sandbox's Kubernetes API server: one request in, its effect on the store, one answer out. */
+/** The simulated Kubernetes API server: handles one request, changes the store, and returns one response. */
 export const handleApi = (server: ApiServer, request: ApiRequest): ApiAnswer => {
   const instead = server.faults.before?.(request);
   if (instead !== undefined) return instead;

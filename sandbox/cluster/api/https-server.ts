@@ -8,7 +8,7 @@ import { handleApi } from './handle.ts';
 import type { ApiServer } from './server.ts';
 import type { ApiRequest } from './wire.ts';
 
-/** What went through the door so far; bytes as its sockets count them. */
+/** The traffic so far. The sockets count the bytes. */
 export interface Traffic {
   readonly connections: number;
   readonly requests: number;
@@ -18,7 +18,7 @@ export interface Traffic {
 
 export interface KubernetesServer {
   readonly url: string;
-  /** The certificate (PEM) by which clients verify the door. */
+  /** The certificate (PEM) with which clients verify the server. */
   readonly caData: string;
   readonly traffic: () => Traffic;
   readonly close: () => Promise<void>;
@@ -64,7 +64,7 @@ const trafficOf = (sockets: readonly TLSSocket[], requests: number): Traffic => 
   bytesWritten: sockets.reduce((sum, socket) => sum + socket.bytesWritten, 0),
 });
 
-/** Opens the sandbox's API server to real HTTPS clients on a free port of 127.0.0.1. */
+/** Serves the simulated API server over HTTPS on a free port of 127.0.0.1. */
 export const openKubernetesServer = async (server: ApiServer): Promise<KubernetesServer> => {
   const { private: key, cert } = await certificate();
   const sockets: TLSSocket[] = [];

@@ -1,16 +1,16 @@
 import type { Resource } from '../objects.ts';
 
-/** How a kind is served: where, under which name, and what its DELETE answers with. */
+/** How the API server serves a kind: the path, the name, and the response to DELETE. */
 export interface ServedKind {
   readonly resource: Resource;
   readonly group: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** It has a status that only the `status` sub-resource writes. */
+  /** Whether only the `status` subresource writes the status. */
   readonly status: boolean;
-  /** The main resource's POST drops the status. */
+  /** Whether a POST of the main resource drops the status. */
   readonly bornWithoutStatus: boolean;
-  /** DELETE answers with the object itself and not with a Status. */
+  /** Whether DELETE returns the object itself instead of a Status. */
   readonly returnsDeleted: boolean;
 }
 

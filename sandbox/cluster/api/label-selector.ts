@@ -30,7 +30,7 @@ const presenceTest = (requirement: string): LabelTest | undefined => {
   return not === '!' ? (labels) => labels[key] === undefined : (labels) => labels[key] !== undefined;
 };
 
-/** Undefined when the selector cannot be read. */
+/** Returns undefined if the selector is not valid. */
 export const labelTest = (selector: string): LabelTest | undefined => {
   const tests = requirementsOf(selector).map((part) => setTest(part) ?? equalityTest(part) ?? presenceTest(part));
   if (tests.some((test) => test === undefined)) return undefined;

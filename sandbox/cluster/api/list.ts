@@ -9,7 +9,7 @@ import { badRequest, listExpired } from './status.ts';
 import type { ApiResponse } from './wire.ts';
 import { json } from './wire.ts';
 
-/** Where a list goes on: after this key, of the list begun then. */
+/** Where a list continues: after this key, in the list that began at this time. */
 interface Bookmark {
   readonly after: string;
   readonly begun: number;
@@ -27,7 +27,7 @@ const bookmarkOf = (token: string): Bookmark | undefined => {
   return begun === undefined ? undefined : { after, begun: Number(begun), revision };
 };
 
-/** Items in the order of their keys, or what is wrong with a selector. */
+/** Returns the items in the order of their keys, or a description of an invalid selector. */
 const selected = ({ server, kind, namespace, query }: Call): readonly Item[] | string => {
   const byLabel = labelTest(query.get('labelSelector') ?? '');
   if (!byLabel) return 'unable to parse requirement: found an operator or a value where none belongs';
@@ -40,7 +40,7 @@ const selected = ({ server, kind, namespace, query }: Call): readonly Item[] | s
     .sort((one, other) => (keyOf(one.metadata) < keyOf(other.metadata) ? -1 : 1));
 };
 
-/** A list from the watch cache (`resourceVersion=0`) is given whole, whatever limit was asked for. */
+/** The server returns a list from the watch cache (`resourceVersion=0`) completely and ignores the limit. */
 const limitOf = (query: URLSearchParams): number => {
   const limit = Number(query.get('limit') ?? 0);
   return query.get('resourceVersion') === '0' || limit <= 0 ? Infinity : limit;
@@ -49,7 +49,7 @@ const limitOf = (query: URLSearchParams): number => {
 const hasSelector = (query: URLSearchParams): boolean =>
   (query.get('labelSelector') ?? '') !== '' || (query.get('fieldSelector') ?? '') !== '';
 
-/** The API server's list of metadata has null for no items, unlike its other lists. */
+/** An empty list of metadata has null items, unlike the other lists of the API server. */
 const metadataOf = (items: readonly Item[]): readonly object[] | null =>
   items.length === 0 ? null : items.map(metadataOnly);
 

@@ -2,7 +2,7 @@ import type { KubeObject } from '../objects.ts';
 import type { ApiRequest } from './wire.ts';
 
 /**
- * What a client gets that asks for metadata only.
+ * The response to a client that requests only metadata.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#fetching-object-metadata
  */
 export const wantsMetadataOnly = (request: ApiRequest): boolean =>

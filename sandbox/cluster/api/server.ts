@@ -9,13 +9,13 @@ export interface PolicyRule {
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
   readonly resourceNames?: readonly string[];
-  /** Set for the rules of a Role: they count in these namespaces only. */
+  /** Set for the rules of a Role, which apply only in these namespaces. */
   readonly namespaces?: readonly string[];
 }
 
 export interface ApiUser {
   readonly name: string;
-  /** `all`: a cluster administrator. No rule: nothing but the discovery of its own permissions. */
+  /** `all` means a cluster administrator. Without a rule, the user can only read its own permissions. */
   readonly rules: 'all' | readonly PolicyRule[];
 }
 
@@ -30,16 +30,16 @@ export interface Faults {
 
 export interface ApiServer {
   readonly store: Store;
-  /** Virtual time, epoch ms. */
+  /** The virtual time (epoch ms). */
   readonly now: () => number;
   /** Users by bearer token. */
   readonly users: Readonly<Record<string, ApiUser>>;
-  /** The git version that `/version` tells, such as `v1.36.3`. */
+  /** The git version that `/version` returns, such as `v1.36.3`. */
   readonly version: string;
   /** How long a `continue` token lasts, in ms; etcd compacts every five minutes. */
   readonly continueLasts: number;
   readonly faults: Faults;
-  /** Called after each accepted write, with the object as it was left. */
+  /** Called after each accepted write, with the resulting object. */
   readonly onWrite: <R extends Resource>(resource: R, object: Resources[R]) => void;
 }
 

@@ -18,7 +18,7 @@ interface Details {
 }
 
 /**
- * The Status body with which Kubernetes declines:
+ * The Status body of a request that Kubernetes declines:
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 export const failure = (

@@ -1,7 +1,7 @@
 import type { EventObject, KubeObject, NodeObject, Resource, Resources, Taint } from '../objects.ts';
 import type { Cause } from './status.ts';
 
-/** The few rules of Kubernetes' validation that writes of Cloudfence can run into. */
+/** The validation rules of Kubernetes that Cloudfence's writes can violate. */
 
 const sameTaint = (one: Taint, other: Taint): boolean => one.key === other.key && one.effect === other.effect;
 
@@ -60,7 +60,7 @@ export const faultsOf = (object: Resources[Resource]): readonly Cause[] => {
   return [];
 };
 
-/** What an update must not touch: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ */
+/** Fields that an update must not change: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ */
 export const updateFaults = (before: KubeObject, after: KubeObject): readonly Cause[] =>
   before.metadata.uid === after.metadata.uid
     ? []

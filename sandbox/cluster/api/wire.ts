@@ -14,7 +14,7 @@ export interface ApiResponse {
   readonly body: string;
 }
 
-/** `drop`: the connection breaks and the client never learns the answer. */
+/** `drop` means that the connection breaks and the client gets no response. */
 export type ApiAnswer = ApiResponse | 'drop';
 
 export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): ApiResponse => ({

@@ -31,7 +31,7 @@ const renewLeadership: OnGround = (ground, world) => {
   world.schedule('external-attacher/lease', leaseEvery);
 };
 
-/** Who needs the cloud below. */
+/** The actors that need the cloud. */
 const onGround: Readonly<Record<string, OnGround>> = {
   kubelet: kubeletTick,
   'kubelet/start': kubeletStart,
@@ -61,7 +61,7 @@ const inCluster: Cast<ClusterParts> = {
   job: keepJob,
 };
 
-/** All kubelets and controllers, as ports of Kubernetes' own, over the given cloud. */
+/** All kubelets and controllers, ported from Kubernetes, on the given cloud. */
 export const castOf = <Parts extends ClusterParts>(underlay: Underlay<Parts>): Cast<Parts> => ({
   ...inCluster,
   ...Object.fromEntries(Object.entries(onGround).map(([name, act]) => [name, grounded(underlay, act)])),
@@ -72,7 +72,7 @@ const grounded =
   (world: World<Parts>, about: string): void =>
     act(groundOf(underlay, world), world, about);
 
-/** Starts what repeats by itself, each with an offset of its own. */
+/** Starts the periodic actors, each with its own offset. */
 export const startControlPlane = (world: ClusterWorld): void => {
   begin(world, 'node-lifecycle', 5_000);
   begin(world, 'pod-gc', 20_000);

@@ -33,7 +33,7 @@ export const reconcileVolumes = (world: ClusterWorld): void => {
   wakeWhenDue(world, desired);
 };
 
-/** The last known volumesInUse of a Node outlives it: what it named counts as mounted after the Node is deleted. */
+/** The last known volumesInUse of a Node stays after its deletion. Those volumes still count as mounted. */
 const rememberInUse = (world: ClusterWorld): void => {
   for (const node of listObjects(world, 'nodes'))
     world.parts.cluster.memory.volumesInUse[node.metadata.name] = node.status.volumesInUse ?? [];
@@ -75,7 +75,7 @@ const attachWanted = (world: ClusterWorld, wanted: DesiredVolume, desired: Desir
   if (mayStart(world, place, 'attach')) startOperation(world, place, 'attach');
 };
 
-/** Unmounts that are waited for, and the operations' own timers. */
+/** The timers of pending unmounts and of the operations. */
 const wakeWhenDue = (world: ClusterWorld, desired: Desired): void => {
   const { attached, operations } = world.parts.cluster.memory;
   const unwanted = Object.values(attached).filter((one) => !desired.has(attachmentKey(one.unique, one.node)));
@@ -87,7 +87,7 @@ const wakeWhenDue = (world: ClusterWorld, desired: Desired): void => {
   if (Number.isFinite(next)) world.schedule('attach-detach', Math.ceil(next / loop) * loop - world.now());
 };
 
-/** Every minute attach-detach asks whether what it takes for attached still is (`VolumesAreAttached`). */
+/** Every minute, attach-detach checks whether its attached volumes are still attached (`VolumesAreAttached`). */
 export const syncAttachedVolumes = (world: ClusterWorld): void => {
   const { attached } = world.parts.cluster.memory;
   for (const [place, one] of Object.entries(attached)) {

@@ -9,7 +9,7 @@ import { microStamp } from './times.ts';
 
 type Desired = ReadonlyMap<string, DesiredVolume>;
 
-/** Told once for each volume and node that wants it (`MultiAttachErrorReported`). */
+/** Reported once for each volume and node that needs it (`MultiAttachErrorReported`). */
 export const reportMultiAttach = (
   world: ClusterWorld,
   wanted: DesiredVolume,
@@ -42,7 +42,7 @@ export const reportAttachFailed = (world: ClusterWorld, operation: VolumeOperati
     recordEvent(world, pod, `AttachVolume.Attach failed for volume "${operation.volume}" : ${error}`);
 };
 
-/** The name follows from what is said: the same again is not a second Event. */
+/** The name depends on the content, so that a repetition does not create a second Event. */
 const recordEvent = (world: ClusterWorld, pod: PodObject, note: string): void => {
   const { name, namespace = 'default', uid } = pod.metadata;
   const digest = createHash('sha256').update(`${uid} ${note}`).digest('hex').slice(0, 16);

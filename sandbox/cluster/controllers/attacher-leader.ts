@@ -3,10 +3,10 @@ import type { Ground } from './ground.ts';
 import { reachesApi } from './kubelet-reach.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
-/** external-attacher's leader lease: nobody else takes over before it has run out. */
+/** external-attacher's leader lease. No other process takes over before the lease expires. */
 const leaderLease = 15_000;
 
-/** Whether some process of the external-attacher is up and leads. */
+/** Returns whether a process of the external-attacher runs and leads. */
 export const attacherRuns = (ground: Ground, world: ClusterWorld): boolean => {
   const { knobs, memory } = world.parts.cluster;
   if (knobs.attacherDown) return false;
@@ -19,7 +19,7 @@ export const attacherRuns = (ground: Ground, world: ClusterWorld): boolean => {
   return true;
 };
 
-/** Pods of its Deployment whose containers run on a guest that reaches the API server. */
+/** The pods of its Deployment whose containers run on a guest that reaches the API server. */
 const livePods = (ground: Ground, world: ClusterWorld): readonly string[] => {
   const [namespace, name] = world.parts.cluster.knobs.attacherDeployment.split('/');
   const owned = listObjects(world, 'pods').filter(

@@ -26,7 +26,7 @@ const fingerprint = ({ metadata, spec, status }: VolumeAttachmentObject): string
   return JSON.stringify([lasting, spec, status.attached]);
 };
 
-/** Any other change of a VolumeAttachment is looked at at once, in the midst of a back-off too: so a nudge works. */
+/** The attacher handles any other change of a VolumeAttachment at once, even during a back-off. So a nudge works. */
 export const noticeAttachment = (world: ClusterWorld, attachment: VolumeAttachmentObject, stands: boolean): void => {
   const { name } = attachment.metadata;
   if (!stands) return void delete world.parts.cluster.memory.attacher[name];

@@ -11,7 +11,7 @@ const every = 5_000;
 
 const writer = (world: ClusterWorld) => writerAs(world, 'cloud-node-lifecycle-controller');
 
-/** The cloud controller manager's node lifecycle controller: it asks the cloud about Nodes that are not Ready. */
+/** The node lifecycle controller of the cloud controller manager, which checks Nodes that are not Ready. */
 export const askCloud = (ground: Ground, world: ClusterWorld): void => {
   world.schedule('cloud-controller', every);
   if (!world.parts.cluster.knobs.cloudController) return;

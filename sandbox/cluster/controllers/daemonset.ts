@@ -6,7 +6,7 @@ import { isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
 import { notReady, unreachable, untolerated } from './taints.ts';
 import { podsOn } from './volumes.ts';
 
-/** What the controller adds to each of its pods; the out-of-service taint is not among it. */
+/** The tolerations that the controller adds to each of its pods. They do not include the out-of-service taint. */
 const added: readonly Toleration[] = [
   { key: notReady, operator: 'Exists', effect: 'NoExecute' },
   { key: unreachable, operator: 'Exists', effect: 'NoExecute' },

@@ -4,7 +4,7 @@ import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, ownedBy, podOf, randomSuffix } from './pods.ts';
 
 /**
- * Keeps as many active pods as asked for: one that terminates or has ended is replaced at once. There is no ReplicaSet
+ * Keeps the requested number of active pods, and replaces a pod that terminates or has ended. There is no ReplicaSet
  * between.
  */
 export const keepDeployment = (world: ClusterWorld, key: string): void => {

@@ -13,7 +13,7 @@ export interface DesiredVolume {
 
 export const attachmentKey = (unique: string, node: string): string => `${unique}|${node}`;
 
-/** Which volume is wanted on which node, by pods that are bound and still want it. */
+/** The volumes that bound pods use, by node. */
 export const desiredVolumes = (world: ClusterWorld): ReadonlyMap<string, DesiredVolume> => {
   const desired = new Map<string, DesiredVolume>();
   for (const pod of listObjects(world, 'pods')) {

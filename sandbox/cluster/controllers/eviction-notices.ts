@@ -6,14 +6,14 @@ import { noExecute, tolerates, untolerated } from './taints.ts';
 import { between } from './times.ts';
 import { podsOn } from './volumes.ts';
 
-/** Measured: an eviction reaches the API server this long after the taint, in which the pod may be replaced. */
+/** Measured: the time from the taint to the eviction at the API server. The pod can be replaced meanwhile. */
 const workTakes = { least: 60, most: 120 };
 
 export const noticeNode = (world: ClusterWorld, node: NodeObject): void => {
   for (const pod of podsOn(world, node.metadata.name)) noticePod(world, pod);
 };
 
-/** Plans, moves or calls off a pod's eviction, as its node's NoExecute taints and its tolerations now stand. */
+/** Schedules, moves, or cancels the eviction of a pod, by its node's NoExecute taints and its tolerations. */
 export const noticePod = (world: ClusterWorld, pod: PodObject): void => {
   const node = world.parts.cluster.objects.nodes[keyOf({ name: pod.spec.nodeName ?? '' })];
   const taints = node ? noExecute(node) : [];
@@ -26,7 +26,7 @@ export const noticePod = (world: ClusterWorld, pod: PodObject): void => {
   plan(world, key, pod, { since, fires: since + least * 1000, stage: 'timed' });
 };
 
-/** Null: tolerated for ever. */
+/** Null means tolerated forever. */
 const leastToleration = (tolerations: readonly Toleration[], taints: readonly Taint[]): number | null => {
   const used = tolerations.filter((toleration) => taints.some((taint) => tolerates(toleration, taint)));
   const seconds = used.flatMap(({ tolerationSeconds }) =>
@@ -58,7 +58,7 @@ const plan = (
   world.schedule('taint-eviction', when.fires - world.now(), key);
 };
 
-/** What has begun is not called off: it knows the pod by its name only (control-plane.md, 4.1). */
+/** An eviction that has begun continues, because it identifies the pod only by name (control-plane.md, 4.1). */
 const callOff = (world: ClusterWorld, key: string): void => {
   const { evictions } = world.parts.cluster.memory;
   if (evictions[key]?.stage !== 'begun') delete evictions[key];

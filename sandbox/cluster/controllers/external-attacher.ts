@@ -20,7 +20,7 @@ const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
 const batching = { first: 500, retry: 100 };
 const successTakes = 1_000;
 const pollEvery = 500;
-/** What a call takes beside, on the way to the cloud and back. */
+/** The additional time of a call, for the way to the cloud and back. */
 const overhead = { least: 0, most: 70 };
 /** The `--timeout` of the EBS driver's chart. */
 const callTimeout = 360_000;
@@ -70,7 +70,7 @@ const callSoon = (world: ClusterWorld, name: string, { failures }: AttacherWork)
 
 const batchingAfter = (failures: number): number => (failures === 0 ? batching.first : batching.retry);
 
-/** A process that is down forgets its calls and its back-off. */
+/** A stopped process forgets its calls and its back-off. */
 const forgetUntilUp = (world: ClusterWorld, name: string): void => {
   Object.assign(workFor(world, name), {
     stage: 'idle',
@@ -81,7 +81,7 @@ const forgetUntilUp = (world: ClusterWorld, name: string): void => {
   world.schedule('external-attacher', lookAgain, name);
 };
 
-/** The node's id comes from CSINode, else from what was noted on the VolumeAttachment when it was attached. */
+/** The node's id comes from CSINode, or from the annotation that the attach wrote on the VolumeAttachment. */
 const targetOf = (
   world: ClusterWorld,
   { metadata, spec }: VolumeAttachmentObject,
@@ -108,7 +108,7 @@ const prepare = (world: ClusterWorld, attachment: VolumeAttachmentObject, machin
   workFor(world, attachment.metadata.name).prepared = true;
 };
 
-/** One call of the driver, or one poll of a call that goes on. */
+/** One call of the driver, or one poll of a call in progress. */
 export const callDriver = (ground: Ground, world: ClusterWorld, name: string): void => {
   const attachment = getObject(world, 'volumeattachments', name);
   if (!attachment) return;

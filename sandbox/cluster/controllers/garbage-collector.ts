@@ -3,7 +3,7 @@ import { writerAs } from './object-writer.ts';
 import { listObjects } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
-/** What a Node owns goes with it: its CSINode and its Lease. Owners of other kinds are not followed here. */
+/** Deletes what a deleted Node owned: its CSINode and its Lease. The sandbox ignores owners of other kinds. */
 export const collectOwnedByNodes = (world: ClusterWorld): void => {
   const writer = writerAs(world, 'generic-garbage-collector');
   const uids = new Set(listObjects(world, 'nodes').map(({ metadata }) => metadata.uid));

@@ -1,7 +1,7 @@
 import type { DriverAnswer, Underlay } from '../../underlay.ts';
 import type { World } from '../../world.ts';
 
-/** The cloud under the cluster, bound to one world: controllers need not know what else is in it. */
+/** The cloud of the cluster, bound to one world, so that controllers see nothing else of the world. */
 export interface Ground {
   readonly guestAlive: (machine: string) => boolean;
   readonly guestStopping: (machine: string) => boolean;

@@ -6,7 +6,7 @@ import { isActive, isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
 
 export const jobTracking = 'batch.kubernetes.io/job-tracking';
 
-/** Takes its finalizer off pods that have ended, and replaces those that did not succeed. */
+/** Removes its finalizer from pods that have ended, and replaces pods that did not succeed. */
 export const keepJob = (world: ClusterWorld, key: string): void => {
   const job = world.parts.cluster.objects.jobs[key];
   if (!job || job.metadata.deletionTimestamp !== undefined) return;

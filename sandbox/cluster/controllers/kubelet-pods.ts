@@ -14,7 +14,7 @@ import { podsOn, volumesOfPod } from './volumes.ts';
 const startTakes = { least: 1_000, most: 2_000 };
 const stopTakes = { least: 300, most: 1_000 };
 
-/** Brings the guest's pods and the API server's idea of them together, as far as it can be done now. */
+/** Synchronizes the guest's pods with the API server, as far as possible now. */
 export const syncPods = (ground: Ground, world: ClusterWorld, machine: string): void => {
   const kubelet = world.parts.cluster.memory.kubelets[machine];
   if (!kubelet || !reachesApi(ground, world, kubelet)) return;
@@ -37,7 +37,7 @@ const meetPod = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemo
     writer.change('pods', pod, (draft) => markRunning(draft, world.now()));
 };
 
-/** One that nothing runs of on this guest: it is new, or its containers ended with an earlier boot. */
+/** A pod of which nothing runs on this guest: it is new, or its containers ended with an earlier boot. */
 const meetNew = (
   world: ClusterWorld,
   writer: ObjectWriter,
@@ -55,7 +55,7 @@ const admit = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory
   if (pod.status.phase === 'Running') writer.change('pods', pod, (draft) => markWaiting(draft, world.now()));
 };
 
-/** A pod that the API server no longer knows is killed; one that stopped meanwhile is forgotten. */
+/** Kills a pod that the API server no longer knows, and forgets a pod that has stopped. */
 const missPod = (world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): void => {
   if (getObject(world, 'pods', guest.name, guest.namespace)?.metadata.uid === guest.uid) return;
   if (guest.stage === 'stopped') delete kubelet.pods[guest.uid];
@@ -68,7 +68,7 @@ const stop = (world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): voi
   world.schedule('kubelet/pod', takes, guestKey(kubelet, guest));
 };
 
-/** The containers have ended and the volumes are unmounted: say so, and let the object go. */
+/** Reports that the containers have ended and the volumes are unmounted, and releases the object. */
 const finish = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
   delete kubelet.pods[pod.metadata.uid];
   const ended = isFinished(pod) ? pod : writer.change('pods', pod, (draft) => markTerminated(draft, world.now()));
@@ -90,7 +90,7 @@ const tryStart = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory, g
 const attachedAll = (node: NodeObject, guest: GuestPod): boolean =>
   guest.volumes.every(({ unique }) => (node.status.volumesAttached ?? []).some((attached) => attached.name === unique));
 
-/** A start or a stop has come to its end in the guest, which may be cut off from the API server. */
+/** Completes a start or a stop in the guest, which may be disconnected from the API server. */
 export const kubeletPod = (ground: Ground, world: ClusterWorld, about: string): void => {
   const [machine = '', uid = ''] = about.split(' ');
   const kubelet = world.parts.cluster.memory.kubelets[machine];
@@ -108,7 +108,7 @@ const unmountAll = (ground: Ground, kubelet: KubeletMemory, guest: GuestPod): vo
   for (const { handle } of guest.volumes) if (!kept.has(handle)) ground.unmount(handle, kubelet.describes.machine);
 };
 
-/** `volumesInUse` holds a volume from the moment a pod on the node wants it until it is unmounted. */
+/** `volumesInUse` contains a volume from the time when a pod on the node uses it until it is unmounted. */
 const reportVolumesInUse = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory): void => {
   const node = getObject(world, 'nodes', kubelet.describes.name);
   for (const guest of Object.values(kubelet.pods)) if (guest.stage === 'waiting') noteVolumes(world, guest);

@@ -2,13 +2,13 @@ import type { Ground } from './ground.ts';
 import type { KubeletMemory } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
-/** The guest executes this boot's kubelet, whether or not the API server hears of it. */
+/** Returns whether the guest runs the kubelet of this boot, even if the kubelet cannot reach the API server. */
 export const runsOn = (ground: Ground, kubelet: KubeletMemory): boolean => {
   const { machine } = kubelet.describes;
   return kubelet.started && ground.guestAlive(machine) && ground.bootOf(machine) === kubelet.boot;
 };
 
-/** The kubelet runs, has not been ended by a shutdown, and is not cut off. */
+/** Returns whether the kubelet runs, no shutdown has ended it, and it reaches the API server. */
 export const reachesApi = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory): boolean => {
   const { knobs } = world.parts.cluster;
   if (!runsOn(ground, kubelet) || knobs.partitioned.includes(kubelet.describes.name)) return false;

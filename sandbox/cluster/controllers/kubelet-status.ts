@@ -18,7 +18,7 @@ export const markRunning = (pod: PodObject, at: number): void => {
   setContainers(pod, { running: { startedAt: stamp(at) } }, at);
 };
 
-/** After a boot: the pod is bound to this node still, and its containers are to be made anew. */
+/** After a boot, the pod is still bound to this node, and its containers must be created again. */
 export const markWaiting = (pod: PodObject, at: number): void =>
   setContainers(pod, { waiting: { reason: 'ContainerCreating' } }, at);
 

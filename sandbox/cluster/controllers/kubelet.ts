@@ -14,7 +14,7 @@ const statusEvery = 300_000;
 const lookEvery = 1_000;
 const startTakes = { least: 4_000, most: 8_000 };
 
-/** One look around: a new boot starts the kubelet anew; a running one renews its Lease and keeps its pods. */
+/** One pass: a new boot starts the kubelet again, and a running kubelet renews its Lease and syncs its pods. */
 export const kubeletTick = (ground: Ground, world: ClusterWorld, machine: string): void => {
   const kubelet = world.parts.cluster.memory.kubelets[machine];
   if (!kubelet) return;
@@ -36,7 +36,7 @@ const bootUp = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory): vo
   world.schedule('kubelet/start', between(world, startTakes.least, startTakes.most), machine);
 };
 
-/** The kubelet's process of a fresh boot is up. */
+/** The kubelet of a fresh boot has started. */
 export const kubeletStart = (ground: Ground, world: ClusterWorld, machine: string): void => {
   const kubelet = world.parts.cluster.memory.kubelets[machine];
   if (!kubelet || !ground.guestAlive(machine) || ground.bootOf(machine) !== kubelet.boot) return;
@@ -52,7 +52,7 @@ const keepStatus = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletM
   writer.change('nodes', node, (draft) => reportHeartbeat(draft, world.now()));
 };
 
-/** Once for each start: a Node deleted under a running kubelet stays away until the next boot. */
+/** Registers once for each start. If a Node is deleted while its kubelet runs, it returns only with the next boot. */
 const register = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory): void => {
   const { describes } = kubelet;
   const node = getObject(world, 'nodes', describes.name) ?? writer.create('nodes', nodeOf(describes));

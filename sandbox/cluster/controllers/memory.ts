@@ -1,8 +1,8 @@
-/** What the control plane and the kubelets keep in their own memory: plain data, so that a fork copies it. */
+/** The memory of the control plane and the kubelets. It is plain data, so that a fork copies it. */
 
 export interface NodeDescription {
   readonly name: string;
-  /** The machine's id in its cloud. */
+  /** The id of the machine in its cloud. */
   readonly machine: string;
   /** What the CSI driver's node plugin reports in its place, where that is another. */
   readonly nodeID?: string;
@@ -14,7 +14,7 @@ export interface NodeDescription {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A pod as the guest knows it, whatever the API server says meanwhile. */
+/** The guest's own view of a pod, which can differ from the API server's. */
 export interface GuestPod {
   readonly namespace: string;
   readonly name: string;
@@ -25,9 +25,9 @@ export interface GuestPod {
 
 export interface KubeletMemory {
   readonly describes: NodeDescription;
-  /** The boot that this kubelet belongs to; empty before the first. */
+  /** The boot of this kubelet; empty before the first one. */
   boot: string;
-  /** Its process is up; it has reported this boot on its Node. */
+  /** Whether the process runs and has reported this boot on its Node. */
   started: boolean;
   registered: boolean;
   statusWritten: number;
@@ -35,7 +35,7 @@ export interface KubeletMemory {
 }
 
 export interface NodeHealth {
-  /** Lease and heartbeat as last seen, and when they were last seen to change. */
+  /** The last known Lease and heartbeat, and when they last changed. */
   seen: string;
   since: number;
 }
@@ -43,19 +43,19 @@ export interface NodeHealth {
 export interface Eviction {
   readonly namespace: string;
   readonly name: string;
-  /** When the taints were first found not tolerated for ever. */
+  /** When the pod first did not tolerate the taints forever. */
   readonly since: number;
   fires: number;
   stage: 'timed' | 'begun' | 'done';
   tries: number;
 }
 
-/** One line of attach-detach's actual state of the world. */
+/** One entry of attach-detach's actual state of the world. */
 export interface AttachedVolume {
   readonly unique: string;
   readonly node: string;
   readonly volume: string;
-  /** False after a failed operation: the volume may or may not be attached. */
+  /** False after a failed operation, when it is unknown whether the volume is attached. */
   confirmed: boolean;
   reported: boolean;
   detachRequested: number | null;
@@ -80,7 +80,7 @@ export interface AttacherWork {
   kind: 'attach' | 'detach';
   began: number;
   dirty: boolean;
-  /** It has patched the attachment itself before the call that is under way. */
+  /** Whether it has patched the attachment itself before the call in progress. */
   prepared: boolean;
   failures: number;
   seen: string;
@@ -89,7 +89,7 @@ export interface AttacherWork {
 export interface ControllerMemory {
   kubelets: Record<string, KubeletMemory>;
   nodeHealth: Record<string, NodeHealth>;
-  /** Nodes waiting for their NoExecute taint, by zone; and when each zone's limiter lets the next one through. */
+  /** The Nodes that wait for their NoExecute taint, by zone, and when each zone's limiter releases the next one. */
   taintQueue: Record<string, string[]>;
   taintNotBefore: Record<string, number>;
   evictions: Record<string, Eviction>;
@@ -99,7 +99,7 @@ export interface ControllerMemory {
   multiAttachTold: Record<string, true>;
   volumesInUse: Record<string, string[]>;
   attacher: Record<string, AttacherWork>;
-  /** The pod that runs the external-attacher, and until when its leader lease holds. */
+  /** The pod that runs the external-attacher, and the expiry of its leader lease. */
   attacherLeader: { uid: string; until: number };
 }
 
@@ -118,7 +118,7 @@ export const emptyMemory = (): ControllerMemory => ({
   attacherLeader: { uid: '', until: 0 },
 });
 
-/** What a test may turn. */
+/** The settings that a test can change. */
 export interface Knobs {
   cloudController: boolean;
   disableForceDetachOnTimeout: boolean;
@@ -129,11 +129,11 @@ export interface Knobs {
    * `namespace/name` of the Deployment whose pods run the external-attacher; empty when it runs outside the cluster.
    */
   attacherDeployment: string;
-  /** Names of Nodes whose guest lives on while nothing of it reaches the API server. */
+  /** The names of Nodes whose guest runs but cannot reach the API server. */
   partitioned: string[];
-  /** Whether a guest that shuts down ends its kubelet at once, or keeps it until it is off. */
+  /** Whether a shutdown of the guest ends its kubelet at once, or only when the guest is off. */
   shutdownKillsKubelet: 'early' | 'late';
-  /** Time that unmounting takes on top of ending the containers: a database that flushes is slow. */
+  /** The time for unmounting after the containers have ended. A database that flushes is slow. */
   unmountMs: number;
 }
 

@@ -14,7 +14,7 @@ const checkEvery = 5_000;
 const writer = (world: ClusterWorld) => writerAs(world, 'node-controller');
 
 /**
- * The node lifecycle controller's check: silent Nodes become Unknown and are queued for eviction, ready ones are let
+ * The check of the node lifecycle controller: silent Nodes become Unknown and wait for eviction, ready ones are taken
  * off.
  */
 export const monitorNodes = (world: ClusterWorld): void => {
@@ -24,7 +24,7 @@ export const monitorNodes = (world: ClusterWorld): void => {
   world.schedule('node-lifecycle', checkEvery);
 };
 
-/** A heartbeat is a Lease or a status that changed since the last check; the grace runs from the check that saw it. */
+/** A heartbeat is a Lease or status that changed since the last check. The grace period begins with that check. */
 const judge = (world: ClusterWorld, node: NodeObject): void => {
   const { memory, knobs } = world.parts.cluster;
   const { name, uid } = node.metadata;
@@ -37,7 +37,7 @@ const judge = (world: ClusterWorld, node: NodeObject): void => {
   for (const pod of podsOn(world, name)) if (isReadyPod(pod)) markPodNotReady(world, pod);
 };
 
-/** Its phase and its containers stay as the kubelet last reported them. */
+/** The phase and the containers keep the last report of the kubelet. */
 const markPodNotReady = (world: ClusterWorld, pod: PodObject): void => {
   writer(world).change('pods', pod, (draft) => {
     draft.status.conditions = withCondition(draft.status.conditions, { type: 'Ready', status: 'False' }, world.now());
@@ -58,7 +58,7 @@ const markUnknown = (node: NodeObject, at: number): void => {
 
 const conditionTaints = [unreachable, notReady];
 
-/** The key of the taint that stands for a Node's readiness; null for one that is ready, or has not said yet. */
+/** Returns the taint key for a Node's readiness, or null if the Node is ready or has not reported yet. */
 const taintKeyOf = (node: NodeObject): string | null => {
   const status = readiness(node)?.status;
   if (status === undefined || status === 'True') return null;

@@ -12,7 +12,7 @@ export const isReady = (node: NodeObject): boolean => readiness(node)?.status ==
 export const readiness = (node: NodeObject): Condition | undefined =>
   node.status.conditions?.find((condition) => condition.type === 'Ready');
 
-/** A bootID in the form of the kernel's, the same for the same boot. */
+/** Returns a bootID in the kernel's form. The same boot always gets the same id. */
 export const bootIdOf = (machine: string, boot: string): string => {
   const hex = createHash('sha256').update(`${machine} ${boot}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
@@ -22,7 +22,7 @@ export const bootIdOf = (machine: string, boot: string): string => {
 
 const nodeIdOf = ({ nodeID, machine }: NodeDescription): string => nodeID ?? machine;
 
-/** Every new Node is tainted until it has proven to be ready: admission plugin TaintNodesByCondition. */
+/** The admission plugin TaintNodesByCondition taints every new Node until the Node is ready. */
 export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -40,7 +40,7 @@ export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
   status: {},
 });
 
-/** Writes into a Node what its kubelet reports after a start. */
+/** Writes a kubelet's report after a start to its Node. */
 export const reportBoot = (node: NodeObject, { systemUUID }: NodeDescription, bootID: string, at: number): void => {
   node.status.nodeInfo = {
     ...node.status.nodeInfo,

@@ -5,10 +5,10 @@ import { storeOf } from '../store.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { getObject } from '../get-objects.ts';
 
-/** Where one component writes: each write goes to the store and then wakes whoever watches the object. */
+/** The writer of one component. Each write goes to the store, and then wakes the watchers of the object. */
 export interface ObjectWriter {
   readonly create: <R extends Resource>(resource: R, draft: Draft<Resources[R]>) => Resources[R] | undefined;
-  /** Edits the object as it stands now; undefined when it is gone or another has taken its name. */
+  /** Edits the present object. Returns undefined if it is gone or its name belongs to another object. */
   readonly change: <R extends Resource>(
     resource: R,
     object: KubeObject,

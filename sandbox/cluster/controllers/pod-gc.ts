@@ -12,7 +12,7 @@ import { podsOn } from './volumes.ts';
 const every = 20_000;
 const quarantine = 40_000;
 
-/** PodGC's loop (pkg/controller/podgc): pods given up with their node, and pods whose Node is no more. */
+/** PodGC's loop (pkg/controller/podgc): pods on out-of-service Nodes, and pods whose Node no longer exists. */
 export const collectPods = (world: ClusterWorld): void => {
   for (const pod of listObjects(world, 'pods'))
     if (terminatesOutOfService(world, pod)) failAndRemove(world, pod, false);
@@ -22,7 +22,7 @@ export const collectPods = (world: ClusterWorld): void => {
   world.schedule('pod-gc', every);
 };
 
-/** The taint's key decides, not its effect or the pod's tolerations; and the node must not be Ready. */
+/** Only the taint's key counts, not its effect or the pod's tolerations. The node must not be Ready. */
 const terminatesOutOfService = (world: ClusterWorld, pod: PodObject): boolean => {
   const node = getObject(world, 'nodes', pod.spec.nodeName ?? '');
   return (
@@ -30,7 +30,7 @@ const terminatesOutOfService = (world: ClusterWorld, pod: PodObject): boolean =>
   );
 };
 
-/** Names of Nodes that pods are bound to, missing for as long as the quarantine and still missing now. */
+/** The names of Nodes that have pods, were missing during the whole quarantine time, and are still missing. */
 const orphaningNodes = (world: ClusterWorld): readonly string[] => {
   const { podGcQuarantine } = world.parts.cluster.memory;
   const due = Object.entries(podGcQuarantine).filter(([, since]) => world.now() - since >= quarantine);
@@ -45,7 +45,7 @@ const orphaningNodes = (world: ClusterWorld): readonly string[] => {
 
 const COLLECTOR = 'pod-garbage-collector';
 
-/** Between its two writes: a StatefulSet's controller that sees the first may come before the second. */
+/** The time between its two writes. A StatefulSet's controller can act between them. */
 const removalTakes = { least: 2, most: 14 };
 
 const failAndRemove = (world: ClusterWorld, pod: PodObject, orphaned: boolean): void => {
@@ -55,7 +55,7 @@ const failAndRemove = (world: ClusterWorld, pod: PodObject, orphaned: boolean): 
   world.schedule('pod-gc/remove', between(world, removalTakes.least, removalTakes.most), keyOf(pod.metadata));
 };
 
-/** The pod that was found to be over, if it still stands. */
+/** Returns the pod that was found to be over, if it still exists. */
 export const removeFailed = (world: ClusterWorld, key: string): void => {
   const pod = world.parts.cluster.objects.pods[key];
   if (pod && isFinished(pod)) writerAs(world, COLLECTOR).remove('pods', pod, 0);

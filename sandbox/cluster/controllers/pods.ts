@@ -16,7 +16,7 @@ export const isReadyPod = (pod: PodObject): boolean =>
 const runsContainer = (pod: PodObject): boolean =>
   (pod.status.containerStatuses ?? []).some((status) => status.state?.running !== undefined);
 
-/** Attach-detach's rule: a pod wants its volumes until it is finished, or terminates with no container running. */
+/** Attach-detach's rule: a pod uses its volumes until it has finished, or terminates without running containers. */
 export const wantsVolumes = (pod: PodObject): boolean =>
   !isFinished(pod) && !(pod.metadata.deletionTimestamp !== undefined && !runsContainer(pod));
 
@@ -65,13 +65,13 @@ export const podOf = (owner: WorkloadObject, name: string, spec: PodSpec): Draft
   status: { phase: 'Pending' },
 });
 
-/** Five characters, as generated names end. */
+/** Returns the five characters at the end of a generated name. */
 export const randomSuffix = (world: ClusterWorld): string => {
   const letters = 'bcdfghjklmnpqrstvwxz2456789';
   return Array.from({ length: 5 }, () => letters[Math.floor(world.random() * letters.length)] ?? 'x').join('');
 };
 
-/** Puts the condition in place of the one of its type; its transition time moves only when its status does. */
+/** Replaces the condition of the same type. The transition time changes only if the status changes. */
 export const withCondition = (
   conditions: readonly Condition[] | undefined,
   condition: Condition,

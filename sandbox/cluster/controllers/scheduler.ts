@@ -7,7 +7,7 @@ import { untolerated } from './taints.ts';
 import type { AttachableVolume } from './volumes.ts';
 import { podsOn, volumesOfPod, zoneLabel } from './volumes.ts';
 
-/** Binds each pod that waits to the fitting node with the fewest pods; of equals, the first by name. */
+/** Binds each pending pod to the suitable node with the fewest pods. Between equal nodes, the name decides. */
 export const schedulePods = (world: ClusterWorld): void => {
   for (const pod of listObjects(world, 'pods')) if (!pod.spec.nodeName && isActive(pod)) bind(world, pod);
 };

@@ -25,7 +25,7 @@ const keepOrdinal = (world: ClusterWorld, set: WorkloadObject, ordinal: number):
   return pod !== undefined && isReadyPod(pod) && pod.metadata.deletionTimestamp === undefined;
 };
 
-/** The claims themselves are made, bound, by the scenery. */
+/** The fixtures create the claims, already bound. */
 const withClaims = (set: WorkloadObject, pod: string): PodSpec => {
   const claims = (set.spec.volumeClaimTemplates ?? []).map(({ metadata }) => ({
     name: metadata.name,

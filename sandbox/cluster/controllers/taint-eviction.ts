@@ -4,7 +4,7 @@ import { getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { withCondition } from './pods.ts';
 
-/** It writes under the node controller's account. */
+/** It uses the account of the node controller. */
 const EVICTOR = 'node-controller';
 const tries = 5;
 const pause = 10;

@@ -16,7 +16,7 @@ export const tolerates = (toleration: Toleration, taint: Taint): boolean => {
   return toleration.key !== undefined && (toleration.value ?? '') === (taint.value ?? '');
 };
 
-/** The given taints that nothing in the list tolerates. */
+/** Returns the taints that nothing in the list tolerates. */
 export const untolerated = (
   tolerations: readonly Toleration[] | undefined,
   taints: readonly Taint[],

@@ -1,14 +1,14 @@
 import type { ClusterWorld } from '../cluster-world.ts';
 
-/** RFC 3339 with seconds, as metadata and conditions carry it. */
+/** Returns RFC 3339 with seconds, as in metadata and conditions. */
 export const stamp = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
 
-/** RFC 3339 with microseconds, as Leases and Events carry it. */
+/** Returns RFC 3339 with microseconds, as in Leases and Events. */
 export const microStamp = (at: number): string => new Date(at).toISOString().replace('Z', '000Z');
 
 export const between = (world: ClusterWorld, least: number, most: number): number =>
   Math.round(least + world.random() * (most - least));
 
-/** Sets the appointment of a thing that repeats, seeded so that controllers do not tick in step. */
+/** Schedules a periodic actor, with a seeded offset so that controllers do not run at the same time. */
 export const begin = (world: ClusterWorld, actor: string, period: number): void =>
   world.schedule(actor, between(world, 0, period));

@@ -7,7 +7,7 @@ import type { VolumeOperation } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { attachableNamed, attachmentName } from './volumes.ts';
 
-/** A volume on a node, by attach-detach's name for it and by the PersistentVolume's. */
+/** A volume on a node, by attach-detach's name and by the PersistentVolume's name. */
 export type AttachmentKey = Pick<VolumeOperation, 'unique' | 'node' | 'volume'>;
 
 const loop = 100;
@@ -16,19 +16,19 @@ const loop = 100;
  * waitForVolumeAttachDetachStatusWithLister).
  */
 const look = { first: 500, longest: 7_000, factor: 1.05, jitter: 0.1 };
-/** How long attach-detach waits for a VolumeAttachment to change. */
+/** How long attach-detach waits for a change of a VolumeAttachment. */
 const patience = 120_000;
 const firstWait = 500;
 const longestWait = 122_000;
 
-/** One operation at a time on a volume, or on each node's share of it when it may be on several. */
+/** Allows one operation at a time on a volume, or for each node if the volume can be on several nodes. */
 const keyFor = (world: ClusterWorld, key: AttachmentKey): string =>
   attachableNamed(world, key.volume)?.shared ? attachmentKey(key.unique, key.node) : key.unique;
 
 export const operationOn = (world: ClusterWorld, key: AttachmentKey): VolumeOperation | undefined =>
   world.parts.cluster.memory.operations[keyFor(world, key)];
 
-/** A back-off holds back its own kind of operation only: an attach does not wait for a failed detach. */
+/** A back-off delays only operations of its own kind. An attach does not wait for a failed detach. */
 export const mayStart = (world: ClusterWorld, key: AttachmentKey, kind: VolumeOperation['kind']): boolean => {
   const known = operationOn(world, key);
   return !known || (!known.pending && (known.kind !== kind || world.now() >= known.retryAt));
@@ -75,14 +75,14 @@ const createAttachment = (world: ClusterWorld, { node, volume }: AttachmentKey):
   });
 };
 
-/** Where there is none, the detach is done. */
+/** Without an attachment, the detach is done. */
 const deleteAttachment = (world: ClusterWorld, operation: VolumeOperation): void => {
   const attachment = attachmentOf(world, operation);
   if (attachment) writer(world).remove('volumeattachments', attachment);
   else succeed(world, operation);
 };
 
-/** However long a pause is, the patience ends when it ends. */
+/** The wait ends at its deadline, even during a pause. */
 const lookLater = (world: ClusterWorld, operation: VolumeOperation): void => {
   const pause = Math.round(operation.pause * (1 + look.jitter * world.random()));
   operation.looksAt = Math.min(world.now() + pause, operation.began + patience);
@@ -90,7 +90,7 @@ const lookLater = (world: ClusterWorld, operation: VolumeOperation): void => {
   world.schedule('attach-detach/look', operation.looksAt - world.now(), keyFor(world, operation));
 };
 
-/** One look at what an operation waits for; what comes of it is taken up by the next turn of the reconciler. */
+/** Checks once what an operation waits for. The next turn of the reconciler uses the result. */
 export const lookAtOperation = (world: ClusterWorld, key: string): void => {
   const operation = world.parts.cluster.memory.operations[key];
   if (!operation?.pending) return;
@@ -144,7 +144,7 @@ const succeed = (world: ClusterWorld, operation: VolumeOperation): void => {
   delete operations[keyFor(world, operation)];
 };
 
-/** After a failure the volume is uncertain: it may be attached or not, and no longer stands in another node's way. */
+/** After a failure, the state of the volume is uncertain, and the volume no longer blocks another node. */
 const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): void => {
   const { attached } = world.parts.cluster.memory;
   const { unique, node, volume } = operation;
@@ -165,7 +165,7 @@ const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): v
 };
 
 /**
- * When a failed operation may begin anew; right after the failure, one of the other kind may start in the next loop.
+ * When a failed operation can begin again. An operation of the other kind can begin in the next loop.
  */
 export const dueAt = (world: ClusterWorld, operation: VolumeOperation): number => {
   if (operation.pending) return Number.POSITIVE_INFINITY;

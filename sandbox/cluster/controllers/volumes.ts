@@ -9,10 +9,10 @@ export interface AttachableVolume {
   readonly unique: string;
   readonly driver: string;
   readonly handle: string;
-  /** Name of the PersistentVolume. */
+  /** The name of the PersistentVolume. */
   readonly volume: string;
   readonly zone: string | null;
-  /** ReadWriteMany or ReadOnlyMany: attach-detach lets it be on several nodes at once. */
+  /** ReadWriteMany or ReadOnlyMany, which attach-detach allows on several nodes at once. */
   readonly shared: boolean;
 }
 
@@ -41,7 +41,7 @@ export const attachableOf = (volume: PersistentVolumeObject): AttachableVolume |
   };
 };
 
-/** The attachable volumes behind a pod's claims; `unbound` when a claim has no volume yet. */
+/** Returns the attachable volumes of a pod's claims, or `unbound` if a claim has no volume yet. */
 export const volumesOfPod = (world: ClusterWorld, pod: PodObject): readonly AttachableVolume[] | 'unbound' => {
   const found: AttachableVolume[] = [];
   for (const { persistentVolumeClaim } of pod.spec.volumes ?? []) {
@@ -55,7 +55,7 @@ export const volumesOfPod = (world: ClusterWorld, pod: PodObject): readonly Atta
   return found;
 };
 
-/** A volume by attach-detach's name for it. */
+/** Finds a volume by attach-detach's name. */
 export const attachableNamed = (world: ClusterWorld, name: string): AttachableVolume | null => {
   const volume = getObject(world, 'persistentvolumes', name);
   return volume ? attachableOf(volume) : null;

@@ -18,7 +18,7 @@ const zoneOf = (node: NodeObject): string => node.metadata.labels?.[zoneLabel] ?
 const zonesOf = (world: ClusterWorld): ReadonlyMap<string, readonly NodeObject[]> =>
   Map.groupBy(listObjects(world, 'nodes'), zoneOf);
 
-/** How many nodes a second may get their NoExecute taint in a zone. */
+/** How many nodes per second can get their NoExecute taint in a zone. */
 const rateOf = (nodes: readonly NodeObject[]): number => {
   const down = nodes.filter((node) => !isReady(node)).length;
   const partly = down < nodes.length && down > 2 && down / nodes.length >= unhealthyShare;
@@ -26,7 +26,7 @@ const rateOf = (nodes: readonly NodeObject[]): number => {
   return nodes.length > largeZone ? secondaryRate : 0;
 };
 
-/** No node is ready anywhere: then it is the control plane that is cut off, and nothing is evicted. */
+/** If no node is ready, the control plane is probably disconnected, so nothing is evicted. */
 export const everythingDown = (world: ClusterWorld): boolean => !listObjects(world, 'nodes').some(isReady);
 
 export const queueForNoExecute = (world: ClusterWorld, node: NodeObject): void => {
@@ -35,7 +35,7 @@ export const queueForNoExecute = (world: ClusterWorld, node: NodeObject): void =
   world.schedule('node-lifecycle/taint', 100);
 };
 
-/** One pass over the zones' queues: each lets one node through as often as its rate allows. */
+/** One pass over the queues of the zones. Each queue releases nodes at its own rate. */
 export const taintQueued = (world: ClusterWorld): void => {
   const { taintQueue, taintNotBefore } = world.parts.cluster.memory;
   for (const [zone, nodes] of zonesOf(world)) {

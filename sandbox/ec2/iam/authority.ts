@@ -2,19 +2,19 @@ import { Ec2Refusal } from '../refusal.ts';
 import { mayDo, type Demand } from './evaluate.ts';
 import type { PolicyDocument } from './policy-document.ts';
 
-/** Whoever signed a call, and what that one may do. */
+/** The signer of a call, and its permissions. */
 export interface Caller {
-  /** As EC2 names it in a refusal. */
+  /** The name that EC2 uses in an error. */
   readonly arn: string;
   readonly policies: readonly PolicyDocument[];
-  /** Condition keys that AWS sets for everything this caller does, such as `lambda:SourceFunctionArn`. */
+  /** Condition keys that AWS sets for every call of this caller, such as `lambda:SourceFunctionArn`. */
   readonly context: Demand['context'];
 }
 
-/** Asked at each call, so that a policy changed meanwhile counts at once; null for a key that nobody has. */
+/** Evaluated at each call, so that a changed policy applies at once. Returns null for an unknown key. */
 export type Authority = (accessKeyId: string) => Promise<Caller | null>;
 
-/** @throws Ec2Refusal for what the caller may not do */
+/** @throws Ec2Refusal if the caller does not have the permission */
 export type Judge = (demands: readonly Demand[]) => void;
 
 export const allowAll: Judge = () => undefined;
@@ -22,7 +22,7 @@ export const allowAll: Judge = () => undefined;
 /** https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-signing-elements.html */
 const CREDENTIAL = /Credential=([^/,\s]+)\//;
 
-/** Checks nothing but the name: the sandbox knows no secret keys. */
+/** Checks only the access key id, because the sandbox has no secret keys. */
 export const judgeOf = async (authority: Authority, authorization: string | undefined): Promise<Judge> => {
   const key = CREDENTIAL.exec(authorization ?? '')?.[1];
   try {

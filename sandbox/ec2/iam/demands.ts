@@ -5,7 +5,7 @@ import type { Demand } from './evaluate.ts';
 
 type Tags = Readonly<Record<string, string>>;
 
-/** What is not there bears no tags. */
+/** An object that does not exist has no tags. */
 const tagContext = (tags: Tags = {}): Demand['context'] =>
   Object.fromEntries(
     Object.entries(tags).flatMap(([key, value]) => [

@@ -1,10 +1,10 @@
 import type { Conditions, PolicyDocument, Statement } from './policy-document.ts';
 
-/** One thing that a call wants to do to one resource, and what the condition keys say about it. */
+/** One action of a call on one resource, with its condition keys. */
 export interface Demand {
   /** Such as `ec2:DetachVolume`. */
   readonly action: string;
-  /** ARN, or `*` where the action knows no resource. */
+  /** The ARN, or `*` if the action has no resource. */
   readonly resource: string;
   /** Values by condition key, such as `aws:ResourceTag/owner`. */
   readonly context: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ const applies = ({ Action, Resource, Condition }: Statement, { action, resource,
   Resource.some((pattern) => like(pattern, resource)) &&
   allHold(Condition, context);
 
-/** `*` stands for any characters and `?` for one. */
+/** `*` matches any characters, and `?` matches one. */
 const like = (pattern: string, value: string): boolean =>
   new RegExp(
     `^${pattern
@@ -46,7 +46,7 @@ const operators: Readonly<Record<keyof Conditions, typeof like>> = {
   ArnLike: like,
 };
 
-/** Every key has to hold; of its values, one. The case of a key does not matter. */
+/** Every key must match, and one of its values. The letter case of a key does not matter. */
 const allHold = (conditions: Conditions, context: Demand['context']): boolean => {
   const known = new Map(Object.entries(context).map(([key, value]) => [key.toLowerCase(), value]));
   return namesOf(conditions).every((name) =>
