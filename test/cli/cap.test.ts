@@ -90,7 +90,11 @@ describe('a lift', () => {
     ['for no time', ['--lift', '0s', '--reason', 'x'], /more than 0/],
     ['that is no time', ['--lift', 'soon', '--reason', 'x'], /such as 90s/],
     ['that is to end at once', ['--lift', '5m', '--reason', 'x', '--end'], /not both/],
-    ['of a cluster that is not there', ['--cluster', 'other', '--lift', '5m', '--reason', 'x'], /no cluster "other"/],
+    [
+      'of a cluster that is not there',
+      ['--cluster', 'other', '--lift', '5m', '--reason', 'x'],
+      /cluster "other" does not exist/,
+    ],
   ])('%s is refused', async (_, args, words) => {
     expect(await cli('cap', ...args)).toMatchObject({ code: 2, stderr: expect.stringMatching(words) });
     expect(settings()).toBeUndefined();

@@ -62,7 +62,7 @@ describe('a workload that is pinned to the dead Node', () => {
       const outcome = await fence(incident);
       expect(outcome).toMatchObject({
         outcome: 'fenced',
-        reason: { says: expect.stringMatching(/pod default\/web-\S+ comes? back/) },
+        reason: { says: expect.stringMatching(/A controller recreates pod default\/web-/) },
       });
       expect(taintsOf(incident)).toEqual(expect.not.arrayContaining([OUT_OF_SERVICE]));
       expect(taintsOf(incident)).toContain('cloudfence.dev/quarantine');
@@ -126,7 +126,7 @@ describe('a workload that is pinned to the dead Node', () => {
     const outcome = await fence(incident, { lasts: 60_000 });
     expect(outcome).toMatchObject({
       outcome: 'waiting',
-      reason: { code: 'pods-going', says: expect.stringMatching(/pod default\/own-\S+ comes back/) },
+      reason: { code: 'pods-going', says: expect.stringMatching(/pod default\/own-\S+ is recreated/) },
     });
     expect(taintsOf(incident)).toContain(OUT_OF_SERVICE);
     expect(stepsOf(outcome)).not.toContain(`detach-disk disk/${handle}`);
@@ -166,7 +166,7 @@ describe('a workload that is pinned to the dead Node', () => {
     expect(first.record?.recurring).toHaveLength(1);
     expect(first.left).toContainEqual({
       what: `pod/default/${standingNow?.metadata.name}`,
-      why: expect.stringContaining('made anew'),
+      why: expect.stringContaining('a controller recreates it'),
     });
   });
 });
