@@ -129,6 +129,23 @@ describe('without the label that names the fence', () => {
   });
 });
 
+describe('without the label and the quarantine', () => {
+  it('somebody has taken the fence back, and our taint goes when the machine returns', async () => {
+    const incident = await diedAfterMark();
+    byHand(incident, (node) => {
+      withoutLabel(node);
+      node.spec.taints = (node.spec.taints ?? []).filter(({ key }) => key !== QUARANTINE.key);
+    });
+    expect(await fence(incident, { runId: 'event' })).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'taint-removed-by-hand' },
+      steps: [{ step: 'entomb' }],
+    });
+    await returns(incident);
+    nothingIsLeft(incident);
+  });
+});
+
 describe('without the record', () => {
   it('a parked Node is parked anew while its machine is off, and released after its return', async () => {
     const incident = await parked();
