@@ -242,6 +242,13 @@ const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended'
  */
 const hasBootedSince = (node: NodeFacts): boolean => node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
 
+/**
+ * Returns whether our taint has done its work on a Node that can no longer be shown to be the machine's: another
+ * machine may have its name by now. No fence ends there in good order, and the taint would wait for that machine.
+ */
+const hasOutlivedIdentity = (view: View, node: NodeFacts): boolean =>
+  identityOf(node, view.machine, view.identityRules) !== 'proven' && hasNothingToFree(view);
+
 /** Returns why our out-of-service taint must not stand on the Node any longer, or null. */
 const whyLift = (view: View, node: NodeFacts): Reason | null => {
   const { machine, power } = view.machine;
@@ -250,10 +257,15 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
       'no-longer-off',
       `the cloud says that ${machine} is ${power}, so Cloudfence removes its out-of-service taint from Node ${node.name}`,
     );
-  return hasBootedSince(node)
+  if (hasBootedSince(node))
+    return because(
+      'taint-of-another-boot',
+      `Node ${node.name} shows another boot than the one for which Cloudfence set its out-of-service taint`,
+    );
+  return hasOutlivedIdentity(view, node)
     ? because(
-        'taint-of-another-boot',
-        `Node ${node.name} shows a different boot than the one for which Cloudfence added its out-of-service taint`,
+        'nothing-left-to-free',
+        `Kubernetes has freed everything on Node ${node.name}, and nothing proves any more that the Node is that of ${machine}`,
       )
     : null;
 };

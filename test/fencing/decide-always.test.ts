@@ -54,7 +54,7 @@ it('nothing at all is done while paused', () => {
   expect(
     always(
       () => true,
-      (view, step) => pausedNowhere(view) || (lifts(step) && (lifted(view) || outlived(view))),
+      (view, step) => pausedNowhere(view) || (lifts(step) && (lifted(view) || outlived(view) || freedAll(view))),
     ),
   ).toBeGreaterThan(runsOf(500));
 });
@@ -66,6 +66,10 @@ const lifted = ({ cluster, machine }: View): boolean =>
 /** The Node has shown another boot since our taint was set. */
 const outlived = ({ cluster: { node } }: View): boolean =>
   node?.taints.ours === true && node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
+
+/** Our taint has nothing left to free. */
+const freedAll = ({ cluster: { node, volumes } }: View): boolean =>
+  node?.taints.ours === true && volumes.every(({ attachment }) => attachment === null);
 
 it('our out-of-service taint is the first thing to go when the machine is not off, or when another boot has come', () => {
   fc.assert(

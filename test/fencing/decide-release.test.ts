@@ -142,6 +142,29 @@ describe('our out-of-service taint never stands on a machine that may write', ()
       'delete-pod',
     ],
     [
+      '... or once it has done its work on a Node that does not name the machine any more',
+      now('off', marked({}, { identitySources: [] }), { pods: [], volumes: [] }),
+      'readmit-volumes',
+    ],
+    [
+      '... or names a later machine of that name',
+      view({
+        machine: machine({ incarnation: { id: 'later', made: NOW } }),
+        cluster: cluster({ node: marked(), pods: [], volumes: [] }),
+      }),
+      'readmit-volumes',
+    ],
+    [
+      '... but not while a pod is left, which Kubernetes deletes by it',
+      now('off', marked({}, { identitySources: [] }), { volumes: [] }),
+      'refused identity-unproven',
+    ],
+    [
+      '... nor while an attachment is',
+      now('off', marked({}, { identitySources: [] }), { pods: [] }),
+      'refused identity-unproven',
+    ],
+    [
       '... also when a person vouches for the machine',
       now('suspended', marked({ vouched: 'unplugged' }, { taintedFor: ofBoot('boot-before') })),
       'readmit-volumes',
