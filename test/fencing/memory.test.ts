@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { applyStepResult } from '../../fencing/loop/apply-step.ts';
 import { because } from '../../fencing/model/reason.ts';
+import { reduce } from '../../fencing/loop/reduce.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
 import { baselineLease, startRun, type RunState, withMachineRead, type Observation } from '../../fencing/loop/state.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { admitted, ago, diskOf, incarnationsOf, machine, machineOf, node, NOW, record } from './view-builder.ts';
+import { admitted, ago, alone, diskOf, incarnationsOf, machine, machineOf, node, NOW, record } from './view-builder.ts';
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });
 const read = (change: Partial<MachineFacts>, mono: number): Observation<MachineFacts> => ({
@@ -49,6 +50,12 @@ it('an operation on a machine that is off is no part of its stop', () => {
   const busy = read({ power: 'stopping', offUnderOperation: true }, 500);
   expect(withMachineRead(known, busy, at(500)).memory.firstStopping).toBeNull();
   expect(withMachineRead(stopping, busy, at(500)).memory.firstStopping).toBeNull();
+});
+
+it('a survey is forgotten with each pause, so that a power-off never relies on an old one', () => {
+  const counted: RunState = { ...seenOff, memory: { ...seenOff.memory, connectivity: alone } };
+  const pause = { do: 'pause', ms: 1_000, because: { code: 'unreachable-but-running', says: '' } } as const;
+  expect(reduce(counted, pause, { to: 'pause' }, at(1_500)).memory.connectivity).toBeNull();
 });
 
 it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {

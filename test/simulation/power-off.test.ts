@@ -6,19 +6,24 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { change } from '../../sandbox/ec2/instances.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
-import { stopMachine } from './incidents.ts';
+import { stopMachine, type Incident } from './incidents.ts';
 import { clusterOver, freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 /** A machine that runs while its Node is out of reach is not off. What happens is the policy's choice. */
 
-const cutOff = (minutes: number) => {
+const MINUTE = 60_000;
+
+const cutOff = (minutes: number): Incident => {
   const world = createAwsSandbox({ seed: 5, now: Date.UTC(2026, 0, 1) });
   const scene = databaseOnTwoNodes(world);
   addMachine(world);
@@ -52,25 +57,81 @@ it('is switched off under power-off, proven off, and then fenced', async () => {
   expect(stateOf(world).disks).not.toContain(`${scene.volume} at ${scene.holder} attached`);
 });
 
-it('is not switched off before five minutes', async () => {
-  const incident = cutOff(3);
-  expect(await fence(incident, { policy: { unreachable: 'power-off' } })).toMatchObject({
-    outcome: 'refused',
-    reason: { code: 'power-off-refused' },
-  });
-  expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
-});
-
-it('is not switched off while another node is out of reach too', async () => {
-  const incident = cutOff(10);
+/** Ten minutes out of reach, and stopping for eleven. */
+const hungAndCutOff = (minutes = 10): Incident => {
+  const incident = cutOff(0);
   const { world, scene } = incident;
-  world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.spare));
-  world.advance(120_000);
-  expect(await fence(incident, { policy: { unreachable: 'power-off' } })).toMatchObject({
-    outcome: 'refused',
-    reason: { code: 'power-off-refused' },
+  const partitioned = world.parts.cluster.knobs.partitioned.splice(0);
+  shutdownTakes(world, scene.holder, null);
+  stopMachine(world, scene.holder);
+  world.advance((11 - minutes) * MINUTE);
+  world.parts.cluster.knobs.partitioned.push(...partitioned);
+  world.advance(minutes * MINUTE);
+  return incident;
+};
+
+const nodeOfHolder = ({ world, scene }: Incident): NodeObject =>
+  getObject(world, 'nodes', scene.nodeOf(scene.holder)) ?? expect.fail('no Node');
+const labelled = (incident: Incident, key: string, value: string): void =>
+  void writerAs(incident.world, 'admin').change('nodes', nodeOfHolder(incident), ({ metadata }) => {
+    metadata.labels = { ...metadata.labels, [key]: value };
   });
-  expect(instanceIn(world, scene.holder)?.state).toBe('running');
+
+describe.each([
+  ['that runs', cutOff],
+  ['that hangs in stopping', hungAndCutOff],
+])('a machine %s, under power-off', (_, happens) => {
+  const forbids: readonly (readonly [string, (incident: Incident) => void, number])[] = [
+    ['of the control plane', (incident) => labelled(incident, 'node-role.kubernetes.io/control-plane', ''), 10],
+    ['less than five minutes out of reach', () => undefined, 3],
+    ['alone in its zone', (incident) => labelled(incident, 'topology.kubernetes.io/zone', 'a-zone-of-its-own'), 10],
+    [
+      'that another Node names, which is Ready',
+      ({ world, scene }) => {
+        const other = instanceIn(world, addMachine(world))?.privateDnsName ?? '';
+        world.advance(MINUTE);
+        const node = getObject(world, 'nodes', other) ?? expect.fail('no other Node');
+        writerAs(world, 'admin').change('nodes', node, ({ spec }) => {
+          spec.providerID = `aws:///a/${scene.holder}`;
+        });
+      },
+      10,
+    ],
+    [
+      'beside another one out of reach',
+      ({ world, scene }) => {
+        world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.spare));
+        world.advance(2 * MINUTE);
+      },
+      10,
+    ],
+    [
+      'whose kubelet has renewed its Lease',
+      (incident) => {
+        const { world, scene } = incident;
+        const lease = getObject(world, 'leases', scene.nodeOf(scene.holder), 'kube-node-lease');
+        if (lease)
+          writerAs(world, 'kubelet').change('leases', lease, ({ spec }) => {
+            spec.renewTime = new Date(world.now()).toISOString().replace('Z', '000Z');
+          });
+      },
+      10,
+    ],
+  ];
+  it.each(forbids)('is not switched off: %s', async (__, forbid, minutes) => {
+    const incident = happens(minutes);
+    forbid(incident);
+    const { world, scene } = incident;
+    const before = instanceIn(world, scene.holder);
+    const outcome = await fence(incident, { policy: { unreachable: 'power-off' }, lasts: 20_000 });
+    expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'power-off-refused' }, steps: [] });
+    expect(instanceIn(world, scene.holder)).toEqual(before);
+  });
+
+  it('is switched off where nothing forbids it', async () => {
+    const outcome = await fence(happens(10), { policy: { unreachable: 'power-off' } });
+    expect(outcome.steps[0]).toMatchObject({ step: 'power-off', result: 'done' });
+  });
 });
 
 describe('among several clusters', () => {

@@ -126,6 +126,15 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     expect(await suspected(name)).toMatchObject(found);
   });
 
+  it('counts the Node in question as out of reach although it bears a fence of ours', async () => {
+    const parked = await makeNode(harness(), { metadata: { labels: FENCED.labels } });
+    await renewed(parked.name, 120_000);
+    const anybody = { machine: 'i-1', machineOf: ({ value }: { readonly value: string }) => value };
+    const { unreachable, zone } = await harness().cluster.surveyConnectivity(parked.name, 60_000, anybody, unhurried());
+    expect(unreachable).toContain(parked.name);
+    expect(zone).toContain(parked.name);
+  });
+
   it('does not count parked Nodes among those out of reach, nor as life in their zone', async () => {
     const labels = { 'topology.kubernetes.io/zone': fresh('zone') };
     const [silent, unlabelled, parked, back] = [
