@@ -177,6 +177,15 @@ describe('without the record', () => {
     nothingIsLeft(incident);
   });
 
+  it('and without the label, the quarantine alone is told by each sweep while its kubelet lives', async () => {
+    const incident = await parked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(90_000);
+    byHand(incident, (node) => withoutRecord(node) && withoutLabel(node));
+    expect(await sweepFor(incident, 20_000)).toEqual([expect.stringMatching(/^refused record-lost/)]);
+    expect(taintsOf(incident)).toEqual([QUARANTINE.key]);
+  });
+
   it('and without the label, the quarantine alone is released by a person', async () => {
     const incident = await parked();
     byHand(incident, (node) => withoutRecord(node) && withoutLabel(node));
