@@ -23,7 +23,7 @@ const packagedNode = () => {
   }
 };
 
-/** Code compiled once is kept below the user's own folder, where nobody else can put any: the next start is quicker. */
+/** Keeps the compiled code in the user's own folder, where no one else can write, so that the next start is faster. */
 const keepCompiledCode = () => {
   try {
     modules.enableCompileCache?.(path.join(homedir(), '.cache', 'cloudfence', 'compiled'));

@@ -23,7 +23,7 @@ export const readOutputOptions = (argv: readonly string[]): OutputOptions => {
   return { json: said('--json'), dryRun: said('--dry-run'), debug: said('--debug') };
 };
 
-/** The most characters of a message to show. A line of a bundle, or a page of a library's text, helps nobody. */
+/** The maximum length of a shown message, because a line of a bundle or a page of a library's text does not help. */
 const LONGEST = 300;
 
 const firstLine = (text: string): string => {

@@ -20,7 +20,7 @@ export interface SweepOutcome {
   readonly unreachable: CandidateScan['unreachable'];
 }
 
-/** The longest time that a run of a sweep may take. What has to be waited for longer, the next sweep finds again. */
+/** The time limit of a run in a sweep. If the run has to wait longer, the next sweep finds the machine again. */
 const LONGEST_RUN_MS = 30_000;
 
 /**

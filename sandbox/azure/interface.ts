@@ -2,7 +2,7 @@ import { ArmRefusal } from './refusal.ts';
 
 /** The API that ARM supports: each type has its own versions, and accepts only some values. */
 
-/** https://learn.microsoft.com/rest/api/compute: of the published ones those that know the detaching of data disks */
+/** The published versions that can detach data disks: https://learn.microsoft.com/rest/api/compute */
 export const usualVersions = {
   machines: ['2024-03-01', '2024-07-01', '2024-11-01', '2025-04-01', '2026-04-01'],
   disks: ['2024-03-02', '2025-01-02', '2026-03-02'],

@@ -46,7 +46,7 @@ export const trialOn = (
     const policy = await roles.policyOf(name);
     return { ...policy, Statement: [...policy.Statement, ...(more[name] ?? [])] };
   };
-  /** What a process has read with another role must not count: it begins anew. */
+  /** Restarts the process, because results that it read with another role must not count. */
   const playing = async (scenario: Scenario, name: string): Promise<unknown> => {
     await ministack.forget(functionName(name));
     return scenario.play(deployed, name, places(name));

@@ -1,10 +1,10 @@
 import { instanceIds } from './strict-refusals.ts';
 
-/** What EC2 remembers of an instance and moto forgets: when it was launched last, and that it was put to sleep. */
+/** The facts about an instance that EC2 keeps and moto forgets: the last launch time, and whether it hibernated. */
 export interface StrictAnswers {
-  /** A call was made and answered well. */
+  /** Called after each successful call. */
   readonly heed: (params: URLSearchParams) => void;
-  /** Moto's answer (XML), with what EC2 would say in it. */
+  /** Returns moto's response (XML), completed with the facts that EC2 would include. */
   readonly mended: (xml: string) => string;
 }
 

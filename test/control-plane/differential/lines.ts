@@ -17,7 +17,7 @@ export interface Writing {
   readonly gone: boolean;
 }
 
-/** One facet of one object, once a write has changed it; all names are those of the cast. */
+/** One facet of one object after a write has changed it. All names are those of the cast. */
 export interface Line {
   readonly at: number;
   readonly revision: number;

@@ -21,7 +21,7 @@ let count = 0;
 
 const LONG_POLL_S = 1;
 
-/** Messages that wait, are being worked on, or are delayed. */
+/** Messages that wait, are in progress, or are delayed. */
 const COUNTED = [
   'ApproximateNumberOfMessages',
   'ApproximateNumberOfMessagesNotVisible',

@@ -100,7 +100,7 @@ describe('a zone that dies, with all events lost', () => {
     for (const home of refused)
       expect(outcomeOf(home)).toMatchObject({
         outcome: 'refused',
-        reason: expect.stringMatching(/^cap-reached: 1 of at most 1 fences/),
+        reason: expect.stringMatching(/^cap-reached: unfinished fences: 1 of at most 1/),
       });
     const { ours } = await worldOf(scene);
     expect(ours).toEqual({ [first.name]: PARKED, ...Object.fromEntries(refused.map(({ name }) => [name, []])) });

@@ -80,7 +80,7 @@ describe.concurrent('a fence stands although the machine runs again, as long as'
     const { says: answer } = await cloudfence(gates.access, 'release', lone.home.name, '--timeout', '20s');
     expect(answer).toMatchObject({
       outcome: 'waiting',
-      reason: expect.stringMatching(/the cloud says starting, not running$/),
+      reason: expect.stringMatching(/the cloud says that the machine is starting, not running$/),
       steps: [],
     });
     expect(await lone.seen()).toEqual(before);
