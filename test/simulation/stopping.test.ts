@@ -155,6 +155,14 @@ it('is an alarm of the sweep, too', async () => {
   expect(events(incident)).toContain('MachineStoppingTooLong');
 });
 
+it('is an alarm of the sweep, too, while its kubelet goes on, once an event has noted it', async () => {
+  const incident = hung();
+  incident.world.parts.cluster.knobs.partitioned.splice(0);
+  expect(await look(incident, {})).toMatchObject(waits('stopping'));
+  incident.world.advance(11 * MINUTE);
+  expect(await sweepOnce(incident)).toEqual(['stopping-too-long']);
+});
+
 it('is fenced once it has stopped after all, and the note goes without a write of its own', async () => {
   const incident = hung();
   const { world, scene } = incident;
