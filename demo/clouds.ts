@@ -1,6 +1,6 @@
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
-import { playedJson, tableLines, verdictLines } from './table.ts';
+import { demoToJson, tableLines, verdictLines } from './table.ts';
 import { type Demo, playScenario, type ReportNews } from './play.ts';
 import type { Scenario } from './scenarios.ts';
 import type { DemoCloud } from './story.ts';
@@ -26,7 +26,7 @@ const playable = <P extends ClusterParts>(demoCloud: DemoCloud<P>): Playable => 
     return {
       right: end.verdict.right,
       lines: ['', ...tableLines(end), '', ...verdictLines(end)],
-      json: playedJson(end),
+      json: demoToJson(end),
     };
   },
 });

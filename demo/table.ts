@@ -82,13 +82,13 @@ export const verdictLines = <P extends ClusterParts>({
       : ['This is not the expected end.']),
     ...wrapText(
       `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.demoCloud.title}, over local sockets.`,
-      WIDTH,
+      TERMINAL_WIDTH,
     ),
   ];
 };
 
 /** The maximum width of what people read at a terminal (columns of plain text). */
-export const WIDTH = 100;
+export const TERMINAL_WIDTH = 100;
 
 /** Returns the time as `+m:ss.s`. */
 const clockTime = (ms: number): string => {
@@ -112,7 +112,7 @@ export const wrapText = (text: string, width: number): readonly string[] => {
 
 /** Wraps a text beside a first column that only the first line has. */
 const hanging = (head: string, text: string): readonly string[] =>
-  wrapText(text, WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
+  wrapText(text, TERMINAL_WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
 
 export const newsLines = ({ at, lane, says }: DemoNews): readonly string[] =>
   hanging(`${clockTime(at).padEnd(9)} ${lane.padEnd(16)}  `, says);
@@ -170,7 +170,7 @@ const podAtTheEnd = <P extends ClusterParts>(
  * Returns the whole demo as one JSON object. Times are in ms after the start, and null for a milestone that was never
  * reached.
  */
-export const playedJson = <P extends ClusterParts>({
+export const demoToJson = <P extends ClusterParts>({
   demo,
   story,
   lanes: { alone, fenced },

@@ -5,7 +5,7 @@ import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
-import { bearerAuthentication, httpsLink, type Link, POOL, closeWhenIdle } from './exchange.ts';
+import { bearerAuthentication, httpsLink, type Link, POOL_OPTIONS, closeWhenIdle } from './exchange.ts';
 import {
   refuseSendingInClear,
   refuseUserSentInClear,
@@ -139,11 +139,11 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
 const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
   const clear = server.startsWith('http:');
-  if (!proxyUrl) return clear ? new ClearAgent(POOL) : new Agent({ ...POOL, ...trustOf(options) });
+  if (!proxyUrl) return clear ? new ClearAgent(POOL_OPTIONS) : new Agent({ ...POOL_OPTIONS, ...trustOf(options) });
   if (proxyUrl.startsWith('socks')) throw new InvalidConfiguration(['a SOCKS proxy in a kubeconfig is not supported']);
   return clear
-    ? new HttpProxyAgent({ ...POOL, proxy: proxyUrl })
-    : new HttpsProxyAgent({ ...POOL, ...trustOf(options), proxy: proxyUrl });
+    ? new HttpProxyAgent({ ...POOL_OPTIONS, proxy: proxyUrl })
+    : new HttpsProxyAgent({ ...POOL_OPTIONS, ...trustOf(options), proxy: proxyUrl });
 };
 
 /**
@@ -173,7 +173,7 @@ interface TokenAccess {
 /** Creates a link to a managed API server. The cloud provides the tokens. @throws InvalidConfiguration */
 export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
   refuseSendingInClear(server);
-  const agent = new Agent({ ...POOL, ...(ca !== null && { ca }) });
+  const agent = new Agent({ ...POOL_OPTIONS, ...(ca !== null && { ca }) });
   return httpsLink({ server, authentication: bearerAuthentication(token), agent: async () => agent });
 };
 

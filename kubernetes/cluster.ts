@@ -3,12 +3,12 @@ import { applyStep, recordEvent } from './apply.ts';
 import { surveyConnectivity } from './leases.ts';
 import { type Clock, createConnection, type Connection } from './connection.ts';
 import { findNodes } from './find.ts';
-import { claim, conclude, concludeUnless, type LedgerAccess } from './ledger.ts';
+import { enterClaim, concludeClaim, concludeUnless, type LedgerAccess } from './ledger.ts';
 import type { Link } from './exchange.ts';
 import { lookAtCluster, recheck } from './look.ts';
 import { readExistingNode } from './node.ts';
 import { versionReader } from './doctor.ts';
-import { suspects } from './suspects.ts';
+import { findSuspects } from './suspects.ts';
 
 export interface ClusterOptions {
   readonly name: string;
@@ -51,9 +51,9 @@ export const createCluster = (options: ClusterOptions): Cluster => {
     recordEvent: (about, event, signal) => recordEvent(writer(null, signal), about, event, clock.now()),
     surveyConnectivity: (node, staleFor, machine, signal) =>
       surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine),
-    claim: (wanted, signal) => claim(registry(signal), wanted),
-    conclude: (machine, signal) => conclude(registry(signal), machine),
+    claim: (wanted, signal) => enterClaim(registry(signal), wanted),
+    conclude: (machine, signal) => concludeClaim(registry(signal), machine),
     concludeUnless: (showing, signal) => concludeUnless(registry(signal), showing),
-    suspects: (staleFor, signal) => suspects(reader(signal), { now: clock.now(), staleFor }),
+    suspects: (staleFor, signal) => findSuspects(reader(signal), { now: clock.now(), staleFor }),
   };
 };

@@ -5,7 +5,7 @@ import {
   annotatedIdentitySources,
   csiNodeIdentitySources,
   isImposter,
-  namesMachine,
+  anySourceNamesMachine,
   nodeIdentitySources,
   nodePages,
   readCsiNode,
@@ -26,7 +26,7 @@ const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
  * kubelet could prevent the fence of any machine.
  */
 const isClaimant = (identitySources: readonly IdentitySource[], query: NodeQuery): boolean =>
-  namesMachine(identitySources, query) && !isImposter(identitySources, query);
+  anySourceNamesMachine(identitySources, query) && !isImposter(identitySources, query);
 
 const proven = (nodes: readonly V1Node[], query: NodeQuery): Names =>
   nodes.filter((node) => isClaimant(nodeIdentitySources(node), query)).map(nameOf);
@@ -84,7 +84,7 @@ const byAnnotation = async (
     for (const node of page) {
       const identitySources = annotatedIdentitySources(node.metadata);
       complete &&= identitySources.some((source) => query.machineOf(source) !== null);
-      if (namesMachine(identitySources, query)) names.push(nameOf(node));
+      if (anySourceNamesMachine(identitySources, query)) names.push(nameOf(node));
     }
   }
   return { names, complete };

@@ -4,7 +4,7 @@ import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { pages, type Reader } from './connection.ts';
 import { LEASE_NAMESPACE, ZONE_LABEL } from './names.ts';
 import { hasFenceTraces } from './node-facts.ts';
-import { namesMachine, nodeIdentitySources, nodePages } from './node.ts';
+import { anySourceNamesMachine, nodeIdentitySources, nodePages } from './node.ts';
 
 /**
  * Returns a Lease's renewTime as text, or null. The client declares a date but returns a MicroTime as the original
@@ -79,7 +79,7 @@ type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 const counted = (node: V1Node, machine: Machine): Counted => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
   parked: hasFenceTraces(node),
-  claims: namesMachine(nodeIdentitySources(node), machine),
+  claims: anySourceNamesMachine(nodeIdentitySources(node), machine),
 });
 
 /**

@@ -146,14 +146,14 @@ const claimed = async (registry: LedgerAccess, { machine, boot, cap, onlyAsked }
  * Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks.
  * @throws Denied, Unavailable
  */
-export const claim = (registry: LedgerAccess, wanted: Claim): Promise<Admission> =>
+export const enterClaim = (registry: LedgerAccess, wanted: Claim): Promise<Admission> =>
   claimed(registry, wanted).catch(withMend);
 
 /**
  * Enters in the ledger that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of
  * the machine.
  */
-export const conclude = (registry: LedgerAccess, machine: MachineId): Promise<void> =>
+export const concludeClaim = (registry: LedgerAccess, machine: MachineId): Promise<void> =>
   change(registry, (entries) => ({
     says: undefined,
     write: concludeEntry(entries, shortMachine(machine), registry.clock.now()),

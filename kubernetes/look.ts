@@ -18,7 +18,7 @@ import type { ServerVersion } from './doctor.ts';
 import { readLease } from './leases.ts';
 import { OUT_OF_SERVICE } from './names.ts';
 import { hasOwnTaint, hasTaint, nodeFacts, fenceAnnotation } from './node-facts.ts';
-import { namesMachine, type NodeLook, readNode, readExistingNode, type ExistingNode } from './node.ts';
+import { anySourceNamesMachine, type NodeLook, readNode, readExistingNode, type ExistingNode } from './node.ts';
 import { isFinished, podFactsOf, readNodePods } from './pods.ts';
 import { readSurroundings } from './settings-map.ts';
 import { readVolumes, type FoundVolume, type VolumeTraces } from './volume-facts.ts';
@@ -120,7 +120,7 @@ const lookAtNode = async (reader: Reader, request: LookRequest, name: string): P
     readLease(reader, name),
     readNodePods(reader, name),
   ]);
-  if (!standing || !namesMachine(standing.identitySources, request.clues)) return null;
+  if (!standing || !anySourceNamesMachine(standing.identitySources, request.clues)) return null;
   const { remembered } = request;
   const node = nodeFacts(standing.node, standing.identitySources);
   const [claimed, found] = await Promise.all([readVolumesOfPvcs(reader, pods), searched(reader, request, name)]);
@@ -268,7 +268,7 @@ const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readon
  * the Node.
  */
 const ownNode = async (reader: Reader, request: LookRequest, names: readonly NameRead[]): Promise<NodeLook | null> => {
-  const own = names.find(({ standing }) => standing && namesMachine(standing.identitySources, request.clues));
+  const own = names.find(({ standing }) => standing && anySourceNamesMachine(standing.identitySources, request.clues));
   return own ? lookAtNode(reader, request, own.node) : null;
 };
 

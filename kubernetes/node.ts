@@ -112,7 +112,7 @@ export const isImposter = (identitySources: readonly IdentitySource[], { machine
   ![machine, null].includes(machineOfProviderID(identitySources, machineOf));
 
 /** Reports whether at least one source names the machine. Fencing judges whether another source contradicts it. */
-export const namesMachine = (
+export const anySourceNamesMachine = (
   identitySources: readonly IdentitySource[],
   { machine, machineOf }: Pick<NodeQuery, 'machine' | 'machineOf'>,
 ): boolean => identitySources.some((source) => machineOf(source) === machine);

@@ -112,7 +112,7 @@ const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly Suspec
  * Does not find a Node with neither a Lease nor an attachment nor anything of Cloudfence's on it: nothing on such a Node
  * waits for a detach.
  */
-export const suspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
+export const findSuspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);
   const attached = await readDoubtfulAttachments(reader, fresh);
   return judgeAll(reader, { fresh, named: new Set([...stale, ...ahead, ...attached.keys()]), attached });

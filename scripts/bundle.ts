@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { build, type Metafile, type OutputFile } from 'esbuild';
 import { slimLibraries } from '../infra/serverless/slim-libraries.ts';
 
-export const root = fileURLToPath(new URL('..', import.meta.url));
+export const repositoryRoot = fileURLToPath(new URL('..', import.meta.url));
 
 /** Defines `require` in each bundle, because CommonJS libraries assume it. */
 const REQUIRE =
   "import { createRequire as requireFrom$ } from 'node:module'; const require = requireFrom$(import.meta.url);";
 
-export interface Wanted {
+export interface BundleOptions {
   /** Source files by the name of their bundle. */
   readonly entries: Readonly<Record<string, string>>;
   /** The output folder. It contains nothing else. */
@@ -40,10 +40,10 @@ const moveInto = async (outdir: string, files: readonly OutputFile[]): Promise<v
  * Bundles the entries with their libraries. Code that is loaded on first use becomes a separate file, which all entries
  * share.
  */
-export const bundle = async ({ entries, folder, sourcemap }: Wanted): Promise<Metafile> => {
-  const outdir = path.join(root, folder);
+export const bundle = async ({ entries, folder, sourcemap }: BundleOptions): Promise<Metafile> => {
+  const outdir = path.join(repositoryRoot, folder);
   const { outputFiles, metafile } = await build({
-    absWorkingDir: root,
+    absWorkingDir: repositoryRoot,
     entryPoints: { ...entries },
     outdir,
     write: false,

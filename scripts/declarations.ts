@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { root } from './bundle.ts';
+import { repositoryRoot } from './bundle.ts';
 
 /**
  * Writes the types of the package: only the declarations that its entries reach. It copies the types of the one library
@@ -25,21 +25,25 @@ const emitInto = async (folder: string, sources: readonly string[]): Promise<voi
     declaration: true,
     emitDeclarationOnly: true,
     outDir: path.join(folder, 'out'),
-    rootDir: root,
-    typeRoots: [path.join(root, 'node_modules/@types')],
+    rootDir: repositoryRoot,
+    typeRoots: [path.join(repositoryRoot, 'node_modules/@types')],
   };
   await writeFile(
     project,
     JSON.stringify({
-      extends: path.join(root, 'tsconfig.json'),
+      extends: path.join(repositoryRoot, 'tsconfig.json'),
       compilerOptions,
       include: [],
-      files: sources.map((source) => path.join(root, source)),
+      files: sources.map((source) => path.join(repositoryRoot, source)),
     }),
   );
-  await promisify(execFile)(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
-    cwd: root,
-  });
+  await promisify(execFile)(
+    process.execPath,
+    [path.join(repositoryRoot, 'node_modules/typescript/bin/tsc'), '-p', project],
+    {
+      cwd: repositoryRoot,
+    },
+  );
 };
 
 const declared = (file: string): string => file.replace(/\.(?:ts|js)$/, '.d.ts');
@@ -101,7 +105,7 @@ const writeEntry = async (folder: string, types: string, name: string, source: s
  */
 export const writeDeclarations = async ({ entries, folder }: Declarations): Promise<readonly string[]> => {
   const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-types-'));
-  const types = path.join(root, folder, 'types');
+  const types = path.join(repositoryRoot, folder, 'types');
   const libraries = path.join(types, 'libraries');
   try {
     await rm(types, { recursive: true, force: true });
@@ -110,13 +114,13 @@ export const writeDeclarations = async ({ entries, folder }: Declarations): Prom
     for (const source of Object.values(entries)) await copy(declared(source), ours);
     for (const name of LIBRARIES)
       await copy('index.d.ts', {
-        from: path.join(root, 'node_modules', name),
+        from: path.join(repositoryRoot, 'node_modules', name),
         to: path.join(libraries, name),
         done: new Set(),
         libraries,
       });
     for (const [name, source] of Object.entries(entries))
-      await writeEntry(path.join(root, folder), types, name, source);
+      await writeEntry(path.join(repositoryRoot, folder), types, name, source);
     return LIBRARIES.map((name) => `node_modules/${name}`);
   } finally {
     await rm(work, { recursive: true, force: true });

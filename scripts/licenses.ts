@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Metafile } from 'esbuild';
 import { z } from 'zod';
-import { root } from './bundle.ts';
+import { repositoryRoot } from './bundle.ts';
 
 /**
  * Collects the licenses of the libraries in a bundle, because most licenses require that they are shipped with the
@@ -11,11 +11,11 @@ import { root } from './bundle.ts';
 
 const manifest = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
 
-export const library = z
+export const librarySchema = z
   .object({ name: z.string(), version: z.string(), license: z.string(), text: z.string().nullable() })
   .readonly();
 
-export type Library = z.infer<typeof library>;
+export type Library = z.infer<typeof librarySchema>;
 
 const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
 
@@ -36,7 +36,7 @@ const licenseIn = async (folder: string): Promise<string | null> => {
 };
 
 const libraryIn = async (folder: string): Promise<Library> => {
-  const at = path.join(root, folder);
+  const at = path.join(repositoryRoot, folder);
   const {
     name,
     version,

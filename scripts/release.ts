@@ -4,9 +4,9 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
-import { root } from './bundle.ts';
-import { librariesIn, library, licensesText, type Library } from './licenses.ts';
-import { services, writeDocument, writeZips } from './released-functions.ts';
+import { repositoryRoot } from './bundle.ts';
+import { librariesIn, librarySchema, licensesText, type Library } from './licenses.ts';
+import { releasedServices, writeDocument, writeZips } from './released-functions.ts';
 import { writeStack } from './released-stack.ts';
 import { billOfMaterials } from './sbom.ts';
 
@@ -19,25 +19,28 @@ const run = promisify(execFile);
 const { version } = manifest;
 const { values } = parseArgs({
   options: {
-    out: { type: 'string', default: path.join(root, 'dist/release', version) },
+    out: { type: 'string', default: path.join(repositoryRoot, 'dist/release', version) },
     'made-at': { type: 'string' },
   },
 });
 const out = path.resolve(values.out);
 
 const madeAt = async (): Promise<Date> => {
-  const seconds = values['made-at'] || (await run('git', ['log', '-1', '--format=%ct'], { cwd: root })).stdout;
+  const seconds =
+    values['made-at'] || (await run('git', ['log', '-1', '--format=%ct'], { cwd: repositoryRoot })).stdout;
   return new Date(Number(seconds) * 1_000);
 };
 
 const pack = async (): Promise<readonly Library[]> => {
-  await run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: root, maxBuffer: 1 << 24 });
-  return library.array().parse(JSON.parse(await readFile(path.join(root, 'dist/libraries.json'), 'utf8')));
+  await run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: repositoryRoot, maxBuffer: 1 << 24 });
+  return librarySchema
+    .array()
+    .parse(JSON.parse(await readFile(path.join(repositoryRoot, 'dist/libraries.json'), 'utf8')));
 };
 
 const clouds = async (): Promise<readonly Library[]> => {
   const folders: string[] = [];
-  for (const released of await services()) {
+  for (const released of await releasedServices()) {
     const into = path.join(out, released.cloud);
     folders.push(...(await writeZips(released, into)));
     await writeDocument(released, into);
@@ -75,7 +78,7 @@ await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
 const all = new Map([...(await pack()), ...(await clouds())].map((one) => [`${one.name}@${one.version}`, one]));
 const libraries = [...all.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
-await Promise.all(Object.entries(copies).map(([from, to]) => cp(path.join(root, from), path.join(out, to))));
+await Promise.all(Object.entries(copies).map(([from, to]) => cp(path.join(repositoryRoot, from), path.join(out, to))));
 await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), licensesText(libraries));
 await writeFile(
   path.join(out, 'sbom.cdx.json'),

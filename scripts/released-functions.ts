@@ -7,7 +7,7 @@ import { bundleFunction } from '../infra/serverless/bundle-function.ts';
 import { deployableClouds } from '../infra/serverless/clouds.ts';
 import { type DeployableCloud, parametersFromFile } from '../infra/serverless/deployer.ts';
 import { zipFiles } from '../infra/serverless/cloud-packages.ts';
-import { root } from './bundle.ts';
+import { repositoryRoot } from './bundle.ts';
 import { foldersIn } from './licenses.ts';
 
 /** Writes the functions of each cloud as zips, with the document that installs them. */
@@ -27,7 +27,7 @@ export interface ReleasedService {
 
 const serviceIn = async (file: string): Promise<ReleasedService> => {
   const { provider, functions } = service.parse(
-    parse(await readFile(path.join(root, file), 'utf8'), { logLevel: 'error' }),
+    parse(await readFile(path.join(repositoryRoot, file), 'utf8'), { logLevel: 'error' }),
   );
   const sources = Object.values(functions).map(({ handler }) => `${handler.slice(0, handler.lastIndexOf('.'))}.ts`);
   return {
@@ -37,9 +37,9 @@ const serviceIn = async (file: string): Promise<ReleasedService> => {
   };
 };
 
-export const services = async (): Promise<readonly ReleasedService[]> =>
+export const releasedServices = async (): Promise<readonly ReleasedService[]> =>
   Promise.all(
-    (await readdir(root))
+    (await readdir(repositoryRoot))
       .filter((file) => /^serverless.*\.yml$/.test(file))
       .sort()
       .map(serviceIn),
@@ -75,7 +75,7 @@ export const writeZips = async (released: ReleasedService, into: string): Promis
   for (const source of released.sources) {
     const name = nameOf(source);
     const folder = path.join(work, name);
-    libraries.push(...foldersIn(await bundleFunction(root, source, folder)));
+    libraries.push(...foldersIn(await bundleFunction(repositoryRoot, source, folder)));
     const { deployable } = released;
     const own: Readonly<Record<string, string>> =
       deployable === null ? {} : { ...deployable.files, 'package.json': `${JSON.stringify(deployable.manifest)}\n` };
@@ -88,6 +88,6 @@ export const writeZips = async (released: ReleasedService, into: string): Promis
 
 export const writeDocument = async ({ deployable }: ReleasedService, into: string): Promise<void> => {
   if (deployable === null) return;
-  const { file, content } = await deployable.released(parametersFromFile(root, deployable.defaults));
+  const { file, content } = await deployable.released(parametersFromFile(repositoryRoot, deployable.defaults));
   await writeFile(path.join(into, file), `${JSON.stringify(content, null, 2)}\n`);
 };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { PLACEHOLDER, releasedStack } from '../infra/serverless/released-stack.ts';
-import { root } from './bundle.ts';
+import { repositoryRoot } from './bundle.ts';
 
 const CLUSTERS = JSON.stringify([{ name: 'placeholder', secret: 'placeholder' }]);
 
@@ -26,8 +26,8 @@ export const writeStack = async (version: string, into: string): Promise<void> =
   ];
   await promisify(execFile)(
     process.execPath,
-    [path.join(root, 'node_modules/serverless/bin/serverless.js'), ...options],
-    { cwd: root },
+    [path.join(repositoryRoot, 'node_modules/serverless/bin/serverless.js'), ...options],
+    { cwd: repositoryRoot },
   );
   const packaged: unknown = JSON.parse(
     await readFile(path.join(work, 'cloudformation-template-update-stack.json'), 'utf8'),

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import manifest from '../package.json' with { type: 'json' };
-import { root } from './bundle.ts';
+import { repositoryRoot } from './bundle.ts';
 import type { Library } from './licenses.ts';
 
 /**
@@ -37,7 +37,7 @@ const shippedAs = ({ properties: _ofTheCheckout, ...one }: z.infer<typeof compon
 const SBOM = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--loglevel', 'error'];
 
 export const billOfMaterials = async (libraries: readonly Library[], madeAt: Date): Promise<object> => {
-  const { stdout } = await promisify(execFile)('npm', SBOM, { cwd: root, maxBuffer: 1 << 26 });
+  const { stdout } = await promisify(execFile)('npm', SBOM, { cwd: repositoryRoot, maxBuffer: 1 << 26 });
   const whole = bill.parse(JSON.parse(stdout));
   const shipped = new Set(libraries.map(({ name, version }) => `${name}@${version}`));
   const components = [

@@ -3,7 +3,7 @@ import type { Output } from '../answer.ts';
 import type { Demo } from '../../demo/play.ts';
 import { scenarioNamed } from '../../demo/scenarios.ts';
 import { demoOn } from '../../demo/clouds.ts';
-import { newsLines, wrapText, WIDTH } from '../../demo/table.ts';
+import { newsLines, wrapText, TERMINAL_WIDTH } from '../../demo/table.ts';
 
 export interface DemoOptions {
   /** The cloud that the demo plays on, if not the likeliest one. */
@@ -24,7 +24,7 @@ const seedFrom = (text: string): number => {
 };
 
 const titleLines = ({ scenario, seed, mayMark }: Demo): readonly string[] => [
-  ...wrapText(`cloudfence demo, ${scenario.name}: ${scenario.shows}`, WIDTH),
+  ...wrapText(`cloudfence demo, ${scenario.name}: ${scenario.shows}`, TERMINAL_WIDTH),
   `The same cluster runs twice: without and with Cloudfence (virtual time, seed ${seed}).`,
   ...(mayMark ? [] : ['In this run, Cloudfence is not allowed to patch Nodes.']),
   '',

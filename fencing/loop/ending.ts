@@ -1,6 +1,6 @@
 import type { ClusterEvent } from '../model/cluster.ts';
 import { type Ending, type RunState, viewOf } from './state.ts';
-import { saysDeclined, stillDeclined } from '../rules/declined.ts';
+import { describeDeclined, stillDeclined } from '../rules/declined.ts';
 import { listLeftAlone } from '../rules/finish.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
@@ -20,7 +20,7 @@ export const waitingEnd = (known: RunState, reason: Reason, ms: number): Ending 
   return declined.size > 0 && known.memory.firstOff !== null
     ? {
         outcome: 'failed',
-        reason: because('step-refused', `${saysDeclined(declined)}. The run also waits: ${reason.says}`),
+        reason: because('step-refused', `${describeDeclined(declined)}. The run also waits: ${reason.says}`),
         lookAgainIn: ms,
         retry: true,
       }

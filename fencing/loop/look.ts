@@ -37,7 +37,7 @@ const lookIn = async (
   const silent = cloud.holders ? volumesOfUnknownOwner(found, known) : [];
   const says =
     cloud.holders && silent.length > 0
-      ? ownLeftovers(found, silent, known, await cloud.holders(silent, signal))
+      ? keepOwnVolumes(found, silent, known, await cloud.holders(silent, signal))
       : found;
   return { says, askedAt, gotAt: clock.now().mono };
 };
@@ -204,7 +204,7 @@ const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whos
 /**
  * Returns the facts that belong to this machine, as the disks show. In doubt, leaves out all volumes of unknown owner.
  */
-export const ownLeftovers = (
+export const keepOwnVolumes = (
   facts: ClusterFacts,
   silent: readonly VolumeFacts[],
   whose: Ownership,

@@ -42,10 +42,10 @@ export const stillDeclined = (scene: Scene): Declined => {
   return new Map([...scene.memory.declined].filter(([key]) => open.has(key)));
 };
 
-export const saysDeclined = (declined: Declined): string => `declined: ${[...declined.values()].join('; ')}`;
+export const describeDeclined = (declined: Declined): string => `declined: ${[...declined.values()].join('; ')}`;
 
 /** Fails the run if a step was declined to the end. Everything else is done. */
 export const failIfDeclined: Rule = (view) => {
   const declined = stillDeclined(view);
-  return declined.size > 0 ? fail(because('step-refused', saysDeclined(declined))) : null;
+  return declined.size > 0 ? fail(because('step-refused', describeDeclined(declined))) : null;
 };

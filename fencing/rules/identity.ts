@@ -40,7 +40,7 @@ const byIncarnation = (
  * Returns whether an identity source names the machine and none names another. It leaves open which of several machines
  * of the same name is meant.
  */
-export const namesMachine = (node: Named, machine: MachineFacts, identityRules: IdentityRules): boolean =>
+export const namesOnlyThisMachine = (node: Named, machine: MachineFacts, identityRules: IdentityRules): boolean =>
   byMachine(node, machine, identityRules) === 'proven';
 
 /**

@@ -13,7 +13,7 @@ import { patience } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
 import { type Decision, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
-import { acceptCommand, namesMachine } from './identity.ts';
+import { acceptCommand, namesOnlyThisMachine } from './identity.ts';
 import { newRecord, targetNode } from './mark.ts';
 import { podsUsing } from './pods.ts';
 
@@ -112,7 +112,7 @@ export const releaseReturned: Rule = (view) => {
   const record = node?.record;
   if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;
   if (view.machine.power === 'running' && outOfReachFor(view, node, record) >= patience.unreachable) return null;
-  if (!namesMachine(node, view.machine, view.identityRules)) return null;
+  if (!namesOnlyThisMachine(node, view.machine, view.identityRules)) return null;
   const missing = missingForReturn(view, node, record);
   return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
 };

@@ -5,7 +5,7 @@ import { because, counted, type Reason, listSome } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
-import { acceptCommand, identityOf, namesMachine, targetMachine } from './identity.ts';
+import { acceptCommand, identityOf, namesOnlyThisMachine, targetMachine } from './identity.ts';
 import { targetNode, isUnmarked } from './mark.ts';
 import { vouchedFor } from './proof.ts';
 import { isFencedWithoutRecord } from './release.ts';
@@ -133,7 +133,7 @@ export const forgetStopping: Rule = (view) => {
     identityRules,
   } = view;
   if (!node?.stopping || policy.dryRun || mayBeStopping(machine) || mayBeMarked(view)) return null;
-  if (!namesMachine(node, machine, identityRules)) return null;
+  if (!namesOnlyThisMachine(node, machine, identityRules)) return null;
   return takeStep(
     { do: 'note-stopping', node: targetNode(node), stopping: null },
     because('no-longer-stopping', `${machine.machine} is ${machine.power}`),

@@ -138,9 +138,9 @@ export const whyNotServed = (
   { subscription: served, groups }: ServedScope,
 ): string | null => {
   const subject = subjectOf(machine);
-  const told = subject?.subscription ?? account?.toLowerCase() ?? null;
-  if (served === null || told !== served.toLowerCase())
-    return `the machine is in subscription ${told ?? '(unknown)'}, but this install serves only ${served ?? 'none'}: install Cloudfence in that subscription too (docs/azure.md, "Subscriptions")`;
+  const named = subject?.subscription ?? account?.toLowerCase() ?? null;
+  if (served === null || named !== served.toLowerCase())
+    return `the machine is in subscription ${named ?? '(unknown)'}, but this install serves only ${served ?? 'none'}: install Cloudfence in that subscription too (docs/azure.md, "Subscriptions")`;
   if (subject === null || groups.length === 0 || groups.some((group) => group.toLowerCase() === subject.group))
     return null;
   return `the machine is in resource group ${subject.group}, but this install serves only ${groups.join(', ')}: to serve it too, add it to resourceGroups (docs/azure.md, "Install")`;

@@ -3,8 +3,8 @@ import type { Install } from './install.ts';
 import { resourceTags } from './install.ts';
 import { appNames, DEAD_LETTER_QUEUE, EVENTS_QUEUE, type FunctionApp } from './names.ts';
 
-export const IDENTITY_API = '2023-01-31';
-export const AUTHORIZATION_API = '2022-04-01';
+export const IDENTITY_API_VERSION = '2023-01-31';
+export const AUTHORIZATION_API_VERSION = '2022-04-01';
 
 /**
  * Azure's built-in roles that its Functions host requires.
@@ -20,7 +20,7 @@ export const builtInRoles = {
 
 export const managedIdentity = ({ parameters, ...install }: Install, id: string): TemplateResource => ({
   type: 'Microsoft.ManagedIdentity/userAssignedIdentities',
-  apiVersion: IDENTITY_API,
+  apiVersion: IDENTITY_API_VERSION,
   name: id.split('/').at(-1) ?? '',
   location: parameters.location,
   tags: resourceTags(install),
@@ -57,13 +57,13 @@ export const roleAssignment = (
   { scope, dependsOn }: Spelt,
 ): TemplateResource => ({
   type: 'Microsoft.Authorization/roleAssignments',
-  apiVersion: AUTHORIZATION_API,
+  apiVersion: AUTHORIZATION_API_VERSION,
   name: names.assignment(role, on, to),
   ...(scope !== undefined && { scope }),
   dependsOn,
   properties: {
     roleDefinitionId: role,
-    principalId: referenceTo(to, IDENTITY_API, 'principalId'),
+    principalId: referenceTo(to, IDENTITY_API_VERSION, 'principalId'),
     principalType: 'ServicePrincipal',
   },
 });

@@ -28,7 +28,7 @@ const SCHEMAS = 'https://schema.management.azure.com/schemas';
 const GROUP = `${SCHEMAS}/2019-04-01/deploymentTemplate.json#`;
 const SUBSCRIPTION = `${SCHEMAS}/2018-05-01/subscriptionDeploymentTemplate.json#`;
 
-export const DEPLOYMENTS_API = '2022-09-01';
+export const DEPLOYMENTS_API_VERSION = '2022-09-01';
 
 export const subscriptionTemplate = (resources: readonly TemplateResource[]): Template => ({
   $schema: SUBSCRIPTION,
@@ -46,7 +46,7 @@ export const groupDeployment = (
   resources: readonly TemplateResource[],
 ): TemplateResource => ({
   type: 'Microsoft.Resources/deployments',
-  apiVersion: DEPLOYMENTS_API,
+  apiVersion: DEPLOYMENTS_API_VERSION,
   name,
   resourceGroup: group.id.split('/').at(-1) ?? '',
   dependsOn: group.dependsOn,

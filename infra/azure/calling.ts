@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
 import { type Arm, errorFromResponse, isSuccess } from './arm.ts';
-import { WEB_API } from './hosting.ts';
+import { WEB_API_VERSION } from './hosting.ts';
 import { type Install, PACKAGE } from './install.ts';
 import { type FunctionApp, appOf, httpFunctions } from './names.ts';
-import { WORKSPACE_API } from './monitoring.ts';
+import { WORKSPACE_API_VERSION } from './monitoring.ts';
 
 /**
  * Reads the current state of the app. It does not use the outputs of a deployment, because those disappear with the
@@ -38,7 +38,7 @@ export const readSite = async (
   arm: Arm,
   { site: name, siteId }: Pick<FunctionApp, 'site' | 'siteId'>,
 ): Promise<FunctionSite | null> => {
-  const answer = await arm.find({ method: 'GET', path: `${siteId}?api-version=${WEB_API}` });
+  const answer = await arm.find({ method: 'GET', path: `${siteId}?api-version=${WEB_API_VERSION}` });
   if (answer === null) return null;
   const read = site.safeParse(answer.body);
   if (!read.success)
@@ -72,7 +72,7 @@ const keys = z.record(z.string(), z.unknown()).transform((all, context) => {
 const keyOf = async (arm: Arm, { site, siteId }: FunctionApp, name: string): Promise<string> => {
   const answer = await arm.find({
     method: 'POST',
-    path: `${siteId}/functions/${name}/listkeys?api-version=${WEB_API}`,
+    path: `${siteId}/functions/${name}/listkeys?api-version=${WEB_API_VERSION}`,
   });
   if (answer === null) throw new Refused(`the app ${site} exists but has no function ${name}: deploy again`);
   return keys.parse(answer.body);
@@ -124,7 +124,10 @@ export const readLogLines = async (
   name: string,
   endpoint: string | null,
 ): Promise<readonly string[]> => {
-  const found = await arm.find({ method: 'GET', path: `${install.names.workspaceId}?api-version=${WORKSPACE_API}` });
+  const found = await arm.find({
+    method: 'GET',
+    path: `${install.names.workspaceId}?api-version=${WORKSPACE_API_VERSION}`,
+  });
   if (found === null) return [];
   const { customerId } = workspace.parse(found.body).properties;
   const query = `AppTraces | where OperationName == "${name.replaceAll(/[^\w-]/g, '')}" | top ${MOST_LINES} by TimeGenerated desc | order by TimeGenerated asc | project TimeGenerated, Message`;

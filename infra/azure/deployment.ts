@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
-import { DEPLOYMENTS_API } from './arm-template.ts';
+import { DEPLOYMENTS_API_VERSION } from './arm-template.ts';
 import { type Arm, runOperation } from './arm.ts';
 import { type Install, noPackages, INSTALL_TAG } from './install.ts';
 import { installTemplate } from './template.ts';
 
 const pathOf = ({ names }: Install, verb = ''): string =>
-  `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=${DEPLOYMENTS_API}`;
+  `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=${DEPLOYMENTS_API_VERSION}`;
 
 /** The tag of the deployment that holds the hash of the last deployed template, without the apps' packages. */
 const TEMPLATE = 'cloudfence-template';
@@ -107,7 +107,7 @@ const group = z.object({ tags: z.record(z.string(), z.string()).nullish() });
  * fill it and a removal must not delete it
  */
 export const ownGroupExists = async (arm: Arm, { names, prefix }: Install): Promise<boolean> => {
-  const answer = await arm.find({ method: 'GET', path: `${names.groupId}?api-version=${DEPLOYMENTS_API}` });
+  const answer = await arm.find({ method: 'GET', path: `${names.groupId}?api-version=${DEPLOYMENTS_API_VERSION}` });
   if (answer === null) return false;
   if (group.parse(answer.body).tags?.[INSTALL_TAG] === prefix) return true;
   throw new Refused(

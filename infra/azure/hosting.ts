@@ -1,9 +1,9 @@
-import { IDENTITY_API } from './access.ts';
+import { IDENTITY_API_VERSION } from './access.ts';
 import { referenceTo, type TemplateResource } from './arm-template.ts';
 import { type AzureParameters, type Install, PACKAGE, resourceTags, WHOLE_SUBSCRIPTION } from './install.ts';
 import { type FunctionApp, type AppName, appNames, DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
 
-export const WEB_API = '2024-04-01';
+export const WEB_API_VERSION = '2024-04-01';
 const STORAGE_API = '2024-01-01';
 
 const account = (install: Install, name: string): TemplateResource => ({
@@ -49,7 +49,7 @@ const storage = (install: Install): readonly TemplateResource[] => {
  */
 const plan = (install: Install, { planId }: FunctionApp): TemplateResource => ({
   type: 'Microsoft.Web/serverfarms',
-  apiVersion: WEB_API,
+  apiVersion: WEB_API_VERSION,
   name: planId.split('/').at(-1) ?? '',
   location: install.parameters.location,
   tags: resourceTags(install),
@@ -96,7 +96,7 @@ const site = (install: Install, app: FunctionApp): TemplateResource => {
   const runs = published[app.name];
   return {
     type: 'Microsoft.Web/sites',
-    apiVersion: WEB_API,
+    apiVersion: WEB_API_VERSION,
     name: app.site,
     location: parameters.location,
     tags: { ...resourceTags(install), ...(runs !== null && { [PACKAGE]: runs }) },
@@ -111,7 +111,7 @@ const site = (install: Install, app: FunctionApp): TemplateResource => {
 const noPasswords = ({ site: name, siteId }: FunctionApp): readonly TemplateResource[] =>
   ['ftp', 'scm'].map((door) => ({
     type: 'Microsoft.Web/sites/basicPublishingCredentialsPolicies',
-    apiVersion: WEB_API,
+    apiVersion: WEB_API_VERSION,
     name: `${name}/${door}`,
     dependsOn: [siteId],
     properties: { allow: false },
@@ -124,7 +124,7 @@ export const hostingResources = (install: Install): readonly TemplateResource[] 
     .flatMap((app) => [plan(install, app), site(install, app), ...noPasswords(app)]),
 ];
 
-export const INSIGHTS_API = '2020-02-02';
+export const INSIGHTS_API_VERSION = '2020-02-02';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -168,7 +168,7 @@ const platformSettings = (
   { names }: Install,
   { identityId, storage }: FunctionApp,
 ): Readonly<Record<string, string>> => {
-  const clientId = referenceTo(identityId, IDENTITY_API, 'clientId');
+  const clientId = referenceTo(identityId, IDENTITY_API_VERSION, 'clientId');
   return {
     AZURE_CLIENT_ID: clientId,
     AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
@@ -177,7 +177,7 @@ const platformSettings = (
     AzureWebJobsStorage__clientId: clientId,
     CLOUDFENCE_BUS__credential: 'managedidentity',
     CLOUDFENCE_BUS__clientId: clientId,
-    APPLICATIONINSIGHTS_CONNECTION_STRING: referenceTo(names.insightsId, INSIGHTS_API, 'ConnectionString'),
+    APPLICATIONINSIGHTS_CONNECTION_STRING: referenceTo(names.insightsId, INSIGHTS_API_VERSION, 'ConnectionString'),
     APPLICATIONINSIGHTS_AUTHENTICATION_STRING: `[concat('ClientId=', ${clientId.slice(1, -1)}, ';Authorization=AAD')]`,
   };
 };

@@ -2,11 +2,11 @@ import { metricNames } from '../../functions/metrics.ts';
 import type { TemplateResource } from './arm-template.ts';
 import { resourceTags, type Install } from './install.ts';
 import { DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
-import { INSIGHTS_API } from './hosting.ts';
+import { INSIGHTS_API_VERSION } from './hosting.ts';
 
 /** Logs and alerts. Everything that the functions log is a line of JSON in AppTraces. */
 
-export const WORKSPACE_API = '2021-06-01';
+export const WORKSPACE_API_VERSION = '2021-06-01';
 const METRIC_ALERT_API = '2018-03-01';
 const LOG_ALERT_API = '2023-12-01';
 
@@ -19,7 +19,7 @@ const logs = (install: Install): readonly TemplateResource[] => {
   return [
     {
       type: 'Microsoft.OperationalInsights/workspaces',
-      apiVersion: WORKSPACE_API,
+      apiVersion: WORKSPACE_API_VERSION,
       name: prefix,
       location,
       tags,
@@ -27,7 +27,7 @@ const logs = (install: Install): readonly TemplateResource[] => {
     },
     {
       type: 'Microsoft.Insights/components',
-      apiVersion: INSIGHTS_API,
+      apiVersion: INSIGHTS_API_VERSION,
       name: prefix,
       location,
       tags,

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { ReportProgress } from '../serverless/deployer.ts';
-import { roleAssignmentId, AUTHORIZATION_API, IDENTITY_API, ownGrants } from './access.ts';
-import { DEPLOYMENTS_API, type Template, type TemplateResource } from './arm-template.ts';
+import { roleAssignmentId, AUTHORIZATION_API_VERSION, IDENTITY_API_VERSION, ownGrants } from './access.ts';
+import { DEPLOYMENTS_API_VERSION, type Template, type TemplateResource } from './arm-template.ts';
 import { type Arm, runOperation } from './arm.ts';
 import { deleteDeploymentEntry, ownGroupExists } from './deployment.ts';
 import { type Install, INSTALL_TAG } from './install.ts';
 import { appNames } from './names.ts';
 import { customGrants, roleNames } from './roles.ts';
-import { EVENT_GRID_API } from './topics.ts';
+import { EVENT_GRID_API_VERSION } from './topics.ts';
 
 const gone = async (arm: Arm, path: string, say: ReportProgress): Promise<void> => {
   if ((await arm.find({ method: 'GET', path })) === null) return;
@@ -20,11 +20,15 @@ export const removeInstall = async (arm: Arm, install: Install, say: ReportProgr
   const { names, parameters, prefix } = install;
   const hasGroup = await ownGroupExists(arm, install);
   if (parameters.systemTopic !== null)
-    await gone(arm, `${parameters.systemTopic}/eventSubscriptions/${prefix}?api-version=${EVENT_GRID_API}`, say);
+    await gone(
+      arm,
+      `${parameters.systemTopic}/eventSubscriptions/${prefix}?api-version=${EVENT_GRID_API_VERSION}`,
+      say,
+    );
   await removeAssignments(arm, install, null, say);
   await removeStaleAssignments(arm, install, say);
-  for (const role of roleNames) await gone(arm, `${names.roleId(role)}?api-version=${AUTHORIZATION_API}`, say);
-  if (hasGroup) await gone(arm, `${names.groupId}?api-version=${DEPLOYMENTS_API}`, say);
+  for (const role of roleNames) await gone(arm, `${names.roleId(role)}?api-version=${AUTHORIZATION_API_VERSION}`, say);
+  if (hasGroup) await gone(arm, `${names.groupId}?api-version=${DEPLOYMENTS_API_VERSION}`, say);
   await deleteDeploymentEntry(arm, install);
 };
 
@@ -52,12 +56,12 @@ const spelt = ({ type, name }: { readonly type: string; readonly name: string })
 const versionFor = (type: string, wanted: readonly TemplateResource[]): string =>
   wanted.find((one) => one.type.toLowerCase() === type.toLowerCase())?.apiVersion ??
   ALERTS_API[type.toLowerCase()] ??
-  DEPLOYMENTS_API;
+  DEPLOYMENTS_API_VERSION;
 
 /** Versions for types that a template may not contain. */
 const ALERTS_API: Readonly<Record<string, string>> = {
   'microsoft.eventgrid/systemtopics': '2025-02-15',
-  'microsoft.managedidentity/userassignedidentities': IDENTITY_API,
+  'microsoft.managedidentity/userassignedidentities': IDENTITY_API_VERSION,
 };
 
 /** Removes resources with the install's tag from its own group. */
@@ -69,7 +73,10 @@ export const removeLeftovers = async (
 ): Promise<void> => {
   const wanted = flat(template.resources);
   const kept = new Set(wanted.map(spelt));
-  const { body } = await arm.call({ method: 'GET', path: `${names.groupId}/resources?api-version=${DEPLOYMENTS_API}` });
+  const { body } = await arm.call({
+    method: 'GET',
+    path: `${names.groupId}/resources?api-version=${DEPLOYMENTS_API_VERSION}`,
+  });
   for (const { id, type, tags } of listed.parse(body).value) {
     if (tags?.[INSTALL_TAG] !== prefix || kept.has(spelt({ type, name: id.split('/').at(-1) ?? '' }))) continue;
     await runOperation(arm, { method: 'DELETE', path: `${id}?api-version=${versionFor(type, wanted)}` });
@@ -83,7 +90,7 @@ const assignments = z.object({
 });
 
 export const readPrincipalId = async (arm: Arm, id: string): Promise<string | null> => {
-  const answer = await arm.find({ method: 'GET', path: `${id}?api-version=${IDENTITY_API}` });
+  const answer = await arm.find({ method: 'GET', path: `${id}?api-version=${IDENTITY_API_VERSION}` });
   return answer && principal.parse(answer.body).properties.principalId;
 };
 
@@ -105,7 +112,7 @@ export const removeAssignments = async (
   for (const id of identityIds(install)) {
     const of = await readPrincipalId(arm, id);
     if (of === null) continue;
-    const path = `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=${AUTHORIZATION_API}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
+    const path = `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=${AUTHORIZATION_API_VERSION}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
     const { value } = assignments.parse((await arm.call({ method: 'GET', path })).body);
     for (const one of value.filter(({ name, properties }) => properties.principalId === of && !kept.has(name)))
       await removeAssignment(arm, one.id, say);
@@ -113,7 +120,7 @@ export const removeAssignments = async (
 };
 
 const removeAssignment = async (arm: Arm, id: string, say: ReportProgress): Promise<void> => {
-  await arm.call({ method: 'DELETE', path: `${id}?api-version=${AUTHORIZATION_API}` });
+  await arm.call({ method: 'DELETE', path: `${id}?api-version=${AUTHORIZATION_API_VERSION}` });
   say(`${id}: removed`);
 };
 
@@ -126,7 +133,7 @@ export const removeStaleAssignments = async (arm: Arm, install: Install, say: Re
   for (const id of identityIds(install)) present.set(id, await readPrincipalId(arm, id));
   for (const grant of [...ownGrants(install), ...customGrants(install)]) {
     const id = roleAssignmentId(install, grant);
-    const found = await arm.find({ method: 'GET', path: `${id}?api-version=${AUTHORIZATION_API}` });
+    const found = await arm.find({ method: 'GET', path: `${id}?api-version=${AUTHORIZATION_API_VERSION}` });
     if (found && principal.parse(found.body).properties.principalId !== present.get(grant.to))
       await removeAssignment(arm, id, say);
   }

@@ -1,4 +1,4 @@
-import { roleAssignment, AUTHORIZATION_API, type Grant } from './access.ts';
+import { roleAssignment, AUTHORIZATION_API_VERSION, type Grant } from './access.ts';
 import { groupDeployment, nestedDeploymentId, type TemplateResource } from './arm-template.ts';
 import { type Install, WHOLE_SUBSCRIPTION } from './install.ts';
 
@@ -61,7 +61,7 @@ const definition = (
   { name, description, actions, dataActions }: Role,
 ): TemplateResource => ({
   type: 'Microsoft.Authorization/roleDefinitions',
-  apiVersion: AUTHORIZATION_API,
+  apiVersion: AUTHORIZATION_API_VERSION,
   name: names.roleId(name).split('/').at(-1) ?? '',
   properties: {
     roleName: `${prefix} ${name} (${parameters.subscription})`,

@@ -1,6 +1,6 @@
 import { identityIds, managedIdentity, ownAssignments } from './access.ts';
 import {
-  DEPLOYMENTS_API,
+  DEPLOYMENTS_API_VERSION,
   groupDeployment,
   nestedDeploymentId,
   subscriptionTemplate,
@@ -15,7 +15,7 @@ import { monitoringResources } from './monitoring.ts';
 
 const ownGroup = (install: Install): TemplateResource => ({
   type: 'Microsoft.Resources/resourceGroups',
-  apiVersion: DEPLOYMENTS_API,
+  apiVersion: DEPLOYMENTS_API_VERSION,
   name: install.names.group,
   location: install.parameters.location,
   tags: resourceTags(install),

@@ -3,7 +3,7 @@ import type { TemplateResource } from './arm-template.ts';
 import { type Install, resourceTags, WHOLE_SUBSCRIPTION } from './install.ts';
 import { DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
 
-export const EVENT_GRID_API = '2025-02-15';
+export const EVENT_GRID_API_VERSION = '2025-02-15';
 
 /** 24 hours, the longest that Event Grid retries a delivery. */
 const TRIED_FOR_MINUTES = 1_440;
@@ -59,7 +59,7 @@ const topic = (install: Install, name: string, topicType: string): TemplateResou
   const { names, parameters } = install;
   return {
     type: 'Microsoft.EventGrid/systemTopics',
-    apiVersion: EVENT_GRID_API,
+    apiVersion: EVENT_GRID_API_VERSION,
     name,
     location: 'global',
     tags: resourceTags(install),
@@ -91,7 +91,7 @@ const subscription = (
   dependsOn: readonly string[],
 ): TemplateResource => ({
   type: 'Microsoft.EventGrid/systemTopics/eventSubscriptions',
-  apiVersion: EVENT_GRID_API,
+  apiVersion: EVENT_GRID_API_VERSION,
   name: `${topicName}/${install.prefix}`,
   dependsOn: [
     ...dependsOn,

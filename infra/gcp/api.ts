@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 
 /** The management APIs that a deployment calls, by host name. */
-export const hosts = {
+export const apiHosts = {
   functions: 'https://cloudfunctions.googleapis.com',
   iam: 'https://iam.googleapis.com',
   logging: 'https://logging.googleapis.com',
@@ -16,7 +16,7 @@ export const hosts = {
   services: 'https://serviceusage.googleapis.com',
 } as const;
 
-export type Host = keyof typeof hosts;
+export type Host = keyof typeof apiHosts;
 
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -107,7 +107,7 @@ export const createApi = ({ endpoint, wait }: ApiOptions): Api => {
   const ask = async (call: ApiCall): Promise<HttpResponse> => {
     const { method, host, path, body } = call;
     const request = {
-      url: `${endpoint ?? hosts[host]}/${path}`,
+      url: `${endpoint ?? apiHosts[host]}/${path}`,
       method,
       timeout: ANSWER_LASTS_MS,
       validateStatus: () => true,

@@ -7,7 +7,7 @@ import {
   type ApiCaller,
   type ApiCall,
   errorFromResponse,
-  hosts,
+  apiHosts,
   isSuccess,
 } from './api.ts';
 import { gcpDeployer } from './deployer.ts';
@@ -104,7 +104,7 @@ const asGrants = (url: string, body: unknown): readonly Request[] =>
     .policy.bindings.map((binding) => ({ method: 'GRANT', url: url.replace(/:setIamPolicy$/, ''), body: binding }));
 
 const requestsOf = ({ method, host, path, body }: ApiCall): readonly Request[] => {
-  const url = `${hosts[host]}/${path}`;
+  const url = `${apiHosts[host]}/${path}`;
   return path.endsWith(':setIamPolicy') ? asGrants(url, body) : [{ method, url, ...(body && { body }) }];
 };
 

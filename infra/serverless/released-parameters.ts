@@ -68,14 +68,14 @@ const whatItReactsTo: Readonly<Record<string, Parameter>> = {
   SecurityGroupIds: list('Security groups of the functions. Set them together with SubnetIds'),
 };
 
-export const parameters = (version: string): Readonly<Record<string, Parameter>> => ({
+export const stackParameters = (version: string): Readonly<Record<string, Parameter>> => ({
   ...whatIsDeployed(version),
   ...whatItReactsTo,
 });
 
 export const ref = (name: string): { readonly Ref: string } => ({ Ref: name });
 const NO_VALUE = ref('AWS::NoValue');
-export const when = (condition: string, then: unknown, otherwise: unknown = NO_VALUE): object => ({
+export const ifCondition = (condition: string, then: unknown, otherwise: unknown = NO_VALUE): object => ({
   'Fn::If': [condition, then, otherwise],
 });
 
@@ -83,7 +83,7 @@ const isNot = (value: unknown, name: string): object => ({ 'Fn::Not': [{ 'Fn::Eq
 const isGiven = (name: string): object => isNot({ 'Fn::Join': ['', ref(name)] }, '');
 const isTrue = (name: string): object => ({ 'Fn::Equals': [ref(name), 'true'] });
 
-export const conditions = {
+export const stackConditions = {
   WithSecrets: isGiven('SecretArns'),
   WithParameters: isGiven('ParameterArns'),
   WithKeys: isGiven('KmsKeyArns'),
@@ -103,7 +103,7 @@ export const conditions = {
 } as const;
 
 /** IAM has no condition whose key is a parameter, so the tag's key is fixed and only its value is a parameter. */
-const tagged = [when('WithTags', { StringEquals: { 'aws:ResourceTag/cloudfence': ref('TagValue') } })];
+const tagged = [ifCondition('WithTags', { StringEquals: { 'aws:ResourceTag/cloudfence': ref('TagValue') } })];
 
 /** Returns the condition under which a rule is made, such as `WithHealth` for the parameter `health`. */
 const conditionOf = (parameter: string): string => `With${parameter.slice(0, 1).toUpperCase()}${parameter.slice(1)}`;
@@ -113,7 +113,7 @@ const ruleArn = (name: string): object => ({
 });
 const rules = [
   ruleArn('state-change'),
-  ...optionalRules.map(([parameter, name]) => when(conditionOf(parameter), ruleArn(name))),
+  ...optionalRules.map(([parameter, name]) => ifCondition(conditionOf(parameter), ruleArn(name))),
 ];
 
 /** The values of `${cloudfence:name}` in the template of a release that differ from those of a stage. */
@@ -131,15 +131,15 @@ export const releasedValues = {
   withRoles: 'WithRoles',
   withNetwork: 'WithNetwork',
   withPowerOff: 'WithPowerOff',
-  onlyTagged: when('WithTags', { 'Fn::Sub': 'cloudfence=${TagValue}' }, 'any'),
+  onlyTagged: ifCondition('WithTags', { 'Fn::Sub': 'cloudfence=${TagValue}' }, 'any'),
   taggedVolumes: tagged,
   taggedInstances: tagged,
-  alarmActions: when('WithAlarmTopic', [ref('AlarmTopicArn')]),
+  alarmActions: ifCondition('WithAlarmTopic', [ref('AlarmTopicArn')]),
   ...Object.fromEntries(optionalRules.map(([parameter]) => [parameter, conditionOf(parameter)])),
   rules,
   ruleArns: { 'Fn::Join': [',', rules] },
   withArchive: 'WithArchive',
   archiveDays: ref('ArchiveDays'),
-  archiveArn: when('WithArchive', { 'Fn::GetAtt': ['Archive', 'Arn'] }, ''),
+  archiveArn: ifCondition('WithArchive', { 'Fn::GetAtt': ['Archive', 'Arn'] }, ''),
   dashboard: 'WithDashboard',
 } as const;

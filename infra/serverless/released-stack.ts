@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conditions, parameters, ref, when } from './released-parameters.ts';
+import { stackConditions, stackParameters, ref, ifCondition } from './released-parameters.ts';
 
 /**
  * Makes the template of a release from the one that `serverless package` writes for a placeholder stage and region.
@@ -40,7 +40,7 @@ const substituted = (value: unknown): unknown => {
 /** The bucket of `serverless` is left out, because the zips are in an existing bucket. */
 const isOfBucket = (name: string): boolean => name.startsWith('ServerlessDeploymentBucket');
 
-const NETWORK = when('WithNetwork', { SubnetIds: ref('SubnetIds'), SecurityGroupIds: ref('SecurityGroupIds') });
+const NETWORK = ifCondition('WithNetwork', { SubnetIds: ref('SubnetIds'), SecurityGroupIds: ref('SecurityGroupIds') });
 
 const key = z.object({ S3Key: z.string() });
 
@@ -62,8 +62,8 @@ export const releasedStack = (packaged: unknown, version: string): object => {
   return {
     AWSTemplateFormatVersion: '2010-09-09',
     Description: `Cloudfence ${version}: fences Kubernetes Nodes whose EC2 instance is proven off`,
-    Parameters: parameters(version),
-    Conditions: conditions,
+    Parameters: stackParameters(version),
+    Conditions: stackConditions,
     Resources: resources,
     Outputs: substituted(without(Outputs)),
   };

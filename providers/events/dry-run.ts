@@ -1,5 +1,5 @@
 import { createAllowance, type ReadAllowance } from './reading.ts';
-import { jsonIn, mayHoldJson, textOfBytes } from './json-text.ts';
+import { parseJsonDocuments, mayHoldJson, textOfBytes } from './json-text.ts';
 
 /**
  * A request for a dry run, which a person may add anywhere in any event. With `unclear`, and with `unseen` because
@@ -36,7 +36,7 @@ const mayAsk = (value: unknown): boolean =>
   typeof value === 'string' ? mayHoldJson(value) : typeof value === 'object' && value !== null;
 
 const insideText = (text: string | null, around: JsonNode, allowed: ReadAllowance): readonly JsonNode[] =>
-  jsonIn(text ?? '', '', allowed).flatMap((one) =>
+  parseJsonDocuments(text ?? '', '', allowed).flatMap((one) =>
     'value' in one ? [{ value: one.value, step: one.where, around }] : [],
   );
 

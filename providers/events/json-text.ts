@@ -74,7 +74,7 @@ const byLines = (text: string, where: string, allowed: ReadAllowance): readonly 
  * Returns the documents in a text: one document, plain or in base64, gzipped or not, packed any number of times; or one
  * document per line. Returns none for a blank text.
  */
-export const jsonIn = (raw: string, where: string, allowance: ReadAllowance): readonly JsonDocument[] => {
+export const parseJsonDocuments = (raw: string, where: string, allowance: ReadAllowance): readonly JsonDocument[] => {
   if (!allowance.spend(raw.length)) return [{ where, problem: TOO_MUCH }];
   const text = raw.replace(BYTE_ORDER_MARK, '').trim();
   if (text === '') return [];
@@ -83,7 +83,7 @@ export const jsonIn = (raw: string, where: string, allowance: ReadAllowance): re
   if (isPacked(text)) {
     const inside = textOfBytes(Buffer.from(text, 'base64'), allowance);
     if (inside === null) return [{ where, problem: CANNOT_UNZIP }];
-    const documents = jsonIn(inside, where, allowance);
+    const documents = parseJsonDocuments(inside, where, allowance);
     if (documents.some((one) => 'value' in one)) return documents;
   }
   const documents = byLines(text, where, allowance);

@@ -1,7 +1,7 @@
 import type { ParsedEvent } from '../../fencing/model/hint.ts';
 import { createAllowance, type ReadAllowance, limitParsed, type FaultReporter, mergeParsed } from './reading.ts';
 import { type DryRunRequest, findDryRunRequest } from './dry-run.ts';
-import { type JsonDocument, jsonIn, textOfBytes } from './json-text.ts';
+import { type JsonDocument, parseJsonDocuments, textOfBytes } from './json-text.ts';
 
 /**
  * The deepest nesting of wrappings, such as an event in a notification in a queue's record in a batch. Anything deeper
@@ -72,7 +72,7 @@ const readingOver = ({ readObject, fault, asDelivered }: EventDialect, allowed: 
     const text = textOfBytes(bytes, allowed);
     return text === null
       ? fault('the compressed data is broken, or it is too large when decompressed', where, asDelivered, null)
-      : readDocuments(jsonIn(text, where, allowed), text, where, depth);
+      : readDocuments(parseJsonDocuments(text, where, allowed), text, where, depth);
   };
 
   const readAll = (list: readonly unknown[], where: string, depth: number): ParsedEvent =>
@@ -81,7 +81,7 @@ const readingOver = ({ readObject, fault, asDelivered }: EventDialect, allowed: 
 
   const read: Read = (raw, where, depth) => {
     if (depth > DEEPEST) return fault('the event is nested too deeply', where, 'send the event itself', null);
-    if (typeof raw === 'string') return readDocuments(jsonIn(raw, where, allowed), raw, where, depth);
+    if (typeof raw === 'string') return readDocuments(parseJsonDocuments(raw, where, allowed), raw, where, depth);
     if (raw instanceof Uint8Array) return readBytes(raw, where, depth);
     if (Array.isArray(raw)) return readAll(raw, where, depth);
     if (typeof raw === 'object' && raw !== null)
@@ -119,7 +119,7 @@ export const createEventReader = (dialect: EventDialect): ((raw: unknown) => Par
   return (raw) => {
     const allowed = createAllowance();
     const { read, readDocuments } = readingOver(dialect, allowed);
-    const documents = typeof raw === 'string' ? jsonIn(raw, '$', allowed) : [{ where: '$', value: raw }];
+    const documents = typeof raw === 'string' ? parseJsonDocuments(raw, '$', allowed) : [{ where: '$', value: raw }];
     const values = documents.flatMap((one) => ('value' in one ? [one.value] : []));
     const [only] = values;
     const batch = documents.length === 1 && isObject(only) ? batchIn(only) : null;

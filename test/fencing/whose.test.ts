@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterFacts, PodFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { DiskHolders } from '../../fencing/model/machine.ts';
-import { ownLeftovers, volumesOfUnknownOwner } from '../../fencing/loop/look.ts';
+import { keepOwnVolumes, volumesOfUnknownOwner } from '../../fencing/loop/look.ts';
 import { attachment, cluster, pod, record, volume } from './view-builder.ts';
 
 /** A cloud whose driver notes the Node's name, beside one whose driver notes the machine. */
@@ -37,7 +37,7 @@ const left = (volumes: readonly VolumeFacts[], pods: readonly PodFacts[] = []): 
 });
 
 const own = (facts: ClusterFacts, holdings: readonly DiskHolders[]) =>
-  ownLeftovers(facts, volumesOfUnknownOwner(facts, whose), whose, holdings).volumes.map(({ handle }) => handle);
+  keepOwnVolumes(facts, volumesOfUnknownOwner(facts, whose), whose, holdings).volumes.map(({ handle }) => handle);
 
 const held = (disk: string, ...by: readonly string[]): DiskHolders => ({ disk, by });
 
@@ -82,7 +82,7 @@ describe('attachments to a Node that is gone', () => {
       [user('of-a', 'a', 'unattached')],
     );
     const silent = volumesOfUnknownOwner(facts, whose);
-    expect(ownLeftovers(facts, silent, whose, [held('a', 'm-2')])).toMatchObject({ volumes: [], pods: [] });
-    expect(ownLeftovers(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);
+    expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-2')])).toMatchObject({ volumes: [], pods: [] });
+    expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);
   });
 });

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { linkFromKubeConfig } from '../../kubernetes/access.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
-import { sendRequest, POOL, closeWhenIdle } from '../../kubernetes/exchange.ts';
+import { sendRequest, POOL_OPTIONS, closeWhenIdle } from '../../kubernetes/exchange.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { cluesTo, makeNode, unhurried } from '../contract/cluster/harness.ts';
@@ -36,7 +36,10 @@ describe('an exchange', () => {
     const { url } = await serving((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a page of Leases')),
     );
-    expect(await sendRequest(get(url), way(new Agent(POOL)))).toMatchObject({ status: 200, body: 'a page of Leases' });
+    expect(await sendRequest(get(url), way(new Agent(POOL_OPTIONS)))).toMatchObject({
+      status: 200,
+      body: 'a page of Leases',
+    });
   });
 
   it('sends a body with a DELETE, and says its length', async () => {
@@ -45,7 +48,7 @@ describe('an exchange', () => {
         void text(request).then((body) => response.end(`${request.headers['content-length']}: ${body}`)),
     );
     expect(
-      (await sendRequest({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL)))).body,
+      (await sendRequest({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL_OPTIONS)))).body,
     ).toBe('13: précondition');
   });
 
@@ -55,11 +58,11 @@ describe('an exchange', () => {
       if (when !== 'before the answer') response.write('half');
       setImmediate(() => aborting.abort());
     });
-    await expect(sendRequest(get(url), way(new Agent(POOL), aborting.signal))).rejects.toThrow(/aborted/);
+    await expect(sendRequest(get(url), way(new Agent(POOL_OPTIONS), aborting.signal))).rejects.toThrow(/aborted/);
   });
 
   it('keeps its answer when its pool is retired meanwhile, and leaves no connection behind', async () => {
-    const agent = new Agent(POOL);
+    const agent = new Agent(POOL_OPTIONS);
     const { server, url } = await serving((_request, response) => {
       closeWhenIdle(agent);
       response.end('still here');

@@ -13,7 +13,7 @@ export const awsAccess = (region: string): CloudAccess => ({
   managedCluster: async (entry, signal) => {
     if (!('eks' in entry)) throw wrongCloudError('aws', entry);
     const { EKSClient } = await import('@aws-sdk/client-eks');
-    const { eksEndpoint, eksTokenProvider: eksTokens } = await import('./eks.ts');
+    const { readEksEndpoint: eksEndpoint, eksTokenProvider: eksTokens } = await import('./eks.ts');
     const place = { cluster: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? region };
     const eks = new EKSClient({ region: place.region });
     const { server, certificateAuthorityData } = await eksEndpoint(eks, place.cluster, signal);

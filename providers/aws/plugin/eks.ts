@@ -18,7 +18,7 @@ export interface EksEndpoint {
  *
  * @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
  */
-export const eksEndpoint = async (eks: EKSClient, cluster: string, signal: AbortSignal): Promise<EksEndpoint> => {
+export const readEksEndpoint = async (eks: EKSClient, cluster: string, signal: AbortSignal): Promise<EksEndpoint> => {
   const answer = await withCloudfenceErrors('eks:DescribeCluster', () =>
     eks.send(new DescribeClusterCommand({ name: cluster }), { abortSignal: signal }),
   );

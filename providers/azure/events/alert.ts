@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { fault, parsedEventOf, unreadable } from './envelope.ts';
 import {
-  detailAbout,
-  detailAboutFirst,
+  detailOfResource,
+  detailOfFirstMachine,
   toKebabCase,
   parseTime,
   namesNoMachine,
@@ -109,11 +109,11 @@ const understood = ({ inner, outer }: Alert): ParsedDetail => {
     .map((resource) => (resource ? [resource] : []))
     .concat([outer.alertTargetIDs ?? []]);
   if (RESOURCE_HEALTH.test(eventSource ?? outer.monitoringService ?? ''))
-    return detailAboutFirst(places, 'alert-resource-health');
-  if (isOfAvailability(condition)) return detailAboutFirst(places, 'alert-availability');
+    return detailOfFirstMachine(places, 'alert-resource-health');
+  if (isOfAvailability(condition)) return detailOfFirstMachine(places, 'alert-availability');
   const reason = reasonIn(operationName ?? '');
   if (reason === null) return namesNoMachine(`an alert about ${operationName ?? 'something else'}`);
-  return detailAboutFirst(places, `alert-${reason}${status ? `-${toKebabCase(status)}` : ''}`);
+  return detailOfFirstMachine(places, `alert-${reason}${status ? `-${toKebabCase(status)}` : ''}`);
 };
 
 /**
@@ -156,10 +156,10 @@ const understoodRecord = ({
   resultType,
   status,
 }: ActivityRecord): ParsedDetail => {
-  if (/^resourcehealth$/i.test(category ?? '')) return detailAbout(resourceId, 'activity-resource-health');
+  if (/^resourcehealth$/i.test(category ?? '')) return detailOfResource(resourceId, 'activity-resource-health');
   const reason = reasonIn(operationName);
   const outcome = status ?? resultType;
   return reason === null
     ? namesNoMachine(`a record of ${operationName}`)
-    : detailAbout(resourceId, `activity-${reason}${outcome ? `-${toKebabCase(outcome)}` : ''}`);
+    : detailOfResource(resourceId, `activity-${reason}${outcome ? `-${toKebabCase(outcome)}` : ''}`);
 };

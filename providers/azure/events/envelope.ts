@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
-import { jsonIn } from '../../events/json-text.ts';
+import { parseJsonDocuments } from '../../events/json-text.ts';
 import { createAllowance, ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
 import { isComputeSender, eventKinds, parseTime, subjectOf, type ParsedDetail } from './kinds.ts';
 
@@ -27,7 +27,7 @@ export const isEnvelope = (raw: object): boolean => 'eventType' in raw || ('spec
 /** Parses data that arrives as text, or in base64 as CloudEvents allows. */
 const opened = (data: unknown): unknown => {
   if (typeof data !== 'string') return data;
-  const [only] = jsonIn(data, '$', createAllowance());
+  const [only] = parseJsonDocuments(data, '$', createAllowance());
   return only && 'value' in only ? only.value : data;
 };
 

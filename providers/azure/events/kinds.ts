@@ -20,7 +20,7 @@ const operation = (outcome: string) =>
       const places = [resourceUri, subject].map((resource) => (resource ? [resource] : []));
       return reason === null
         ? namesNoMachine(`an operation ${operationName}`)
-        : detailAboutFirst(places, `arm-${reason}${outcome}`);
+        : detailOfFirstMachine(places, `arm-${reason}${outcome}`);
     });
 
 /** https://learn.microsoft.com/azure/event-grid/event-schema-health-resources */
@@ -42,19 +42,19 @@ const annotated = health({ annotationName: z.string() }).transform(({ data }): P
   const { targetResourceId, annotationName } = data.resourceInfo.properties;
   return STAYS_UP.test(annotationName)
     ? namesNoMachine(`an annotation of a machine that keeps running, ${annotationName}`)
-    : detailAbout(targetResourceId, `annotated-${toKebabCase(annotationName)}`);
+    : detailOfResource(targetResourceId, `annotated-${toKebabCase(annotationName)}`);
 });
 
 const availability = health({ availabilityState: z.string() }).transform(({ data }): ParsedDetail => {
   const { targetResourceId, availabilityState } = data.resourceInfo.properties;
-  return detailAbout(targetResourceId, `availability-${toKebabCase(availabilityState)}`);
+  return detailOfResource(targetResourceId, `availability-${toKebabCase(availabilityState)}`);
 });
 
 /** https://learn.microsoft.com/azure/event-grid/event-schema-resource-notifications-resource-management-events */
 const changed = (because: string) =>
   z
     .object({ data: z.object({ resourceInfo: z.object({ id: z.string().min(1) }) }) })
-    .transform(({ data }) => detailAbout(data.resourceInfo.id, because));
+    .transform(({ data }) => detailOfResource(data.resourceInfo.id, because));
 
 const handshake = z
   .unknown()
@@ -151,13 +151,16 @@ export type ParsedDetail =
   | { readonly resources: readonly string[]; readonly because: string }
   | { readonly resources: null; readonly aside: string };
 
-export const detailAbout = (resource: string, because: string): ParsedDetail => ({ resources: [resource], because });
+export const detailOfResource = (resource: string, because: string): ParsedDetail => ({
+  resources: [resource],
+  because,
+});
 
 /**
  * Takes the first of these places that names a machine or a scale set. An event may name its machines in several places
  * and something wider in others.
  */
-export const detailAboutFirst = (places: readonly (readonly string[])[], because: string): ParsedDetail => ({
+export const detailOfFirstMachine = (places: readonly (readonly string[])[], because: string): ParsedDetail => ({
   resources: places.find((place) => place.some((resource) => subjectOf(resource) !== null)) ?? places.flat(),
   because,
 });

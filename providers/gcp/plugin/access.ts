@@ -12,7 +12,10 @@ export const gcpAccess = (options: RestOptions): CloudAccess => {
     managedCluster: async (entry, signal) => {
       if (!('gke' in entry)) throw wrongCloudError('gcp', entry);
       const { cluster = entry.name, ...place } = entry.gke;
-      return { ...(await gkeEndpoint(auth, options, { ...place, cluster }, signal)), token: gkeTokenProvider(auth) };
+      return {
+        ...(await readGkeEndpoint(auth, options, { ...place, cluster }, signal)),
+        token: gkeTokenProvider(auth),
+      };
     },
     secret: async (entry, signal) => {
       if (!('secretManager' in entry)) throw wrongCloudError('gcp', entry);
@@ -68,7 +71,7 @@ const named = ({ controlPlaneEndpointsConfig: { dnsEndpointConfig, ipEndpointsCo
  *
  * @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
  */
-export const gkeEndpoint = async (
+export const readGkeEndpoint = async (
   auth: GoogleAuth,
   options: RestOptions,
   { project, location, cluster }: GkeCluster,

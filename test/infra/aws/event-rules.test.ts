@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { conditions, parameters, releasedValues } from '../../../infra/serverless/released-parameters.ts';
+import { stackConditions, stackParameters, releasedValues } from '../../../infra/serverless/released-parameters.ts';
 import { optionalRules } from '../../../infra/serverless/template-values.ts';
 
 /** The queues take the events of the listed rules alone: an event of any other rule would be lost without a trace. */
@@ -36,8 +36,8 @@ describe('a rule of events.yml', () => {
 
   it.each(optionalRules)('%s is a parameter of a released template, and its condition', (parameter) => {
     const name = `${parameter.slice(0, 1).toUpperCase()}${parameter.slice(1)}`;
-    expect(Object.keys(parameters('0.0.0'))).toContain(name);
-    expect(conditions).toHaveProperty(`With${name}`, { 'Fn::Equals': [{ Ref: name }, 'true'] });
+    expect(Object.keys(stackParameters('0.0.0'))).toContain(name);
+    expect(stackConditions).toHaveProperty(`With${name}`, { 'Fn::Equals': [{ Ref: name }, 'true'] });
     expect(releasedValues).toHaveProperty(parameter, `With${name}`);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApi, hosts, type Host } from '../../../infra/gcp/api.ts';
+import { createApi, apiHosts, type Host } from '../../../infra/gcp/api.ts';
 import { gcpDeployer } from '../../../infra/gcp/deployer.ts';
 import { judgeOf, type Exchange } from '../../contract/discovery/services.ts';
 import { installWith, packaged } from './installed.ts';
@@ -77,7 +77,7 @@ beforeAll(async () => {
 afterAll(() => google.close());
 
 const exchanges = (): readonly Exchange[] =>
-  google.recorded.map((call, at) => ({ ...call, origin: hosts[meant[at] ?? 'iam'] }));
+  google.recorded.map((call, at) => ({ ...call, origin: apiHosts[meant[at] ?? 'iam'] }));
 
 it('knows the host of each call', () => expect(meant).toHaveLength(google.recorded.length));
 
@@ -87,18 +87,18 @@ it("every call of a deployment, and every answer of the stand-in, is as Google's
 
 describe('the judge itself', () => {
   const call = (change: Partial<Exchange>): Exchange => ({
-    origin: hosts.pubsub,
+    origin: apiHosts.pubsub,
     verb: 'PUT',
-    url: new URL('/v1/projects/my-project/subscriptions/s1', hosts.pubsub),
+    url: new URL('/v1/projects/my-project/subscriptions/s1', apiHosts.pubsub),
     body: { topic: 'projects/my-project/topics/t1', expirationPolicy: {} },
     reply: { status: 200, body: { name: 'projects/my-project/subscriptions/s1' } },
     ...change,
   });
   const create = (body: object) =>
     call({
-      origin: hosts.monitoring,
+      origin: apiHosts.monitoring,
       verb: 'POST',
-      url: new URL('/v3/projects/my-project/alertPolicies', hosts.monitoring),
+      url: new URL('/v3/projects/my-project/alertPolicies', apiHosts.monitoring),
       body,
       reply: { status: 200, body: {} },
     });
@@ -107,16 +107,16 @@ describe('the judge itself', () => {
     expect(judged(call({}))).toEqual({ id: 'pubsub.projects.subscriptions.create', faults: [] }));
 
   it.each([
-    ['of another host', call({ origin: hosts.iam }), /no such method/],
+    ['of another host', call({ origin: apiHosts.iam }), /no such method/],
     ['with another verb', call({ verb: 'PATCH', body: {} }), /updateMask|subscription|required/],
     [
       'to a path that there is not',
-      call({ url: new URL('/v2/projects/my-project/subscriptions/s1', hosts.pubsub) }),
+      call({ url: new URL('/v2/projects/my-project/subscriptions/s1', apiHosts.pubsub) }),
       /no such method/,
     ],
     [
       'with a parameter that there is not',
-      call({ url: new URL('/v1/projects/my-project/subscriptions/s1?force=true', hosts.pubsub) }),
+      call({ url: new URL('/v1/projects/my-project/subscriptions/s1?force=true', apiHosts.pubsub) }),
       /no parameter force/,
     ],
     [
@@ -145,9 +145,10 @@ describe('the judge itself', () => {
   ])('finds a call %s', (_, one, fault) => expect(judged(one).faults.join('; ')).toMatch(fault));
 
   it('finds a mask that names what there is not', () => {
-    const url = new URL('/v3/projects/my-project/alertPolicies/1?updateMask=displayName,channels', hosts.monitoring);
+    const url = new URL('/v3/projects/my-project/alertPolicies/1?updateMask=displayName,channels', apiHosts.monitoring);
     expect(
-      judged(call({ origin: hosts.monitoring, verb: 'PATCH', url, body: {}, reply: { status: 200, body: {} } })).faults,
+      judged(call({ origin: apiHosts.monitoring, verb: 'PATCH', url, body: {}, reply: { status: 200, body: {} } }))
+        .faults,
     ).toEqual(['monitoring.projects.alertPolicies.patch: the mask names channels, and there is no such field']);
   });
 });

@@ -1,7 +1,7 @@
 import { EKSClient } from '@aws-sdk/client-eks';
 import { describe, expect, it } from 'vitest';
 import { InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { eksEndpoint, eksToken, eksTokenProvider } from '../../../providers/aws/plugin/eks.ts';
+import { readEksEndpoint, eksToken, eksTokenProvider } from '../../../providers/aws/plugin/eks.ts';
 
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' };
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -81,7 +81,7 @@ describe('the endpoint of an EKS cluster', () => {
     const client = clientAnswering(200, {
       cluster: { endpoint: 'https://blue.eks', certificateAuthority: { data: 'Q0E=' }, status: 'ACTIVE' },
     });
-    expect(await eksEndpoint(client, 'blue', signal)).toEqual({
+    expect(await readEksEndpoint(client, 'blue', signal)).toEqual({
       server: 'https://blue.eks',
       certificateAuthorityData: 'Q0E=',
     });
@@ -89,13 +89,13 @@ describe('the endpoint of an EKS cluster', () => {
 
   it('is a fault of the configuration while the cluster is being made', async () => {
     await expect(
-      eksEndpoint(clientAnswering(200, { cluster: { status: 'CREATING' } }), 'blue', signal),
+      readEksEndpoint(clientAnswering(200, { cluster: { status: 'CREATING' } }), 'blue', signal),
     ).rejects.toBeInstanceOf(InvalidConfiguration);
   });
 
   it('is refused for a cluster that does not exist', async () => {
     await expect(
-      eksEndpoint(clientAnswering(404, { __type: 'ResourceNotFoundException' }), 'blue', signal),
+      readEksEndpoint(clientAnswering(404, { __type: 'ResourceNotFoundException' }), 'blue', signal),
     ).rejects.toBeInstanceOf(Refused);
   });
 });

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { gkeEndpoint, gkeTokenProvider, readSecret } from '../../../providers/gcp/plugin/access.ts';
+import { readGkeEndpoint, gkeTokenProvider, readSecret } from '../../../providers/gcp/plugin/access.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
 import type { Fetch } from '../../../providers/gcp/client.ts';
 import { type Answered, openStandIn, type StandIn } from '../stand-in.ts';
@@ -18,7 +18,7 @@ const dns = { endpoint: 'gke-1234.europe-west1.gke.goog', allowExternalTraffic: 
 const described = async (answer: Answered) => {
   door = await openStandIn(() => answer);
   const options = { endpoint: door.url };
-  return gkeEndpoint(platformAuth(options), options, cluster, patient());
+  return readGkeEndpoint(platformAuth(options), options, cluster, patient());
 };
 
 describe('the way to a GKE cluster', () => {

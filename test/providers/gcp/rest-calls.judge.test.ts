@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
-import { gkeEndpoint, readSecret } from '../../../providers/gcp/plugin/access.ts';
+import { readGkeEndpoint, readSecret } from '../../../providers/gcp/plugin/access.ts';
 import { createPublisher } from '../../../providers/gcp/publish.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
 import { parseJsonOrNull } from '../../../fencing/model/json-text.ts';
@@ -42,7 +42,7 @@ const deeds: readonly Deed[] = [
       },
     },
     act: (endpoint) =>
-      gkeEndpoint(
+      readGkeEndpoint(
         platformAuth({ endpoint }),
         { endpoint },
         { project: 'my-project', location: 'europe-west1', cluster: 'blue' },
