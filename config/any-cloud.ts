@@ -20,7 +20,7 @@ type Open = (name: string) => Promise<OpenedCloud>;
 type Registered = readonly CloudPlugin[];
 
 /**
- * Returns the facts about an id of no known cloud. No identity source contains such an id, but a record that somebody
+ * Returns the facts about an id of no known cloud. No identity source contains such an id, but a record that someone
  * has written by hand may.
  */
 const ofNoCloud = (machine: MachineId): MachineFacts => ({

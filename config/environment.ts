@@ -18,7 +18,7 @@ export interface FunctionEnvironment {
   readonly deadLetterQueueUrl: string | null;
   readonly archiveArn: string | null;
   readonly busArn: string | null;
-  /** The rules that receive a replay. Without them, a replay would trigger everybody's rules. */
+  /** The rules that receive a replay. Without them, a replay would trigger everyone's rules. */
   readonly ruleArns: readonly string[];
   /** The namespace of the metrics. */
   readonly namespace: string;
@@ -69,7 +69,7 @@ export interface GcpFunctionEnvironment {
    */
   readonly doctor: string | null;
   readonly askedAt: string | null;
-  /** Whether this process runs in Cloud Run, and not on somebody's laptop. */
+  /** Whether this process runs in Cloud Run, and not on someone's laptop. */
   readonly inCloudRun: boolean;
   /** Where to get the keys that verify tokens, if not from Google's own address. */
   readonly certificatesUrl: string | null;

@@ -100,7 +100,7 @@ const addTaintOps = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
   return [testUnwritten(node), { op: 'add', path: '/spec/taints', value: taints }];
 };
 
-/** Tests a taint, including its value. If somebody has written another value, the taint is theirs now. */
+/** Tests a taint, including its value. If someone has written another value, the taint is theirs now. */
 const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => [
   test(`${path}/key`, key),
   test(`${path}/effect`, effect),
@@ -139,7 +139,7 @@ const ourTaint = (record: FenceRecord): TaintOf => ({
 });
 
 /**
- * Returns the taints that the mark adds. An out-of-service taint that somebody else added since the read must not
+ * Returns the taints that the mark adds. An out-of-service taint that someone else added since the read must not
  * become Cloudfence's own by being recorded as such.
  * @throws Refused when there is such a taint
  */
@@ -154,7 +154,7 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: 
 
 /**
  * Writes the labels of a fence. The label beside Cloudfence's out-of-service taint stands only where that taint stands,
- * or where the same patch adds it. Alone, it would say that somebody else had removed the taint.
+ * or where the same patch adds it. Alone, it would say that someone else had removed the taint.
  */
 const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): NodePatch => {
   const labels: Labels = { [FENCED_LABEL]: record.fence };
@@ -181,7 +181,7 @@ const withoutOwnTaint = (node: V1Node): NodePatch => [
   ...removeLabelOps(node, [TAINT_LABEL]),
 ];
 
-/** Parks a fence. A parked fence always has the label with its id, even if somebody has removed that. */
+/** Parks a fence. A parked fence always has the label with its id, even if someone has removed that. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
   ...asSeen(node, target),
   bootPrecondition(target),

@@ -13,7 +13,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const hostOf = (server: string): string => (URL.canParse(server) ? new URL(server).hostname : '');
 
 /**
- * Reports whether others can read what is sent to the server. Over plain http, anybody on the network path can. Through
+ * Reports whether others can read what is sent to the server. Over plain http, anyone on the network path can. Through
  * a proxy, this is true even for a server on this machine.
  */
 const isInClear = (server: string, proxied: boolean): boolean =>

@@ -70,7 +70,7 @@ const create = async ({ writer }: LedgerAccess, entries: readonly LedgerEntry[])
   }
 };
 
-/** Writes the ledger. Returns false when somebody else has written it since the read. */
+/** Writes the ledger. Returns false when someone else has written it since the read. */
 const isWritten = async (
   registry: LedgerAccess,
   map: V1ConfigMap | null,
@@ -104,7 +104,7 @@ const rest = async ({ clock, signal }: LedgerAccess, ms: number): Promise<void> 
 };
 
 /**
- * Reads, decides, and writes, until nobody else has written in between. Each decision is therefore about the entries
+ * Reads, decides, and writes, until no one else has written in between. Each decision is therefore about the entries
  * that are there.
  * @throws Unavailable after `TRIES` tries, or when the time is up
  */

@@ -18,7 +18,7 @@ export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', e
 export const FENCED_LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 /**
  * A trace of Cloudfence's out-of-service taint, with the same value. One write sets both, and one write removes both. If
- * somebody removes the taint, the label remains. It never says whose a taint is.
+ * someone removes the taint, the label remains. It never says whose a taint is.
  */
 export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 

@@ -45,7 +45,7 @@ export const fencedLabel = ({ metadata }: Marked): string | null => metadata?.la
 const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
 
 /**
- * Returns the label's value for a tombstone: somebody else removed the fence in this boot. Without a tombstone, the
+ * Returns the label's value for a tombstone: someone else removed the fence in this boot. Without a tombstone, the
  * label's value is the fence id alone.
  */
 export const tombstoneText = ({ fence, boot }: Tombstone): string => `${fence}_removed_${boot}`;
@@ -110,7 +110,7 @@ const isOurs = ({ key, effect, value = '' }: MarkedTaint): boolean =>
 export const hasOwnTaint = ({ spec }: Marked): boolean => (spec?.taints ?? []).some(isOurs);
 
 /**
- * Reports whether the Node has a fence of Cloudfence, or the rest of a fence whose label somebody has removed. A
+ * Reports whether the Node has a fence of Cloudfence, or the rest of a fence whose label someone has removed. A
  * tombstone does not count.
  */
 export const hasFenceTraces = (node: V1Node): boolean =>

@@ -45,7 +45,7 @@ export const readExistingNode = async (reader: Reader, name: string): Promise<Ex
 
 /**
  * Returns the reason of an opt-out, or null when there is none. Any value opts out, including `false`: doubt about what
- * somebody meant must not lead to a fence.
+ * someone meant must not lead to a fence.
  */
 const optOutText = (reason: string | undefined): string | null =>
   reason === undefined ? null : reason.trim() || 'no reason given';

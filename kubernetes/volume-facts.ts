@@ -48,7 +48,7 @@ const namedByRead = ({ read }: VolumeTraces) =>
   });
 
 /**
- * The most PersistentVolume names to read for one handle. No handle ever has more, but somebody may write a record that
+ * The most PersistentVolume names to read for one handle. No handle ever has more, but someone may write a record that
  * says so.
  */
 const MOST_NAMES = 5;
@@ -123,7 +123,7 @@ const seen = async (
 };
 
 /**
- * The most volumes to read one by one. A Node has at most about 128 attachments. If more are named, somebody makes them
+ * The most volumes to read one by one. A Node has at most about 128 attachments. If more are named, someone makes them
  * up.
  */
 const MOST_ASKED = 300;

@@ -84,7 +84,7 @@ const confirmDetached = async (
 };
 
 /**
- * Power states that a hard power-off can end. A starting machine is left alone, because somebody has just asked for the
+ * Power states that a hard power-off can end. A starting machine is left alone, because someone has just asked for the
  * start.
  */
 const ENDS: ReadonlySet<string | null> = new Set(['running', 'stopping', 'deallocating', 'unknown', null]);

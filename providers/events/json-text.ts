@@ -10,7 +10,7 @@ export type JsonDocument =
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /**
- * Parses one document. The parser's message quotes the text where it failed, which may contain anybody's data. The
+ * Parses one document. The parser's message quotes the text where it failed, which may contain anyone's data. The
  * position is enough.
  */
 const parse = (text: string, where: string): JsonDocument => {

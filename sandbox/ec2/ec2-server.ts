@@ -20,7 +20,7 @@ type Arrived = (headers: IncomingHttpHeaders) => void;
 
 /**
  * Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance, such as at each request that
- * has arrived. With an authority, each call is held to what the one who signed it may do; without, everybody may do
+ * has arrived. With an authority, each call is held to what the one who signed it may do; without, everyone may do
  * everything.
  */
 export const openEc2Server = async (

@@ -140,7 +140,7 @@ const PRIVATE: ReadonlySet<string> = new Set([
 /** After the first of these words, a text may contain what is hidden in parsed form. */
 const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|calleripaddress|claims|httprequest|identity)\b.*$/is;
 
-/** Matches long base64 text. Base64 hides the same fields from people, but not from anybody who decodes it. */
+/** Matches long base64 text. Base64 hides the same fields from people, but not from anyone who decodes it. */
 const ENCODED = /^[\w+/=\s-]{80,}$/;
 const LONGEST = 400;
 const shownText = (text: string): string =>

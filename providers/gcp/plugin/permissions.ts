@@ -68,8 +68,8 @@ export const destructiveCallChecks = async (
 };
 
 /**
- * Returns the wanted permissions that these credentials do not have on a machine. Anybody who knows a resource may ask.
- * The answer is a list, and no call is made on anybody's behalf.
+ * Returns the wanted permissions that these credentials do not have on a machine. Anyone who knows a resource may ask.
+ * The answer is a list, and no call is made on anyone's behalf.
  * https://cloud.google.com/iam/docs/testing-permissions
  *
  * @throws Unavailable, Denied, Refused
