@@ -242,12 +242,16 @@ const buried = (view: View, node: NodeFacts): Reason | null =>
       )
     : null;
 
+/** Returns the same where a record that names no generation, as of a machine that the cloud had forgotten, may be of it. */
+const mayBeOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
+  isOfEndedBoot({ ...record, generation: record.generation ?? view.machine.generation }, node, view);
+
 /**
  * Refuses if the Node bears a record of this very boot and nothing else of ours. Either somebody removed the fence, or
  * a kubelet wrote the record. A record of an earlier boot says nothing about this one, and a mark replaces it.
  */
 const strayed = (view: View, node: NodeFacts): Decision | null =>
-  node.strayRecord && isOfEndedBoot(node.strayRecord, node, view)
+  node.strayRecord && mayBeOfEndedBoot(node.strayRecord, node, view)
     ? refuse(
         because(
           'record-not-ours',

@@ -249,6 +249,11 @@ describe('what a person took back is not put back', () => {
       'refused record-not-ours',
     ],
     [
+      '... also one that names no boot of the cloud’s',
+      view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record({ generation: null }) }) }) }),
+      'refused record-not-ours',
+    ],
+    [
       '... which a run that remembers the fence takes for its removal',
       view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }), remembered: record() }),
       'entomb',
