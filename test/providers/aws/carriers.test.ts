@@ -92,7 +92,7 @@ describe('a place that is not served', () => {
     ['aws:///us-gov-west-1b/i-0123456789abcdef0', 'us-gov-west-1'],
     ['aws:///somewhere/i-0123456789abcdef0', 'somewhere'],
   ])('is named by the zone of %s', (value, place) => {
-    expect(at(value)).toEqual({ place, remedy: expect.stringMatching(new RegExp(`${place}.*territories`)) });
+    expect(at(value)).toEqual({ scope: place, remedy: expect.stringMatching(new RegExp(`${place}.*territories`)) });
   });
 
   it.each([

@@ -107,7 +107,7 @@ describe('a place that is not served', () => {
     `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
   it('is another subscription, by a providerID in any letter case', () => {
     expect(unservedScope({ source: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({
-      place: 'subscription other',
+      scope: 'subscription other',
       remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other'),
     });
     expect(unservedScope({ source: 'providerID', driver: null, value: machine('ours') }, 'OURS')).toBeNull();
