@@ -144,15 +144,17 @@ const fenceOf = (
     ours: hasOwnTaint(node),
     quarantine: hasTaint(node, QUARANTINE.key),
   };
+  const tombstone = tombstoneIn(label);
   const isOurRecord = bearsOurs({ label, taints });
+  const isOfThisFence = label === null || record?.fence === (tombstone?.fence ?? label);
   return {
     taints,
     label,
     taintedFor: taintedFor(node),
-    tombstone: tombstoneIn(label),
+    tombstone,
     stopping: stoppingIn(stoppingTextOf(node)),
     recordText,
-    record: isOurRecord ? record : null,
+    record: isOurRecord && isOfThisFence ? record : null,
     strayRecord: isOurRecord ? null : record,
   };
 };

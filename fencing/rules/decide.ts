@@ -17,6 +17,7 @@ import {
   offOnlyOnce,
   placeNotServed,
   unexplainedDisk,
+  usedLongAfter,
   vouchingRefused,
 } from './proof.ts';
 import { mark, removedByHand, isUnmarked, hasWorkReturned } from './mark.ts';
@@ -75,6 +76,7 @@ const ladder: readonly Rule[] = [
   bootContradicts, // another boot below a machine that was off all the time is another machine's: never a new fence
   leaseContradicts, // a kubelet that renews its Lease contradicts the cloud: stops
   kubeletNotSilent, // "not found" takes a kubelet that has been silent for a minute
+  usedLongAfter, // a Node that was in use long after its machine was terminated is another machine's
   leaseLooksLate, // a Lease dated after the power-off gets a second look
 
   // May the machine be fenced?

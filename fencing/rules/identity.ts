@@ -107,7 +107,12 @@ export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
   if (!node || node.recordText === null || !bearsOurs(node)) return null;
   const remedy = `look at the machine, then ${acceptCommand(node)} ends the fence`;
   if (!node.record)
-    return refuse(because('record-unreadable', `the fence record on Node ${node.name} cannot be read: ${remedy}`));
+    return refuse(
+      because(
+        'record-unreadable',
+        `the fence record on Node ${node.name} cannot be read, or is of another fence: ${remedy}`,
+      ),
+    );
   if (node.record.machine === machine.machine) return null;
   return refuse(
     because(

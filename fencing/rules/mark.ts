@@ -4,7 +4,7 @@ import { because, type Reason } from '../model/reason.ts';
 import type { NodeTarget } from '../model/steps.ts';
 import { type Decision, refuse, type Rule, takeStep, type View } from './view.ts';
 import { isDeletionDeclined, isKnownToRecur, isRecurring, podsToDelete, podsWanting } from './pods.ts';
-import { wasAttachedToMachine } from './identity.ts';
+import { acceptCommand, wasAttachedToMachine } from './identity.ts';
 
 export const targetNode = (node: NodeFacts): NodeTarget => ({
   name: node.name,
@@ -198,9 +198,16 @@ const taintMissing = (view: View, node: NodeFacts): Reason | null => {
   const works = record.outOfService === 'ours' && record.released === null;
   const missing = !node.taints.quarantine || (works && !node.taints.outOfService);
   return missing
-    ? because('taint-removed-by-hand', `someone else removed a taint of fence ${record.fence} from Node ${node.name}`)
+    ? because(
+        'taint-removed-by-hand',
+        `someone else removed a taint of fence ${record.fence} from Node ${node.name}${whatIsLeft(node)}`,
+      )
     : null;
 };
+
+/** Returns the command that removes what is left of a fence that a person took away, or an empty text. */
+const whatIsLeft = (node: NodeFacts): string =>
+  node.taints.quarantine || node.taints.ours ? `. ${acceptCommand(node)} removes the rest` : '';
 
 /** Returns a reason if a fence of this very boot is gone, or is being released without another boot. */
 const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
@@ -210,7 +217,7 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
   return takenBack
     ? because(
         'fence-removed-by-hand',
-        `someone else removed fence ${remembered.fence} from Node ${node.name} in this boot, while its machine is off`,
+        `someone else removed fence ${remembered.fence} from Node ${node.name} in this boot, while its machine is off${whatIsLeft(node)}`,
       )
     : null;
 };

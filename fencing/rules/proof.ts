@@ -278,19 +278,47 @@ export const leaseLooksLate: Rule = (view) => {
 };
 
 /**
+ * Returns whether the machine has been off since the fence began. A machine that the cloud has forgotten has no
+ * generation any more. It was off all the time unless the record says that Cloudfence has seen it run since.
+ */
+const isOffSince = ({ generation, phase }: FenceRecord, now: View['machine']): boolean =>
+  now.generation === null
+    ? now.power === 'missing' && (phase === 'fencing' || phase === 'fenced')
+    : now.generation === generation;
+
+/**
  * Refuses if the Node shows another boot than the record although the machine has been off all the time. Then another
  * machine's kubelet lives under this Node's name, and a new fence would delete that machine's pods.
  */
 export const bootContradicts: Rule = (view) => {
   const { node } = view.cluster;
-  const { machine, generation } = view.machine;
+  const { machine } = view.machine;
   const record = node?.record;
-  if (!node || !record || generation === null || record.generation !== generation || record.bootID === node.bootID)
-    return null;
+  if (!node || !record || record.bootID === node.bootID || !isOffSince(record, view.machine)) return null;
   return refuse(
     because(
       'identity-contradicted',
       `Node ${node.name} shows a different boot than when fence ${record.fence} began, although ${machine} has been off since then. Another machine may have this name: check both machines, then end the fence with ${acceptCommand(node)}`,
+    ),
+  );
+};
+
+/**
+ * Refuses to begin a fence of a terminated machine whose Node was in use long after the termination. The Lease has its
+ * date from a kubelet, whose clock may be wrong, so the control plane has to say the same: the Node is Ready, or became
+ * NotReady long after the termination. Then another machine's kubelet lives under this Node's name.
+ */
+export const usedLongAfter: Rule = (view) => {
+  const { node, lease } = view.cluster;
+  const { machine, forGood, since } = view.machine;
+  if (!node || lease === null || !forGood || since === null || currentRecord(view)) return null;
+  const longAfter = since + patience.stopping;
+  const inUse = node.ready === 'True' || node.readySince > longAfter;
+  if (Date.parse(lease) <= longAfter || !inUse) return null;
+  return refuse(
+    because(
+      'identity-contradicted',
+      `the kubelet of Node ${node.name} renewed its Lease at ${lease}, long after ${machine} was terminated. Another machine may use this name: check it, and delete the Node so that its machine registers again`,
     ),
   );
 };

@@ -126,14 +126,16 @@ export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node
 /** Returns what a lost or unreadable record must have said: enough to release the fence on a person's word. */
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
+  // A record counts only under the label of its own fence.
+  ...(node.label !== null && { fence: node.tombstone?.fence ?? node.label }),
   phase: 'fenced',
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
 });
 
 /**
  * Releases the fence for a person who has checked the machine and vouches for it, or removes what somebody left of it.
- * Asks for no proof and no identity source. In a boot that was fenced, the fence does not come back. That boot is over if the cloud says that the machine
- * runs. The bootID alone may not show that, because a lost record no longer says which boot was fenced.
+ * Asks for no proof and no identity source. In the boot that the Node shows, the fence does not come back, unless the
+ * cloud says that the machine runs: then the boot that was fenced is over.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
@@ -147,8 +149,8 @@ export const acceptedByPerson: Rule = (view) => {
       { do: 'readmit-volumes', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
       reason,
     );
-  const inThatBoot = record.bootID === node.bootID && view.machine.power !== 'running';
-  return endQuarantine(view, node, record, inThatBoot ? fenceInBoot(record.fence, node, view.machine) : null);
+  const tombstone = view.machine.power === 'running' ? null : fenceInBoot(record.fence, node, view.machine);
+  return endQuarantine(view, node, record, tombstone);
 };
 
 /**

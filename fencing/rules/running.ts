@@ -240,7 +240,8 @@ const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended'
  * Returns whether the Node has shown another boot since our taint was set. Then a machine has booted below the taint:
  * the same one once more, or another one under the Node's name. The proof for which the taint was set is over.
  */
-const hasBootedSince = (node: NodeFacts): boolean => node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
+export const hasBootedSince = (node: NodeFacts): boolean =>
+  node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
 
 /**
  * Returns whether our taint has done its work on a Node that can no longer be shown to be the machine's: another

@@ -58,6 +58,10 @@ const survey = async (cluster: Cluster, occasion: SharedRunOptions, ports: Ports
 const isAnybodys = ({ suspect, doubt, fault }: SweepCandidate): boolean =>
   (suspect.because === 'fenced' || suspect.because === 'node-missing') && (doubt !== null || fault !== null);
 
+/** Returns whether a Node is parked and has nothing attached: its fence is finished, whether or not that was entered. */
+const isFinished = ({ record, marked, attachments }: Suspect): boolean =>
+  record?.phase === 'fenced' && !marked && attachments.length === 0;
+
 /**
  * Gives back the places of fences that are over although their runs were killed before they could enter that in the
  * ledger. A machine with a mark, with a stale Lease, or with attachments and no Node keeps its place. In doubt about one
@@ -70,7 +74,8 @@ const concludeDead = async (
   { signal }: Ports,
 ): Promise<void> => {
   if (policy.dryRun || policy.paused !== null || unreachable.length > 0 || candidates.some(isAnybodys)) return;
-  await cluster.concludeUnless([...groupByMachine(candidates).keys()], signal).catch(() => undefined);
+  const unfinished = candidates.filter(({ suspect }) => !isFinished(suspect));
+  await cluster.concludeUnless([...groupByMachine(unfinished).keys()], signal).catch(() => undefined);
 };
 
 /**
@@ -87,13 +92,8 @@ const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports)
  * Returns whether a fence is finished and its machine is still off in the same boot, with nothing attached. Then its
  * work is done until the machine comes back, or goes for good.
  */
-const isParked = ({ record, marked, attachments }: Suspect, { power, generation, forGood }: MachineFacts): boolean =>
-  record?.phase === 'fenced' &&
-  !marked &&
-  attachments.length === 0 &&
-  power === 'off' &&
-  !forGood &&
-  record.generation === generation;
+const isParked = (suspect: Suspect, { power, generation, forGood }: MachineFacts): boolean =>
+  isFinished(suspect) && power === 'off' && !forGood && suspect.record?.generation === generation;
 
 /**
  * Returns how urgent a machine is, the most urgent first:

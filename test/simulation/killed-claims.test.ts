@@ -93,6 +93,12 @@ it.each([
   expect(isMarkedIn(zone, 1)).toBe(false);
 });
 
+it('of a machine whose Node is parked is given back before other machines are looked at', async () => {
+  const zone = await killedBefore(concludes);
+  zone.world.advance(3 * MINUTE);
+  expect(await sweepFor(zone, 1)).toContain(zone.machines[1]);
+});
+
 it('of a machine whose fence ends after all is given back then', async () => {
   const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
   expect(await sweepFor(zone, 5)).toEqual([]);

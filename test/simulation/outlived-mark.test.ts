@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import { Denied, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
@@ -322,5 +323,38 @@ describe('a Node that is parked', () => {
       steps: [{ step: 'park' }],
     });
     expect(stateOf(world).harm).toEqual([]);
+  });
+});
+
+describe('a cloud that does not answer', () => {
+  const unanswered = async ({ world }: Incident, error: CloudfenceError) => {
+    const ports = portsOver(world);
+    const cloud = { ...ports.cloud, look: () => Promise.reject(error) };
+    return sweep(
+      { policy: defaultPolicy, deadline: world.now() + 20_000, newRunId: () => `sweep-${world.now()}` },
+      { ...ports, cloud },
+    );
+  };
+
+  it.each([new Denied('the role may not describe machines'), new Unavailable('no response')])(
+    'does not keep our taint on a Node that has booted since ($message)',
+    async (error) => {
+      const incident = await marked();
+      startMachine(incident.world, incident.scene.holder);
+      incident.world.advance(60_000);
+      const { outcomes } = await unanswered(incident, error);
+      expect(outcomes).toMatchObject([
+        { reason: { code: 'power-unknown' }, steps: [{ step: 'readmit-volumes', result: 'done' }] },
+      ]);
+      expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+      expect(taintsOf(incident)).toHaveLength(1);
+    },
+  );
+
+  it('leaves our taint on a Node that still shows the boot that was fenced', async () => {
+    const incident = await marked();
+    const { outcomes } = await unanswered(incident, new Denied('the role may not describe machines'));
+    expect(outcomes).toMatchObject([{ outcome: 'failed', steps: [] }]);
+    expect(taintsOf(incident)).toContain(OUT_OF_SERVICE);
   });
 });

@@ -4,6 +4,9 @@ import { sweep } from '../../fencing/sweep/sweep.ts';
 import { RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { forget } from '../../sandbox/ec2/scenario.ts';
+import { run } from '../../fencing/loop/run.ts';
+import { startRun } from '../../fencing/loop/state.ts';
 import { fence } from './ends.ts';
 import { terminated, type Incident } from './incidents.ts';
 import { portsOver } from './rig.ts';
@@ -97,5 +100,65 @@ describe('a new machine under the Node of a terminated one', () => {
       `cloudfence release ${incident.scene.nodeOf(incident.scene.holder)} --accept "<what you checked>"`,
     );
     expect(nodeOf(incident)?.metadata.annotations?.[RECORD_ANNOTATION]).toBe(before);
+  });
+
+  /** The new machine’s kubelet is cut off from the API server for long enough that its Lease is stale. */
+  const cutOff = ({ world, scene }: Incident, ms: number): void => {
+    world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+    world.advance(ms);
+  };
+
+  it.each([0, 25_000, 100_000])(
+    'keeps its pods when it is cut off half an hour after the termination (+%i ms)',
+    async (ms) => {
+      const incident = terminated();
+      takeOver(incident);
+      incident.world.advance(1_800_000);
+      const pod = livingPod(incident);
+      cutOff(incident, ms);
+      const before = pod();
+      const outcome = await fence(incident, { runId: 'late-event', lasts: 60_000 });
+      expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'identity-contradicted' }, steps: [] });
+      expect(outcome.reason.says).toContain('delete the Node');
+      expect([pod(), stateOf(incident.world).harm]).toEqual([before, []]);
+      expect(taintsOf(incident)).not.toContain(QUARANTINE);
+    },
+  );
+
+  const fencedBefore = async (): Promise<Incident> => {
+    const incident = terminated();
+    await fence(incident, { policy: { deleteNode: 'never' } });
+    takeOver(incident);
+    incident.world.advance(120_000);
+    return incident;
+  };
+
+  it('keeps its pods once a person has released the old one’s fence, also while it is cut off', async () => {
+    const incident = await fencedBefore();
+    const { world, scene } = incident;
+    const pod = livingPod(incident);
+    const ports = portsOver(world);
+    const request = { machine: scene.holder, intent: 'release', accepted: 'checked both', vouched: null } as const;
+    const asked = { request, policy: defaultPolicy, identityRules: ports.cloud, runId: 'release' };
+    expect(await run(startRun({ ...asked, deadline: world.now() + 120_000 }), ports)).toMatchObject({
+      outcome: 'released',
+    });
+    world.advance(600_000);
+    cutOff(incident, 100_000);
+    const said = await sweepFor(incident, 120_000, { deleteNode: 'never' });
+    expect(said.flatMap(({ steps }) => steps)).toEqual([]);
+    expect(pod()).toBe('Running');
+    expect(taintsOf(incident)).not.toContain(QUARANTINE);
+  });
+
+  it('keeps its pods when the cloud has forgotten the old one, also while it is cut off', async () => {
+    const incident = await fencedBefore();
+    const pod = livingPod(incident);
+    forget(incident.world, incident.scene.holder);
+    cutOff(incident, 100_000);
+    const said = await sweepFor(incident, 120_000, { deleteNode: 'never' });
+    expect(new Set(said.map((one) => one.said))).toEqual(new Set(['refused identity-contradicted']));
+    expect(pod()).toBe('Running');
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 });

@@ -76,6 +76,8 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     });
     await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { [FENCED_LABEL]: record.fence } } });
     expect((await look(machine, node.name)).node).toMatchObject({ record, strayRecord: null });
+    await annotate(JSON.stringify({ ...record, fence: 'a-kubelets.1' }));
+    expect((await look(machine, node.name)).node).toMatchObject({ record: null, strayRecord: null });
     await annotate('garbled');
     expect((await look(machine, node.name)).node).toMatchObject({ record: null, recordText: 'garbled' });
   });

@@ -260,10 +260,11 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
       status: { attached: false, attachError: { message: 'held', time: '2026-11-21T10:00:00Z' } },
     });
     const volumes = [{ driver: DRIVER, handle, persistentVolume: volume, attachment: old }];
+    const record = recordFor(node, machine, { volumes });
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: {
-        annotations: { [RECORD_ANNOTATION]: JSON.stringify(recordFor(node, machine, { volumes })) },
-        labels: { [FENCED_LABEL]: 'a-fence' },
+        annotations: { [RECORD_ANNOTATION]: JSON.stringify(record) },
+        labels: { [FENCED_LABEL]: record.fence },
       },
     });
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
