@@ -60,6 +60,7 @@ export default defineConfig({
           name: 'thorough',
           include: ['test/**/*.thorough.test.ts', ...searches],
           testTimeout: 180_000,
+          hookTimeout: 120_000,
           provide: { thorough: true },
           ...onAllCores,
         },

@@ -93,10 +93,17 @@ it.each([
   expect(isMarkedIn(zone, 1)).toBe(false);
 });
 
-it('of a machine whose Node is parked is given back before other machines are looked at', async () => {
-  const zone = await killedBefore(concludes);
-  zone.world.advance(3 * MINUTE);
-  expect(await sweepFor(zone, 1)).toContain(zone.machines[1]);
+it('of a machine whose Node is parked is given back although a sweep looks at few parked Nodes', async () => {
+  const { world, machines } = allOff(16, undefined, 14);
+  const policy = { cap: { share: 1, atOnce: 0 } };
+  const last = machines.at(-1) ?? '';
+  for (const machine of machines.slice(0, -2)) await fenceOne(world, machine, policy);
+  const machine = machines.at(-2) ?? '';
+  const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine, policy, lasts: MINUTE }));
+  const cut = crossings.find(concludes);
+  if (!cut) throw new Error('the run never came so far');
+  cut.world.advance(3 * MINUTE);
+  expect(await sweepFor({ world: cut.world, machines }, 1, policy)).toContain(last);
 });
 
 it('of a machine whose fence ends after all is given back then', async () => {

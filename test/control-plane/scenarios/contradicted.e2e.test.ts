@@ -7,7 +7,8 @@ import type { Lone } from '../scenes/lone.ts';
 import { openLone } from '../scenes/lone.ts';
 
 const RECORD = 'cloudfence.dev/fence';
-const LABEL = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
+const FORGED = 'forged.1';
+const LABEL = { 'cloudfence.node-restriction.kubernetes.io/fenced': FORGED };
 const ANOTHER = 'i-0123456789abcdef0';
 
 /** A run that something let begin would wait for its end for long. */
@@ -35,7 +36,7 @@ const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<o
   return {
     [RECORD]: JSON.stringify({
       version: 1,
-      fence: 'forged.1',
+      fence: FORGED,
       phase: 'fenced',
       ...named,
       outOfService: 'foreign',

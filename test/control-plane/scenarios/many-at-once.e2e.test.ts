@@ -25,8 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** Long enough for all to have looked while the first fence is under way. */
-const SLOW_DETACH = { delayMs: 12_000 };
+/** Long enough for all to have looked while the first fence is under way, and well within the time of a sweep's run. */
+const SLOW_DETACH = { delayMs: 6_000 };
 const STALE_MS = 61_000;
 
 describe('two machines that die at once', () => {
