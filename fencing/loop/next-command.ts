@@ -7,6 +7,7 @@ import { dryRunEnding } from './imagine.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { endingAtDeadline, outcomeOf, eventFor, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
+import { patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { stepKey, stepTraits, type Step } from '../model/steps.ts';
 import type { Decision, Moment } from '../rules/view.ts';
@@ -54,11 +55,6 @@ export type Command =
 const KEPT_FOR_THE_CALL_MS = 500;
 /** Facts about the machine that are older than this are read again before any decision. */
 const MACHINE_FACTS_LAST_MS = PROOF_LASTS_MS - KEPT_FOR_THE_CALL_MS;
-/**
- * Facts about the cluster that are older than this are no longer used. A process that was frozen reads them again
- * first.
- */
-const CLUSTER_FACTS_LAST_MS = 5_000;
 /** The time between two attempts at a proof while the cloud answers too slowly for one. */
 const SLOW_CLOUD_MS = 2_000;
 /** The time that a recheck may take between the proof and the call. */
@@ -87,7 +83,7 @@ export const nextCommand = (known: RunState, now: Moment): Command => {
   if (now.mono >= known.deadline) return { do: 'end', ending: endingAtDeadline(known) };
   if (!known.location) return known.machine ? { do: 'locate', facts: known.machine.says } : lookAt({ machine: true });
   const machine = !known.machine || now.mono - known.machine.gotAt >= MACHINE_FACTS_LAST_MS;
-  const cluster = !known.cluster || now.mono - known.cluster.gotAt >= CLUSTER_FACTS_LAST_MS;
+  const cluster = !known.cluster || now.mono - known.cluster.gotAt >= patience.clusterFacts;
   const view = viewOf(known, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);

@@ -95,6 +95,11 @@ export const patience = {
   leaseFresh: 40_000,
   /** Controllers act on a cached taint for a while after it was removed (kubernetes/kubernetes#142331). */
   settle: 30_000,
+  /**
+   * Facts about the cluster that are older than this are no longer used. A process that was frozen reads them again
+   * first.
+   */
+  clusterFacts: 5_000,
   /** The shortest and the longest time between two looks at something that goes away by itself. */
   pollShortest: 250,
   pollLongest: 2_000,

@@ -1,0 +1,71 @@
+import jsonPatch from 'fast-json-patch';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { ClusterStep, Step } from '../../fencing/model/steps.ts';
+import { fencePatch, type FenceStep } from '../../kubernetes/fence-patch.ts';
+import { ATTACHMENT, nodeObject, POD } from './facts.ts';
+import type { NodeState, World } from './world.ts';
+
+/** What a step does to a world. The patches of the Node are those that Cloudfence sends. */
+
+/** Returns the world after the step, or the refusal of the API server. */
+export const apply = (world: World, step: Step): World | Refused => {
+  switch (step.do) {
+    case 'detach-disk':
+      return world.disk === 'here' ? { ...world, disk: 'free' } : new Refused('the disk is not attached here');
+    case 'power-off':
+      return new Refused('this world has no power-off');
+    case 'delete-pod':
+      return step.pod.uid === POD.uid && world.pod !== 'gone' ? { ...world, pod: 'gone' } : world;
+    case 'delete-attachment':
+      return step.attachment.uid === ATTACHMENT.uid && world.attachment === 'attached'
+        ? { ...world, attachment: 'deleting' }
+        : world;
+    case 'fail-pod':
+    case 'nudge':
+      return world;
+    case 'delete-node':
+      return deleteNode(world, step);
+    case 'mark':
+    case 'note':
+    case 'park':
+    case 'readmit-volumes':
+    case 'readmit-pods':
+    case 'entomb':
+    case 'note-stopping':
+      return patched(world, step);
+  }
+};
+
+const deleteNode = (world: World, { node }: Extract<ClusterStep, { do: 'delete-node' }>): World | Refused => {
+  if (world.node === null) return world;
+  return node.uid === world.node.uid && node.resourceVersion === 'now'
+    ? { ...world, node: null }
+    : new Refused('the Node is not as it was read');
+};
+
+const patched = (world: World, step: FenceStep): World | Refused => {
+  if (world.node === null) return new Refused('the Node is gone');
+  const before = nodeObject(world.node);
+  try {
+    const patch = fencePatch(before, step);
+    if (patch === 'already') return world;
+    const operations = patch.map((operation) => ({ ...operation }));
+    const { newDocument } = jsonPatch.applyPatch(before, operations, true, false);
+    return { ...world, node: stateOf(world.node, newDocument) };
+  } catch (error) {
+    if (error instanceof Refused) return error;
+    if (error instanceof jsonPatch.JsonPatchError) return new Refused(error.name);
+    throw error;
+  }
+};
+
+const stateOf = (before: NodeState, { metadata, spec }: ReturnType<typeof nodeObject>): NodeState => ({
+  ...before,
+  labels: metadata?.labels ?? {},
+  annotations: metadata?.annotations ?? {},
+  taints: (spec?.taints ?? []).map(({ key, effect, value }) => ({
+    key,
+    effect,
+    ...(value !== undefined && { value }),
+  })),
+});

@@ -1,0 +1,95 @@
+/** Large tables of numbers, in typed arrays that double. */
+
+const EMPTY = -1;
+const AT_FIRST = 2 ** 16;
+
+/** A list of numbers. */
+const growingList = (make: (length: number) => Float64Array | Uint32Array) => {
+  let items = make(AT_FIRST);
+  const put = (index: number, value: number): void => {
+    if (index >= items.length) {
+      const longer = make(items.length * 2);
+      longer.set(items);
+      items = longer;
+    }
+    items[index] = value;
+  };
+  return { put, at: (index: number): number => items[index] ?? 0 };
+};
+
+const hashOf = (key: number): number =>
+  (Math.imul(key % 0x7f_ff_ff_ff, 0x9e_37_79_b1) ^ Math.imul(key / 0x7f_ff_ff_ff, 0x85_eb_ca_6b)) >>> 0;
+
+/** A set of integers that are not negative, by open addressing. */
+const keySet = () => {
+  let slots = new Float64Array(AT_FIRST).fill(EMPTY);
+  let count = 0;
+  const slotOf = (key: number): number => {
+    let at = hashOf(key) & (slots.length - 1);
+    while (slots[at] !== EMPTY && slots[at] !== key) at = (at + 1) & (slots.length - 1);
+    return at;
+  };
+  const grow = (): void => {
+    const before = slots;
+    slots = new Float64Array(before.length * 2).fill(EMPTY);
+    for (const key of before) if (key !== EMPTY) slots[slotOf(key)] = key;
+  };
+  /** Returns whether the key is new. */
+  const add = (key: number): boolean => {
+    const at = slotOf(key);
+    if (slots[at] === key) return false;
+    slots[at] = key;
+    count += 1;
+    if (count * 2 > slots.length) grow();
+    return true;
+  };
+  return { add };
+};
+
+/** The states that were reached, in order, each with the one from which it was reached first. */
+export const stateTable = () => {
+  const known = keySet();
+  const keys = growingList((length) => new Float64Array(length));
+  const parents = growingList((length) => new Uint32Array(length));
+  let size = 0;
+  /** Adds a state unless it is known. */
+  const add = (key: number, parent: number): void => {
+    if (!known.add(key)) return;
+    keys.put(size, key);
+    parents.put(size, parent);
+    size += 1;
+  };
+  return { add, keyAt: keys.at, parentOf: parents.at, size: () => size };
+};
+
+/** Gives each distinct value a number. Two values are the same if their texts are. */
+export const numbered = <T>(textOf: (value: T) => string) => {
+  const numbers = new Map<string, number>();
+  const values: T[] = [];
+  const numberOf = (value: T): number => {
+    const text = textOf(value);
+    const known = numbers.get(text);
+    if (known !== undefined) return known;
+    numbers.set(text, values.length);
+    values.push(value);
+    return values.length - 1;
+  };
+  const valueOf = (number: number): T => {
+    const value = values[number];
+    if (value === undefined) throw new RangeError(`no value has the number ${number}`);
+    return value;
+  };
+  return { numberOf, valueOf, size: () => values.length };
+};
+
+/** Returns a function that makes the value for a key once. */
+export const once = <V>() => {
+  const made = new Map<number | string, V>();
+  return (key: number | string, make: () => V): V => {
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const value = make();
+    made.set(key, value);
+    return value;
+  };
+};

@@ -1,0 +1,91 @@
+import { patience } from '../../fencing/model/policy.ts';
+import type { Moment } from '../../fencing/rules/view.ts';
+
+/**
+ * Time in an exploration. Every state is told as of one moment, `NOW`. When time passes, `NOW` stays and everything
+ * that happened moves into the past. A time that is older than `OLDEST_MS` stays there, because no rule tells it from
+ * an older one. So the states of an exploration are finite.
+ */
+
+/** The shortest time that an exploration distinguishes (ms). */
+export const TICK_MS = 1_000;
+
+export const NOW: Moment = { wall: Date.parse('2026-01-01T12:00:00.000Z'), mono: 1_000_000_000 };
+
+const ticks = (count: number): number => count * TICK_MS;
+
+/** Longer than every time in `shortPatience`, and than the life of a proof. */
+export const OLDEST_TICKS = 4;
+const OLDEST_MS = ticks(OLDEST_TICKS);
+
+/** The oldest moment that an exploration knows. What no rule looks at any more is moved there. */
+export const LONG_AGO: Moment = { wall: NOW.wall - OLDEST_MS, mono: NOW.mono - OLDEST_MS };
+
+/**
+ * The times of the protocol, each in so few ticks that their order remains. An exploration needs the order of the
+ * times, not their length. The life of a proof is not among them: it keeps its real length.
+ */
+const shortPatience: Readonly<Record<keyof typeof patience, number>> = {
+  secondRead: ticks(1),
+  lateLease: ticks(2),
+  silent: ticks(2),
+  disksLetGo: ticks(1),
+  attachmentLingers: ticks(1),
+  detachStuck: ticks(2),
+  detachFailed: ticks(1),
+  plainDetach: ticks(2),
+  nudge: ticks(1),
+  fenceShows: ticks(2),
+  capWindow: ticks(3),
+  longestLift: ticks(3),
+  clocksDiffer: ticks(1),
+  stopping: ticks(3),
+  stoppingNoted: ticks(3),
+  unreachable: ticks(3),
+  silence: ticks(3),
+  leaseFresh: ticks(3),
+  settle: ticks(2),
+  clusterFacts: ticks(2),
+  pollShortest: ticks(1),
+  pollLongest: ticks(1),
+};
+
+/** Shortens the times of the protocol for all rules in this process. Returns a function that restores them. */
+export const shortenPatience = (): (() => void) => {
+  const shipped = { ...patience };
+  Object.assign(patience, shortPatience);
+  return () => {
+    Object.assign(patience, shipped);
+  };
+};
+
+/** No number of an exploration but a time is as large as this. */
+const FAR_FROM_TIMES_MS = 100_000_000;
+
+const isAbout = (number: number, moment: number): boolean => Math.abs(number - moment) < FAR_FROM_TIMES_MS;
+
+const numberAfter = (number: number, ms: number): number => {
+  if (isAbout(number, NOW.mono)) return Math.max(number - ms, NOW.mono - OLDEST_MS);
+  return isAbout(number, NOW.wall) ? Math.max(number - ms, NOW.wall - OLDEST_MS) : number;
+};
+
+const RFC_3339 = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}/g;
+
+/** The digits after the milliseconds stay. In a Lease they tell one renewal from another. */
+const textAfter = (text: string, ms: number): string =>
+  text.replaceAll(RFC_3339, (at) => new Date(numberAfter(Date.parse(`${at}Z`), ms)).toISOString().slice(0, -1));
+
+/**
+ * Returns the value as it is after this time (ms). All times in it move into the past: numbers near `NOW`, and times in
+ * texts.
+ */
+export function afterTime<T>(value: T, ms: number): T;
+export function afterTime(value: unknown, ms: number): unknown {
+  if (typeof value === 'number') return numberAfter(value, ms);
+  if (typeof value === 'string') return textAfter(value, ms);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => afterTime(item, ms));
+  if (value instanceof Set) return new Set([...value].map((item: unknown) => afterTime(item, ms)));
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, afterTime(item, ms)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, afterTime(item, ms)]));
+}

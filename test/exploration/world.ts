@@ -1,0 +1,120 @@
+import { OLDEST_TICKS } from './time.ts';
+
+/**
+ * A small world: one machine below one Node, a database pod with one disk, and another machine that takes over. Ages
+ * are in ticks.
+ */
+
+export type MachinePower = 'running' | 'stopping' | 'off' | 'starting' | 'gone';
+
+export interface Machine {
+  readonly power: MachinePower;
+  /** Counts the boots. */
+  readonly boot: number;
+  /** How long ago the power state changed. */
+  readonly since: number;
+  /** How long ago the latest boot began. */
+  readonly started: number;
+  /** The kubelet of this boot has found the disk attached for its pod, and mounts it, however long that takes. */
+  readonly mounts: boolean;
+  /** The guest has mounted the disk and writes to it. */
+  readonly writes: boolean;
+}
+
+/** What is on the Node. Only what Cloudfence and people write is kept as Kubernetes objects have it. */
+export interface NodeState {
+  readonly uid: string;
+  /** The boot that the kubelet has posted. */
+  readonly boot: number;
+  readonly ready: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly taints: readonly { readonly key: string; readonly effect: string; readonly value?: string }[];
+}
+
+/** How often each thing may still happen. */
+export interface Budget {
+  readonly stops: number;
+  readonly starts: number;
+  readonly terminations: number;
+  readonly cuts: number;
+  readonly renewals: number;
+  readonly removals: number;
+  /** Calls that fail, and answers that are lost. */
+  readonly faults: number;
+}
+
+export interface World {
+  readonly machine: Machine;
+  /** How long ago the machine was off last, as long as the cloud may still say so. Null after that. */
+  readonly wasOff: number | null;
+  /** Whether the kubelet reaches the API server. */
+  readonly connected: boolean;
+  /** The kubelet's Lease: the number of the renewal, and how long ago it was. */
+  readonly lease: { readonly renewal: number; readonly age: number };
+  readonly node: NodeState | null;
+  readonly pod: 'bound' | 'deleting' | 'gone';
+  readonly attachment: 'attached' | 'deleting' | 'gone';
+  /** The kubelet reports the disk as in use. A dead kubelet's report stays. */
+  readonly inUse: boolean;
+  readonly disk: 'here' | 'free' | 'there';
+  readonly replacement: 'none' | 'waiting' | 'writing';
+  /** A run has seen the machine running in its present boot, and has done what it does about that. */
+  readonly swept: boolean;
+  readonly budget: Budget;
+}
+
+/** What the assumption of the design is made of, in ticks. */
+export interface Assumption {
+  /** The longest time for which the cloud still says off after a start began. */
+  readonly staleness: number;
+  /** The longest time that a call takes to reach its server. */
+  readonly transit: number;
+  /** The shortest time from the beginning of a boot until a kubelet may begin to mount a disk. */
+  readonly bootToMount: number;
+  /** Whether a kubelet posts its new boot before it acts on its pods. */
+  readonly postsBootFirst: boolean;
+}
+
+const older = (age: number): number => Math.min(age + 1, OLDEST_TICKS);
+
+/** Returns the world a tick later. */
+export const tickLater = (world: World, { staleness, bootToMount }: Assumption): World => {
+  const { machine, wasOff, lease } = world;
+  return {
+    ...world,
+    machine: {
+      ...machine,
+      since: older(machine.since),
+      started: Math.min(machine.started + 1, bootToMount + 1),
+    },
+    wasOff: wasOff === null || wasOff >= staleness ? null : wasOff + 1,
+    lease: { ...lease, age: older(lease.age) },
+  };
+};
+
+export const isUp = ({ machine: { power } }: World): boolean => power === 'running' || power === 'stopping';
+
+export const withMachine = (world: World, change: Partial<Machine>): World => ({
+  ...world,
+  machine: { ...world.machine, ...change },
+});
+
+export const withNode = (world: World, change: Partial<NodeState>): World =>
+  world.node ? { ...world, node: { ...world.node, ...change } } : world;
+
+/** A healthy cluster: the machine runs, the database writes. */
+export const healthy = (budget: Partial<Budget>): World => ({
+  machine: { power: 'running', boot: 1, since: OLDEST_TICKS, started: OLDEST_TICKS, mounts: true, writes: true },
+  wasOff: null,
+  connected: true,
+  lease: { renewal: 0, age: 0 },
+  node: { uid: 'node-uid', boot: 1, ready: true, labels: {}, annotations: {}, taints: [] },
+  pod: 'bound',
+  attachment: 'attached',
+  inUse: true,
+  disk: 'here',
+  replacement: 'none',
+  swept: true,
+  budget: { stops: 0, starts: 0, terminations: 0, cuts: 0, renewals: 0, removals: 0, faults: 0, ...budget },
+});
