@@ -1,5 +1,6 @@
 import { Refused } from '../../fencing/model/errors.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
+import type { Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { stepKey } from '../../fencing/model/steps.ts';
 import type { RunState } from '../../fencing/loop/state.ts';
@@ -56,18 +57,25 @@ export const changesOf = (world: World, { assumption }: Scenario): readonly Chan
 /** What a run may learn next. It depends on the world only through the answer. */
 export type Question = 'machine' | 'stale machine' | 'cluster' | 'recheck' | 'witness' | 'nothing';
 
+type Asking = Extract<RunAt, { at: 'rest' | 'look' }>;
+
+/** Returns the run's command, and what has been answered of it. */
+const askedBy = (run: Asking) =>
+  run.at === 'look' ? run : { command: commandOf(run.known), half: { machine: null, cluster: null } };
+
 /** Returns the questions whose answers move the run on. Empty for a run that does not wait for an answer. */
 export const questionsOf = (run: RunAt): readonly Question[] => {
   if (run.at === 'pause') return isAwake(run) ? ['nothing'] : [];
   if (run.at === 'act') return [];
-  const command = run.at === 'look' ? run.command : commandOf(run.known);
-  const half = run.at === 'look' ? run.half : { machine: null, cluster: null };
+  const { command, half } = askedBy(run);
   if (command.do !== 'look') return command.do === 'recheck' || command.do === 'witness' ? [command.do] : ['nothing'];
   return [
     ...(command.machine && !half.machine ? (['machine', 'stale machine'] as const) : []),
     ...(command.cluster && !half.cluster ? (['cluster'] as const) : []),
   ];
 };
+
+const witnessIn = ({ disk }: World): Witness => (disk === 'here' ? 'held' : 'released');
 
 /** Returns the answer to a question in this world. Undefined if there is none, or none yet. */
 export const answerIn = (world: World, question: Question): unknown => {
@@ -81,7 +89,7 @@ export const answerIn = (world: World, question: Question): unknown => {
     case 'recheck':
       return recheckOf(world);
     case 'witness':
-      return world.disk === 'here' ? 'held' : 'released';
+      return witnessIn(world);
     case 'nothing':
       return null;
   }
@@ -115,11 +123,10 @@ const replied = (says: string, known: RunState, run: RunAt | null): Reply => ({
   sawRunning: seenRunning(known, run),
 });
 
-const looked = (run: Extract<RunAt, { at: 'rest' | 'look' }>, question: Question, world: World): Reply => {
+const looked = (run: Asking, question: Question, world: World): Reply => {
   const { known } = run;
-  const command = run.at === 'look' ? run.command : commandOf(known);
+  const { command, half } = askedBy(run);
   if (command.do !== 'look') throw new Error(`the run does not ask for the ${question}`);
-  const half = run.at === 'look' ? run.half : { machine: null, cluster: null };
   if (question === 'cluster')
     return replied(
       'the run reads the cluster',
@@ -149,7 +156,7 @@ export const replyTo = (run: RunAt, question: Question, world: World): Reply => 
       return replied(
         'the run asks the disk',
         known,
-        learned(known, command, { to: 'witness', says: world.disk === 'here' ? 'held' : 'released' }),
+        learned(known, command, { to: 'witness', says: witnessIn(world) }),
       );
     case 'claim':
       return replied('the cap admits the fence', known, learned(known, command, { to: 'claim', says: ADMITTED }));

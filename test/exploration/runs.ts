@@ -3,7 +3,7 @@ import type { ClusterFacts, NodeFacts } from '../../fencing/model/cluster-facts.
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { patience, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
-import { stepTraits, type Step } from '../../fencing/model/steps.ts';
+import type { Step } from '../../fencing/model/steps.ts';
 import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
 import { reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { startRun, type Observation, type RunState } from '../../fencing/loop/state.ts';
@@ -21,7 +21,7 @@ export type RunAt =
   | { readonly at: 'pause'; readonly known: RunState; readonly command: Pause; readonly until: number };
 
 type Look = Extract<Command, { do: 'look' }>;
-export type Act = Extract<Command, { do: 'act' }>;
+type Act = Extract<Command, { do: 'act' }>;
 type Pause = Extract<Command, { do: 'pause' }>;
 interface Half {
   readonly machine: Observation<MachineFacts> | null;
@@ -119,7 +119,7 @@ export const runLater = (run: RunAt, transit: number): RunAt => {
 };
 
 /** Returns the run after a result, or null if it has come to its end. */
-const after = (known: RunState, command: Command, result: CommandResult): RunAt | null => {
+export const learned = (known: RunState, command: Command, result: CommandResult): RunAt | null => {
   const next = reduce(known, command, result, NOW);
   return next.ending === null ? { at: 'rest', known: canonical(next) } : null;
 };
@@ -130,10 +130,7 @@ export const observed = <T>(says: T): Observation<T> => ({ says, askedAt: NOW, g
 export const answered = (known: RunState, command: Look, half: Half): RunAt | null =>
   (command.machine && half.machine === null) || (command.cluster && half.cluster === null)
     ? { at: 'look', known, command, half }
-    : after(known, command, { to: 'look', ...half });
-
-export const learned = (known: RunState, command: Command, result: CommandResult): RunAt | null =>
-  after(known, command, result);
+    : learned(known, command, { to: 'look', ...half });
 
 export const paused = (known: RunState, command: Pause): RunAt => ({
   at: 'pause',
@@ -145,21 +142,21 @@ export const paused = (known: RunState, command: Pause): RunAt => ({
 export const isAwake = ({ until }: Extract<RunAt, { at: 'pause' }>): boolean => until <= NOW.mono;
 
 export const awoken = ({ known, command }: Extract<RunAt, { at: 'pause' }>): RunAt | null =>
-  after(known, command, { to: 'pause' });
+  learned(known, command, { to: 'pause' });
 
 /** Returns the run after its step took effect, was refused, or is of unknown result. */
 export const acted = (
   { known, command }: Extract<RunAt, { at: 'act' }>,
   result: 'done' | 'lost' | 'expired' | Refused,
 ): RunAt | null => {
-  if (result === 'done') return after(known, command, { to: 'act', says: 'done', sentAt: NOW });
+  if (result === 'done') return learned(known, command, { to: 'act', says: 'done', sentAt: NOW });
   const error =
     result === 'lost'
       ? new Unavailable('the answer is lost')
       : result === 'expired'
         ? new ProofExpired('the proof has expired')
         : result;
-  return after(known, command, { to: 'failed', error, sentAt: NOW });
+  return learned(known, command, { to: 'failed', error, sentAt: NOW });
 };
 
 /** Returns whether the call may still take effect: it left within its permit, and is on its way. */
@@ -167,8 +164,6 @@ export const mayTakeEffect = ({ command }: Extract<RunAt, { at: 'act' }>, transi
   NOW.mono < command.expires + transit * TICK_MS;
 
 export const hasExpired = ({ command }: Extract<RunAt, { at: 'act' }>): boolean => command.expires <= NOW.mono;
-
-export const isDestructive = ({ step }: Act): boolean => stepTraits[step.do].destructive;
 
 const olderVersion = (node: NodeFacts): NodeFacts => ({ ...node, resourceVersion: 'old' });
 
