@@ -15,8 +15,8 @@ import { LongestFirst } from './test/longest-first.ts';
  * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run testbed:build` makes; `e2e-slow` waits for
  *   Kubernetes' own timers
  *
- * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried once more, and the
- * report says so. They wait for most of their time, so more of them run at once than the machine has cores.
+ * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried up to twice more,
+ * and the report says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge', 'thorough'].map((kind) => `test/**/*.${kind}.test.ts`);
 const inPackage = 'test/package/*.test.ts';
@@ -92,7 +92,7 @@ export default defineConfig({
           include: ['test/{control-plane,testbed}/**/*.e2e.test.ts'],
           exclude: [sideBySide],
           testTimeout: 240_000,
-          retry: 1,
+          retry: 2,
           ...onControlPlane,
         },
       },

@@ -31,9 +31,11 @@ const read = async (name: string) => node.parse(await testbed.admin.get(`/api/v1
 
 const taintsOn = async (name: string) => (await read(name)).spec.taints.map(({ key }) => key);
 
+const UNREACHABLE = 'node.kubernetes.io/unreachable';
+
 /** Kubernetes gives a silent kubelet 50 s. */
 const untilUnreachable = (name: string) =>
-  until(`${name} is not Ready`, async () => (await taintsOn(name)).includes('node.kubernetes.io/unreachable'), 90_000);
+  until(`${name} is not Ready`, async () => (await taintsOn(name)).includes(UNREACHABLE), 90_000);
 
 const endOfFence = async ({ home }: Stage): Promise<string> =>
   (await cloudfence(testbed.access, 'fence', home.instance)).says.outcome;
@@ -50,6 +52,11 @@ describe.concurrent('beside a cloud controller', () => {
     await until('the shutdown taint is gone', async () => !(await taintsOn(home.name)).includes(SHUTDOWN.key));
     expect((await cloudfence(testbed.access, 'release', home.name, '--timeout', '90s')).says.outcome).toBe('released');
     await expectMoved(stage, {});
+    // The kubelet's word is enough for a release; the node lifecycle controller takes its own taint off a little later.
+    await until(
+      'Kubernetes has taken its own taint off',
+      async () => !(await taintsOn(home.name)).includes(UNREACHABLE),
+    );
     expect(await taintsOn(home.name)).toEqual([]);
   });
 
