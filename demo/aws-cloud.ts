@@ -99,6 +99,6 @@ export const awsDemoCloud: DemoCloud<AwsParts> = {
     const { url, traffic, close } = await openEc2Server(world, 0, arrived);
     return { url, calls: () => traffic().calls, close };
   },
-  cloudBehind: (url, inTurn) => awsCloud({ clients: clientsAt(url, inTurn), region: SANDBOX_REGION }),
+  connectCloud: (url, inTurn) => awsCloud({ clients: clientsAt(url, inTurn), region: SANDBOX_REGION }),
   deploy: (parts) => deployFunction(parts, lambda(parts.now)),
 };

@@ -84,7 +84,7 @@ export const azureDemoCloud: DemoCloud<AzureParts> = {
     })),
   sweeps: true,
   openServer: (world, arrived) => openArmServer(world, { arrived }),
-  cloudBehind: (url, inTurn) => azureCloud(clientsAt(url, inTurn)),
+  connectCloud: (url, inTurn) => azureCloud(clientsAt(url, inTurn)),
   deploy: (parts) =>
     deployFunction(
       parts,

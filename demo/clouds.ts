@@ -44,7 +44,7 @@ const demoClouds: Readonly<Record<string, () => Promise<Playable>>> = {
  * Returns how to show the scenario on a cloud.
  * @throws InvalidInput if there is no such cloud, or if the scenario shows nothing on it
  */
-export const demoOn = async (said: string | undefined, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
+export const loadDemo = async (said: string | undefined, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
   const cloud = said ?? Object.keys(demoClouds)[0] ?? '';
   const load = Object.hasOwn(demoClouds, cloud) ? demoClouds[cloud] : undefined;
   if (!load)

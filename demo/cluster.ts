@@ -60,12 +60,12 @@ const TAKES = { kubernetes: 8, cloud: 80 } as const;
 const around = (ms: number, random: () => number): number => Math.round(ms * (0.5 + random()));
 
 /** Returns the cloud's adapter on the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
-export const cloudBehind = <P extends ClusterParts>(
+export const connectCloud = <P extends ClusterParts>(
   { cloud }: SimulatedServers,
   demoCloud: DemoCloud<P>,
   turns: TurnTaking,
   random: () => number,
-): Cloud => demoCloud.cloudBehind(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
+): Cloud => demoCloud.connectCloud(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
 
 /** Reads the whole body, because an answer is complete only with its body. */
 const complete = async (answer: ReturnType<Link['send']>): ReturnType<Link['send']> => {
@@ -80,7 +80,7 @@ interface OpenCluster {
   readonly close: () => Promise<void>;
 }
 
-export const clusterBehind = (
+export const connectCluster = (
   { kubernetes: { url, ca, token } }: SimulatedServers,
   turns: TurnTaking,
   now: () => number,

@@ -2,7 +2,7 @@ import { listObjects, getObject } from '../sandbox/cluster/get-objects.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
-import { NEWCOMER_POD } from '../sandbox/scenes/database-pods.ts';
+import { NEW_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
 import { nudgedAttachments, hasOwnOutOfServiceTaint, tracesOn, hasQuarantine, refusalEvent } from './ours.ts';
 import { databasePod, oldAttachmentExists, oldNode, type Story } from './story.ts';
@@ -74,8 +74,8 @@ export const nodeReturned = question('node-returned', (world, story) => {
   );
 });
 
-export const newcomerRuns = question('newcomer-runs', (world, { node }) => {
-  const pod = getObject(world, 'pods', NEWCOMER_POD.name, NEWCOMER_POD.namespace);
+export const newPodRuns = question('new-pod-runs', (world, { node }) => {
+  const pod = getObject(world, 'pods', NEW_POD.name, NEW_POD.namespace);
   return unless(pod?.spec.nodeName === node && isReadyPod(pod), `no new pod runs on ${node}`);
 });
 

@@ -78,7 +78,7 @@ export const gcpDemoCloud: DemoCloud<GceParts> = {
     const { url, traffic, close } = await openGceServer(world, 0, arrived);
     return { url, calls: () => traffic().calls, close };
   },
-  cloudBehind: (url, inTurn) => gcpCloud(clientsAt(url, inTurn)),
+  connectCloud: (url, inTurn) => gcpCloud(clientsAt(url, inTurn)),
   deploy: (parts) =>
     deployFunction(
       parts,

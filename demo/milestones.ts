@@ -2,7 +2,7 @@ import { getObject } from '../sandbox/cluster/get-objects.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
-import { NEWCOMER_POD } from '../sandbox/scenes/database-pods.ts';
+import { NEW_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
 import { hasOwnOutOfServiceTaint, hasQuarantine, refusalEvent } from './ours.ts';
 import { databasePod, type Machine, oldAttachmentExists, oldNode, type Story } from './story.ts';
@@ -133,14 +133,14 @@ const takenOff =
     return earlier.has(MARKED) && node !== undefined && !isOn(node);
   };
 
-export const volumesReadmitted = ourMilestone(
+export const outOfServiceRemoved = ourMilestone(
   'out-of-service-off',
   'out-of-service taint off',
   takenOff(hasOwnOutOfServiceTaint),
 );
-export const podsReadmitted = ourMilestone('quarantine-off', 'quarantine taint off', takenOff(hasQuarantine));
+export const quarantineRemoved = ourMilestone('quarantine-off', 'quarantine taint off', takenOff(hasQuarantine));
 
-export const newcomerRuns = milestone('newcomer-running', 'a new pod runs on that node', (world, { node }) => {
-  const pod = getObject(world, 'pods', NEWCOMER_POD.name, NEWCOMER_POD.namespace);
+export const newPodRuns = milestone('new-pod-running', 'a new pod runs on that node', (world, { node }) => {
+  const pod = getObject(world, 'pods', NEW_POD.name, NEW_POD.namespace);
   return pod !== undefined && pod.spec.nodeName === node && isReadyPod(pod);
 });

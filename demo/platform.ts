@@ -152,19 +152,21 @@ export interface Parts {
 
 /** A simulated deployment of the function. Each invocation has a time limit in virtual time. */
 export interface DeployedFunction {
-  readonly onMessage: (message: Message) => Promise<{ readonly again: boolean; readonly ends: readonly End[] }>;
+  readonly onMessage: (
+    message: Message,
+  ) => Promise<{ readonly again: boolean; readonly outcomes: readonly LoggedOutcome[] }>;
   readonly sweep: () => Promise<void>;
 }
 
-const end = z.object({ decision: z.string(), because: z.string(), says: z.string() });
+const loggedOutcome = z.object({ decision: z.string(), because: z.string(), says: z.string() });
 
 /** How a run ended, as the function logged it. */
-export type End = z.infer<typeof end>;
+export type LoggedOutcome = z.infer<typeof loggedOutcome>;
 
 /** The time limit of an invocation (virtual ms). */
 const LASTS_MS = 30_000;
 
-const isEnd = (line: object): boolean => !('step' in line) || line.step === null;
+const isOutcome = (line: object): boolean => !('step' in line) || line.step === null;
 
 /** What differs between platforms. */
 export interface Platform extends Pick<FunctionDependencies, 'whyNotServed' | 'formatMeasurements'> {
@@ -214,10 +216,10 @@ export const deployFunction = (parts: Parts, platform: Platform): DeployedFuncti
       const again = await platform.handle(message, dependencies, { getRemainingTimeInMillis: () => until - now() });
       return {
         again,
-        ends: lines
+        outcomes: lines
           .splice(0)
-          .filter(isEnd)
-          .map((line) => end.parse(line)),
+          .filter(isOutcome)
+          .map((line) => loggedOutcome.parse(line)),
       };
     },
     sweep: async () => {

@@ -1,9 +1,9 @@
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import type { World } from '../sandbox/world.ts';
-import { cloudBehind, cloudfenceUser, clusterBehind, type SimulatedServers, openServers } from './cluster.ts';
+import { connectCloud, cloudfenceUser, connectCluster, type SimulatedServers, openServers } from './cluster.ts';
 import {
   type DeployedFunction,
-  type End,
+  type LoggedOutcome,
   type Message,
   type Queue,
   createQueue,
@@ -63,9 +63,9 @@ export const playScenario = async <P extends ClusterParts>(
   const lanes = lanesFrom(world, story, demo.scenario, tell);
   const turns = createTurns(world.now, lanes.passUntil);
   const servers = await openServers(world, demoCloud, cloudfenceUser(demo), turns.arrived);
-  const { cluster, close } = clusterBehind(servers, turns, world.now, world.random);
+  const { cluster, close } = connectCluster(servers, turns, world.now, world.random);
   const queue = createQueue({ title: demoCloud.title, now: world.now, announcements }, since, world.random);
-  const cloud = cloudBehind(servers, demoCloud, turns, world.random);
+  const cloud = connectCloud(servers, demoCloud, turns, world.random);
   const deployed = demoCloud.deploy({ cloud, cluster, now: world.now, turns, queue });
   try {
     const sweeps = demo.scenario.unannounced || demoCloud.sweeps;
@@ -178,7 +178,7 @@ interface Delivery {
   readonly brings: string;
   readonly received: number;
   readonly after: 'deleted' | 'visible-again' | 'dead-letter';
-  readonly ends: readonly End[];
+  readonly outcomes: readonly LoggedOutcome[];
 }
 
 /** What `deliver` needs to hand over a message. */
@@ -199,10 +199,10 @@ const deliver = async (
   const { received, brings } = message;
   const arrived = { at: lanes.elapsed(), brings, received };
   say(received > 1 ? `the queue delivers it again, for the ${ordinal(received)} time` : `the queue delivers ${brings}`);
-  const { again, ends } = await deployed.onMessage(message);
-  const delivery = { ...arrived, ends };
+  const { again, outcomes } = await deployed.onMessage(message);
+  const delivery = { ...arrived, outcomes };
   if (!again) return { ...delivery, after: 'deleted' };
-  for (const { decision, says } of ends)
+  for (const { decision, says } of outcomes)
     say(`the function returns it to the queue (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);
   if (queue.giveBack(message, lanes.fenced.world.now())) return { ...delivery, after: 'visible-again' };
   say('the message goes to the dead-letter queue');
@@ -210,7 +210,7 @@ const deliver = async (
 };
 
 const saidIn = (delivery: Delivery | undefined, says: string): boolean =>
-  delivery?.ends.some((end) => end.says === says) ?? false;
+  delivery?.outcomes.some((outcome) => outcome.says === says) ?? false;
 
 const ordinal = (n: number): string => ['', 'first', 'second', 'third', 'fourth', 'fifth'][n] ?? `${n}th`;
 

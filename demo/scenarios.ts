@@ -1,7 +1,7 @@
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { writerAs } from '../sandbox/cluster/controllers/object-writer.ts';
-import { addNewcomer } from '../sandbox/scenes/database-pods.ts';
+import { addNewPod } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
 import * as ask from './findings.ts';
 import type { Question } from './findings.ts';
@@ -64,7 +64,7 @@ const startAgain: Act = {
   says: 'someone starts the instance again, and schedules a new pod on its Node',
   does: (world, { holder, node, demoCloud }) => {
     demoCloud.start(world, holder);
-    addNewcomer(world, node);
+    addNewPod(world, node);
   },
 };
 
@@ -76,7 +76,7 @@ const takeover = [
   milestone.diskAttached,
   milestone.podRuns,
 ];
-const comeback = [milestone.runsAgain, milestone.readyAgain, milestone.podsReadmitted, milestone.newcomerRuns];
+const comeback = [milestone.runsAgain, milestone.readyAgain, milestone.quarantineRemoved, milestone.newPodRuns];
 const tookOver = [ask.dataUnharmed, ask.oldAttachmentGone, ask.diskMoved, ask.databaseRuns];
 const announced = { acts: [], unannounced: false };
 
@@ -87,7 +87,7 @@ export const scenarios: readonly Scenario[] = [
     shows: 'The instance of a database stops and stays off.',
     since: 'after the stop',
     strikes: stop,
-    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, milestone.volumesReadmitted],
+    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, milestone.outOfServiceRemoved],
     asks: [...tookOver, ask.nodeFenced, ask.noNudgeLeft],
   },
   {
@@ -121,10 +121,10 @@ export const scenarios: readonly Scenario[] = [
       milestone.notReady,
       milestone.marked,
       ...takeover,
-      milestone.volumesReadmitted,
+      milestone.outOfServiceRemoved,
       ...comeback,
     ],
-    asks: [...tookOver, ask.nodeReturned, ask.newcomerRuns, ask.nothingLeft],
+    asks: [...tookOver, ask.nodeReturned, ask.newPodRuns, ask.nothingLeft],
   },
   {
     ...announced,

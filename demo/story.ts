@@ -69,7 +69,7 @@ export interface DemoCloud<P extends ClusterParts> {
   readonly sweeps: boolean;
   /** Calls `arrived` for each request, before the request has any effect. */
   readonly openServer: (world: World<P>, arrived: () => void) => Promise<CloudServer>;
-  readonly cloudBehind: (url: string, inTurn: RunInTurn) => Cloud;
+  readonly connectCloud: (url: string, inTurn: RunInTurn) => Cloud;
   readonly deploy: (parts: Parts) => DeployedFunction;
 }
 

@@ -8,7 +8,7 @@ import {
   type CapUse,
   type Claim,
   concludeEntry,
-  concludedUnless,
+  finishVanishedFences,
   type LedgerEntry,
   pruneEntries,
 } from '../fencing/model/ledger.ts';
@@ -17,7 +17,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import type { Clock, Connection, Reader, Writer } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
 import { LEDGER } from './names.ts';
-import { type CapLift, capLiftIn, countNodes, endLift, liftCap, readSettings } from './settings-map.ts';
+import { type CapLift, activeCapLift, countNodes, endLift, liftCap, readSettings } from './settings-map.ts';
 
 /**
  * This module keeps the ledger: the one ConfigMap in which Cloudfence enters a fence before the fence begins.
@@ -137,7 +137,7 @@ const claimed = async (registry: LedgerAccess, { machine, boot, cap, onlyAsked }
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
   return change(registry, (entries) => {
     const now = registry.clock.now();
-    const decided = admitClaim(entries, { ...short, now, lifted: capLiftIn(settings, now) !== null });
+    const decided = admitClaim(entries, { ...short, now, lifted: activeCapLift(settings, now) !== null });
     return onlyAsked ? { ...decided, write: null } : decided;
   });
 };
@@ -167,7 +167,7 @@ export const concludeUnless = (registry: LedgerAccess, showing: readonly Machine
   const names = new Set(showing.map(shortMachine));
   return change(registry, (entries) => ({
     says: undefined,
-    write: concludedUnless(entries, names, registry.clock.now()),
+    write: finishVanishedFences(entries, names, registry.clock.now()),
   }));
 };
 
@@ -246,7 +246,7 @@ export const createCapControl = ({ reader, writer, clock }: Connection): CapCont
     const now = clock.now();
     const { entries } = pruneEntries(read, now);
     const fences = entries.toSorted((a, b) => a.begun - b.begun).map(({ begun, finished }) => ({ begun, finished }));
-    return { ...capUse(entries, cap, nodes), lifted: capLiftIn(settings, now), fences };
+    return { ...capUse(entries, cap, nodes), lifted: activeCapLift(settings, now), fences };
   },
   lift: (lift, signal) => liftCap(writer(null, signal), lift),
   endLift: (signal) => endLift(writer(null, signal)),

@@ -28,7 +28,7 @@ const pauseIn = (settings: SettingsMap): string | null => {
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** Returns the lift that is in effect now, or null. A value that cannot be read lifts nothing. */
-export const capLiftIn = (settings: SettingsMap, now: number): CapLift | null => {
+export const activeCapLift = (settings: SettingsMap, now: number): CapLift | null => {
   const text = settings[CAP_LIFT.until]?.trim() ?? '';
   const until = RFC_3339.test(text) ? Date.parse(text) : NaN;
   const counts = until > now && until <= now + patience.longestLift;

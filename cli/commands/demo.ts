@@ -2,7 +2,7 @@ import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Output } from '../answer.ts';
 import type { Demo } from '../../demo/play.ts';
 import { scenarioNamed } from '../../demo/scenarios.ts';
-import { demoOn } from '../../demo/clouds.ts';
+import { loadDemo } from '../../demo/clouds.ts';
 import { newsLines, wrapText, TERMINAL_WIDTH } from '../../demo/table.ts';
 
 export interface DemoOptions {
@@ -44,7 +44,7 @@ export const demo = async (options: DemoOptions, { line }: Output): Promise<numb
   const print = (lines: readonly string[]): void => {
     if (!json) for (const text of lines) line(text);
   };
-  const show = await demoOn(options.cloud, played.scenario);
+  const show = await loadDemo(options.cloud, played.scenario);
   print(titleLines(played));
   const shown = await show(played, (news) => print(newsLines(news)));
   print(shown.lines);

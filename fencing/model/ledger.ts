@@ -156,7 +156,7 @@ export const concludeEntry = (
  * The run of such a fence died before it could enter the end. The machines in `showing` may have an unfinished fence. A
  * fence that was entered a moment ago may not show yet. A line that could not be read may be any machine's.
  */
-export const concludedUnless = (
+export const finishVanishedFences = (
   read: readonly LedgerEntry[],
   showing: ReadonlySet<string>,
   now: number,

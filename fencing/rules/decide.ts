@@ -14,7 +14,7 @@ import {
   leaseContradicts,
   leaseLooksLate,
   missingNeedsWitness,
-  offOnlyOnce,
+  secondReadPending,
   placeNotServed,
   unexplainedDisk,
   usedLongAfter,
@@ -72,7 +72,7 @@ const ladder: readonly Rule[] = [
   doubtfulPower, // suspended memory resumes and writes; an answer without a power state proves nothing
   missingNeedsWitness, // "not found" is proof only if all disks that were attached to the machine confirm it
   generationUnknown, // without a boot generation, the next boot would look the same
-  offOnlyOnce, // a state that also appears during a start takes two reads
+  secondReadPending, // a state that also appears during a start takes two reads
   bootContradicts, // another boot below a machine that was off all the time is another machine's: never a new fence
   leaseContradicts, // a kubelet that renews its Lease contradicts the cloud: stops
   kubeletNotSilent, // "not found" takes a kubelet that has been silent for a minute

@@ -10,7 +10,7 @@ import { type Decision, refuse, type Rule, takeStep, type View, wait } from './v
  * Returns a person's statement that the machine is off, or null. It is given to this run, or written in the record of
  * the fence that the run continues.
  */
-export const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
+export const vouchReason = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
 
 /** Returns every identity source that may say where the machine is and that names exactly this machine. */
 const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules }: View): readonly IdentitySource[] =>
@@ -24,7 +24,7 @@ const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules
  */
 export const placeNotServed: Rule = (view) => {
   const { machine, power } = view.machine;
-  if ((power !== 'missing' && power !== 'unknown') || vouchedFor(view) !== null) return null;
+  if ((power !== 'missing' && power !== 'unknown') || vouchReason(view) !== null) return null;
   const unserved = ownIdentitySources(view)
     .map(view.identityRules.unservedScope)
     .find((place) => place !== null);
@@ -44,7 +44,7 @@ export const placeNotServed: Rule = (view) => {
  * gone if all of them are found where it was, and none names it any more.
  */
 export const missingNeedsWitness: Rule = (view) => {
-  if (view.machine.power !== 'missing' || vouchedFor(view) !== null || witnessesAreGone(view)) return null;
+  if (view.machine.power !== 'missing' || vouchReason(view) !== null || witnessesAreGone(view)) return null;
   const { machine } = view.machine;
   switch (view.memory.witness) {
     case 'released':
@@ -132,7 +132,7 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, identityRules 
  * Waits for a second read where one is not enough. Some clouds show "stopped" for a moment while a machine starts, so
  * two reads have to agree.
  */
-export const offOnlyOnce: Rule = ({ machine, memory, now }) => {
+export const secondReadPending: Rule = ({ machine, memory, now }) => {
   if (machine.power !== 'off-if-repeated' || !memory.firstOff) return null;
   const left = patience.secondRead - (now.mono - memory.firstOff.mono);
   return left > 0
@@ -142,7 +142,7 @@ export const offOnlyOnce: Rule = ({ machine, memory, now }) => {
 
 /** Refuses a proof without a boot generation, because it could not be told from the next boot's. */
 export const generationUnknown: Rule = (view) =>
-  view.machine.generation === null && view.machine.power !== 'missing' && vouchedFor(view) === null
+  view.machine.generation === null && view.machine.power !== 'missing' && vouchReason(view) === null
     ? refuse(because('generation-unknown', `the cloud does not say which boot of ${view.machine.machine} has ended`))
     : null;
 
@@ -151,7 +151,7 @@ export const generationUnknown: Rule = (view) =>
  * that the machine is up.
  */
 export const vouchingRefused: Rule = (view) =>
-  vouchedFor(view) !== null && view.policy.vouching === 'refused'
+  vouchReason(view) !== null && view.policy.vouching === 'refused'
     ? refuse(because('vouching-refused', 'the configuration does not allow vouching for a machine (policy.vouching)'))
     : null;
 
@@ -161,7 +161,7 @@ export const vouchingRefused: Rule = (view) =>
  */
 export const doubtfulPower: Rule = (view) => {
   const { machine, power, evidence } = view.machine;
-  if (vouchedFor(view) !== null) return null;
+  if (vouchReason(view) !== null) return null;
   const said = Object.entries(evidence)
     .map(([key, value]) => `${key} ${value}`)
     .join(', ');

@@ -7,7 +7,7 @@ import { stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
 import { acceptCommand, identityOf, namesOnlyThisMachine, targetMachine } from './identity.ts';
 import { targetNode, isUnmarked } from './mark.ts';
-import { vouchedFor } from './proof.ts';
+import { vouchReason } from './proof.ts';
 import { isFencedWithoutRecord } from './release.ts';
 import { type Decision, fenced, ignore, refuse, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
@@ -234,7 +234,7 @@ const isAnothers = ({ machine, identityRules }: View, node: NodeFacts): boolean 
  * Returns whether a person's statement covers a suspended machine. It never counts against a cloud that says that the
  * machine is up.
  */
-const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended' && vouchedFor(view) !== null;
+const isVouchedByPerson = (view: View): boolean => view.machine.power === 'suspended' && vouchReason(view) !== null;
 
 /**
  * Returns whether the Node has shown another boot since our taint was set. Then a machine has booted below the taint:
@@ -253,7 +253,7 @@ const hasOutlivedIdentity = (view: View, node: NodeFacts): boolean =>
 /** Returns why our out-of-service taint must not stand on the Node any longer, or null. */
 const whyLift = (view: View, node: NodeFacts): Reason | null => {
   const { machine, power } = view.machine;
-  if (mayWrite(view) && !isVouchedFor(view))
+  if (mayWrite(view) && !isVouchedByPerson(view))
     return because(
       'no-longer-off',
       `the cloud says that ${machine} is ${power}, so Cloudfence removes its out-of-service taint from Node ${node.name}`,

@@ -17,7 +17,7 @@ export interface MessageBatch {
 }
 
 /** Returns the list under that key as a batch if each of its entries has one of those fields. */
-export const batchUnder = (raw: object, key: string, fields: readonly string[]): MessageBatch | null => {
+export const messageBatchAt = (raw: object, key: string, fields: readonly string[]): MessageBatch | null => {
   const list: unknown = new Map<string, unknown>(Object.entries(raw)).get(key);
   const isMessage = (one: unknown): boolean =>
     typeof one === 'object' && one !== null && fields.some((field) => field in one);

@@ -53,14 +53,14 @@ export const openEc2Server = async (
 
 type Count = (action: string, sent: number) => void;
 
-interface Behind {
+interface Ec2ServerParts {
   readonly world: Ec2World;
   readonly arrived: Arrived;
   readonly authority: Authority | null;
 }
 
 const answer = async (
-  { world, arrived, authority }: Behind,
+  { world, arrived, authority }: Ec2ServerParts,
   request: IncomingMessage,
   response: ServerResponse,
   count: Count,

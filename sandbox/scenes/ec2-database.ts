@@ -15,7 +15,7 @@ export interface DatabaseScene {
   readonly nodeOf: (instance: string) => string;
 }
 
-export { addNewcomer, DATABASE_POD, NEWCOMER_POD } from './database-pods.ts';
+export { addNewPod, DATABASE_POD, NEW_POD } from './database-pods.ts';
 
 /** Adds a machine with a Node that has the name that EC2 assigns. */
 export const addMachine = (world: AwsWorld): string => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   admitClaim,
   concludeEntry,
-  concludedUnless,
+  finishVanishedFences,
   capLimits,
   type ClaimContext,
   type LedgerEntry,
@@ -132,7 +132,7 @@ describe('the end of a fence whose run died before it could enter it', () => {
   const open = entry('a', { begun: NOW - 2 * MINUTE, finished: false });
   const nothingShows = new Set<string>();
   it('is entered once the cluster shows nothing of it any more, and goes on counting for the share', () => {
-    const after = concludedUnless([open, mine], nothingShows, NOW);
+    const after = finishVanishedFences([open, mine], nothingShows, NOW);
     expect(after).toEqual([{ ...open, finished: true }, mine]);
     expect(admitClaim(after ?? [], claimant({ machine: 'other' })).says).toMatchObject({ begun: 2, unfinished: 1 });
   });
@@ -142,7 +142,7 @@ describe('the end of a fence whose run died before it could enter it', () => {
     ['of a line that could not be read', { ...open, begun: Infinity, nodes: 0 }, nothingShows],
     ['... which has aged since', { ...open, nodes: 0 }, nothingShows],
     ['twice', { ...open, finished: true }, nothingShows],
-  ])('is not entered %s', (_, one, showing) => expect(concludedUnless([one], showing, NOW)).toBeNull());
+  ])('is not entered %s', (_, one, showing) => expect(finishVanishedFences([one], showing, NOW)).toBeNull());
 });
 
 describe('the end of a fence', () => {

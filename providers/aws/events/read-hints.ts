@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonTextSchema } from '../../../fencing/model/json-text.ts';
 import { ignoredEvent, parsedHints } from '../../events/reading.ts';
-import { type MessageBatch, batchUnder, type EventDialect, createEventReader } from '../../events/walk.ts';
+import { type MessageBatch, messageBatchAt, type EventDialect, createEventReader } from '../../events/walk.ts';
 import { fault, readDetail, readEnvelope, readTrailRecord, unreadable } from './envelope.ts';
 import { instanceId, parseTime, TEST_NOTIFICATION } from './kinds.ts';
 
@@ -103,7 +103,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
 
 /** Returns the messages that a queue, a topic, or a stream delivers at once. */
 const batchIn = (raw: object): MessageBatch | null =>
-  batchUnder(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? batchUnder(raw, 'records', ['recordId']);
+  messageBatchAt(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? messageBatchAt(raw, 'records', ['recordId']);
 
 /** Returns the wrapped value, or null when the object is not a wrapping. */
 const unwrap = (raw: object): Wrapped | null => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { parsedHints } from '../../events/reading.ts';
-import { batchUnder, type EventDialect, createEventReader } from '../../events/walk.ts';
+import { messageBatchAt, type EventDialect, createEventReader } from '../../events/walk.ts';
 import { fault, isEnvelope, readEnvelope, readEventData, unreadable } from './envelope.ts';
 import { isActivityRecord, isAlert, readActivityRecord, readAlert } from './alert.ts';
 import { subjectOf } from './kinds.ts';
@@ -78,7 +78,7 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
  * Returns the events that Event Grid gives to a client that pulls them.
  * https://learn.microsoft.com/azure/event-grid/pull-delivery-overview
  */
-const batchIn = (raw: object) => batchUnder(raw, 'value', ['event']);
+const batchIn = (raw: object) => messageBatchAt(raw, 'value', ['event']);
 
 /**
  * Reads any message about virtual machines: Event Grid events in either schema, one or many of them; alerts on the

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { ignoredEvent, parsedHints } from '../../events/reading.ts';
-import { type MessageBatch, batchUnder, type EventDialect, createEventReader } from '../../events/walk.ts';
+import { type MessageBatch, messageBatchAt, type EventDialect, createEventReader } from '../../events/walk.ts';
 import { instancePath, machineOf } from '../identity.ts';
 import { fault, placeIn, readLogEntry, unreadable } from './log-entry.ts';
 
@@ -62,7 +62,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
   message,
 ];
 
-const batchIn = (raw: object): MessageBatch | null => batchUnder(raw, 'receivedMessages', ['message']);
+const batchIn = (raw: object): MessageBatch | null => messageBatchAt(raw, 'receivedMessages', ['message']);
 
 /** Returns the wrapped value, or null when the object is not a wrapping. */
 const unwrap = (raw: object): Wrapped | null => {
