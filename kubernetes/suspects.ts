@@ -7,7 +7,7 @@ import { type AttachmentGroup, readDoubtfulAttachments } from './attachments.ts'
 import { csiNodeIdentitySources, nodeIdentitySources, nodePages, readCsiNode, type ExistingNode } from './node.ts';
 import type { Reader } from './connection.ts';
 import { type Freshness, readLeases } from './leases.ts';
-import { hasFenceTraces, bearsTrace, hasOwnTaint, fenceAnnotation } from './node-facts.ts';
+import { hasFenceTraces, bearsTrace, hasOwnTaint, fenceAnnotation, nodeFacts } from './node-facts.ts';
 
 const GETS_AT_ONCE = 8;
 
@@ -27,7 +27,7 @@ const leftBehind = (node: string, left: readonly AttachmentGroup[]): readonly Su
       node,
       identitySources,
       record: null,
-      marked: false,
+      marked: null,
       attachments: left.flatMap(({ names }) => names),
     },
   ];
@@ -70,7 +70,7 @@ const judged = ({ node: standing, identitySources }: ExistingNode, traces: Trace
       node,
       identitySources,
       record: parseRecord(fenceAnnotation(standing) ?? ''),
-      marked: hasOwnTaint(standing),
+      marked: hasOwnTaint(standing) ? nodeFacts(standing, identitySources) : null,
       attachments: held,
     },
     ...before,

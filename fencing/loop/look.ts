@@ -1,8 +1,7 @@
 import type { ClusterFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import type { NodeQuery, Cluster, LookRequest } from '../model/cluster.ts';
 import { asCloudfenceError, Unavailable } from '../model/errors.ts';
-import { type DiskHolders, emptyMachineFacts, type MachineFacts, type MachineId } from '../model/machine.ts';
-import { hasBootedSince } from '../rules/running.ts';
+import type { DiskHolders, MachineFacts, MachineId } from '../model/machine.ts';
 import { clustersToAsk, type ClusterSearchResult } from './locate.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
@@ -91,29 +90,8 @@ export const runLook = async (
 ): Promise<CommandResult> => {
   const asked = wanted.machine ? lookAtMachine(known, wanted.disks, ports) : null;
   const found = wanted.cluster ? lookAtCluster(known, wanted.search, asked, ports) : null;
-  try {
-    const [machine, cluster] = await Promise.all([asked, found]);
-    return { to: 'look', machine, cluster };
-  } catch (error) {
-    return withoutCloud(error, known, await found);
-  }
-};
-
-/**
- * Returns what the cluster alone shows if the cloud gives no answer, but only if our taint is set and the Node has
- * booted since. Then the taint has to go, whatever the cloud would say.
- *
- * @throws the cloud's error in every other case
- */
-const withoutCloud = (
-  error: unknown,
-  { request }: RunState,
-  cluster: Observation<ClusterFacts> | null,
-): CommandResult => {
-  const node = cluster?.says.node;
-  if (!cluster || !node?.taints.ours || !hasBootedSince(node)) throw error;
-  const says: MachineFacts = { ...emptyMachineFacts(request.machine), power: 'unknown', evidence: {} };
-  return { to: 'look', machine: { says, askedAt: cluster.askedAt, gotAt: cluster.gotAt }, cluster };
+  const [machine, cluster] = await Promise.all([asked, found]);
+  return { to: 'look', machine, cluster };
 };
 
 /** Asks all clusters in which the machine may live. */

@@ -8,7 +8,7 @@ import {
   type Start,
 } from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { Outcome, StepReport } from '../model/outcome.ts';
 import type { Reason } from '../model/reason.ts';
 import { run } from './run.ts';
 import type { Ports } from './ports.ts';
@@ -17,7 +17,7 @@ import type { Moment } from '../rules/view.ts';
 /** What all runs of one occasion share. */
 export interface SharedRunOptions extends Omit<
   Start,
-  'request' | 'runId' | 'identityRules' | 'location' | 'attachments'
+  'request' | 'runId' | 'identityRules' | 'location' | 'attachments' | 'steps'
 > {
   readonly newRunId: () => string;
   /**
@@ -33,11 +33,14 @@ export interface SharedRunOptions extends Omit<
  * Where a machine was found just now. Its run looks there directly and verifies it, instead of searching all clusters.
  */
 export interface LocationHint {
-  readonly location: ClusterLocation;
+  /** Null if the machine was seen in more than one place. */
+  readonly location: ClusterLocation | null;
   /** Why it may not be this Node, if several Nodes name the machine. Null otherwise. */
   readonly ambiguity: Reason | null;
   /** Attachments that name the machine if its Node is gone. */
   readonly attachments: readonly string[] | null;
+  /** Steps that were taken there before the run. */
+  readonly steps: readonly StepReport[];
 }
 
 /**

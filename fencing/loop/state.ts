@@ -84,6 +84,8 @@ export interface Start {
   readonly ambiguity?: Reason | null;
   /** Attachments that name the machine there in the place of a Node, if they were found already. */
   readonly attachments?: readonly string[] | null;
+  /** Steps that were taken on the machine's Node before the run. */
+  readonly steps?: readonly StepReport[];
 }
 
 export const emptyMemory: Memory = {
@@ -111,6 +113,7 @@ export const startRun = ({
   ambiguity = null,
   attachments = null,
   handsOver = new Set(),
+  steps = [],
   identityRules,
   ...start
 }: Start): RunState => ({
@@ -129,7 +132,7 @@ export const startRun = ({
   lately: null,
   failures: 0,
   refusals: null,
-  steps: [],
+  steps,
   ending: null,
   eventRecorded: false,
   concluded: false,

@@ -1,4 +1,4 @@
-import type { ConnectivitySurvey, ClusterFacts, Recheck } from './cluster-facts.ts';
+import type { ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
 import type { Admission, Claim } from './ledger.ts';
 import type { IdentitySource, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
@@ -121,8 +121,8 @@ export interface Suspect {
   readonly identitySources: readonly IdentitySource[];
   /** The fence's record, if there is one. */
   readonly record: FenceRecord | null;
-  /** Our out-of-service taint is set on the Node. */
-  readonly marked: boolean;
+  /** The Node as it was listed, if our out-of-service taint is set on it. Null otherwise. */
+  readonly marked: NodeFacts | null;
   /** Names of the attachments to a Node that is missing or fenced. Empty for other Nodes. */
   readonly attachments: readonly string[];
 }

@@ -3,13 +3,13 @@ import { type MachineFacts, machineOfProviderID, type Power } from '../model/mac
 import { patience } from '../model/policy.ts';
 import { because, counted, type Reason, listSome } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { stepKey } from '../model/steps.ts';
+import { type ClusterStep, stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
 import { acceptCommand, identityOf, namesOnlyThisMachine, targetMachine } from './identity.ts';
 import { targetNode, isUnmarked } from './mark.ts';
 import { vouchReason } from './proof.ts';
 import { isFencedWithoutRecord } from './release.ts';
-import { type Decision, fenced, ignore, refuse, type Rule, takeStep, type View, wait } from './view.ts';
+import { type Decision, fenced, ignore, type Moment, refuse, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
 
 /**
@@ -213,11 +213,15 @@ const notOff: ReadonlySet<Power> = new Set<Power>(['running', 'starting', 'stopp
 const mayWrite = ({ machine: { power, offUnderOperation } }: View): boolean =>
   notOff.has(power) && offUnderOperation !== true;
 
+const lifted = (record: FenceRecord, now: Moment): FenceRecord => ({
+  ...record,
+  phase: 'lifted',
+  released: new Date(now.wall).toISOString(),
+});
+
 /** Returns the record of the lifted mark. Null if it is lost or names another machine: nothing is written over it. */
 const liftedRecord = ({ now, machine }: View, { record }: NodeFacts): FenceRecord | null =>
-  record && record.machine === machine.machine
-    ? { ...record, phase: 'lifted', released: new Date(now.wall).toISOString() }
-    : null;
+  record && record.machine === machine.machine ? lifted(record, now) : null;
 
 /**
  * Returns whether the Node's record names another machine, and nothing more reliable contradicts that. What a kubelet
@@ -243,6 +247,27 @@ const isVouchedByPerson = (view: View): boolean => view.machine.power === 'suspe
 export const hasBootedSince = (node: NodeFacts): boolean =>
   node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
 
+const bootedSince = ({ name }: NodeFacts): Reason =>
+  because(
+    'taint-of-another-boot',
+    `Node ${name} shows another boot than the one for which Cloudfence set its out-of-service taint`,
+  );
+
+interface Lift {
+  readonly step: ClusterStep;
+  readonly because: Reason;
+}
+
+/**
+ * Returns the step that removes our taint from a Node that has booted since, or null. The Node alone decides: neither a
+ * machine nor a cloud has to be known.
+ */
+export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => {
+  if (!node.taints.ours || !hasBootedSince(node)) return null;
+  const record = node.record && lifted(node.record, now);
+  return { step: { do: 'readmit-volumes', node: targetNode(node), record }, because: bootedSince(node) };
+};
+
 /**
  * Returns whether our taint has done its work on a Node that can no longer be shown to be the machine's: another
  * machine may have its name by now. No fence ends there in good order, and the taint would wait for that machine.
@@ -258,11 +283,7 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
       'no-longer-off',
       `the cloud says that ${machine} is ${power}, so Cloudfence removes its out-of-service taint from Node ${node.name}`,
     );
-  if (hasBootedSince(node))
-    return because(
-      'taint-of-another-boot',
-      `Node ${node.name} shows another boot than the one for which Cloudfence set its out-of-service taint`,
-    );
+  if (hasBootedSince(node)) return bootedSince(node);
   return hasOutlivedIdentity(view, node)
     ? because(
         'nothing-left-to-free',

@@ -3,13 +3,15 @@ import { ambiguousNodesReason } from '../loop/locate.ts';
 import { type Ports, STALE_LEASE_MS } from '../loop/ports.ts';
 import type { LocationHint, SharedRunOptions } from '../loop/react.ts';
 import { failedEnding } from '../loop/reduce.ts';
-import { startRun, type Ending } from '../loop/state.ts';
+import type { RunState } from '../loop/state.ts';
 import type { VolumeFacts } from '../model/cluster-facts.ts';
 import type { Cluster, Suspect } from '../model/cluster.ts';
 import { CloudfenceError, asCloudfenceError } from '../model/errors.ts';
 import { type MachineId, machineOfProviderID } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
+import { hasBootedSince } from '../rules/running.ts';
+import { imagineLift, liftBeforeRun, NOBODY, stateAt } from './lift.ts';
 
 /** A suspect, the cluster that it is in, and the machines that it may be. */
 export interface SweepCandidate {
@@ -20,7 +22,12 @@ export interface SweepCandidate {
   readonly doubt: string | null;
   /** The fault that kept the machines from being identified, or null. */
   readonly fault: CloudfenceError | null;
+  /** What came of the removal of our taint before any machine was known. Null if there was nothing to remove. */
+  readonly lift: RunState | null;
 }
+
+/** A candidate, whatever has been done about its taint. */
+type FoundCandidate = Omit<SweepCandidate, 'lift'>;
 
 export interface CandidateScan {
   readonly candidates: readonly SweepCandidate[];
@@ -38,11 +45,19 @@ const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly Ma
     : [own];
 };
 
+/** Returns that nothing names the Node's machine. Our taint may stand on a machine that runs, so a person must look. */
+const whyNameless = ({ node, marked }: Suspect, { cloud }: Ports): string => {
+  const nameless = `nothing on Node ${node} names a machine of ${cloud.name}; run cloudfence doctor for the remedy`;
+  return marked && !hasBootedSince(marked)
+    ? `${nameless}. Cloudfence does not know whether the machine is off, but its out-of-service taint is set there. If the machine runs, remove the taint: \`${marked.untaint}\``
+    : nameless;
+};
+
 /**
  * Returns the candidate for a suspect. If the Node itself does not name its machine, everything that may name it is
  * read. If the Node is gone, its disks are asked.
  */
-const candidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
+const candidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<FoundCandidate> => {
   const candidate = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
   if (candidate.machines.length > 0) return candidate;
   if (suspect.because === 'node-missing')
@@ -52,11 +67,7 @@ const candidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Pr
     identitySources: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.identitySources,
   };
   const machines = machinesOf(asked, ports);
-  const doubt =
-    machines.length > 0
-      ? null
-      : `nothing on Node ${suspect.node} names a machine of ${ports.cloud.name}; run cloudfence doctor for the remedy`;
-  return { ...candidate, suspect: asked, machines, doubt };
+  return { ...candidate, suspect: asked, machines, doubt: machines.length > 0 ? null : whyNameless(suspect, ports) };
 };
 
 /**
@@ -65,7 +76,7 @@ const candidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Pr
  *
  * @throws CloudfenceError if the cluster or the cloud does not answer, which says nothing about any suspect
  */
-const safeCandidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
+const safeCandidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<FoundCandidate> => {
   try {
     return await candidateOf(cluster, suspect, ports);
   } catch (error) {
@@ -74,14 +85,20 @@ const safeCandidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports)
   }
 };
 
-/** Finds the candidates in one cluster. Names a cluster that gives no answer: its Nodes are unknown, not fine. */
-export const candidatesIn = async (cluster: Cluster, ports: Ports): Promise<CandidateScan> => {
+/**
+ * Finds the candidates in one cluster. First removes our taint where a Node has booted since: that must not wait for any
+ * other read. Names a cluster that gives no answer: its Nodes are unknown, not fine.
+ */
+export const candidatesIn = async (
+  cluster: Cluster,
+  occasion: SharedRunOptions,
+  ports: Ports,
+): Promise<CandidateScan> => {
   try {
     const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
-    return {
-      candidates: await Promise.all(suspects.map((suspect) => safeCandidateOf(cluster, suspect, ports))),
-      unreachable: [],
-    };
+    const lifts = await Promise.all(suspects.map((suspect) => liftBeforeRun(cluster.name, suspect, occasion, ports)));
+    const found = await Promise.all(suspects.map((suspect) => safeCandidateOf(cluster, suspect, ports)));
+    return { candidates: found.map((candidate, at) => ({ ...candidate, lift: lifts[at] ?? null })), unreachable: [] };
   } catch (error) {
     return { candidates: [], unreachable: [{ cluster: cluster.name, error: asCloudfenceError(error) }] };
   }
@@ -103,64 +120,43 @@ const existingNodes = (candidates: readonly SweepCandidate[]): readonly SweepCan
   candidates.filter(({ suspect }) => suspect.because !== 'node-missing');
 
 /**
- * Returns the location hint of a machine that was seen in one place only, so that its run goes there at once. Of
- * several Nodes, the run goes to the one that carries our taint, which may have to go.
+ * Returns what a run needs to know about where its machine was seen. If it was seen in one place only, the run goes there
+ * at once. Of several Nodes, the run goes to the one that carries our taint, which may have to go.
  */
-export const locationHint = (
-  machine: MachineId,
-  candidates: readonly SweepCandidate[],
-): readonly (readonly [MachineId, LocationHint])[] => {
+export const locationHint = (machine: MachineId, candidates: readonly SweepCandidate[]): LocationHint => {
+  const steps = candidates.flatMap(({ lift }) => lift?.steps ?? []);
+  const unknownPlace = { location: null, ambiguity: null, attachments: null, steps };
   const existing = existingNodes(candidates);
   const bearer = existing.find(({ suspect }) => suspect.marked);
   if (existing.length > 1 && bearer)
-    return [
-      [
-        machine,
-        {
-          location: locationOf(bearer),
-          ambiguity: ambiguousNodesReason(machine, existing.map(locationOf)),
-          attachments: null,
-        },
-      ],
-    ];
+    return {
+      ...unknownPlace,
+      location: locationOf(bearer),
+      ambiguity: ambiguousNodesReason(machine, existing.map(locationOf)),
+    };
   const [only, ...others] = candidates;
-  if (!only || others.length > 0) return [];
+  if (!only || others.length > 0) return unknownPlace;
   const { cluster, suspect } = only;
-  const gone = suspect.because === 'node-missing';
-  return [
-    [
-      machine,
-      {
-        location: { cluster, node: gone ? null : suspect.node },
-        ambiguity: null,
-        attachments: gone ? suspect.attachments : null,
-      },
-    ],
-  ];
+  return suspect.because === 'node-missing'
+    ? { ...unknownPlace, location: { cluster, node: null }, attachments: suspect.attachments }
+    : { ...unknownPlace, location: locationOf(only) };
 };
 
-const ended = (
-  machine: MachineId,
-  { cluster, suspect }: SweepCandidate,
-  ending: Ending,
-  { newRunId, ...occasion }: SharedRunOptions,
-  { cloud, clock }: Ports,
-): Outcome => {
-  const known = startRun({
-    ...occasion,
-    location: { cluster, node: suspect.node },
-    request: { machine, intent: 'react', accepted: null, vouched: null },
-    identityRules: cloud,
-    runId: newRunId(),
-  });
-  return outcomeOf({ ...known, ending }, clock.now());
-};
+const refused = (known: RunState, reason: Reason): RunState => ({
+  ...known,
+  ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false },
+});
 
-const refusal = (reason: Reason): Ending => ({ outcome: 'refused', reason, lookAgainIn: null, retry: false });
-
-const whyUnnamed = ({ doubt, fault }: SweepCandidate): Ending | null => {
-  if (fault) return failedEnding(fault);
-  return doubt === null ? null : refusal(because('identity-unproven', doubt));
+/** Returns the state of a candidate for whose machine no run starts, or null if there is nothing to tell. */
+const unnamed = (
+  { cluster, suspect, doubt, fault, lift }: SweepCandidate,
+  occasion: SharedRunOptions,
+  ports: Ports,
+): RunState | null => {
+  const known = lift ?? imagineLift(stateAt(cluster, suspect, NOBODY, occasion, ports), suspect, ports.clock.now());
+  if (known.ending || known.lately) return known;
+  if (fault) return { ...known, ending: failedEnding(fault) };
+  return doubt === null ? null : refused(known, because('identity-unproven', doubt));
 };
 
 /**
@@ -172,10 +168,10 @@ export const outcomesOfUnnamed = (
   occasion: SharedRunOptions,
   ports: Ports,
 ): readonly Outcome[] =>
-  candidates.flatMap((candidate) => {
-    const why = whyUnnamed(candidate);
-    return why ? [ended('', candidate, why, occasion, ports)] : [];
-  });
+  candidates
+    .filter(({ machines }) => machines.length === 0)
+    .flatMap((candidate) => unnamed(candidate, occasion, ports) ?? [])
+    .map((known) => outcomeOf(known, ports.clock.now()));
 
 /**
  * Returns the refusal for two existing Nodes that claim one machine, or null. Neither is acted on. A Node that carries
@@ -190,7 +186,8 @@ export const refuseAmbiguous = (
   const existing = existingNodes(candidates);
   const [first, second] = existing;
   if (!first || !second || existing.some(({ suspect }) => suspect.marked)) return null;
-  return ended(machine, first, refusal(ambiguousNodesReason(machine, existing.map(locationOf))), occasion, ports);
+  const known = stateAt(first.cluster, first.suspect, machine, occasion, ports);
+  return outcomeOf(refused(known, ambiguousNodesReason(machine, existing.map(locationOf))), ports.clock.now());
 };
 
 /** Which machine was below a Node that is gone and whose attachments name none. */
@@ -213,9 +210,6 @@ const unknown = ({ node, attachments }: Suspect, why: string): Below => ({
 
 /** Neither a disk nor Kubernetes says that anything was ever attached there. */
 const NOTHING_HELD: Below = { machines: [], doubt: null };
-
-/** An id that no machine has, so that no attachment counts as that machine's own. */
-const NOBODY: MachineId = '';
 
 /**
  * Returns the volumes of this cloud that are still attached to the Node. Returns none if another machine has its name

@@ -35,7 +35,7 @@ export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<S
   const doubtful = [...named].flatMap(([machine, seen]) => refuseAmbiguous(machine, seen, occasion, ports) ?? []);
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);
-  const leads = new Map([...clear].flatMap(([machine, seen]) => locationHint(machine, seen)));
+  const leads = new Map([...clear].map(([machine, seen]) => [machine, locationHint(machine, seen)]));
   const outcomes = await react(
     inTurn(clear, facts, occasion.newRunId),
     { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits },
@@ -49,7 +49,7 @@ export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<S
 };
 
 const survey = async (cluster: Cluster, occasion: SharedRunOptions, ports: Ports): Promise<CandidateScan> => {
-  const asked = await candidatesIn(cluster, ports);
+  const asked = await candidatesIn(cluster, occasion, ports);
   await concludeDead(cluster, asked, occasion, ports);
   return asked;
 };

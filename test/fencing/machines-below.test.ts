@@ -81,7 +81,7 @@ const suspect: Suspect = {
   node: 'node-a',
   identitySources: [],
   record: null,
-  marked: false,
+  marked: null,
   attachments: ['csi-1', 'csi-2'],
 };
 

@@ -336,20 +336,20 @@ describe('a cloud that does not answer', () => {
     );
   };
 
-  it.each([new Denied('the role may not describe machines'), new Unavailable('no response')])(
-    'does not keep our taint on a Node that has booted since ($message)',
-    async (error) => {
-      const incident = await marked();
-      startMachine(incident.world, incident.scene.holder);
-      incident.world.advance(60_000);
-      const { outcomes } = await unanswered(incident, error);
-      expect(outcomes).toMatchObject([
-        { reason: { code: 'power-unknown' }, steps: [{ step: 'readmit-volumes', result: 'done' }] },
-      ]);
-      expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
-      expect(taintsOf(incident)).toHaveLength(1);
-    },
-  );
+  it.each([
+    ['denied', new Denied('the role may not describe machines')],
+    ['unavailable', new Unavailable('no response')],
+  ])('does not keep our taint on a Node that has booted since (%s)', async (code, error) => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(60_000);
+    const { outcomes } = await unanswered(incident, error);
+    expect(outcomes).toMatchObject([
+      { outcome: 'failed', reason: { code }, steps: [{ step: 'readmit-volumes', result: 'done' }] },
+    ]);
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+    expect(taintsOf(incident)).toHaveLength(1);
+  });
 
   it('leaves our taint on a Node that still shows the boot that was fenced', async () => {
     const incident = await marked();

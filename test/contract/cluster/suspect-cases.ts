@@ -68,49 +68,43 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
   const ours = { key: 'node.kubernetes.io/out-of-service', value: VALUE, effect: 'NoSchedule' };
   const quarantine = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
   it.each([
-    ['its label alone stands', { [LABEL]: 'fence-1' }, [], 5_000, [{ because: 'fenced', marked: false }]],
+    ['its label alone stands', { [LABEL]: 'fence-1' }, [], 5_000, [{ because: 'fenced', marked: null }]],
     [
       'somebody removed its label below our taint',
       { [BESIDE]: VALUE },
       [ours, quarantine],
       5_000,
-      [{ because: 'fenced', marked: true }],
+      [{ because: 'fenced', marked: { taints: { ours: true } } }],
     ],
     [
       'somebody removed every label below our taint',
       {},
       [ours, quarantine],
       5_000,
-      [{ because: 'fenced', marked: true }],
+      [{ because: 'fenced', marked: { taints: { ours: true } } }],
     ],
-    [
-      'somebody removed its label below our quarantine',
-      {},
-      [quarantine],
-      5_000,
-      [{ because: 'fenced', marked: false }],
-    ],
-    ['... and its kubelet is silent', {}, [quarantine], 120_000, [{ because: 'fenced', marked: false }]],
+    ['somebody removed its label below our quarantine', {}, [quarantine], 5_000, [{ because: 'fenced', marked: null }]],
+    ['... and its kubelet is silent', {}, [quarantine], 120_000, [{ because: 'fenced', marked: null }]],
     [
       'the note of a stop is all that is left: it is looked at, and is no fence',
       { [STOPPING]: '2026-11-21T09-00-08Z_in_0123456789abcd' },
       [],
       5_000,
-      [{ because: 'labelled', marked: false }],
+      [{ because: 'labelled', marked: null }],
     ],
     [
       'a label is left where our taint was: it is looked at, and is no fence',
       { [BESIDE]: VALUE },
       [],
       5_000,
-      [{ because: 'labelled', marked: false }],
+      [{ because: 'labelled', marked: null }],
     ],
     [
       'a tombstone is all that is left: it is looked at, and is no fence',
       { [LABEL]: 'fence-1_removed_0000000aaaaaaa' },
       [],
       5_000,
-      [{ because: 'labelled', marked: false }],
+      [{ because: 'labelled', marked: null }],
     ],
     [
       'a tombstone is left, and its kubelet is silent',

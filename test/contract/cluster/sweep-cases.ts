@@ -40,7 +40,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
         node: silent.name,
         identitySources: [providerID],
         record: null,
-        marked: false,
+        marked: null,
         attachments: [],
       },
     ]);
@@ -51,7 +51,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
         node: missing,
         identitySources: [{ source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: 'i-missing' }],
         record: null,
-        marked: false,
+        marked: null,
         attachments: [left.name],
       },
     ]);

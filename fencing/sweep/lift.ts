@@ -1,0 +1,60 @@
+import { applyImagined } from '../loop/imagine.ts';
+import type { Command } from '../loop/next-command.ts';
+import type { Ports } from '../loop/ports.ts';
+import type { SharedRunOptions } from '../loop/react.ts';
+import { reduce } from '../loop/reduce.ts';
+import { executeCommand } from '../loop/run.ts';
+import { type RunState, startRun } from '../loop/state.ts';
+import type { Suspect } from '../model/cluster.ts';
+import type { MachineId } from '../model/machine.ts';
+import { PROOF_LASTS_MS } from '../model/permit.ts';
+import { liftOutlivedTaint } from '../rules/running.ts';
+import type { Moment } from '../rules/view.ts';
+
+/** An id that no machine has, for what is done or told about a Node whose machine is not known. */
+export const NOBODY: MachineId = '';
+
+/** Returns the state of a run about a suspect that has learned nothing yet. */
+export const stateAt = (
+  cluster: string,
+  { node }: Suspect,
+  machine: MachineId,
+  { newRunId, ...occasion }: SharedRunOptions,
+  { cloud }: Ports,
+): RunState =>
+  startRun({
+    ...occasion,
+    location: { cluster, node },
+    request: { machine, intent: 'react', accepted: null, vouched: null },
+    identityRules: cloud,
+    runId: newRunId(),
+  });
+
+/**
+ * Removes our out-of-service taint from a Node that has booted since. Neither the machine nor its cloud is asked: nothing
+ * on the Node may name the machine any more, and then no run would ever start for it. Returns what came of it, or null
+ * if there is nothing to remove. A dry run removes nothing.
+ */
+export const liftBeforeRun = async (
+  cluster: string,
+  suspect: Suspect,
+  occasion: SharedRunOptions,
+  ports: Ports,
+): Promise<RunState | null> => {
+  const now = ports.clock.now();
+  const lift = suspect.marked && liftOutlivedTaint(suspect.marked, now);
+  if (!lift || occasion.policy.dryRun) return null;
+  const known = stateAt(cluster, suspect, NOBODY, occasion, ports);
+  const location = { cluster, node: suspect.node };
+  const command: Command = { do: 'act', location, ...lift, expires: now.mono + PROOF_LASTS_MS };
+  const result = await executeCommand(command, known, ports);
+  const after = reduce(known, command, result, ports.clock.now());
+  ports.observe(command, result, after);
+  return after;
+};
+
+/** Returns the state as it would be after the lift, in a dry run in which there is something to lift. */
+export const imagineLift = (known: RunState, { marked }: Suspect, now: Moment): RunState => {
+  const lift = known.policy.dryRun && marked ? liftOutlivedTaint(marked, now) : null;
+  return lift ? applyImagined(known, lift, now) : known;
+};
