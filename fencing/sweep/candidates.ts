@@ -240,11 +240,17 @@ const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { clou
   return likeliest ? known(likeliest.machine) : unknown(suspect, 'Cloudfence finds no machine with that name');
 };
 
+const wasAttached = (volumes: readonly VolumeFacts[]): boolean =>
+  volumes.some(({ attachment }) => attachment?.attached);
+
 const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
-  const diskHolders = (await ports.cloud.holders?.(volumes, ports.signal)) ?? [];
+  if (!ports.cloud.holders)
+    return wasAttached(volumes)
+      ? unknown(suspect, `Cloudfence cannot ask ${ports.cloud.name} for a machine by its disks`)
+      : NOTHING_HELD;
+  const diskHolders = await ports.cloud.holders(volumes, ports.signal);
   const [holder, ...others] = new Set(diskHolders.flatMap(({ by }) => by));
-  if (holder === undefined)
-    return volumes.some(({ attachment }) => attachment?.attached) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
+  if (holder === undefined) return wasAttached(volumes) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
   return others.length === 0
     ? known(holder)
     : unknown(suspect, `their disks are attached to more than one machine: ${[holder, ...others].join(', ')}`);
@@ -252,11 +258,10 @@ const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], p
 
 /**
  * Returns the machine that was below a Node that is gone, by the disks that were attached to it. This is the machine
- * that holds the disks. If the disks are free, it is the one that their place and the Node's name point to. The answer
- * is a hint: a run has to prove that it was this machine.
+ * that holds the disks. If the disks are free, it is the one that their place and the Node's name point to. Not every
+ * cloud can be asked by a disk. The answer is a hint: a run has to prove that it was this machine.
  */
 export const machinesOfGoneNode = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Below> => {
-  if (!ports.cloud.holders) return { machines: [], doubt: null };
   const volumes = await volumesLeft(cluster, suspect, ports);
   if (volumes.length === 0) return { machines: [], doubt: null };
   try {

@@ -131,13 +131,21 @@ describe('the machine below a Node that is gone', () => {
     });
   });
 
-  it('is nobody’s affair where no disk of this cloud is concerned, another machine has the name, or the cloud cannot ask', async () => {
+  const { holders: _, ...silent } = cloudThat({ holders: {}, named: [], power: {} });
+
+  it('is not known, and people are told, where the cloud cannot be asked by a disk', async () => {
+    expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(silent))).toEqual({
+      machines: [],
+      doubt: expect.stringContaining('cannot ask a-cloud'),
+    });
+  });
+
+  it('is nobody’s affair where no disk of this cloud is concerned, another machine has the name, or none was ever attached', async () => {
     const nobody = { machines: [], doubt: null };
     expect(await below({}, ['elsewhere'])).toEqual(nobody);
     expect(await below({ holders: { 'disk-1': ['m-1'] } }, ['disk-1'], true)).toEqual(nobody);
     const free = cloudThat({ holders: { 'disk-1': [] }, named: ['m-node-a'], power: {} });
     expect(await machinesOfGoneNode(clusterWith(['disk-1'], false, false), suspect, portsTo(free))).toEqual(nobody);
-    const { holders: _, ...silent } = cloudThat({ holders: {}, named: [], power: {} });
-    expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(silent))).toEqual(nobody);
+    expect(await machinesOfGoneNode(clusterWith(['disk-1'], false, false), suspect, portsTo(silent))).toEqual(nobody);
   });
 });

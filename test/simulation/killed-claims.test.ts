@@ -3,8 +3,8 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { getObject } from '../../sandbox/cluster/get-objects.ts';
-import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
+import { ATTACHED_NODE_ID, FENCED_LABEL } from '../../kubernetes/names.ts';
 import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { walk, type Crossing } from './walk.ts';
@@ -45,6 +45,23 @@ const sweepFor = async ({ world }: Zone, minutes: number, policy: Partial<Policy
   return outcomes.filter(({ outcome }) => outcome === 'fenced').map(({ machine }) => machine);
 };
 
+const removeNode = ({ world, machines: [first = ''] }: Zone): void => {
+  const node = getObject(world, 'nodes', nodeOf(world, first));
+  if (node) writerAs(world, 'person').remove('nodes', node);
+};
+
+/** The attacher’s note of the machine is gone from each attachment to that Node. */
+const namesNobody = ({ world, machines: [first = ''] }: Zone): void => {
+  const left = listObjects(world, 'volumeattachments').filter(({ spec }) => spec.nodeName === nodeOf(world, first));
+  expect(left).not.toEqual([]);
+  for (const attachment of left)
+    writerAs(world, 'person').change(
+      'volumeattachments',
+      attachment,
+      ({ metadata }) => delete metadata.annotations?.[ATTACHED_NODE_ID],
+    );
+};
+
 const isMarkedIn = ({ world, machines }: Zone, at: number): boolean =>
   getObject(world, 'nodes', nodeOf(world, machines[at] ?? ''))?.metadata.labels?.[FENCED_LABEL] !== undefined;
 
@@ -68,11 +85,12 @@ it('of a machine that runs again, and was never marked, is given back within min
 
 it.each([
   ['whose Node bears our mark', () => undefined],
+  ['whose Node is gone, and whose attachments are left', removeNode],
   [
-    'whose Node is gone, and whose attachments are left',
-    ({ world, machines: [first = ''] }: Zone) => {
-      const node = getObject(world, 'nodes', nodeOf(world, first));
-      if (node) writerAs(world, 'person').remove('nodes', node);
+    'whose Node is gone, and whose attachments name nobody',
+    (zone: Zone) => {
+      namesNobody(zone);
+      removeNode(zone);
     },
   ],
   [
