@@ -51,7 +51,7 @@ const inWords = ({ from, to }: Import): string => `${from} → ${to}`;
 const breaking = (rule: (one: Import) => boolean): readonly string[] => all.filter((one) => !rule(one)).map(inWords);
 
 describe('directions of the rooms', () => {
-  it('reads import lines at all', () => expect(all.length).toBeGreaterThan(300));
+  it('finds import lines to check', () => expect(all.length).toBeGreaterThan(300));
 
   const allowed: Readonly<Record<string, readonly string[]>> = {
     fencing: ['fencing'],
@@ -89,7 +89,7 @@ describe('directions of the rooms', () => {
     ).toEqual([]);
   });
 
-  it('a cloud enters only through its own folder, its line in the list of clouds, its entry points, its infrastructure and the demo', () => {
+  it('a cloud is named only in its own folder, the list of clouds, its entry points, its infrastructure, and the demo', () => {
     const doors = (to: string) => {
       const [, cloud = ''] = to.split('/');
       if (isShared(to)) return [''];
@@ -112,7 +112,7 @@ describe('directions of the rooms', () => {
     ).toEqual([]);
   });
 
-  it('no file imports itself by way of others', () => {
+  it('no file imports itself through other files', () => {
     const importsBy = Map.groupBy(all.filter(isLocal), ({ from }) => from);
     const settled = new Set<string>();
     const circleFrom = (file: string, way: readonly string[]): readonly string[] | null => {
@@ -150,10 +150,10 @@ describe('directions of the rooms', () => {
     ).toEqual([]);
   });
 
-  it("the index of 30 MB of Google's SDK is never loaded", () =>
+  it('the 30 MB index of Google’s SDK is never loaded', () =>
     expect(breaking(({ to }) => to !== '@google-cloud/compute')).toEqual([]));
 
-  it('fencing needs nothing of Node and two small libraries', () => {
+  it('fencing imports nothing from Node and only two small libraries', () => {
     const allowedLibraries = ['zod', 'p-limit'];
     expect(
       breaking((one) => room(one.from) !== 'fencing' || isLocal(one) || allowedLibraries.includes(one.to)),
@@ -169,13 +169,13 @@ const holding = (pattern: RegExp, files: readonly string[]): readonly string[] =
 describe('what stays in one place', () => {
   it('the environment is read in one file', () =>
     expect(holding(/process\.env/, sources)).toEqual(['config/environment.ts']));
-  it('fencing, providers and their transport take time and chance as arguments', () => {
+  it('fencing, providers, and their transport take time and randomness as arguments', () => {
     const files = sources.filter((file) =>
       ['fencing/', 'providers/', 'transport/'].some((folder) => file.startsWith(folder)),
     );
     expect(holding(/Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(/, files)).toEqual([]);
   });
-  it('the model and the rules are pure: they await nothing', () => {
+  it('the model and the rules are pure: they never await', () => {
     expect(
       holding(
         /\basync\b|\bawait\b|\bnew Promise\b/,

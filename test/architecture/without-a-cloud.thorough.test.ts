@@ -40,7 +40,7 @@ const said = (program: string, args: readonly string[], folder: string): Promise
     run.stdin?.end();
   });
 
-it('the page knows a cloud that is here', () => expect(here).not.toEqual([]));
+it('the configuration page lists a cloud that exists', () => expect(here).not.toEqual([]));
 
 describe.each(here)('without $name', ({ words, playedOnIt }) => {
   let without: WithoutCloud;
@@ -49,14 +49,14 @@ describe.each(here)('without $name', ({ words, playedOnIt }) => {
   });
   afterAll(() => rmSync(without.folder, { recursive: true, force: true }));
 
-  it('no test is lost but its own', () => {
+  it('no test is lost except its own', () => {
     expect(without.alongside.filter((file) => !playedOnIt.some((folder) => file.startsWith(`${folder}/`)))).toEqual([]);
   });
 
-  it('the rest compiles', async () => expect(await said('tsc', ['-p', '.'], without.folder)).toBe(''));
+  it('everything else compiles', async () => expect(await said('tsc', ['-p', '.'], without.folder)).toBe(''));
 
   it(
-    'the rest does what it did, where the clouds meet',
+    'everything else works as before where the clouds meet',
     async () => {
       expect(
         await said(

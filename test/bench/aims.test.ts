@@ -16,14 +16,14 @@ const measured = (nodes: number, calls: Measured['calls'], pages: Measured['page
 
 const request = (path: string) => ({ method: 'GET', path, headers: {}, body: '' });
 
-describe('the aim that calls grow by pages only', () => {
+describe('the aim that only the number of pages adds calls', () => {
   const aim = (calls: Measured['calls']): string | undefined =>
     aimsOf(question, [
       measured(10, { 'GET nodes': 3, 'LIST leases, page': 1, 'LIST pods of one namespace': 1 }, { leases: 1 }),
       measured(1_000, calls, { leases: 2 }),
     ])[0];
 
-  it('is met where a list has more pages, and what is in one namespace is read as before', () => {
+  it('is met if a list has more pages and each namespace is read as before', () => {
     expect(aim({ 'GET nodes': 3, 'LIST leases, page': 2, 'LIST pods of one namespace': 1 })).toBe(
       'aim met: a sweep: 5, 6 calls, more by pages of lists only',
     );
@@ -41,7 +41,7 @@ describe('the aim that calls grow by pages only', () => {
       { 'GET nodes': 3, 'LIST leases, page': 2, 'LIST pods of one namespace': 1, 'LIST pods, page': 1 },
       'LIST pods, page',
     ],
-  ])('is missed by %s, and says so', (_, calls, wrong) => {
+  ])('is missed by %s and says so', (_, calls, wrong) => {
     expect(aim(calls)).toMatch(new RegExp(`^aim missed: .* but for: ${wrong}$`));
   });
 });

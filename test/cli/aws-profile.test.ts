@@ -44,7 +44,7 @@ const runAs = (profile: string, ...args: readonly string[]) => {
 };
 
 describe('a profile of the AWS CLI', () => {
-  it('says who asks, and where', async () => {
+  it('names the account and region that it uses', async () => {
     const { code, stdout } = await runAs('works', 'fence', sandbox.scene.holder, '--dry-run', '--json');
     expect([code, JSON.parse(stdout)]).toMatchObject([
       0,
@@ -52,7 +52,7 @@ describe('a profile of the AWS CLI', () => {
     ]);
   });
 
-  it('that nobody has signed in to is told in the words of the SDK', async () => {
+  it('reports in the words of the SDK that no one has signed in', async () => {
     const { code, stdout } = await runAs('signed-out', 'doctor');
     expect({ code, stdout }).toEqual({
       code: 1,
@@ -62,7 +62,7 @@ describe('a profile of the AWS CLI', () => {
     });
   });
 
-  it('without a region leaves the question open', async () => {
+  it('without a region leaves the region unset', async () => {
     expect(await runAs('nowhere', 'fence', sandbox.scene.holder)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/no region is set: .*profile/),

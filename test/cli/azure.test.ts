@@ -24,7 +24,7 @@ describe('a cluster on Azure', () => {
   afterAll(() => live.close());
   const cli = (...args: readonly string[]) => runCli(args, live);
 
-  it('doctor tries that cloud alone, and tells each machine by its vmId', async () => {
+  it('doctor checks only that cloud and identifies each machine by its vmId', async () => {
     const { code, stdout } = await cli('doctor');
     expect(stdout).toMatch(
       /^ok {4}azure 11112222-.*: credentials and API access {2}— can read machines and disks in the whole subscription/m,
@@ -34,7 +34,7 @@ describe('a cluster on Azure', () => {
     expect(code).toBe(0);
   });
 
-  it('without a subscription a machine of Azure cannot be looked for', async () => {
+  it('without a subscription, Cloudfence does not look for a machine of Azure', async () => {
     const answer = await runCli(['fence', live.scene.spare], live, { environment: { AZURE_SUBSCRIPTION_ID: '' } });
     expect(answer).toMatchObject({
       code: 2,
@@ -50,7 +50,7 @@ describe('a cluster on Azure', () => {
     });
   });
 
-  it("an event is understood, and the machine that it names fenced, under its own cloud's name", async () => {
+  it('an event is understood, and its machine is fenced under its own cloud’s name', async () => {
     const [event] = live.world.parts.azure.events;
     const { code, stdout } = await runCli(['replay', '-', '--json'], live, { stdin: JSON.stringify([event]) });
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
@@ -63,7 +63,7 @@ describe('a cluster on Azure', () => {
     expect(live.world.parts.azure.harm).toEqual([]);
   });
 
-  it('an event of a scale set stands for its machines', async () => {
+  it('an event of a scale set stands for the machines of the set', async () => {
     const set = live.scene.holder.replace(/\/virtualmachines\/.*/, '');
     const { code, stdout } = await runCli(['replay', '-', '--json'], live, {
       stdin: JSON.stringify({ resourceId: set }),
@@ -75,7 +75,7 @@ describe('a cluster on Azure', () => {
     );
   });
 
-  it('release by Node name finds the cloud, too', async () => {
+  it('release by Node name finds the cloud', async () => {
     expect(await cli('release', live.node)).toMatchObject({ code: 4, stdout: expect.stringContaining('--accept') });
     Object.assign(live.world.parts.azure.knobs, { bootTakes: 500, startShowsStopped: 0 });
     const machine = machineIn(live.world, live.scene.holder);

@@ -19,7 +19,7 @@ const settings = () => getObject(sandbox.world, 'configmaps', 'cloudfence', 'kub
 const lifted = (minutes: number) =>
   expect.toSatisfy((text: string) => Math.abs(Date.parse(text) - Date.now() - minutes * 60_000) < 60_000);
 
-it('shows what was begun lately, and of how much', async () => {
+it('shows how many fences began lately, and out of how many Nodes', async () => {
   expect(await cli('cap')).toMatchObject({
     code: 0,
     stdout:
@@ -49,7 +49,7 @@ it('shows what was begun lately, and of how much', async () => {
 });
 
 describe('a lift', () => {
-  it('lets fences begin past the cap, and is taken back', async () => {
+  it('lets fences begin past the cap and can be taken back', async () => {
     await cli('fence', sandbox.scene.holder);
     stopMachine(sandbox.world, sandbox.scene.spare);
     sandbox.world.advance(30_000);
@@ -70,7 +70,7 @@ describe('a lift', () => {
     expect(settings()).toEqual({});
   });
 
-  it('leaves a pause alone', async () => {
+  it('does not end a pause', async () => {
     await cli('cap', '--lift', '1h', '--reason', 'a drill');
     const map = getObject(sandbox.world, 'configmaps', 'cloudfence', 'kube-system');
     if (map) map.data = { ...map.data, pause: 'upgrade' };
@@ -78,7 +78,7 @@ describe('a lift', () => {
     expect(settings()).toEqual({ pause: 'upgrade' });
   });
 
-  it('in a dry run changes nothing', async () => {
+  it('changes nothing in a dry run', async () => {
     expect((await cli('cap', '--lift', '1h', '--reason', 'asking', '--dry-run')).code).toBe(0);
     expect(settings()).toBeUndefined();
   });
@@ -100,7 +100,7 @@ describe('a lift', () => {
     expect(settings()).toBeUndefined();
   });
 
-  it('wants one of several clusters to be named', async () => {
+  it('requires a name if there are several clusters', async () => {
     const config = path.join(sandbox.folder, 'two.yaml');
     await writeFile(
       config,
@@ -115,7 +115,7 @@ describe('a lift', () => {
   });
 });
 
-it('a cluster without a ledger is said to be without one', async () => {
+it('reports a cluster without a ledger', async () => {
   delete sandbox.world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
   expect(await cli('cap')).toMatchObject({
     code: 1,

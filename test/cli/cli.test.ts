@@ -73,14 +73,14 @@ describe('fence', () => {
     expect(stateOf(sandbox.world)).toMatchObject({ nodes: fencedNode(), harm: [] });
   });
 
-  it('by Node name, in words, and a second time with nothing left to do', async () => {
+  it('by Node name: prints words, and has nothing left to do the second time', async () => {
     expect(await cli('fence', node())).toMatchObject({ code: 0, stdout: expect.stringContaining('mark') });
     const again = await cli('fence', node());
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('holds no volume any more') });
     expect(again.stdout).not.toContain('delete-pod');
   });
 
-  it('in a dry run says what it would do, and does nothing', async () => {
+  it('in a dry run: says what it would do and does nothing', async () => {
     const before = sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin').length;
     const { code, stdout } = await cli('fence', sandbox.scene.holder, '--dry-run', '--json');
     expect(code).toBe(0);
@@ -100,7 +100,7 @@ describe('fence', () => {
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'ignored', steps: [] });
   });
 
-  it('exits 4 when it refuses, with the reason in words', async () => {
+  it('exits 4 with the reason in words when it refuses', async () => {
     const shelf = sandbox.world.parts.cluster.objects.nodes;
     for (const standing of Object.values(shelf))
       standing.metadata.annotations = {
@@ -113,7 +113,7 @@ describe('fence', () => {
     });
   });
 
-  it('exits 3 when it still waits at the time-out', async () => {
+  it('exits 3 when it is still waiting at the time-out', async () => {
     stopMachine(sandbox.world, sandbox.scene.spare);
     expect(await cli('fence', sandbox.scene.spare, '--timeout', '1s')).toMatchObject({
       code: 3,
@@ -149,7 +149,7 @@ describe('usage and configuration', () => {
     expect(stderr).toMatch(sentence);
   });
 
-  it('without a region a machine of EC2 cannot be looked for', async () => {
+  it('without a region, Cloudfence does not look for a machine of EC2', async () => {
     const answer = await runCli(['fence', sandbox.scene.holder], sandbox, { environment: { AWS_REGION: '' } });
     expect(answer).toMatchObject({
       code: 2,
@@ -158,7 +158,7 @@ describe('usage and configuration', () => {
     });
   });
 
-  it('an event that no cloud understands is said to be none', async () => {
+  it('says that no cloud understands an event', async () => {
     const { code, stderr } = await runCli(['replay', '-'], sandbox, { stdin: '{"weather":"fine"}' });
     expect({ code, stderr }).toMatchObject({
       code: 2,
@@ -166,7 +166,7 @@ describe('usage and configuration', () => {
     });
   });
 
-  it('with --json even an error is exactly one object', async () => {
+  it('with --json, even an error is exactly one object', async () => {
     const { code, stdout } = await startCli(['fence', 'no-such-node', '--json'], sandbox);
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
       code: 2,
@@ -189,7 +189,7 @@ describe('usage and configuration', () => {
 });
 
 describe('replay', () => {
-  it('takes an event from a file', async () => {
+  it('reads an event from a file', async () => {
     const file = path.join(sandbox.folder, 'event.json');
     await writeFile(file, JSON.stringify(event({})));
     const { code, stdout } = await cli('replay', file, '--json');
@@ -201,7 +201,7 @@ describe('replay', () => {
     await expect.poll(() => stateOf(sandbox.world).disks, { timeout: 15_000 }).toEqual(movedAway());
   });
 
-  it('takes a whole SQS batch from standard input, each machine once', async () => {
+  it('reads a whole SQS batch from standard input and handles each machine once', async () => {
     const Records = [
       event({}),
       event({}),
@@ -214,7 +214,7 @@ describe('replay', () => {
     });
   });
 
-  it('names what it cannot read, and does nothing at all', async () => {
+  it('names what it cannot read and does nothing at all', async () => {
     const batch = [
       event({}),
       { 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': 'i-XYZ' } },
@@ -224,7 +224,7 @@ describe('replay', () => {
     expect(stateOf(sandbox.world).nodes).not.toEqual(fencedNode());
   });
 
-  it('knows a dry run by the event itself, as the function does', async () => {
+  it('recognizes a dry run by the event itself, as the function does', async () => {
     const wanted = (dryRun: unknown) =>
       runCli(['replay', '-', '--json'], sandbox, {
         stdin: JSON.stringify({ instanceId: sandbox.scene.holder, dryRun }),
@@ -240,7 +240,7 @@ describe('replay', () => {
 });
 
 describe('sweep and release', () => {
-  it('finds what no event told, and releases what has come back', async () => {
+  it('finds a machine whose events were lost and releases one that has come back', async () => {
     const found = await cli('sweep', '--json');
     expect({ code: found.code, ...JSON.parse(found.stdout) }).toMatchObject({
       code: 0,
@@ -259,7 +259,7 @@ describe('sweep and release', () => {
     expect(stateOf(sandbox.world).nodes).toContain(`${node()} []`);
   });
 
-  it("takes a fence back on a person's word", async () => {
+  it('releases a fence on a person’s word', async () => {
     await cli('fence', node());
     const answer = await cli('release', '--all', '--accept', 'console checked', '--json', '--timeout', '3s');
     expect(JSON.parse(answer.stdout)).toMatchObject({
@@ -267,7 +267,7 @@ describe('sweep and release', () => {
     });
   });
 
-  it('all at once goes on where a record cannot be read, and says what came of it', async () => {
+  it('release --all goes on if a record cannot be read, and reports the result', async () => {
     const label = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
     for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
       standing.metadata.labels = { ...standing.metadata.labels, ...label };
@@ -285,7 +285,7 @@ describe('sweep and release', () => {
   });
 });
 
-it('doctor says in words what would work, and what would not', async () => {
+it('doctor says in words what would work and what would not', async () => {
   const well = await cli('doctor');
   expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('supports the out-of-service taint') });
   expect(well.stdout).toMatch(
@@ -305,10 +305,10 @@ it('doctor says in words what would work, and what would not', async () => {
   });
 });
 
-it('says which version it is', async () =>
+it('prints its version', async () =>
   expect(await startCli(['--version'], sandbox)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' }));
 
-it("loads no SDK for help, and no other cloud's for an instance of EC2", async () => {
+it('loads no SDK for help, and only the AWS SDK for an instance of EC2', async () => {
   expect(await loadedBy(sandbox, '--help')).toMatchObject({ answer: { code: 0 }, sdks: [] });
   expect(await loadedBy(sandbox, 'fence', sandbox.scene.spare, '--json')).toMatchObject({
     answer: { code: 0 },

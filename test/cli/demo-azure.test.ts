@@ -12,19 +12,19 @@ import { shown } from './demo-shown.ts';
 describe('cloudfence demo --cloud azure', () => {
   const playable = scenarios.map(({ name }) => name).filter((name) => name !== 'node-gone');
 
-  it('refuses by name what shows nothing there', async () => {
+  it('refuses by name a scenario that shows nothing on Azure', async () => {
     const refused = shown({ cloud: 'azure', scenario: 'node-gone' });
     await expect(refused).rejects.toThrow(InvalidInput);
     await expect(refused).rejects.toThrow('the scenario "node-gone" shows nothing on azure');
   });
 
-  it.each(playable)('ends as it should, within the width of a terminal: %s', async (scenario) => {
+  it.each(playable)('ends as expected within the width of a terminal: %s', async (scenario) => {
     const { code, lines } = await shown({ cloud: 'azure', scenario, seed: '7' });
     expect([code, lines.filter((line) => line.length > 100)]).toEqual([0, []]);
     expect(lines.join('\n')).not.toContain('EC2');
   });
 
-  it('says the same for the same seed, over real sockets', async () => {
+  it('prints the same for the same seed over real sockets', async () => {
     const again = () => shown({ cloud: 'azure', scenario: 'return', seed: '5', json: true });
     const [one, other] = [await again(), await again()];
     expect(other.lines).toEqual(one.lines);
@@ -36,7 +36,7 @@ describe('cloudfence demo --cloud azure', () => {
     expect(lines.join('\n')).toMatch(/WRONG {2}node-fenced/);
   });
 
-  it('moves the disk, and leaves it where it was without Cloudfence', async () => {
+  it('moves the disk with Cloudfence and leaves it in place without', async () => {
     const { lanes, story, requests } = await playScenario(
       azureDemoCloud,
       { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true },

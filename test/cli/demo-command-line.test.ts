@@ -14,7 +14,7 @@ const cloudfence = async (...args: readonly string[]) => {
   return { status, lines, complaints };
 };
 
-it('ends with 2 and one sentence for a scenario that there is not', async () => {
+it('exits 2 with one sentence for an unknown scenario', async () => {
   expect(await cloudfence('--scenario', 'nobody')).toEqual({
     status: 2,
     lines: [],
@@ -22,12 +22,12 @@ it('ends with 2 and one sentence for a scenario that there is not', async () => 
   });
 });
 
-it('prints one JSON object and nothing else, and ends with 0', async () => {
+it('prints exactly one JSON object and exits 0', async () => {
   const { status, lines, complaints } = await cloudfence('--json', '--scenario', 'partition');
   expect([status, complaints, lines.length]).toEqual([0, [], 1]);
   expect(JSON.parse(lines.join(''))).toMatchObject({ scenario: 'partition', verdict: { right: true } });
 });
 
-it('ends with 1 when the end is wrong', async () => {
+it('exits 1 when the scenario ends wrong', async () => {
   expect((await cloudfence('--json', '--without-mark')).status).toBe(1);
 });

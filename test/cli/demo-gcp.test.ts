@@ -9,7 +9,7 @@ import { shown } from './demo-shown.ts';
 
 describe('cloudfence demo --cloud gcp', () => {
   it.each(scenarios.map(({ name }) => name))(
-    'ends as it should, within the width of a terminal: %s',
+    'ends as expected within the width of a terminal: %s',
     async (scenario) => {
       const { code, lines } = await shown({ cloud: 'gcp', scenario, seed: '7' });
       expect([code, lines.filter((line) => line.length > 100)]).toEqual([0, []]);
@@ -17,7 +17,7 @@ describe('cloudfence demo --cloud gcp', () => {
     },
   );
 
-  it('says the same for the same seed, over real sockets', async () => {
+  it('prints the same for the same seed over real sockets', async () => {
     const again = () => shown({ cloud: 'gcp', scenario: 'return', seed: '5', json: true });
     const [one, other] = [await again(), await again()];
     expect(other.lines).toEqual(one.lines);
@@ -29,7 +29,7 @@ describe('cloudfence demo --cloud gcp', () => {
     expect(lines.join('\n')).toMatch(/WRONG {2}node-fenced/);
   });
 
-  it('moves the disk, and leaves it where it was without Cloudfence', async () => {
+  it('moves the disk with Cloudfence and leaves it in place without', async () => {
     const { lanes, story } = await playScenario(
       gcpDemoCloud,
       { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true },

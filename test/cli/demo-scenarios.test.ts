@@ -26,7 +26,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(end.verdict.right).toBe(true);
   });
 
-  it('deletes the Node of a terminated machine, last', async () => {
+  it('deletes the Node of a terminated machine last', async () => {
     const end = await played('terminated');
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);
     expect(node(end)).toBeUndefined();
@@ -35,7 +35,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(end.verdict.right).toBe(true);
   });
 
-  it('touches nothing of a machine that runs behind a cut, and says why', async () => {
+  it('touches nothing of a machine that runs behind a network cut, and says why', async () => {
     const end = await played('partition');
     expect(instanceIn(end.lanes.fenced.world, end.story.holder)).toMatchObject({
       state: 'running',
@@ -59,7 +59,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(end.verdict.right).toBe(true);
   });
 
-  it('takes the quarantine back after a fresh boot, and pods start there again', async () => {
+  it('removes the quarantine after a fresh boot, and pods start there again', async () => {
     const end = await played('return');
     expect(node(end)?.spec.taints ?? []).toEqual([]);
     expect(pod(end, 'new-pod')).toMatchObject({ status: { phase: 'Running' }, spec: { nodeName: end.story.node } });
@@ -74,7 +74,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(end.verdict.right).toBe(true);
   });
 
-  it('cleans up what a Node left behind that somebody deleted too early', async () => {
+  it('cleans up what remains of a Node that someone deleted too early', async () => {
     const end = await played('node-gone');
     expect(listObjects(end.lanes.fenced.world, 'volumeattachments').map(({ metadata }) => metadata.uid)).not.toContain(
       end.story.attachmentUid,
@@ -86,7 +86,7 @@ describe('the demo, in the world with Cloudfence', () => {
   });
 });
 
-it('lets virtual time pass with each request that reaches a door', async () => {
+it('advances virtual time with each request that reaches a simulated server', async () => {
   const end = await played('stopped');
   expect(end.requests.kubernetes).toBeGreaterThan(20);
   expect(end.requests.cloud).toMatchObject({
@@ -96,7 +96,7 @@ it('lets virtual time pass with each request that reaches a door', async () => {
   expect(at(end, 'node-marked') - (end.deliveries[0]?.at ?? 0)).toBeGreaterThan(50);
 });
 
-describe('the demo, in the world that is left to Kubernetes', () => {
+describe('the demo, in the world without Cloudfence', () => {
   it('shows that nothing moves within ten minutes when the machine is only stopped', async () => {
     const { lanes, story } = await played('stopped');
     expect(volumeIn(lanes.alone.world, story.volume)?.attachments).toMatchObject([{ instance: story.holder }]);
@@ -110,7 +110,7 @@ describe('the demo, in the world that is left to Kubernetes', () => {
     expect(lanes.alone.reached.get('new-pod-running')).toBeGreaterThan(400_000);
   });
 
-  it('tells both stories in the order of their happening', async () => {
+  it('tells both stories in the order of events', async () => {
     const { news } = await played('return');
     const times = news.map(({ at }) => at);
     expect(times).toEqual(times.toSorted((a, b) => a - b));

@@ -22,38 +22,38 @@ const virtual = () => {
 const never = new AbortController().signal;
 
 describe('the virtual time of the demo', () => {
-  it('lets calls that are made side by side overlap, the shortest first', async () => {
+  it('lets concurrent calls overlap and completes the shortest first', async () => {
     const { call, ended } = virtual();
     await Promise.all([call('long', 80), call('short', 8)]);
     expect(ended).toEqual(['short at 8', 'long at 80']);
   });
 
-  it('lets calls that follow each other end while a longer one is under way', async () => {
+  it('completes consecutive calls while a longer call is under way', async () => {
     const { call, ended } = virtual();
     await Promise.all([call('long', 80), call('first', 8).then(() => call('second', 8))]);
     expect(ended).toEqual(['first at 8', 'second at 16', 'long at 80']);
   });
 
-  it('does not let real slowness change the order', async () => {
+  it('keeps the order when the machine is slow', async () => {
     const { call, ended } = virtual();
     await Promise.all([call('slow', 8, 50).then(() => call('next', 8)), call('quick', 9)]);
     expect(ended).toEqual(['slow at 8', 'quick at 9', 'next at 16']);
   });
 
-  it('sleeps in the same time', async () => {
+  it('sleeps in the same virtual time', async () => {
     const { turns, call, ended, now } = virtual();
     await Promise.all([turns.sleep(250, never), call('call', 80)]);
     expect([ended, now()]).toEqual([['call at 80'], 250]);
   });
 
-  it('hands a failed call back to its caller and goes on', async () => {
+  it('returns a failed call to its caller and goes on', async () => {
     const { turns, call, ended } = virtual();
     await expect(turns.call(5, () => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
     await call('next', 5);
     expect(ended).toHaveLength(1);
   });
 
-  it('does not sleep out what has been aborted', async () => {
+  it('does not finish a sleep that was aborted', async () => {
     const { turns } = virtual();
     await expect(turns.sleep(5, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
   });

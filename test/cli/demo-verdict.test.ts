@@ -40,7 +40,7 @@ const moveDisk = ({ lanes: { fenced }, story }: Played, from: string, to: string
 };
 
 describe('the verdict of the demo', () => {
-  it('finds a disk that was taken from a machine that writes, and where it went', async () => {
+  it('finds a disk that was taken from a machine that writes, and its destination', async () => {
     const found = await foundAfter('partition', (end) => moveDisk(end, end.story.holder, end.story.spare));
     expect(found).toEqual(['data-unharmed', 'disk-stayed']);
   });
@@ -50,7 +50,7 @@ describe('the verdict of the demo', () => {
     expect(await foundAfter('partition', tamper)).toEqual(['nothing-left']);
   });
 
-  it('finds that a machine was switched off which nobody may switch off', async () => {
+  it('finds a machine that was powered off although the policy forbids it', async () => {
     const tamper = ({ lanes: { fenced }, story }: Played): void => {
       const instance = instanceIn(fenced.world, story.holder);
       if (instance) stopByUser(fenced.world, instance, plainStop);
@@ -58,7 +58,7 @@ describe('the verdict of the demo', () => {
     expect(await foundAfter('partition', tamper)).toEqual(['machine-runs']);
   });
 
-  it('finds a refusal that nobody was told of', async () => {
+  it('finds a refusal that was not reported', async () => {
     const tamper = ({ lanes: { fenced } }: Played): void => {
       const { events } = fenced.world.parts.cluster.objects;
       for (const key of Object.keys(events)) delete events[key];
@@ -66,7 +66,7 @@ describe('the verdict of the demo', () => {
     expect(await foundAfter('partition', tamper)).toEqual(['refusal-said']);
   });
 
-  it('finds a parked Node whose quarantine is missing, and one that bears more than that', async () => {
+  it('finds a parked Node whose quarantine is missing, and one with other taints besides', async () => {
     expect(await foundAfter('stopped', (end) => dropTaint(nodeObject(end), 'cloudfence.dev/quarantine'))).toEqual([
       'node-fenced',
     ]);
@@ -79,7 +79,7 @@ describe('the verdict of the demo', () => {
     expect(await foundAfter('terminated', tamper)).toEqual(['database-runs']);
   });
 
-  it('finds a Node that is not back in service, and what was left on it', async () => {
+  it('finds a Node that is not back in service, and what is left on it', async () => {
     const tamper = (end: Played): void =>
       addTaint(nodeObject(end), { key: 'cloudfence.dev/quarantine', effect: 'NoSchedule' });
     expect(await foundAfter('return', tamper)).toEqual(['node-returned', 'nothing-left']);

@@ -42,16 +42,16 @@ const json = async (seed: string, scenario = 'stopped') => {
 };
 
 describe('cloudfence demo', () => {
-  it.each(scenarios.map(({ name }) => name))('ends as it should under other seeds, too: %s', async (scenario) => {
+  it.each(scenarios.map(({ name }) => name))('ends as expected under other seeds: %s', async (scenario) => {
     for (const seed of ['2', '4000000000']) expect((await json(seed, scenario)).code).toBe(0);
   });
 
-  it('says the same for the same seed, over real sockets', async () => {
+  it('prints the same for the same seed over real sockets', async () => {
     const [one, other] = [await json('5', 'return'), await json('5', 'return')];
     expect(other.text).toBe(one.text);
   });
 
-  it('comes to the same ends at other times for another seed', async () => {
+  it('reaches the same ends at other times for another seed', async () => {
     const [one, other] = [await json('1'), await json('2')];
     expect(other.says.timelines).not.toEqual(one.says.timelines);
     expect([reached(other.says), ends(other.says)]).toEqual([reached(one.says), ends(one.says)]);
@@ -62,7 +62,7 @@ describe('cloudfence demo', () => {
     expect(other.says.verdict).toEqual(one.says.verdict);
   });
 
-  it('fails, with what is wrong, when Cloudfence may not patch Nodes', async () => {
+  it('fails and says what is wrong if Cloudfence may not patch Nodes', async () => {
     const { code, lines } = await shown({ withoutMark: true });
     expect(code).toBe(1);
     expect(lines.filter((line) => line.includes('WRONG')).map((line) => /WRONG {2}([a-z-]+)/.exec(line)?.[1])).toEqual([
@@ -74,20 +74,20 @@ describe('cloudfence demo', () => {
     expect(lines.join('\n')).toContain('dead-letter queue');
   });
 
-  it('says in JSON as well that it fails', async () => {
+  it('reports the failure in JSON as well', async () => {
     const { code, lines } = await shown({ withoutMark: true, json: true });
     const { verdict } = answer.parse(JSON.parse(lines.join('')));
     expect([code, verdict.right]).toEqual([1, false]);
   });
 
-  it('prints nothing that is wider than a terminal, and no colour', async () => {
+  it('prints nothing wider than a terminal, and no color', async () => {
     for (const { name } of scenarios) {
       const { lines } = await shown({ scenario: name, withoutMark: name === 'stopped' });
       expect(lines.filter((line) => line.length > 100 || line.includes('\u001b'))).toEqual([]);
     }
   });
 
-  it('puts both timelines side by side', async () => {
+  it('shows both timelines side by side', async () => {
     const { lines } = await shown({});
     const row = lines.find((line) => line.startsWith('new pod Running'));
     expect(row).toMatch(/^new pod Running +never \(watched 10 min\) +\+0:0\d\.\d$/);
@@ -102,7 +102,7 @@ describe('cloudfence demo', () => {
     [{ seed: '1.5' }, '"1.5" is not a valid seed'],
     [{ seed: '-1' }, '"-1" is not a valid seed'],
     [{ seed: '4294967296' }, '"4294967296" is not a valid seed'],
-  ])('refuses %o as wrong usage', async (options, sentence) => {
+  ])('refuses the wrong usage %o', async (options, sentence) => {
     await expect(shown(options)).rejects.toThrow(InvalidInput);
     await expect(shown(options)).rejects.toThrow(sentence);
   });

@@ -79,26 +79,29 @@ const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
   [['release', '--all', '--accept', ' '], /--accept requires a reason/],
 ];
 
-describe('a mistake', () => {
-  it.each(mistakes)('%j ends with 2, in words, and as one JSON object when that was asked for', async (args, words) => {
-    const { code, stdout, stderr } = await cli([...args, '--json']);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(words) });
-    expect(stderr).not.toMatch(NOISE);
-    expect(stderr.length).toBeLessThan(LONGEST);
-    expect(JSON.parse(stdout)).toMatchObject({
-      outcome: 'failed',
-      reason: expect.stringMatching(/^invalid: /),
-      steps: [],
-    });
-  });
+describe('a user error', () => {
+  it.each(mistakes)(
+    '%j exits 2 with a sentence, or with one JSON object if JSON was requested',
+    async (args, words) => {
+      const { code, stdout, stderr } = await cli([...args, '--json']);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(words) });
+      expect(stderr).not.toMatch(NOISE);
+      expect(stderr.length).toBeLessThan(LONGEST);
+      expect(JSON.parse(stdout)).toMatchObject({
+        outcome: 'failed',
+        reason: expect.stringMatching(/^invalid: /),
+        steps: [],
+      });
+    },
+  );
 });
 
-it('an event that no cloud has understood anything of is said to be of none', async () => {
+it('an event that no cloud understands at all is attributed to no cloud', async () => {
   expect((await cli(['replay', '@nobodys.json'])).stderr).not.toMatch(/read as an event of/);
   expect((await cli(['replay', '@azure.json'])).stderr).not.toMatch(/read as an event of (?:aws|gcp)/);
 });
 
-describe('what nobody has foreseen', () => {
+describe('an unforeseen error', () => {
   const ended = (asked: Partial<OutputOptions>) => {
     const said = { lines: [] as string[], complaints: [] as string[] };
     const error = new TypeError(`cannot read it\n${'minified;'.repeat(200_000)}`);
@@ -110,7 +113,7 @@ describe('what nobody has foreseen', () => {
     return { code, ...said };
   };
 
-  it('is one sentence, and the promised JSON', () => {
+  it('is one sentence and the promised JSON', () => {
     const { code, lines, complaints } = ended({ json: true });
     expect({ code, complaints }).toEqual({
       code: 1,
@@ -125,12 +128,12 @@ describe('what nobody has foreseen', () => {
     ]);
   });
 
-  it('shows how it came about to those who ask', () => {
+  it('shows its cause with --debug', () => {
     expect(ended({ debug: true }).complaints.join('\n')).toMatch(/\n\s+at /);
   });
 });
 
-it('with --debug, the built CLI shows how a mistake came about', async () => {
+it('the built CLI shows the cause of a user error with --debug', async () => {
   const { code, stderr } = await startCli(['fence', 'no-such-node', '--debug'], sandbox);
   expect({ code, stderr }).toEqual({
     code: 2,
@@ -138,7 +141,7 @@ it('with --debug, the built CLI shows how a mistake came about', async () => {
   });
 });
 
-it('goes on when nobody reads along any more', async () => {
+it('continues when its output pipe is closed', async () => {
   const child = spawn(process.execPath, [launcher, 'doctor'], {
     env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -22,7 +22,7 @@ describe('a cluster on Google Cloud', () => {
   afterAll(() => live.close());
   const cli = (...args: readonly string[]) => runCli(args, live);
 
-  it('doctor tries the project of its Nodes, and that alone', async () => {
+  it('doctor checks the project of its Nodes and no other', async () => {
     const { code, stdout } = await cli('doctor');
     expect(stdout).toMatch(
       /^ok {4}gcp sandbox-project: credentials and API access {2}— can read projects\/\S+ and its disks/m,
@@ -39,7 +39,7 @@ describe('a cluster on Google Cloud', () => {
     });
   });
 
-  it('doctor names the mend where nothing tells the machines of one name apart', async () => {
+  it('doctor names the remedy if nothing distinguishes machines of one name', async () => {
     const node = getObject(live.world, 'nodes', live.node);
     if (!node) throw new Error('no such Node');
     const { creationTimestamp } = node.metadata;
@@ -51,7 +51,7 @@ describe('a cluster on Google Cloud', () => {
     expect(code).toBe(1);
   });
 
-  it("sweep finds the machine, and fences it under its own cloud's name", async () => {
+  it('sweep finds the machine and fences it under its own cloud’s name', async () => {
     const { code, stdout } = await cli('sweep', '--json');
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
       code: 0,
@@ -61,7 +61,7 @@ describe('a cluster on Google Cloud', () => {
     expect(live.world.parts.gce.harm).toEqual([]);
   });
 
-  it('fence by path and by Node name means the same machine', async () => {
+  it('fence by path and fence by Node name mean the same machine', async () => {
     for (const target of [live.scene.holder, live.node]) {
       expect(JSON.parse((await cli('fence', target, '--json')).stdout)).toMatchObject({
         outcome: 'fenced',
@@ -70,7 +70,7 @@ describe('a cluster on Google Cloud', () => {
     }
   });
 
-  it('an event wakes what it names', async () => {
+  it('an event starts a run for the machine that it names', async () => {
     const instance = instanceIn(live.world, live.scene.holder);
     if (instance) start(live.world, instance);
     const event = live.world.parts.gce.events.find(

@@ -23,7 +23,7 @@ const start = (...args: string[]) => {
 
 const SENTENCE = /^cloudfence: interrupted: [^\n]+\n$/;
 
-it('Ctrl-C ends a wait with one sentence and 130, not with a stack', async () => {
+it('Ctrl-C ends a wait with one sentence and exit code 130, not with a stack trace', async () => {
   stopMachine(sandbox.world, sandbox.scene.spare);
   const { child, stderr, closed } = start('fence', sandbox.scene.spare);
   for await (const said of child.stdout.iterator({ destroyOnReturn: false }))

@@ -5,7 +5,7 @@ import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
 import { holderStopped, openLiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
-it('a fence fails at once where the cluster does not know who asks, and says so', async () => {
+it('a fence fails at once and says why if the cluster does not recognize the caller', async () => {
   const sandbox = await openLiveSandbox(holderStopped);
   const stranger = path.join(sandbox.folder, 'stranger');
   await writeFile(stranger, (await readFile(sandbox.kubeconfig, 'utf8')).replace(ADMIN_TOKEN, 'nobody'));

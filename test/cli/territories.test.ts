@@ -40,7 +40,7 @@ const cli = async (command: readonly string[], externalId: string) => {
   });
 };
 
-it('doctor tries every territory, and names it', async () => {
+it('doctor checks and names every territory', async () => {
   const well = await cli(['doctor'], ROLE.externalId);
   expect(well.stdout).toMatch(/^ok {4}aws: credentials and API access {2}— .* work in us-east-1$/m);
   expect(well.stdout).toMatch(
@@ -68,7 +68,7 @@ it('fence looks for a machine in every territory', async () => {
   });
 });
 
-it('fence refuses a machine of a region that is not asked by name, and says what to set', async () => {
+it('fence refuses a machine of an unserved region by name and says what to set', async () => {
   const fence = ['fence', sandbox.scene.holder, '--json', '--region', 'us-east-1'];
   const { stdout, code } = await startCli(fence, sandbox, { environment: { AWS_ENDPOINT_URL_EC2: home.url } });
   expect({ code, answer: JSON.parse(stdout) }).toMatchObject({

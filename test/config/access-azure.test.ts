@@ -33,16 +33,16 @@ const access = () => accessOf('11112222-3333-4444-8555-666677778888');
 const AKS = '{ name: blue, aks: { resourceGroup: rg } }';
 const vault = () => `{ name: blue, keyVault: { vault: "${arm.url}", secret: kube } }`;
 
-describe('a cluster of Azure that the configuration names', () => {
-  it('by AKS answers to an Entra token', async () => {
+describe('a cluster on Azure that the configuration names', () => {
+  it('by AKS accepts an Entra token', async () => {
     expect(await carriersBy(AKS, access())).toEqual(known);
   });
 
-  it('by a kubeconfig in a Key Vault answers, and needs no subscription', async () => {
+  it('by a kubeconfig in a Key Vault works without a subscription', async () => {
     expect(await carriersBy(vault(), accessOf(null))).toEqual(known);
   });
 
-  it('is looked for in the subscription that its entry names', async () => {
+  it('is looked up in the subscription that its entry names', async () => {
     await carriersBy(
       '{ name: blue, aks: { cluster: green, resourceGroup: rg, subscription: 99992222-3333-4444-8555-666677778888 } }',
       access(),
@@ -50,13 +50,13 @@ describe('a cluster of Azure that the configuration names', () => {
     expect(arm.asked.at(-1)?.url).toMatch(/^\/subscriptions\/99992222-.*\/managedClusters\/green\/list/);
   });
 
-  it('has to know users of Entra ID', async () => {
+  it('must accept users of Entra ID', async () => {
     await expect(carriersBy('{ name: local, aks: { resourceGroup: rg } }', access())).rejects.toThrow(
       /has no Entra ID integration/,
     );
   });
 
-  it('is not spoken to when its certificate is of another authority', async () => {
+  it('is not contacted if another authority issued its certificate', async () => {
     const imposter = await openKubernetesServer(server);
     const honest = access();
     const misled: CloudAccess = {
@@ -70,7 +70,7 @@ describe('a cluster of Azure that the configuration names', () => {
     await imposter.close();
   });
 
-  it('cannot be looked for without a subscription', async () => {
+  it('is not looked up without a subscription', async () => {
     await expect(connectCluster(entryIn(AKS), accessOf(null), unhurried())).rejects.toThrow(
       /set AZURE_SUBSCRIPTION_ID/,
     );
@@ -87,7 +87,7 @@ describe('a cluster of Azure that the configuration names', () => {
 });
 
 it.each(['', 'clusters: []', 'clusters: [{ cluster: { server: "http://x", certificate-authority-data: "" } }]'])(
-  'a kubeconfig %j of a cloud is none',
+  'a kubeconfig %j of a cloud is refused',
   (text) => {
     expect(() => apiServerIn(text, 'AKS')).toThrow(Unavailable);
   },

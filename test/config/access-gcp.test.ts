@@ -24,15 +24,15 @@ afterAll(() => Promise.all([door.close(), google.close()]));
 const access = () => gcpAccess({ endpoint: google.url });
 const GKE = '{ name: blue, gke: { location: europe-west1, project: my-project } }';
 
-describe('a cluster of Google Cloud that the configuration names', () => {
-  it('by a kubeconfig in Secret Manager answers', async () => {
+describe('a cluster on Google Cloud that the configuration names', () => {
+  it('by a kubeconfig in Secret Manager works', async () => {
     expect(await carriersBy('{ name: blue, secretManager: { secret: projects/p/secrets/kube } }', access())).toEqual(
       known,
     );
     expect(google.asked.at(-1)?.url).toBe('/v1/projects/p/secrets/kube/versions/latest:access');
   });
 
-  it('by GKE answers to a token of Google, over the certificate that the container API tells', async () => {
+  it('by GKE accepts a Google token, over the certificate that the container API returns', async () => {
     const ways = access();
     const withToken: typeof ways = {
       ...ways,

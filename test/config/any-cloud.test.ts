@@ -75,7 +75,7 @@ const clouds = (broken: readonly string[] = []) => {
 };
 
 describe('several clouds as one', () => {
-  it('ask each only for machines of its own, and open no other', async () => {
+  it('ask each cloud only for its own machines and open no other', async () => {
     const { kit, opened, seen } = clouds(['moon']);
     const facts = await kit.cloud.look([STAR, SUN], { disks: true }, patient());
     expect(facts.map(({ machine }) => machine).toSorted()).toEqual([STAR, SUN]);
@@ -85,13 +85,13 @@ describe('several clouds as one', () => {
     });
   });
 
-  it('answer for none where one of them gives no answer', async () => {
+  it('answer for no machine if one cloud gives no answer', async () => {
     await expect(clouds(['moon']).kit.cloud.look([MOON, SUN], { disks: true }, patient())).rejects.toBeInstanceOf(
       InvalidConfiguration,
     );
   });
 
-  it('know nothing of an id that is of none, and act on none', async () => {
+  it('do not know an id that belongs to no cloud, and act on nothing', async () => {
     const { kit, opened } = clouds();
     expect(await kit.cloud.look(['garbled'], { disks: true }, patient())).toMatchObject([
       { machine: 'garbled', power: 'unknown' },
@@ -101,7 +101,7 @@ describe('several clouds as one', () => {
     expect(opened).toEqual([]);
   });
 
-  it('ask for the holders of disks only the cloud of the disks, and only one that can tell', async () => {
+  it('ask only the cloud of the disks for their holders, and only a cloud that can tell', async () => {
     const { kit, opened } = clouds();
     const volumes = ['moon', 'sun', 'elsewhere'].map((driver) => ({ driver, handle: 'disk' }));
     expect(await kit.cloud.holders?.(volumes, patient())).toEqual([{ disk: 'disk', by: [MOON] }]);
@@ -111,11 +111,11 @@ describe('several clouds as one', () => {
     ]);
   });
 
-  it('put machines in the place of a scale set', async () => {
+  it('replace a scale set by its machines', async () => {
     expect(await clouds().kit.expand?.([SUN, SET], patient())).toEqual([SUN, MOON, 'moon:2']);
   });
 
-  it('are tried where Nodes name their machines, and the likeliest where none does', async () => {
+  it('are tried where Nodes name their machines, and the likeliest cloud where no Node does', async () => {
     const where = async (machines: readonly MachineId[]) =>
       (await clouds().kit.probesFor?.(machines))?.map((probe) => probe.where);
     expect([await where([MOON]), await where([STAR, SUN]), await where([])]).toEqual([
@@ -125,7 +125,7 @@ describe('several clouds as one', () => {
     ]);
   });
 
-  it('say in a probe what keeps one from being opened', async () => {
+  it('report in a probe why one cannot be opened', async () => {
     const [probe] = (await clouds(['moon']).kit.probesFor?.([MOON])) ?? [];
     await expect(probe?.ask(patient())).rejects.toThrow(/no moon/);
   });
@@ -152,7 +152,7 @@ describe('a run about one machine', () => {
     expect(readingOf(machine).name).toBe(name);
   });
 
-  it('reads volumes beside that machine where its cloud can', () => {
+  it('reads volumes beside that machine if its cloud can', () => {
     const reading = anyCloud(
       [
         {
@@ -166,7 +166,7 @@ describe('a run about one machine', () => {
     expect(reading?.diskOf({ driver: 'sun', handle: 'd' })).toBe(`${SUN} d`);
   });
 
-  it('hears of a place that is not served from its own cloud, once that has been asked', async () => {
+  it('learns of an unserved place from its own cloud once that was asked', async () => {
     const { kit } = clouds();
     const source = { source: 'providerID', driver: null, value: STAR } as const;
     const reading = kit.cloud.identityRulesFor?.(STAR);
@@ -176,7 +176,7 @@ describe('a run about one machine', () => {
     expect(reading?.unservedScope({ ...source, value: 'nobodys' })).toBeNull();
   });
 
-  it('takes what another cloud would make of its Node for no contradiction', () => {
+  it('does not take another cloud’s reading of its Node for a contradiction', () => {
     const uuid = 'a1b2c3d4-e5f6-4718-8a9b-000000000001';
     const identitySources = [
       { source: 'providerID', driver: null, value: STAR },

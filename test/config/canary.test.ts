@@ -86,14 +86,14 @@ describe('a credential plugin', () => {
     ['prints JSON without a credential', `process.stdout.write(JSON.stringify({ token: '${CANARY}' }))`],
     ['prints its token where it complains', `process.stderr.write('${CANARY}'); process.exit(1)`],
     ['prints half a credential', `process.stdout.write('{"status":{"token":"${CANARY}"')`],
-  ])('that %s is denied, without a word of what it said', async (_, script) => {
+  ])('that %s is denied, and its output is not shown', async (_, script) => {
     const { error, text } = await failureOf(await inFile(kubeconfig(authority(), plugin(script))));
     expect(error).toBeInstanceOf(Denied);
     expect(text).toContain('the credential plugin of kubeconfig user u returned no credential');
     expect(text).not.toContain('7f3a91');
   });
 
-  it('that cannot be started is a fault of the configuration', async () => {
+  it('that cannot be started is a configuration error', async () => {
     const { error } = await failureOf(
       await inFile(
         kubeconfig(authority(), {
@@ -105,7 +105,7 @@ describe('a credential plugin', () => {
     expect(String(error)).toContain('cannot be started (ENOENT)');
   });
 
-  it('that works is used, from a file', async () => {
+  it('that works is used from a file', async () => {
     const script = `process.stdout.write(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: '${FENCE_TOKEN}' } }))`;
     const opened = await open(await inFile(kubeconfig(authority(), plugin(script))));
     expect(await opened.cluster.identify('nobody', unhurried())).toBeNull();
@@ -116,7 +116,7 @@ describe('a credential plugin', () => {
 describe('a kubeconfig from a secret', () => {
   const secret: ClusterEntry = { name: 'c', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:k' };
 
-  it('runs no program', async () => {
+  it('does not run a program', async () => {
     const proof = path.join(folder, 'ran');
     const script = `require('node:fs').writeFileSync(${JSON.stringify(proof)}, '')`;
     const { error } = await failureOf(secret, kubeconfig(authority(), plugin(script)));
@@ -129,14 +129,14 @@ describe('a kubeconfig from a secret', () => {
     ['its authority', () => ({ server: door.url, 'certificate-authority': '/etc/hosts' }), { token: CANARY }],
     ['its certificate', authority, { 'client-certificate': '/etc/hosts', 'client-key': '/etc/hosts' }],
     ['an auth-provider', authority, { 'auth-provider': { name: 'gcp', config: { 'cmd-path': '/bin/true' } } }],
-  ])('names no file for %s', async (_, cluster, user) => {
+  ])('does not refer to a file for %s', async (_, cluster, user) => {
     const { error, text } = await failureOf(secret, kubeconfig(cluster(), user));
     expect(error).toBeInstanceOf(InvalidConfiguration);
     expect(text).toContain('from a secret');
     expect(text).not.toContain('7f3a91');
   });
 
-  it('that holds all that it needs is used', async () => {
+  it('with everything that it needs is used', async () => {
     const opened = await open(secret, kubeconfig(authority(), { token: FENCE_TOKEN }));
     expect(await opened.cluster.identify('nobody', unhurried())).toBeNull();
     await opened.close();
@@ -148,7 +148,7 @@ describe('plain http', () => {
     ['a token', { token: CANARY }],
     ['a password', { username: 'u', password: CANARY }],
     ['a plugin', plugin(`process.stdout.write('${CANARY}')`)],
-  ])('is refused with %s, whether or not the kubeconfig skips the verification', async (_, user) => {
+  ])('is refused with %s, even if the kubeconfig skips the verification', async (_, user) => {
     for (const skips of [{}, { 'insecure-skip-tls-verify': true }]) {
       const { error, text } = await failureOf(
         await inFile(kubeconfig({ server: 'http://10.9.8.7:8080', ...skips }, user)),
@@ -160,7 +160,7 @@ describe('plain http', () => {
   });
 
   it.each(['http://localhost.example.org', 'http://127.0.0.1.example.org:80', 'HTTP://10.9.8.7'])(
-    'to %s is not on this machine',
+    'to %s is not local',
     async (server) => {
       const { text } = await failureOf(
         { name: 'c', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:k' },
@@ -171,7 +171,7 @@ describe('plain http', () => {
     },
   );
 
-  it('to this machine through a proxy is not on this machine either', async () => {
+  it('to this machine through a proxy is not local either', async () => {
     const { text } = await failureOf(
       await inFile(
         kubeconfig(
@@ -183,7 +183,7 @@ describe('plain http', () => {
     expect(text).toContain('expose the credential');
   });
 
-  it('to this machine is let be', async () => {
+  it('to this machine is allowed', async () => {
     for (const server of ['http://127.0.0.1:9', 'http://localhost:9', 'http://[::1]:9']) {
       const opened = await open(
         await inFile(kubeconfig({ server, 'insecure-skip-tls-verify': true }, { token: CANARY })),
@@ -212,7 +212,7 @@ const noCloud = (): OpenedCloud => ({
   access: { managedCluster: nobody, secret: nobody },
 });
 
-it('doctor fails on a server that nobody vouches for, and says what remedies it', async () => {
+it('doctor fails for a server whose certificate cannot be verified, and names the remedy', async () => {
   const opened = await open(
     await inFile(kubeconfig({ server: door.url, 'insecure-skip-tls-verify': true }, { token: FENCE_TOKEN })),
   );
@@ -237,7 +237,7 @@ it('doctor fails on a server that nobody vouches for, and says what remedies it'
   await opened.close();
 });
 
-describe('a configuration with a token in it', () => {
+describe('a configuration that contains a token', () => {
   it.each([
     [
       'is not valid YAML',
@@ -247,7 +247,7 @@ describe('a configuration with a token in it', () => {
     ['has a line that lost its blank', `{ token:${CANARY}: 1 }\n`],
     ['has a token where a list stands', `clusters: ${CANARY}\n`],
     ['names its token unknown', `clusters: [{ name: c, token: ${CANARY} }]\n`],
-  ])('%s: its fault is told without the token', (_, text) => {
+  ])('%s: its error does not show the token', (_, text) => {
     const read = (): unknown => {
       try {
         return parseConfiguration(text, 'cf.yaml');

@@ -6,7 +6,7 @@ import { connectCluster } from '../../config/connect-cluster.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 import { entryIn } from './access-stage.ts';
 
-describe('the way into a cluster', () => {
+describe('the access to a cluster', () => {
   it.each([
     ['{ name: a, kubeconfig: /etc/kube }', null],
     ['{ name: a, eks: {} }', 'aws'],
@@ -20,7 +20,7 @@ describe('the way into a cluster', () => {
     expect(cloudOfEntry(entryIn(entry))).toBe(cloud);
   });
 
-  it('is asked for at the cloud that keeps it, whatever cloud the machines are of', async () => {
+  it('is requested from the cloud that keeps it, whichever cloud the machines are of', async () => {
     const asked: string[] = [];
     const told = (cloud: string): CloudAccess => {
       const tell = async (): Promise<never> => {

@@ -19,7 +19,7 @@ describe('the configuration file', () => {
     expect(policyOf(parseConfiguration('', 'cf.yaml'), false)).toEqual(defaultPolicy);
   });
 
-  it('says everything that can be said', () => {
+  it('accepts every setting', () => {
     const text = `
 region: eu-west-1
 pause: upgrade to 1.37
@@ -66,7 +66,7 @@ clusters:
     ['a list instead of a mapping', '- a', /expected object/],
   ])('refuses %s', (_, text, words) => expect(faultsOf(text).join('\n')).toMatch(words));
 
-  it('names all faults at once', () => {
+  it('reports all errors at once', () => {
     expect(
       faultsOf('a: 1\npolicy: { detach: x, unreachable: y }\nclusters: [{ name: "" , kubeconfig: z }]').length,
     ).toBeGreaterThanOrEqual(4);
@@ -84,11 +84,11 @@ describe('settings', () => {
       { kubeconfig: '/flag', context: 'c' },
       [{ name: 'c', kubeconfig: '/flag', context: 'c' }],
     ],
-  ])('take the cluster from %s', async (_, environment, flags, clusters) => {
+  ])('read the cluster from %s', async (_, environment, flags, clusters) => {
     expect(await loadSettings(environment, flags)).toEqual({ ...configurationSchema.parse({}), clusters });
   });
 
-  it('refuse to guess when there is no cluster at all', async () => {
+  it('require a cluster', async () => {
     await expect(loadSettings(nothing)).rejects.toThrow(/--kubeconfig/);
   });
 });

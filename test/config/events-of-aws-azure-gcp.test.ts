@@ -32,14 +32,14 @@ describe('an event', () => {
     expect(read(raw)).toMatchObject({ hints: [{ machine }], faults: [] });
   });
 
-  it('that is broken is told of by the cloud that came furthest into it', () => {
+  it('that is broken is reported by the cloud that understood most of it', () => {
     const { faults } = read([{ message: { data: Buffer.from('{"instance":"node-1"}').toString('base64') } }]);
     expect(faults).toMatchObject([
       { where: '$[0].message.data.instance', what: expect.stringMatching(/\(read as an event of gcp\)$/) },
     ]);
   });
 
-  it('that is none is of no cloud, and what each would take is said', () => {
+  it('that is not an event belongs to no cloud, and the error says what each cloud would accept', () => {
     expect(read('{"weather":"fine"}').faults).toMatchObject([
       {
         what: 'this is not an event that Cloudfence supports',
@@ -50,7 +50,7 @@ describe('an event', () => {
 });
 
 describe.each([aws, azure, gcp])('a sample of $name', ({ name, readHints }) => {
-  it.each(samplesOf(name))('is read as its own cloud reads it, and is no machine of another: %s', (file) => {
+  it.each(samplesOf(name))('is read as its own cloud reads it, and is not a machine of another cloud: %s', (file) => {
     const text = sample(name, file);
     expect(readEventOfAnyCloud(text, [aws, azure, gcp]).hints).toEqual(readHints(text).hints);
     for (const other of [aws, azure, gcp].filter((one) => one.name !== name))
@@ -58,6 +58,6 @@ describe.each([aws, azure, gcp])('a sample of $name', ({ name, readHints }) => {
   });
 });
 
-it.each([EC2, VM, GCE, `${VM}/extensions/x`, 'node-1', ''])('the id %s is of one cloud at most', (id) => {
+it.each([EC2, VM, GCE, `${VM}/extensions/x`, 'node-1', ''])('the id %s belongs to at most one cloud', (id) => {
   expect([aws, azure, gcp].filter(({ ownsId }) => ownsId(id)).length).toBe([EC2, VM, GCE].includes(id) ? 1 : 0);
 });

@@ -52,12 +52,12 @@ const nodesSeenWith = async (kubeconfig: string) => {
 const here = [{ source: 'providerID', driver: null, value: 'aws:///z/i-1' }];
 
 describe('a kubeconfig in a file', () => {
-  it('may name other files beside itself', async () => {
+  it('may refer to files next to it', async () => {
     expect(await nodesSeenWith(await written('config', { ...cluster(door.url), ...users, ...contexts }))).toEqual(here);
   });
 
   it.each(['', 'users: [{ token: my-secret }'])(
-    'that is none is named, and none of it is told: %j',
+    'that is not a kubeconfig is reported by path, without its content: %j',
     async (content) => {
       const file = path.join(folder, 'broken');
       await writeFile(file, content);
@@ -67,7 +67,7 @@ describe('a kubeconfig in a file', () => {
     },
   );
 
-  it('may be spread over several files, of which the first that says something wins and those that are missing do not count', async () => {
+  it('may be split over several files: the first value wins, and missing files are ignored', async () => {
     const files = [
       await written('first', { ...cluster(door.url), 'current-context': 'x' }),
       path.join(folder, 'nowhere'),
@@ -79,7 +79,7 @@ describe('a kubeconfig in a file', () => {
     );
   });
 
-  it('may be of the short form', async () => {
+  it('may use the short form', async () => {
     const file = path.join(folder, 'short.json');
     await writeFile(file, JSON.stringify({ server: door.url, ca: door.caData, token: FENCE_TOKEN }));
     expect(await nodesSeenWith(file)).toEqual(here);

@@ -18,8 +18,8 @@ const opened = async (mishap?: Mishap) => {
   return { machine, world, kit: await openAzure({ subscription, endpoint: door.url }) };
 };
 
-describe('Azure as the configuration names it', () => {
-  it('reads events, and looks at what they speak of at the endpoint that is named', async () => {
+describe('Azure as configured', () => {
+  it('reads events and looks at their machines at the configured endpoint', async () => {
     const { machine, kit } = await opened();
     const { hints } = kit.readHints({ resourceId: `${prefix}/virtualmachinescalesets/pool` });
     const machines = await kit.expand(
@@ -29,7 +29,7 @@ describe('Azure as the configuration names it', () => {
     expect(await kit.cloud.look(machines, { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
   });
 
-  it('tells how far its role reaches, as far as Azure says so without harm', async () => {
+  it('reports how far its role reaches, as far as Azure answers without side effects', async () => {
     const { kit } = await opened();
     expect(await kit.probes[0]?.ask(patient())).toMatch(/can read machines and disks in the whole subscription/);
     await door?.close();
@@ -37,7 +37,7 @@ describe('Azure as the configuration names it', () => {
     expect(await narrow.kit.probes[0]?.ask(patient())).toMatch(/cannot read the whole subscription/);
   });
 
-  it('asks which orders it may give, and says so where nobody may ask', async () => {
+  it('asks which orders it may give, and reports if it may not ask', async () => {
     const { kit, machine, world } = await opened();
     const orders = () =>
       kit.probes[0]?.destructiveCalls(
@@ -64,12 +64,12 @@ describe('Azure as the configuration names it', () => {
   it.each([
     { kind: 'error', code: 'InvalidAuthenticationToken', status: 401 },
     { kind: 'error', code: 'SubscriptionNotFound', status: 404 },
-  ] as const)('is denied where there is nothing to be had ($code)', async (mishap) => {
+  ] as const)('is denied if no credentials are available ($code)', async (mishap) => {
     const { kit } = await opened(mishap);
     await expect(kit.probes[0]?.ask(patient())).rejects.toBeInstanceOf(Denied);
   });
 
-  it('needs a subscription', async () => {
+  it('requires a subscription', async () => {
     await expect(openAzure({ subscription: null, endpoint: null })).rejects.toBeInstanceOf(InvalidConfiguration);
   });
 });

@@ -12,24 +12,24 @@ afterAll(door.close);
 
 const kit = await openGcp({ endpoint: door.url, newRequestId: requestIds() });
 
-it('looks at machines behind another endpoint, and reads their events', async () => {
+it('looks at machines behind another endpoint and reads their events', async () => {
   expect(await kit.cloud.look([machine], { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
   expect(kit.readHints({ instance: machine })).toMatchObject({ hints: [{ machine }] });
 });
 
-it('says of its credentials what it knows', async () => {
+it('reports what it knows about its credentials', async () => {
   expect(await Promise.all(kit.probes.map(({ ask }) => ask(patient())))).toEqual([
     expect.stringMatching(/^Cloudfence uses no credentials over plain HTTP; whether/),
   ]);
 });
 
-it('tries each project by a machine of it, once one is known', async () => {
+it('checks each project by one of its machines once one is known', async () => {
   const probes = (await kit.probesFor?.([machine, machine])) ?? [];
   expect(probes.map(({ where }) => where)).toEqual(['gcp my-project']);
   expect(await probes[0]?.ask(patient())).toMatch(/and its disks \(running\)/);
 });
 
-it('asks which orders it may give, on a machine and its disk', async () => {
+it('asks which orders it may give on a machine and its disk', async () => {
   const holder = addInstance(world);
   const disk = addDisk(world, {}, { instance: holder });
   const orders = async () =>

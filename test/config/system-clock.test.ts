@@ -17,7 +17,7 @@ it.each([
   ['the machine was suspended and its monotonic clock stood still', 3_600_000, 5, 3_600_000],
   ['the wall clock was set back', -60_000, 700, 700],
   ['both stand still', 0, 0, 0],
-])('time goes by the faster hand: %s', (_, wall, mono, passed) => {
+])('time passes with the faster of two clocks: %s', (_, wall, mono, passed) => {
   const { hands, clock } = clockOver();
   const before = clock.now().mono;
   hands.wall += wall;
@@ -25,11 +25,11 @@ it.each([
   expect(clock.now().mono - before).toBe(passed);
 });
 
-it.each([0, 1.5, 600_995.22, Infinity])('a time-out may be of any length, such as %s ms', (ms) => {
+it.each([0, 1.5, 600_995.22, Infinity])('a time-out may have any length, such as %s ms', (ms) => {
   expect(systemClock().timeout(ms).aborted).toBe(false);
 });
 
-it('never runs backwards, whatever the wall clock does', () => {
+it('never runs backwards, even if the wall clock does', () => {
   const { hands, clock } = clockOver();
   const seen = [0, -5_000, 10_000, -20_000, 3].map((jump) => {
     hands.wall += jump;

@@ -25,8 +25,8 @@ const written = (...territories: readonly object[]) =>
 const openedAt = (account: string | null, ...territories: CloudOptions['territories']) =>
   faultsOf(() => openAws({ region: 'eu-west-1', account, territories }));
 
-describe('territories, as written', () => {
-  it('may name a role of another account, also in China, and our own account without one', async () => {
+describe('territories as written', () => {
+  it('may name a role of another account, also in China, and our own account without a role', async () => {
     const china = {
       account: '555566667777',
       region: 'cn-north-1',
@@ -73,7 +73,7 @@ describe('territories, as written', () => {
     expect((await written(territory)).join('\n')).toMatch(words),
   );
 
-  it('are refused when one is named twice, and with all faults at once', async () => {
+  it('are refused when one is named twice, with all errors at once', async () => {
     expect(await written(other, { ...other, externalId: 'another' })).toEqual([
       'cf.yaml, at territories: 222233334444 eu-central-1 is listed twice',
     ]);
@@ -85,8 +85,8 @@ describe('territories, as written', () => {
   });
 });
 
-describe('territories, where this install is', () => {
-  it('have a check of their own each', async () => {
+describe('territories where this install runs', () => {
+  it('have one check each', async () => {
     const { probes } = await openAws({
       region: 'eu-west-1',
       account: '111122223333',
@@ -99,7 +99,7 @@ describe('territories, where this install is', () => {
     ]);
   });
 
-  it('are refused, all at once, when one is our own, or of another account without a role', async () => {
+  it('are refused, all at once, if one is our own or is of another account without a role', async () => {
     expect(
       await openedAt('111122223333', { account: '111122223333', region: 'eu-west-1' }, other, {
         account: '222233334444',
@@ -111,7 +111,7 @@ describe('territories, where this install is', () => {
     ]);
   });
 
-  it('are refused where nobody told our account, when one without a role is of our own region', async () => {
+  it('are refused if our account is unknown and one without a role is of our own region', async () => {
     expect(await openedAt(null, { account: '111122223333', region: 'eu-west-1' })).toEqual([
       expect.stringMatching(/is the account and region of this install itself/),
     ]);

@@ -45,7 +45,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
       { labels: { a: 'b' }, annotations: { c: 'd' } },
       [FOREIGN],
     ],
-  ])('marks a Node %s in one write, and only once', async (_case, spec, metadata, before) => {
+  ])('marks a Node %s in one write and only once', async (_case, spec, metadata, before) => {
     const node = await makeNode(harness(), { spec, metadata });
     const record = recordFor(node, 'i-1');
     expect(await apply(mark(node, record))).toBe('done');
@@ -82,7 +82,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
   });
 
-  it('does not overwrite a fence that somebody else has set since', async () => {
+  it('does not overwrite a fence that someone else has written since', async () => {
     const { node, text } = await marked({}, { outOfService: 'unsupported' });
     await expect(apply(mark(node, recordFor(node, 'i-2')))).rejects.toThrow(Refused);
     expect((await read(node)).metadata.annotations?.['cloudfence.dev/fence']).toBe(text);
@@ -102,7 +102,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
   });
 
-  it('notes a new record and nothing else', async () => {
+  it('writes a new record and nothing else', async () => {
     const { node, record, text } = await marked();
     const step: ClusterStep = { do: 'note', node: targetOf(node, text), record: { ...record, phase: 'fenced' } };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
@@ -110,7 +110,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     await expect(apply({ ...step, record: { ...record, fence: 'x' } })).rejects.toThrow(Refused);
   });
 
-  it('readmits volumes first and pods later', async () => {
+  it('lifts the out-of-service taint first and the quarantine later', async () => {
     const { node, record, text } = await marked({ taints: [FOREIGN] });
     const releasing: FenceRecord = { ...record, phase: 'releasing', released: '2026-11-21T10:05:00.000Z' };
     expect(await apply({ do: 'readmit-volumes', node: targetOf(node, text), record: releasing })).toBe('done');
@@ -145,7 +145,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect(await taints(node)).toEqual([OURS, QUARANTINE]);
   });
 
-  it('lifts its out-of-service taint whatever has booted since', async () => {
+  it('lifts its out-of-service taint even if the machine has booted since', async () => {
     const { node, record, text } = await marked();
     const lifted: FenceRecord = { ...record, phase: 'lifted', released: '2026-11-21T10:05:00.000Z' };
     const step: ClusterStep = {
@@ -158,7 +158,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.labels).toEqual({ [LABEL]: record.fence });
   });
 
-  it('lifts it also where the record is lost, and writes none', async () => {
+  it('lifts it even if the record is lost, and writes none', async () => {
     const { node, record, text } = await marked();
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { annotations: { 'cloudfence.dev/fence': '{' } },
@@ -173,7 +173,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.annotations).toEqual({ 'cloudfence.dev/fence': '{' });
   });
 
-  it('lifts it also where somebody removed the labels that say so: the taint itself does', async () => {
+  it('lifts it even if someone removed the labels: the taint’s own value is enough', async () => {
     const { node, record, text } = await marked();
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { labels: { [LABEL]: null, [TAINT_LABEL]: null } },
@@ -200,7 +200,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect(await taints(node)).toEqual([OURS, QUARANTINE]);
   });
 
-  it('parks a Node in quarantine alone', async () => {
+  it('parks a Node with only the quarantine', async () => {
     const { node, record, text } = await marked({ taints: [FOREIGN] });
     const parked: FenceRecord = { ...record, phase: 'fenced', released: '2026-11-21T10:05:00.000Z' };
     const step: ClusterStep = { do: 'park', node: targetOf(node, text), record: parked };
@@ -212,7 +212,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('leaves a tombstone where no kubelet may write, and forgets it', async () => {
+  it('writes a tombstone where no kubelet may write, and forgets it', async () => {
     const node = await makeNode(harness());
     const tombstone = { fence: 'fence-1', boot: '0123456789abcd' };
     const step: ClusterStep = { do: 'entomb', node: targetOf(node), tombstone };
@@ -223,7 +223,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
   });
 
-  it('notes where no kubelet may write when a machine was first seen stopping, reads it back, and forgets it', async () => {
+  it('notes where no kubelet may write when a machine was first seen stopping, reads the note back, and forgets it', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const seen = async () =>
@@ -250,7 +250,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     }
   });
 
-  it('deletes only the Node that was read, and finds one that is gone done already', async () => {
+  it('deletes only the Node that was read, and reports one that is gone as already deleted', async () => {
     const node = await makeNode(harness());
     const name = fresh('gone');
     await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { touched: 'yes' } } });

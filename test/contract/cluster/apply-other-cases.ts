@@ -10,14 +10,14 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
   const apply = (step: ClusterStep) => harness().cluster.apply(step, granted, unhurried());
   const statusAt = async (path: string) => (await harness().admin('GET', path)).status;
 
-  it('deletes a pod at once, whatever its grace', async () => {
+  it('deletes a pod at once, whatever its grace period', async () => {
     const pod = await makePod(harness(), fresh('node'), { terminationGracePeriodSeconds: 300 });
     expect(await apply({ do: 'delete-pod', pod: podTarget(pod) })).toBe('done');
     expect(await statusAt(`${PODS}/${pod.name}`)).toBe(404);
     expect(await apply({ do: 'delete-pod', pod: podTarget(pod) })).toBe('already');
   });
 
-  it('leaves the pod alone that has followed under the same name', async () => {
+  it('leaves a successor of the same name alone', async () => {
     const pod = await makePod(harness(), fresh('node'));
     expect(await apply({ do: 'delete-pod', pod: { ...podTarget(pod), uid: 'the-old-one' } })).toBe('already');
     expect(await apply({ do: 'fail-pod', pod: { ...podTarget(pod), uid: 'the-old-one' } })).toBe('already');
@@ -35,7 +35,7 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
     expect(await apply({ do: 'fail-pod', pod: { ...podTarget(pod), name: fresh('gone') } })).toBe('already');
   });
 
-  it('asks an attachment to go, once, and never its successor', async () => {
+  it('deletes an attachment once and never its successor', async () => {
     const { name, uid } = await makeAttachment(harness(), fresh('csi'), fresh('node'), 'data');
     expect(await apply({ do: 'delete-attachment', attachment: { name, uid: 'the-old-one' } })).toBe('already');
     expect(await statusAt(`${ATTACHMENTS}/${name}`)).toBe(200);
@@ -44,7 +44,7 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
     expect(await apply({ do: 'delete-attachment', attachment: { name, uid } })).toBe('already');
   });
 
-  it('nudges an attachment, takes the nudge off, and touches no other', async () => {
+  it('nudges an attachment, removes the nudge, and touches no other', async () => {
     const { name, uid } = await makeAttachment(harness(), fresh('csi'), fresh('node'), 'data');
     const annotation = async () =>
       (await harness().admin('GET', `${ATTACHMENTS}/${name}`)).body.metadata.annotations?.['cloudfence.dev/nudge'];

@@ -46,7 +46,7 @@ export const clusterContract = (
     describe('writing to pods and attachments', () => {
       applyOtherCases(harness);
     });
-    describe('sweeping and telling', () => {
+    describe('sweeping and reporting', () => {
       sweepCases(harness);
     });
     describe('counting fences', () => {

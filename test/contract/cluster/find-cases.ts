@@ -30,7 +30,7 @@ export const findCases = (harness: () => ClusterHarness): void => {
   });
 
   it.each(['cloudfence.dev/instance', 'alpha.eksctl.io/instance-id'])(
-    'finds a Node by the label %s, but only if it is the machine’s',
+    'finds a Node by the label %s, but only if the Node is the machine’s',
     async (label) => {
       const machine = fresh('i');
       const { name } = await makeNode(harness(), { machine, metadata: { labels: { [label]: machine } } });
@@ -57,7 +57,7 @@ export const findCases = (harness: () => ClusterHarness): void => {
     expect(await find(machine, contradicted.name)).toEqual([]);
   });
 
-  it('does not take a Node for the machine’s that names it against its own providerID, whatever its kubelet has written', async () => {
+  it('ignores a Node that names the machine against its own providerID, whatever its kubelet wrote', async () => {
     const machine = fresh('i');
     const owner = await makeNode(harness(), { machine, metadata: nodeId(machine) });
     const imposter = await makeNode(harness(), { metadata: nodeId(machine) });
@@ -71,7 +71,7 @@ export const findCases = (harness: () => ClusterHarness): void => {
     expect([await find(gone), await find(gone, other.name)]).toEqual([[], []]);
   });
 
-  it('tells of both Nodes that claim to be one machine', async () => {
+  it('reports both Nodes that claim to be one machine', async () => {
     const machine = fresh('i');
     const one = await makeNode(harness(), { machine });
     const other = await makeNode(harness(), { machine });

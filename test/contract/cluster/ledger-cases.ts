@@ -38,14 +38,14 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     await made(harness(), MAPS, { metadata: { name: 'cloudfence-ledger' } });
   });
 
-  it('admits as many as may begin, and no more: twenty claims at once, three places', async () => {
+  it('admits as many claims as the cap allows: twenty claims at once, three places', async () => {
     const cap = await capOf(3);
     const says = await Promise.all(Array.from({ length: 20 }, () => claim(wanting(cap))));
     expect(says.filter(({ admitted }) => admitted)).toHaveLength(3);
     expect(await lines()).toHaveLength(3);
   });
 
-  it('gets thirty through that may all begin, and counts each once', async () => {
+  it('admits thirty claims that are all allowed, and counts each once', async () => {
     const cap = { share: 2, atOnce: 2 };
     await capOf(1);
     const says = await Promise.all(Array.from({ length: 30 }, () => claim(wanting(cap))));
@@ -53,7 +53,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect(await lines()).toHaveLength(30);
   });
 
-  it('admits a fence again that is entered already, whoever asks, and a later boot when the others leave room', async () => {
+  it('admits a fence that is already entered, whoever asks, and a later boot if there is room', async () => {
     const cap = await capOf(1);
     const wanted = wanting(cap);
     for (const again of [wanted, wanted, { ...wanted, boot: null }, { ...wanted, boot: 'boot-2' }])
@@ -67,7 +67,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('gives the place at once back to others when a fence is over, and the share of the cluster not', async () => {
+  it('frees the place when a fence is over, but not its share of the cluster', async () => {
     const cap = await capOf(2, 1);
     const [first, second, third] = [wanting(cap), wanting(cap), wanting(cap)];
     await claim(first);
@@ -78,7 +78,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect(await claim(third)).toMatchObject({ admitted: false, begun: 2, unfinished: 0 });
   });
 
-  it('gives back the place of a fence that the cluster shows no more, and of no other', async () => {
+  it('gives back the place of a fence that the cluster no longer shows, and of no other', async () => {
     const cap = await capOf(3, 2);
     const ago = (minutes: number) => Math.floor(harness().now() / 1_000) - minutes * 60;
     await claim(wanting(cap));
@@ -94,7 +94,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect((await harness().admin('GET', LEDGER)).body.metadata.resourceVersion).toBe(before);
   });
 
-  it('is only asked in a dry run: nothing is written', async () => {
+  it('writes nothing in a dry run', async () => {
     const cap = await capOf(1);
     const before = (await harness().admin('GET', LEDGER)).body.metadata.resourceVersion;
     expect((await claim(wanting(cap, { onlyAsked: true }))).admitted).toBe(true);
@@ -115,7 +115,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect(Math.abs(seconds * 1_000 - harness().now())).toBeLessThan(60_000);
   });
 
-  describe('while the cap is lifted by people', () => {
+  describe('while people have lifted the cap', () => {
     const lifted = (until: string) =>
       made(harness(), MAPS, {
         metadata: { name: 'cloudfence' },
@@ -138,7 +138,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('refuses to guess when the ledger is gone, and names the mend', async () => {
+  it('refuses to guess when the ledger is gone, and names the remedy', async () => {
     await harness().admin('DELETE', LEDGER);
     const failing = claim(wanting(await capOf(1)));
     await expect(failing).rejects.toThrow(Denied);

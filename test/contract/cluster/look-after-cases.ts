@@ -37,7 +37,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     return volume;
   };
 
-  it('finds what a Node that is gone has left behind', async () => {
+  it('finds what a Node that is gone left behind', async () => {
     const machine = fresh('i');
     const node = fresh('node');
     const [attached, remembered] = [fresh('vol'), fresh('vol')];
@@ -60,7 +60,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('reads only the attachments that it is told of, and only those that are still the machine’s', async () => {
+  it('reads only the attachments that it is given, and only those that are still the machine’s', async () => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const [told, untold, reused, gone] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
     for (const [handle, owner] of [
@@ -76,7 +76,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: told, attachment: { attached: false } }] });
   });
 
-  it('finds the attachment of a volume that a pod named itself, and lets a tolerating pod whose claim cannot be resolved want it', async () => {
+  it('finds the attachment of a volume that a pod names itself, and assumes that a tolerating pod with an unresolvable claim wants it', async () => {
     const [machine, node, handle, missing] = [fresh('i'), fresh('node'), fresh('vol'), fresh('gone')];
     const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi: { driver: DRIVER, volumeHandle: handle } };
     const metadata = { name: nameOn(handle, node), annotations: { 'csi.alpha.kubernetes.io/node-id': machine } };
@@ -111,7 +111,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('takes only those pods under a dead Node’s name for its machine’s that its fence noted, or that use what is attached to it', async () => {
+  it('takes pods under a dead Node’s name as its machine’s only if its fence noted them or they use what is attached', async () => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const user = await makePod(harness(), node, usingClaim(await attached(machine, node)));
     const noted = await makePod(harness(), node);
@@ -132,7 +132,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     ['its Lease is dated ahead', (node: string) => renewed(node, -90_000), true],
     ['its Lease is older', (node: string) => renewed(node, 41_000), false],
     ['another machine’s disk is attached under it', (node: string) => attached('i-successor', node), true],
-  ])('judges whether a name without a Node is another machine’s: %s', async (_case, traced, nameTaken) => {
+  ])('decides whether a name without a Node belongs to another machine: %s', async (_case, traced, nameTaken) => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const pod = await makePod(harness(), node, usingClaim(await attached(machine, node)));
     await traced(node);
@@ -142,7 +142,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     if (nameTaken) expect(facts.lease).toBeNull();
   });
 
-  it('does not call the Node another’s whose CSINode names the machine', async () => {
+  it('does not take a Node for another machine’s if its CSINode names the machine', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     const { uid } = await makeNode(harness(), { name, spec: { providerID: `k3s://${name}` } });
     await made(harness(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
@@ -155,7 +155,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('gives attachments that name no machine where they are asked for by the name of their Node, and that name is free', async () => {
+  it('returns attachments that name no machine when asked by the name of their Node, if that name is free', async () => {
     const [machine, node, taken] = [fresh('i'), fresh('node'), fresh('node')];
     const silent = async (name: string, handle = fresh('vol')) => {
       const volume = await makeVolume(harness(), handle);

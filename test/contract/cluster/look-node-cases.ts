@@ -13,7 +13,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
       unhurried(),
     );
 
-  it('reads what a Node is and how it stands', async () => {
+  it('reads what a Node is and its state', async () => {
     const machine = fresh('i');
     const { name, uid } = await makeNode(harness(), {
       machine,
@@ -56,7 +56,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     expect(node).toMatchObject({ recordText: null, record: null, taints: { outOfService: false, quarantine: false } });
   });
 
-  it('reads the fence on a Node, and its text even when it is no record', async () => {
+  it('reads the fence on a Node, and its text even if that is no record', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), {
       machine,
@@ -82,7 +82,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     expect((await look(machine, node.name)).node).toMatchObject({ record: null, recordText: 'garbled' });
   });
 
-  it('reads a Lease with its microseconds, and none as null', async () => {
+  it('reads a Lease with its microseconds, and a missing one as null', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(harness(), { machine });
     expect((await look(machine, name)).lease).toBeNull();
@@ -125,7 +125,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('heeds the pause', async () => {
+  it('honors the pause', async () => {
     const machine = fresh('i');
     const own = await makeNode(harness(), { machine });
     const map = '/api/v1/namespaces/kube-system/configmaps';
@@ -136,7 +136,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     await harness().admin('DELETE', `${map}/cloudfence`);
   });
 
-  it('sees that the remembered Node’s name is another’s now', async () => {
+  it('sees that another machine now has the remembered Node’s name', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     await makePod(harness(), node.name);

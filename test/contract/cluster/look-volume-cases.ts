@@ -29,7 +29,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
     harness().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
 
-  it('finds a volume wherever it is named, each once', async () => {
+  it('finds a volume wherever it is named, once each', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [claimed, ephemeral, recorded, inUse] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
@@ -68,7 +68,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect(facts.volumes.filter(({ reported }) => reported).map(({ handle }) => handle)).toEqual([claimed]);
   });
 
-  it('finds the attachment of a drained Node, which no status and no pod names, when it is told to search', async () => {
+  it('finds the attachment of a drained Node, which no status and no pod names, when told to search', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [going, anothers] = [fresh('vol'), fresh('vol')];
@@ -87,7 +87,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('does not take a PersistentVolume for a volume whose handle it does not carry', async () => {
+  it('requires a PersistentVolume to have the volume’s handle', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [old, current] = [fresh('vol'), fresh('vol')];
@@ -133,7 +133,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     return name;
   };
 
-  it('reads in-tree disks of Azure and Google as their CSI drivers see them, with the attachment that Kubernetes made of each', async () => {
+  it('reads in-tree disks of Azure and Google as their CSI drivers see them, with the attachment that Kubernetes made for each', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const uri = '/subscriptions/S/resourceGroups/Group/providers/Microsoft.Compute/disks/Data-1';
@@ -167,7 +167,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('sees that a pod wants the in-tree volume that it names itself, and not its ephemeral CSI volume', async () => {
+  it('sees that a pod wants the in-tree volume that it names itself, but not its ephemeral CSI volume', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');
@@ -187,7 +187,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(1);
   });
 
-  it('takes what may be the volume of a claim that cannot be resolved for wanted, and no other claim’s', async () => {
+  it('treats a volume as wanted if it may be that of an unresolvable claim, and no other claim’s', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [orphaned, known] = [fresh('vol'), fresh('vol')];
@@ -207,7 +207,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect([orphaned, known].map((handle) => podsWanting({ cluster: facts }, key(handle)).length)).toEqual([1, 0]);
   });
 
-  it('reads how an attachment stands', async () => {
+  it('reads the state of an attachment', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');
@@ -243,7 +243,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
   });
 
-  it('follows the volumes of a fence under way unasked, once all old attachments are gone: another run may have left its nudge there', async () => {
+  it('follows the volumes of a fence under way by itself once all old attachments are gone, because another run may have left its nudge', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');

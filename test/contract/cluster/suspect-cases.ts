@@ -17,13 +17,13 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
   it.each([
     [-59_000, []],
     [-61_000, [{ because: 'lease-stale' }]],
-  ])('doubts a Lease that is dated %i ms ago no less than an old one', async (ago, found) => {
+  ])('doubts a Lease that is dated %i ms ago as much as an old one', async (ago, found) => {
     const { name } = await makeNode(harness());
     await renewed(name, ago);
     expect(await suspected(name)).toMatchObject(found);
   });
 
-  it('suspects a Node that has no Lease at all once something is attached to it', async () => {
+  it('suspects a Node without a Lease once something is attached to it', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     await makeNode(harness(), { name, machine });
     expect(await suspected(name)).toEqual([]);
@@ -44,7 +44,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
   it.each([
     ['lives', 5_000, []],
     ['is silent', 120_000, [{ because: 'lease-stale' }]],
-  ])('finds the machine that bore the name of a Node before, when that %s', async (_case, ago, own) => {
+  ])('finds the machine that previously had the name of a Node if that %s', async (_case, ago, own) => {
     const [machine, former, name] = [fresh('i'), fresh('i'), fresh('node')];
     await makeNode(harness(), { name, machine });
     await renewed(name, ago);
@@ -114,13 +114,13 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
       [{ because: 'lease-stale' }],
     ],
     ["the taint is somebody else's", {}, [{ ...ours, value: 'nodeshutdown' }], 5_000, []],
-  ])('tells whether a fence of ours stands on a Node: %s', async (_case, labels, taints, ago, found) => {
+  ])('tells whether a Node has a fence of ours: %s', async (_case, labels, taints, ago, found) => {
     const { name } = await makeNode(harness(), { metadata: { labels }, spec: { taints } });
     await renewed(name, ago);
     expect(await suspected(name)).toMatchObject(found);
   });
 
-  it('counts the Node in question as out of reach although it bears a fence of ours', async () => {
+  it('counts the Node in question as out of reach even if it has a fence of ours', async () => {
     const parked = await makeNode(harness(), { metadata: { labels: FENCED.labels } });
     await renewed(parked.name, 120_000);
     const anybody = { machine: 'i-1', machineOf: ({ value }: { readonly value: string }) => value };
@@ -129,7 +129,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     expect(zone).toContain(parked.name);
   });
 
-  it('does not count parked Nodes among those out of reach, nor as life in their zone', async () => {
+  it('counts parked Nodes neither as out of reach nor as alive in their zone', async () => {
     const labels = { 'topology.kubernetes.io/zone': fresh('zone') };
     const [silent, unlabelled, parked, back] = [
       await makeNode(harness(), { metadata: { labels } }),

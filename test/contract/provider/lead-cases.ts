@@ -22,7 +22,7 @@ const ledTo = async (
 
 /** How an attachment leads to its machine, in every cloud. */
 export const leadCases = (harness: () => ProviderHarness): void => {
-  it('is led from an attachment to its machine, also when that is gone', async () => {
+  it('is led from an attachment to its machine, even if that is gone', async () => {
     const machine = await harness().machine();
     const disk = await harness().disk(machine);
     const noted = harness().attachedAs(machine);
@@ -34,7 +34,7 @@ export const leadCases = (harness: () => ProviderHarness): void => {
     expect(facts?.nodeNames).toEqual(expect.arrayContaining(likely));
   });
 
-  it('hears of a disk that does not exist from nobody', async () => {
+  it('gets no holder for a disk that does not exist', async () => {
     expect((await harness().cloud.holders?.([harness().volumeOf(harness().unknownDisk)], patient())) ?? []).toEqual([]);
   });
 };

@@ -128,7 +128,7 @@ const outcomeOf = async (difference: Difference, hand: MotoHand): Promise<unknow
   }
 };
 
-describe('moto where it differs from EC2', () => {
+describe('moto, where it differs from EC2', () => {
   let bare: MotoHand;
   let strict: MotoHand;
   beforeAll(async () => {
@@ -146,7 +146,7 @@ describe('moto where it differs from EC2', () => {
     expect(await outcomeOf(difference, bare)).toBe(difference.moto);
   });
 
-  it('lets a stopped instance take a volume, as EC2 does', async () => {
+  it('lets a stopped instance attach a volume, as EC2 does', async () => {
     const stopped = await strict.machine();
     await strict.client.send(new StopInstancesCommand({ InstanceIds: [stopped] }));
     expect(await strict.holderOf(await strict.disk(stopped))).toBe(stopped);

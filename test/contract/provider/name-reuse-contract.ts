@@ -31,7 +31,7 @@ const perhapsDeclined = async (call: Promise<void>): Promise<void> => {
 
 /** What fencing relies on where one machine bears the name of another that was before it. */
 export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHarness>): void => {
-  describe(`names that are used again on ${cloud}`, () => {
+  describe(`names that are reused on ${cloud}`, () => {
     let harness: NameReuseHarness;
     beforeAll(async () => {
       harness = await open();
@@ -48,7 +48,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
       return { machine, disk, former, present: await lookAt(harness, machine) };
     };
 
-    it('tells the incarnations apart, and their boots', async () => {
+    it('distinguishes the incarnations and their boots', async () => {
       const { former, present } = await twoOfOneName();
       expect(former.incarnation).not.toBeNull();
       expect(present.incarnation?.id).not.toBe(former.incarnation?.id);
@@ -56,7 +56,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
     });
 
     it.each(['plain', 'forced'] as const)(
-      'never detaches from the next machine what was to leave the former one (%s)',
+      'never detaches from the next machine what the previous one was to lose (%s)',
       async (manner) => {
         const { machine, disk, former } = await twoOfOneName();
         await harness.stop(machine);
@@ -75,7 +75,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
       },
     );
 
-    it('never powers off the next machine in the place of the former one', async () => {
+    it('never powers off the next machine in place of the previous one', async () => {
       const { machine, former } = await twoOfOneName();
       await perhapsDeclined(
         harness.cloud.powerOff({ machine, incarnation: former.incarnation?.id ?? null }, granted, patient()),
@@ -85,7 +85,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
       expect((await lookAt(harness, machine)).power).toBe('running');
     });
 
-    it('has no incarnation of a name that nobody bears', async () => {
+    it('has no incarnation for an unused name', async () => {
       expect(await lookAt(harness, harness.unknownMachine)).toMatchObject({ power: 'missing', incarnation: null });
     });
   });

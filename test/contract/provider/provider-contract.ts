@@ -44,7 +44,7 @@ const powers = (harness: () => ProviderHarness): void => {
     expect(facts).toMatchObject({ power: 'running', forGood: false, generation: expect.any(String) });
   });
 
-  it('calls a stopped machine off, and not for good', async () => {
+  it('calls a stopped machine off, but not for good', async () => {
     const machine = await harness().machine();
     await harness().stop(machine);
     expect(await lookAt(harness(), machine)).toMatchObject({ power: 'off', forGood: false });
@@ -60,13 +60,13 @@ const powers = (harness: () => ProviderHarness): void => {
     expect(after.generation).not.toBe(before.generation);
   });
 
-  it('says of a terminated machine no more than its cloud does', async () => {
+  it('says no more about a terminated machine than its cloud does', async () => {
     const machine = await harness().machine();
     await harness().terminate(machine);
     expect(await lookAt(harness(), machine)).toMatchObject(harness().afterTermination);
   });
 
-  it('says of each state what it proves, and no more', async () => {
+  it('says what each state proves and no more', async () => {
     const said: Record<string, string> = {};
     for (const { state, machine } of harness().proofTable)
       said[state] = (await lookAt(harness(), await machine())).power;
@@ -74,7 +74,7 @@ const powers = (harness: () => ProviderHarness): void => {
     expect(harness().proofTable).not.toEqual([]);
   });
 
-  it('calls an unknown machine missing, and still answers for its neighbours', async () => {
+  it('calls an unknown machine missing and still answers for the others', async () => {
     const machines = [
       await harness().machine(),
       harness().unknownMachine,
@@ -87,7 +87,7 @@ const powers = (harness: () => ProviderHarness): void => {
     );
   });
 
-  it('powers a running machine off', async () => {
+  it('powers off a running machine', async () => {
     const machine = await harness().machine();
     await harness().cloud.powerOff(await targetOf(harness(), machine), granted, patient());
     await harness().settle();
@@ -103,21 +103,21 @@ const powers = (harness: () => ProviderHarness): void => {
     expect((await lookAt(harness(), machine)).power).toBe('running');
   });
 
-  it('has no answer once the caller has given up', async () => {
+  it('returns no answer once the caller has given up', async () => {
     const machine = await harness().machine();
     await expect(harness().cloud.look([machine], { disks: false }, AbortSignal.abort())).rejects.toBeInstanceOf(
       Unavailable,
     );
   });
 
-  it('finds its own machine again in what the cluster carries', async () => {
+  it('recognizes its own machine in what the cluster stores', async () => {
     const machine = await harness().machine();
     expect(harness().cloud.machineOf(harness().carrierOf(machine))).toBe(machine);
   });
 };
 
 const disks = (harness: () => ProviderHarness): void => {
-  it('shows data disks free to detach and the root disk to be kept', async () => {
+  it('reports data disks as free to detach and the root disk as to be kept', async () => {
     const machine = await harness().machine();
     const disk = await harness().disk(machine);
     const facts = await lookAt(harness(), machine, true);
@@ -125,13 +125,13 @@ const disks = (harness: () => ProviderHarness): void => {
     expect(facts.disks.filter((one) => one.keep !== null)).toHaveLength(1);
   });
 
-  it('shows no disks unless they are asked for', async () => {
+  it('reports no disks unless asked for them', async () => {
     const machine = await harness().machine();
     await harness().disk(machine);
     expect((await lookAt(harness(), machine)).disks).toEqual([]);
   });
 
-  it('finds its own disk again in a volume handle', async () => {
+  it('recognizes its own disk in a volume handle', async () => {
     const disk = await harness().disk(null);
     expect(harness().cloud.diskOf(harness().volumeOf(disk))).toBe(disk);
   });
@@ -153,7 +153,7 @@ const detaching = (harness: () => ProviderHarness): void => {
     expect(dataDisks(await lookAt(harness(), machine, true))).toEqual([]);
   });
 
-  it('takes a disk that is detached already for detached', async () => {
+  it('treats a disk that is already detached as detached', async () => {
     const machine = await harness().machine();
     await expect(
       harness().cloud.detach(
@@ -187,7 +187,7 @@ const detaching = (harness: () => ProviderHarness): void => {
     expect(await harness().holderOf(root.disk)).toBe(machine);
   });
 
-  it('does not detach on an expired permit, nor once the caller has given up', async () => {
+  it('does not detach on an expired permit or after the caller has given up', async () => {
     const { machine, disk } = await stoppedWithDisk();
     await expect(
       harness().cloud.detach(await targetOf(harness(), machine), disk, 'plain', expired, patient()),

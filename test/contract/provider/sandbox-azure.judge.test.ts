@@ -24,7 +24,7 @@ providerContract("the sandbox's Azure, judged by Microsoft's types", machines);
 providerContract("a scale set of the sandbox's Azure, judged by Microsoft's types", instances);
 nameReuseContract("the sandbox's Azure, judged by Microsoft's types", machines);
 
-it('lists the machines of a scale set through the judge, too', async () => {
+it('lists the machines of a scale set through the judge', async () => {
   const world = azureWorld();
   const machines = [addMachine(world, { set: 'Pool' }), addMachine(world, { set: 'Pool' })];
   const door = await openArmServer(world);
@@ -35,6 +35,6 @@ it('lists the machines of a scale set through the judge, too', async () => {
   await door.close();
 });
 
-it('nothing was found wrong with what was asked and answered', () => {
+it('the judge finds no fault with the requests and answers', () => {
   expect(judge?.verdicts).toEqual([]);
 });

@@ -27,7 +27,7 @@ providerContract("the sandbox's Compute Engine, call by call as Google's documen
 nameReuseContract("the sandbox's Compute Engine, call by call as Google's document has it", open);
 
 /** Disks in two zones at once, which have a collection of their own; machines of other tables have none. */
-it('a regional disk is looked at, asked for as a witness, and taken off', async () => {
+it('a regional disk is looked at, asked for as a witness, and detached', async () => {
   const world = gceWorld();
   const checked = checkedCalls(document, inProcessFetch(world));
   all.push(checked);
@@ -50,7 +50,7 @@ it('a regional disk is looked at, asked for as a witness, and taken off', async 
   );
 });
 
-it('what one may do is asked of a machine, and of a disk in one zone or two', async () => {
+it('permissions are tested on a machine and on a disk in one zone or two', async () => {
   const world = gceWorld();
   const checked = checkedCalls(document, inProcessFetch(world));
   all.push(checked);
@@ -86,9 +86,9 @@ const callsInSources = (): ReadonlySet<string> => {
 describe('the calls above and their answers', () => {
   afterAll(() => all.splice(0));
 
-  it("are as Google's document has them", () => expect(all.flatMap(({ faults }) => faults)).toEqual([]));
+  it('match Google’s document', () => expect(all.flatMap(({ faults }) => faults)).toEqual([]));
 
-  it('are all that the provider makes: a call that nobody judges fails here', () => {
+  it('are all that the provider makes: a call that is not judged fails here', () => {
     const judged = new Set(all.flatMap(({ called }) => [...called]));
     expect(judged).toEqual(callsInSources());
     expect(judged).toEqual(

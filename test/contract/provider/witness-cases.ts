@@ -5,7 +5,7 @@ const patient = (): AbortSignal => new AbortController().signal;
 
 /** What disks testify of a machine that their cloud does not know, in every cloud. */
 export const witnessCases = (harness: () => ProviderHarness): void => {
-  it('hears from free disks, all of them, that they were released', async () => {
+  it('counts free disks, all of them, as releases', async () => {
     const disks = [await harness().disk(null), await harness().disk(null)];
     expect(await harness().cloud.witness(harness().unknownMachine, disks, patient())).toBe('released');
     expect(await harness().cloud.witness(harness().unknownMachine, [...disks, harness().unknownDisk], patient())).toBe(
@@ -13,18 +13,18 @@ export const witnessCases = (harness: () => ProviderHarness): void => {
     );
   });
 
-  it('hears from a disk that another machine holds that it was released', async () => {
+  it('counts a disk that another machine holds as released', async () => {
     const disk = await harness().disk(await harness().machine());
     expect(await harness().cloud.witness(harness().unknownMachine, [disk], patient())).toBe('released');
   });
 
-  it('hears from a disk that names the machine that it is held', async () => {
+  it('counts a disk that names the machine as held', async () => {
     const machine = await harness().machine();
     const [free, held] = [await harness().disk(null), await harness().disk(machine)];
     expect(await harness().cloud.witness(machine, [free, held, harness().unknownDisk], patient())).toBe('held');
   });
 
-  it('has no witness in unknown disks, or in none', async () => {
+  it('gets no testimony from unknown disks, or without disks', async () => {
     expect(await harness().cloud.witness(harness().unknownMachine, [harness().unknownDisk], patient())).toBe('none');
     expect(await harness().cloud.witness(harness().unknownMachine, [], patient())).toBe('none');
   });
