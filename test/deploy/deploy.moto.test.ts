@@ -34,16 +34,16 @@ const client = () => ({
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 });
 
-it('is deployed, and a second time changes nothing', async () => {
+it('is deployed, and a second deployment changes nothing', async () => {
   expect(await serverless('deploy')).toMatchObject({ code: 0 });
   expect(await serverless('deploy')).toMatchObject({ code: 0, said: expect.stringMatching(/no changes/i) });
 }, 240_000);
 
-it('tells about itself', async () => {
+it('reports about itself', async () => {
   expect(await serverless('info')).toMatchObject({ code: 0, said: expect.stringMatching(/cloudfence[\s\S]*prod/) });
 }, 60_000);
 
-it('starts a replay of its archive, and names it and its state', async () => {
+it('starts a replay of its archive, and reports its name and state', async () => {
   const { Handler = '', Environment } = await new LambdaClient(client()).send(
     new GetFunctionConfigurationCommand({ FunctionName: 'cloudfence-prod-replay' }),
   );
@@ -66,6 +66,6 @@ it('starts a replay of its archive, and names it and its state', async () => {
   });
 }, 60_000);
 
-it('is removed by force, as nobody there can be asked for fences', async () => {
+it('is removed by force, because it cannot be asked for fences there', async () => {
   expect(await serverless('remove', '--force-remove')).toMatchObject({ code: 0 });
 }, 120_000);

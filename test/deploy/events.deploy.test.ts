@@ -31,7 +31,7 @@ it('a machine whose events were lost is found and fenced by the sweep', async ()
   await untilFenced(lost, 20_000);
 });
 
-it('what it decided can be read by `serverless logs`, and where it is by `serverless info`', async () => {
+it('its decision is in `serverless logs`, and its location in `serverless info`', async () => {
   expect(await deployed.serverless('logs', '-f', 'sweep')).toMatchObject({
     code: 0,
     said: expect.stringContaining(deployed.holder(0).machine),
@@ -42,7 +42,7 @@ it('what it decided can be read by `serverless logs`, and where it is by `server
   });
 });
 
-it('a machine that stops is fenced by its event, and its disk serves elsewhere', async () => {
+it('a machine that stops is fenced by its event, and its disk is used elsewhere', async () => {
   const holder = deployed.holder(1);
   stopIn(deployed.world, holder, 500);
   await expect.poll(() => deployed.stateOf(holder)).toBe('stopped');
@@ -50,7 +50,7 @@ it('a machine that stops is fenced by its event, and its disk serves elsewhere',
   await untilFenced(holder, 30_000);
 });
 
-it('a machine that is still stopping comes back by the queue, and is fenced once it is off', async () => {
+it('a machine that is still stopping comes back through the queue and is fenced once it is off', async () => {
   const holder = deployed.holder(2);
   stopIn(deployed.world, holder, 6_000);
   await deployed.tell(holder.machine, 'stopping');
@@ -59,7 +59,7 @@ it('a machine that is still stopping comes back by the queue, and is fenced once
   await untilFenced(holder, 45_000);
 });
 
-it('a function that is killed in mid-fence leaves its record, and the redelivery goes on from there', async () => {
+it('a function that is killed in mid-fence leaves its record, and the redelivery continues from there', async () => {
   const holder = deployed.holder(3);
   const killed: unknown[] = [];
   afterNodeWrite = (path) => {
@@ -77,7 +77,7 @@ it('a function that is killed in mid-fence leaves its record, and the redelivery
   await untilFenced(holder, 110_000);
 }, 130_000);
 
-it('an event that nobody can read becomes a dead letter that says why', async () => {
+it('an unreadable event becomes a dead letter that gives the reason', async () => {
   await deployed.send('EC2 Instance State-change Notification', '{"instance-id": 7, "state": "stopped"}');
   const letter = { body: expect.stringContaining('"instance-id"'), reason: expect.stringMatching(/instance-id/) };
   await expect.poll(() => deployed.deadLetter(), { timeout: 20_000, interval: 500 }).toMatchObject(letter);

@@ -68,11 +68,11 @@ const goesOn = { timeout: 40_000, interval: 0 } as const;
 const shapeOf = (answer: unknown) =>
   typeof answer === 'object' && answer !== null ? Object.keys(answer).toSorted() : answer;
 
-it('every action of every role has a story that needs it, or a reason why none can', () => {
+it('every action of every role has a story that needs it, or a reason why none does', () => {
   expect(forgotten).toEqual([]);
 });
 
-it('the doctor finds all well from inside', async () => {
+it('the doctor finds no fault from inside', async () => {
   expect(await deployed.call('doctor', {})).toMatchObject({
     verdict: 'ok',
     checks: expect.arrayContaining(
@@ -84,7 +84,7 @@ it('the doctor finds all well from inside', async () => {
   });
 });
 
-it('the doctor judges the roles that fence, and names the tag that is missing', async () => {
+it('the doctor checks the roles that fence, and names the tag that is missing', async () => {
   tagVolumes(deployed.world, {});
   const ill = await deployed.call('doctor', {});
   tagVolumes(deployed.world, TAGS.volumes);
@@ -96,7 +96,7 @@ it('the doctor judges the roles that fence, and names the tag that is missing', 
   expect(await deployed.serverless('invoke', '-f', 'doctor')).toMatchObject({ code: 0 });
 });
 
-it('an event by hand is answered with the same JSON as by the CLI', async () => {
+it('a manual event gets the same JSON as from the CLI', async () => {
   const { machine, node } = deployed.holder(0);
   const event = stateChange(machine, 'stopped');
   const dry = await deployed.call('replay', { ...event, dryRun: true });
@@ -116,7 +116,7 @@ it('an event on the bus is fenced', async () => {
   await untilFenced(holder);
 });
 
-it('a removal is refused while fences stand', async () => {
+it('a removal is refused while there are fences', async () => {
   const refused = await deployed.serverless('remove');
   expect(refused).toMatchObject({
     code: 1,
@@ -132,17 +132,17 @@ describe.each([
   ['what cannot be read is a dead letter with its reason', scenarios.givesUpWithAReason],
   ['a range of the archive is replayed', scenarios.replaysTheArchive],
 ])('%s', (_, scenario) => {
-  it.each(played(scenario))('not with $name without $action ($sid)', async (shipped) => {
+  it.each(played(scenario))('fails with $name without $action ($sid)', async (shipped) => {
     expect(await trial.missing(scenario, shipped)).not.toEqual(scenario.goodEnd);
   });
-  it.each(namesIn(played(scenario)))('with the whole role of %s', async (name) => {
+  it.each(namesIn(played(scenario)))('succeeds with the whole role of %s', async (name) => {
     expect(await trial.whole(scenario, name)).toEqual(scenario.goodEnd);
   });
 });
 
 /** The sweep looks at every machine that is off, so that it comes first and alone. */
 describe.each([['sweep'], FENCING.filter((name) => name !== 'sweep')])(
-  'the disk of a machine that is off comes off it',
+  'the disk of a machine that is off is detached',
   (...names) => {
     beforeAll(async () => {
       deployed.world.parts.cluster.knobs.attacherDown = true;
@@ -150,20 +150,20 @@ describe.each([['sweep'], FENCING.filter((name) => name !== 'sweep')])(
     });
     describe.each(names)('%s', { concurrent: true }, (name) => {
       it.for(played(freesTheDisk).filter((shipped) => shipped.name === name))(
-        'not without $action ($sid)',
+        'fails without $action ($sid)',
         { concurrent: false },
         async (shipped, { expect }) => {
           expect(await trial.missing(freesTheDisk, shipped)).not.toEqual(freesTheDisk.goodEnd);
         },
       );
-      it('with the whole role', { concurrent: false }, async ({ expect }) => {
+      it('succeeds with the whole role', { concurrent: false }, async ({ expect }) => {
         await expect.poll(() => trial.whole(freesTheDisk, name), goesOn).toEqual(freesTheDisk.goodEnd);
       });
     });
   },
 );
 
-it('what waited for the attacher is finished by the sweep once that is back', async () => {
+it('the sweep finishes what waited for the attacher once that is back', async () => {
   deployed.world.parts.cluster.knobs.attacherDown = false;
   await deployed.call('sweep', {});
   const phases = () => FENCING.map((name) => deployed.standOf(trial.dead(name)).phase);
@@ -173,13 +173,13 @@ it('what waited for the attacher is finished by the sweep once that is back', as
 
 /** One at a time: while others are out of reach too, it would be the network. */
 describe('a machine that is out of reach is powered off', () => {
-  it.each(played(powersOff))('not with $name without $action, but with its whole role', async (shipped) => {
+  it.each(played(powersOff))('fails with $name without $action, but succeeds with its whole role', async (shipped) => {
     expect(await trial.missing(powersOff, shipped)).not.toEqual(powersOff.goodEnd);
     await expect.poll(() => trial.whole(powersOff, shipped.name), goesOn).toEqual(powersOff.goodEnd);
     trial.giveUpSilent(shipped.name);
   });
 });
 
-it('a removal goes through when it is forced', async () => {
+it('a removal succeeds if it is forced', async () => {
   expect(await deployed.serverless('remove', '--force-remove')).toMatchObject({ code: 0 });
 }, 120_000);

@@ -81,14 +81,14 @@ const commandsIn = ({ code }: Document): readonly string[] =>
   code.flatMap((text) => [...text.matchAll(/(?:^|npx |kubectl |[;&|] *)cloudfence ([a-z]+)\b/gm)]).map(([, command = '']) => command);
 
 describe('the checks themselves', () => {
-  it('see what there is to check', () => {
+  it('find what they check', () => {
     const all = documents.map((file) => parse(read(file)));
     expect(documents).toContain('docs/runbook.md');
     expect(commands).toContain('doctor');
     for (const find of [linksIn, pathsIn, scriptsIn, commandsIn]) expect(all.flatMap((document) => find(document)).length).toBeGreaterThan(10);
   });
 
-  it('tell what exists from what does not', () => {
+  it('tell paths that exist from paths that do not', () => {
     expect(isBroken('docs/cli.md', 'runbook.md#many-machines-at-once')).toBe(false);
     expect(isBroken('docs/cli.md', 'runbook.md#no-such-heading')).toBe(true);
     expect(isBroken('docs/cli.md', 'no-such-page.md')).toBe(true);

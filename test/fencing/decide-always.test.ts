@@ -48,7 +48,7 @@ it('nothing is destroyed on a Node that does not name the machine, or names anot
   expect(always(isDestructive, ours)).toBeGreaterThan(runsOf(500));
 });
 
-it('nothing at all is done while paused', () => {
+it('nothing is done while paused', () => {
   const lifts = is('readmit-volumes');
   const pausedNowhere = ({ policy, cluster }: View) => policy.paused === null && cluster.surroundings.paused === null;
   expect(
@@ -71,7 +71,7 @@ const outlived = ({ cluster: { node } }: View): boolean =>
 const freedAll = ({ cluster: { node, volumes } }: View): boolean =>
   node?.taints.ours === true && volumes.every(({ attachment }) => attachment === null);
 
-it('our out-of-service taint is the first thing to go when the machine is not off, or when another boot has come', () => {
+it('our out-of-service taint is removed first if the machine is not off or has booted again', () => {
   fc.assert(
     fc.property(anyView, (view) => {
       const goes = (lifted(view) && view.request.vouched === null) || outlived(view);
@@ -127,7 +127,7 @@ it('mirror pods, and pods that tolerate the taint and that nobody else deletes, 
   expect(always(is('fail-pod', 'delete-pod'), allowed)).toBeGreaterThan(runsOf(100));
 });
 
-it("the fence is taken back only from a machine that runs, on a Node with another boot, or on a person's word", () => {
+it('the fence is released only for a machine that runs, on a Node with another boot, or on a person’s word', () => {
   const allowed = ({ cluster, machine, request }: View) =>
     request.accepted !== null || (machine.power === 'running' && cluster.node?.bootID !== cluster.node?.record?.bootID);
   expect(always(is('readmit-pods'), allowed)).toBeGreaterThan(runsOf(20));

@@ -19,7 +19,7 @@ describe('a fence of an earlier boot whose machine is off again', () => {
       machine: machine({ forGood, disks: [] }),
     });
   it.each(['fencing', 'fenced', 'lifted', 'releasing'] as const)(
-    'begun as %s becomes one of this boot when nothing is left to free',
+    'begun as %s becomes a fence of this boot if nothing is left to free',
     (phase) => {
       expect(stepOf(stale(phase))).toMatchObject({
         do: 'park',
@@ -28,7 +28,7 @@ describe('a fence of an earlier boot whose machine is off again', () => {
     },
   );
   it.each(['fenced', 'lifted'] as const)(
-    'begun as %s whose quarantine somebody has removed since is not parked in silence: it is put back under the proof',
+    'begun as %s whose quarantine someone has removed since is put back under the proof, not parked in silence',
     (phase) => {
       const bare = { outOfService: false, ours: false, quarantine: false };
       const given = view({
@@ -49,7 +49,7 @@ describe('a fence of an earlier boot whose machine is off again', () => {
       });
     },
   );
-  it('whose record is lost does not keep our taint on either', () => {
+  it('whose record is lost does not keep our taint on', () => {
     const lost = node({ label: 'run.0', taints: { outOfService: true, ours: true, quarantine: true } });
     expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(
       { do: 'park', record: { phase: 'fenced' } },
@@ -58,13 +58,13 @@ describe('a fence of an earlier boot whose machine is off again', () => {
   it.each([
     ['beside its label', { label: 'run.0' }],
     ['beside its quarantine alone', {}],
-  ])('whose record is lost %s is parked anew, so that it has one when its machine returns', (_, change) => {
+  ])('whose record is lost %s is parked again, so that it has a record when its machine returns', (_, change) => {
     const lost = node({ taints: { outOfService: false, ours: false, quarantine: true }, ...change });
     expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(
       { do: 'park', record: { phase: 'fenced', bootID: 'boot-a' } },
     );
   });
-  it('and that somebody has taken back is none', () => {
+  it('that someone has released does not count', () => {
     const buried = node({
       label: 'x',
       tombstone: fenceInBoot('run.0', { bootID: 'boot-0' }, { generation: 'boot-0' }),
@@ -73,7 +73,7 @@ describe('a fence of an earlier boot whose machine is off again', () => {
       'ignored nothing-to-free',
     );
   });
-  it('so that the Node of a terminated machine can go', () => {
+  it('is parked so that the Node of a terminated machine can be deleted', () => {
     expect(
       said(
         view({
@@ -83,7 +83,7 @@ describe('a fence of an earlier boot whose machine is off again', () => {
       ),
     ).toBe('delete-node');
   });
-  it('a Node without a fence is none', () =>
+  it('does not count without a fence on the Node', () =>
     expect(said(view({ cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }))).toBe(
       'ignored nothing-to-free',
     ));

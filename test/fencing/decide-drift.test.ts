@@ -6,7 +6,7 @@ import { ago, cluster, machine, marked, record, view } from './view-builder.ts';
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) =>
   view({ cluster: cluster({ node: marked(), ...change }), ...rest });
 
-describe('a fence whose boot is not the machine’s any more, or seems so', () => {
+describe('a fence whose boot is, or seems, not the machine’s any more', () => {
   it.each([
     [
       'goes on under the old fence when an operation has moved a generation that drifts',
@@ -24,7 +24,7 @@ describe('a fence whose boot is not the machine’s any more, or seems so', () =
   ])('%s', (_, change, lease, expected) => {
     expect(said(fencing({ lease }, { machine: machine(change) }))).toBe(expected);
   });
-  it('sees that a fence was taken back by hand, although a generation that drifts has moved since', () => {
+  it('sees that a fence was removed by hand, although a drifting generation has changed since', () => {
     const drifted = machine({ generation: 'operation-2', generationDrifts: true });
     expect(said(view({ machine: drifted, remembered: record() }))).toBe('entomb');
   });

@@ -21,7 +21,7 @@ const target = (given: View): string | null => {
 const buried = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
 
 describe('the mark', () => {
-  it('writes evidence, generation, boot, Lease, volumes and pods', () => {
+  it('writes evidence, generation, boot, Lease, volumes, and pods', () => {
     const step = stepOf(view());
     expect(step).toMatchObject({ do: 'mark', addOutOfService: true, node: { uid: 'node-uid', bootID: 'boot-a' } });
     expect(step?.do === 'mark' && step.record).toMatchObject({
@@ -66,7 +66,7 @@ describe('the mark', () => {
     const step = stepOf(view({ cluster: cluster(change) }));
     expect(step).toMatchObject({ do: 'mark', addOutOfService, record: { outOfService } });
   });
-  it('begins again under a new fence after another boot, and keeps the volumes that the first one named', () => {
+  it('begins again under a new fence after another boot, and keeps the volumes that the first fence named', () => {
     const before = marked({
       generation: 'boot-0',
       volumes: [{ driver: 'a-driver', handle: 'disk-9', persistentVolume: 'pv-9', attachment: 'csi-9' }],
@@ -74,14 +74,14 @@ describe('the mark', () => {
     const step = stepOf(view({ cluster: cluster({ node: before }) }));
     expect(step?.do === 'mark' && step.record.volumes.map((named) => named.attachment)).toEqual(['csi-1', 'csi-9']);
   });
-  it('never begins again for another boot below a machine that was off all the time: it is another machine’s', () => {
+  it('never begins again for another boot under a machine that was off all the time: that boot is another machine’s', () => {
     expect(said(view({ cluster: cluster({ node: marked({ bootID: 'boot-before' }) }) }))).toBe(
       'refused identity-contradicted',
     );
   });
-  it('begins again when the machine goes off while it is being released', () =>
+  it('begins again if the machine goes off while it is being released', () =>
     expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }) }))).toBe('mark'));
-  it('goes on under the old fence when the cloud has forgotten the machine by now', () => {
+  it('continues under the old fence if the cloud has forgotten the machine by now', () => {
     const forgotten = machine({ power: 'missing', generation: null });
     expect(
       said(fencing({ lease: null }, { machine: forgotten, memory: { ...view().memory, witness: 'released' } })),
@@ -90,7 +90,7 @@ describe('the mark', () => {
   it.each([
     ['out-of-service', { outOfService: false, ours: false, quarantine: true }],
     ['quarantine', { outOfService: true, ours: true, quarantine: false }],
-  ])('stops, and leaves a tombstone instead, when somebody removed the %s taint', (_, taints) => {
+  ])('stops, and leaves a tombstone instead, if someone removed the %s taint', (_, taints) => {
     expect(stepOf(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toEqual({
       do: 'entomb',
       node: expect.objectContaining({ uid: 'node-uid' }),
@@ -102,7 +102,7 @@ describe('the mark', () => {
   });
 });
 
-describe('what a person took back is not put back', () => {
+describe('what a person removed is not put back', () => {
   const free = { machine: machine({ disks: [] }) };
   const unquarantined = (recorded: Parameters<typeof marked>[0]) =>
     marked(recorded, { taints: { outOfService: false, ours: false, quarantine: false } });
@@ -293,14 +293,14 @@ describe('what a person took back is not put back', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('what is declined is passed by', () => {
+describe('a declined step is passed by', () => {
   const declined = (...keys: string[]) => ({
     memory: { ...view().memory, declined: new Map(keys.map((key) => [key, 'a webhook says no'])) },
   });
   const two = [pod({ uid: 'a', name: 'a', volumes: [] }), pod({ uid: 'b', name: 'b', volumes: [] })];
   it('the next pod is deleted', () =>
     expect(target(fencing({ pods: two }, declined('delete-pod a')))).toBe('delete-pod b'));
-  it('and the end says so', () => {
+  it('and the end reports it', () => {
     const given = fencing(
       { pods: two, volumes: [] },
       { ...declined('delete-pod a', 'delete-pod b'), machine: machine({ disks: [] }) },
@@ -555,7 +555,7 @@ describe('disks', () => {
   );
 });
 
-describe('the attacher is nudged', () => {
+describe('the nudge of the attacher', () => {
   const free = machine({ disks: [] });
   const failed = volume({ attachment: attachment({ deletingSince: NOW - 20_000, detachError: 'throttled' }) });
   const detached = (asked: [string, number][]) => ({

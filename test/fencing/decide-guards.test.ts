@@ -167,14 +167,14 @@ describe('what the cap says', () => {
       },
     });
   });
-  it('waits for no time where only another fence has to end', () => {
+  it('waits for no time if only another fence has to end', () => {
     const decision = decide(asked({ ...refusedAt, begun: 2, opens: null }));
     expect(decision).not.toHaveProperty('lookAgainIn');
     expect(decision.because.says).toBe(
       'unfinished fences: 2 of at most 2 (20 % of 10); this fence can begin when another fence ends',
     );
   });
-  it('is asked about the boot that has ended, which a machine that is gone may have left in the record', () => {
+  it('is asked for the boot that has ended, which the record of a deleted machine may name', () => {
     expect(decide(asked(null))).toMatchObject({ do: 'claim', boot: 'boot-1' });
     const gone = {
       machine: machine({ power: 'missing', generation: null }),
@@ -316,12 +316,12 @@ describe('a machine that stays in stopping', () => {
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-it('a disk that no volume of the Node explains makes the list of attachments be searched, once', () => {
+it('a disk that no volume of the Node explains causes one search of the list of attachments', () => {
   const drained = view({ cluster: cluster({ pods: [], volumes: [] }) });
   expect(said(drained)).toBe('search disks-going');
   expect(said({ ...drained, memory: { ...drained.memory, searched: true } })).toBe('ignored nothing-to-free');
 });
 
-it('a volume that nobody can name as a PersistentVolume is still something attached', () => {
+it('a volume that cannot be named as a PersistentVolume still counts as attached', () => {
   expect(said(view({ cluster: cluster({ pods: [], volumes: [volume({ persistentVolume: null })] }) }))).toBe('mark');
 });

@@ -12,7 +12,7 @@ const seenOff = (mono: number, witness: View['memory']['witness'] = null) => ({
   memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: 'boot-1' }, witness },
 });
 
-describe('only proof lets a fence begin', () => {
+describe('a fence begins only with proof', () => {
   const cases: readonly [string, View, string][] = [
     ['off is proof', view(), 'mark'],
     ['stopping is not: the guest may still write', view({ machine: machine({ power: 'stopping' }) }), 'wait stopping'],
@@ -43,7 +43,7 @@ describe('only proof lets a fence begin', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('not found is proof only by the word of the disks that were there', () => {
+describe('not found is proof only if the disks that were attached confirm it', () => {
   const missing = machine({ power: 'missing', generation: null, forGood: false });
   const silent = ago(60_000);
   const gone = (change: Partial<ClusterFacts> = {}, witness: View['memory']['witness'] = null, mono = 900) =>
@@ -185,7 +185,7 @@ describe('not found is proof only by the word of the disks that were there', () 
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  it('all that were there are asked, and nobody else', () => {
+  it('all disks that were attached are asked, and no others', () => {
     const another = (handle: string, change: Partial<AttachmentFacts>) =>
       volume({ handle, key: `a-driver^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment(change) });
     const volumes = [
@@ -198,7 +198,7 @@ describe('not found is proof only by the word of the disks that were there', () 
     expect(decide(gone({ volumes }))).toMatchObject({ do: 'witness', disks: ['disk-1', 'disk-3'] });
   });
 
-  it('what was there is written into the record', () => {
+  it('the disks that were attached are written into the record', () => {
     const decision = decide(
       gone(
         { volumes: [volume(), volume({ handle: 'disk-2', attachmentName: 'csi-2', attachment: null })] },
@@ -211,7 +211,7 @@ describe('not found is proof only by the word of the disks that were there', () 
     ]);
   });
 
-  it('nor is it where nobody asks about the place that the Node names', () => {
+  it('not found is no proof either if the place that the Node names is not served', () => {
     const reading = { ...view().identityRules, unservedScope: () => ({ scope: 'far-away-1', remedy: 'add it' }) };
     expect(said({ ...gone({}, 'released'), identityRules: reading })).toBe('refused place-not-served');
     expect(said({ ...gone({ node: null }, 'released'), identityRules: reading })).toBe('refused place-not-served');
@@ -276,7 +276,7 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
   });
 });
 
-describe('only the very machine is acted on', () => {
+describe('Cloudfence acts only on the exact machine', () => {
   const named = (...values: string[]) =>
     node({ identitySources: values.map((value) => ({ source: 'providerID' as const, driver: null, value })) });
   const cases: readonly [string, View, string][] = [
@@ -315,7 +315,7 @@ describe('only the very machine is acted on', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('where names are handed on from one machine to the next', () => {
+describe('names that pass from one machine to the next', () => {
   const born = (made: number | null) => machine({ incarnation: { id: 'first-owner', made } });
   const saying = (uuid: string | null, created = NOW) =>
     node({
@@ -429,7 +429,7 @@ describe('the Lease may contradict the cloud', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('another boot below a machine that was off all the time is another machine’s', () => {
+describe('another boot under a machine that was off all the time is another machine’s', () => {
   const shows = (recorded: Partial<FenceRecord>, facts: Partial<MachineFacts> = {}) =>
     view({ machine: machine(facts), cluster: cluster({ node: marked(recorded, { bootID: 'boot-b' }) }) });
   const cases: readonly [string, View, string][] = [

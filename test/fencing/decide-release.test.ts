@@ -38,7 +38,7 @@ const ofBoot = (bootID: string) => fenceInBoot('run.1', { bootID }, { generation
 const BEFORE = ofBoot('boot-a');
 const paused = { surroundings: { ...cluster().surroundings, paused: 'audit' } };
 
-describe('our out-of-service taint never stands on a machine that may write', () => {
+describe('our out-of-service taint never stays on a machine that may write', () => {
   const now = (power: Power, node: NodeFacts, change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>
     view({ machine: machine({ power }), cluster: cluster({ node, ...change }), ...rest });
   const cases: readonly [string, View, string][] = [
@@ -178,13 +178,13 @@ describe('our out-of-service taint never stands on a machine that may write', ()
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  it('the record says that it was lifted, and when', () => {
+  it('the record says that and when it was lifted', () => {
     const decision = decide(now('running', marked()));
     expect(decision).toMatchObject({ step: { record: { phase: 'lifted', released: new Date(NOW).toISOString() } } });
   });
 });
 
-describe('the fence is taken back once a fresh boot is proven', () => {
+describe('the fence is released once a fresh boot is proven', () => {
   const cases: readonly [string, View, string][] = [
     ['all proven', returned(), 'readmit-pods'],
     [
@@ -378,7 +378,7 @@ describe('the fence is taken back once a fresh boot is proven', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('release by hand', () => {
+describe('a release by hand', () => {
   const release = (given: View, accepted: string | null = null): View => ({
     ...given,
     request: { ...given.request, intent: 'release', accepted },

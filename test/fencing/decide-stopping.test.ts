@@ -31,7 +31,7 @@ const on = (change: Partial<View['cluster']['node'] & object>) => ({
   cluster: cluster({ node: { ...silent, ...change } }),
 });
 
-describe('a machine that is stopping, and whose cloud does not say since when', () => {
+describe('a machine that is stopping, whose cloud does not say since when', () => {
   it.each([
     ['is noted at once', given(null), 'note-stopping'],
     ['is noted once', given(noted(1)), 'wait stopping'],
@@ -85,7 +85,7 @@ describe('a machine that is stopping, and whose cloud does not say since when', 
     ],
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 
-  it('is noted with what this run has seen first', () => {
+  it('is noted with this run’s first sight', () => {
     const firstStopping = { at: NOW - 7_000, generation: 'boot-1' };
     const decision = decide(given(noted(-600), { memory: { ...view().memory, firstStopping } }));
     expect(decision).toMatchObject({
@@ -94,7 +94,7 @@ describe('a machine that is stopping, and whose cloud does not say since when', 
   });
 });
 
-it('a machine of which something was only noted, and whose Node goes then, is not told as fenced', () => {
+it('is not reported as fenced if only a note was written before its Node went', () => {
   const { request, policy: of, identityRules: reading, runId, now } = given(null);
   const decision = decide(given(null));
   if (decision.do !== 'step') throw new Error('nothing is noted');
@@ -110,7 +110,7 @@ it('a machine of which something was only noted, and whose Node goes then, is no
   );
 });
 
-describe('a machine that is off, but for an operation on it', () => {
+describe('a machine that is off except for an operation on it', () => {
   const busy = { offUnderOperation: true, since: NOW - 20 * 60_000 };
   it.each([
     ['is waited for, however long it has been off', given(null, {}, busy), 'wait stopping'],
@@ -120,7 +120,7 @@ describe('a machine that is off, but for an operation on it', () => {
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 });
 
-describe('what was noted', () => {
+describe('the note of a stop', () => {
   it.each([
     ['goes with the mark once the machine is off', given(noted(11), {}, { power: 'off' }), 'mark'],
     [

@@ -11,7 +11,7 @@ const stepOf = (given: View): Step | null => {
   return decision.do === 'step' ? decision.step : null;
 };
 
-describe('the out-of-service taint stands only while it works', () => {
+describe('the out-of-service taint stays only while it works', () => {
   const parked = (change: Partial<ClusterFacts>, recorded: Parameters<typeof marked>[0] = {}) =>
     view({
       cluster: cluster({
@@ -79,7 +79,7 @@ describe('the out-of-service taint stands only while it works', () => {
     expect(stepOf(given)).toMatchObject({ do: 'mark', addOutOfService: added, record: { outOfService: whose } });
   });
 
-  it('the same fence goes on, and keeps what it named', () => {
+  it('the same fence continues and keeps the volumes and pods that it named', () => {
     const step = stepOf(parked({ pods: [pod({ uid: 'new', name: 'late', volumes: [] })] }));
     expect(step).toMatchObject({
       do: 'mark',

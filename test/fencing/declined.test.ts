@@ -27,7 +27,7 @@ describe('a fence whose delete of a pod is declined', () => {
   it.each([
     ['forbidden once', 1, new Denied(why)],
     ['refused time and again', 6, new Refused(why)],
-  ])('fails in the end, and names the pod and what was said (%s)', (_, times, error) => {
+  ])('fails in the end, and names the pod and the reason (%s)', (_, times, error) => {
     const end = decide({
       ...given,
       cluster: { ...given.cluster, node: marked({ released: ago(1_000) }) },
@@ -40,7 +40,7 @@ describe('a fence whose delete of a pod is declined', () => {
     });
   });
 
-  it('is over when the pod has gone by another hand', () => {
+  it('is finished when someone else has deleted the pod', () => {
     const { memory } = declined(1, new Denied(why));
     const gone = { ...given.cluster, pods: [] };
     expect(decide({ ...given, memory, cluster: gone })).toMatchObject({
@@ -55,7 +55,7 @@ describe('a fence whose delete of a pod is declined', () => {
     expect(said({ ...given, memory, cluster: { ...gone, node: null } })).toMatch(/^(fenced|ignored) /);
   });
 
-  it('tries again what was refused for a moment', () => {
+  it('retries what was refused for a moment', () => {
     expect(decide({ ...given, memory: declined(5, new Refused(why)).memory })).toEqual(decision);
   });
 });
@@ -76,7 +76,7 @@ describe('a fence whose detach is declined', () => {
       }),
     );
 
-  it('takes its taint off, and fails by name, instead of waiting for ever', () => {
+  it('removes its taint and fails by name instead of waiting forever', () => {
     expect(free(marked())).toMatchObject({ do: 'step', step: { do: 'park', record: { phase: 'fencing' } } });
     expect(free(marked({ released: ago(1_000) }))).toMatchObject({
       do: 'end',
@@ -85,7 +85,7 @@ describe('a fence whose detach is declined', () => {
     });
   });
 
-  it('is done when the disk is off by another hand', () => {
+  it('is finished when someone else has detached the disk', () => {
     const freed = cluster({ node: marked(), pods: [], volumes: [volume({ attachment: null })] });
     expect(decide(view({ memory, machine: machine({ disks: [] }), cluster: freed }))).toMatchObject({
       do: 'step',
@@ -93,7 +93,7 @@ describe('a fence whose detach is declined', () => {
     });
   });
 
-  describe('while its attachment still goes', () => {
+  describe('while its attachment is still going', () => {
     const going = cluster({
       node: marked(),
       pods: [],
@@ -122,10 +122,10 @@ describe('a fence whose detach is declined', () => {
       },
     };
 
-    it('goes on waiting, for the driver may get it off yet', () =>
+    it('keeps waiting, because the driver may still detach the disk', () =>
       expect(nextCommand(waiting, now)).toMatchObject({ do: 'pause', because: { code: 'attachments-going' } }));
 
-    it('names the denial, beside what is waited for, when its time is up', () => {
+    it('names the denial next to what it waits for when its time is up', () => {
       expect(nextCommand({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
       const paused = reduce(
         waiting,
@@ -136,14 +136,14 @@ describe('a fence whose detach is declined', () => {
       expect(nextCommand(paused, { ...now, mono: paused.deadline })).toMatchObject(denial);
     });
 
-    it('says nothing of it once the disk is off by another hand', () => {
+    it('does not mention the denial once someone else has detached the disk', () => {
       const freed: RunState = { ...waiting, machine: { says: machine({ disks: [] }), ...looked } };
       expect(nextCommand({ ...freed, deadline: now.mono + 10 }, now)).toMatchObject({
         ending: { outcome: 'waiting', retry: false },
       });
     });
 
-    it('says nothing of it once the machine is up again: nothing is to be detached then', () => {
+    it('does not mention the denial once the machine is up again, because nothing is to be detached then', () => {
       const up: RunState = {
         ...waiting,
         machine: null,
@@ -158,7 +158,7 @@ describe('a fence whose detach is declined', () => {
   });
 });
 
-it('a pod that may not be failed, and that only its finalizer holds, is passed by', () => {
+it('a pod that may not be failed and that only its finalizer holds is passed by', () => {
   const held = pod({ kind: 'job', deleting: true, finalizers: true, volumes: [] });
   const memory = {
     ...view().memory,

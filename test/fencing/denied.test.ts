@@ -37,11 +37,11 @@ const lookedOnce = reduce(
 );
 
 describe('a look that is forbidden', () => {
-  it('ends the run at once when nothing was ever seen: the grant is missing', () => {
+  it('ends the run at once if no look ever succeeded: the grant is missing', () => {
     expect(denied(start, look).ending).toMatchObject({ outcome: 'failed', reason: { code: 'denied' }, retry: true });
   });
 
-  it('is tried again after one that was allowed: the API server has just come up, and knows no roles yet', () => {
+  it('is retried after one that was allowed: the API server has just started and knows no roles yet', () => {
     const known = denied(lookedOnce, look);
     expect(nextCommand(known, now)).toMatchObject({ do: 'pause', because: { code: 'denied' } });
     expect(nextCommand(known, { ...now, mono: now.mono + 10_000 })).toMatchObject({
@@ -51,7 +51,7 @@ describe('a look that is forbidden', () => {
     });
   });
 
-  it('fails as denied when it stays forbidden until the time is up', () => {
+  it('fails as denied if it stays forbidden until the time is up', () => {
     const known = denied(lookedOnce, look);
     expect(nextCommand(known, { ...now, mono: known.deadline })).toMatchObject({
       do: 'end',
@@ -59,7 +59,7 @@ describe('a look that is forbidden', () => {
     });
   });
 
-  it('ends the run when it asked for more than those before', () => {
+  it('ends the run if it asked for more than earlier looks', () => {
     expect(denied(lookedOnce, { ...look, search: true }).ending).toMatchObject({
       outcome: 'failed',
       reason: { code: 'denied' },
@@ -78,7 +78,7 @@ describe('a cluster that is searched for the machine', () => {
     );
   const unauthorized = new Denied('GET /api/v1/nodes returned 401 Unauthorized: Unauthorized');
 
-  it('and does not know who asks ends the run at once, in its own words', () => {
+  it('and does not recognize the caller ends the run at once, in its own words', () => {
     expect(answering(searching, unauthorized).ending).toMatchObject({
       outcome: 'failed',
       retry: true,
@@ -86,7 +86,7 @@ describe('a cluster that is searched for the machine', () => {
     });
   });
 
-  it('and cannot even be opened ends the run at once', () => {
+  it('and cannot be opened ends the run at once', () => {
     expect(answering(searching, new InvalidConfiguration(['no such context'])).ending).toMatchObject({
       outcome: 'failed',
       retry: false,
@@ -94,7 +94,7 @@ describe('a cluster that is searched for the machine', () => {
     });
   });
 
-  it('and has just come up is asked again: it knows no roles yet; and if that stays so, the run has failed', () => {
+  it('and has just started is asked again, because it knows no roles yet; the run fails if that does not change', () => {
     const down = answering(
       searching,
       new Unavailable('GET /api/v1/nodes got no response: connect ECONNREFUSED 10.0.0.1:443'),
@@ -108,7 +108,7 @@ describe('a cluster that is searched for the machine', () => {
     });
   });
 
-  it('is no reason to fail where another one has the Node', () => {
+  it('is no reason to fail if another cluster has the Node', () => {
     const found = [
       { cluster: 'a', nodes: [], marked: [], leftovers: null, error: unauthorized },
       { cluster: 'b', nodes: ['node-a'], marked: [], leftovers: null, error: null },

@@ -40,10 +40,10 @@ describe('the limits', () => {
     [10, 4, 2],
     [100, 49, 20],
     [5_000, 2_450, 1_000],
-  ])('of %i Nodes are %i within the window and %i at once', (nodes, begun, unfinished) => {
+  ])('for %i Nodes are %i within the window and %i at once', (nodes, begun, unfinished) => {
     expect(capLimits({ share: 0.49, atOnce: 0.2 }, nodes)).toEqual({ begun, unfinished });
   });
-  it('do not lose a Node to rounding', () =>
+  it('lose no Node to rounding', () =>
     expect(capLimits({ share: 0.29, atOnce: 0.07 }, 100)).toEqual({ begun: 29, unfinished: 7 }));
 });
 
@@ -85,19 +85,19 @@ describe('a claim', () => {
     expect(admitClaim(read, claimant(change)).says.admitted).toBe(admitted),
   );
 
-  it('is entered when it is admitted, and what is too old is dropped', () => {
+  it('is entered when it is admitted, and old lines are dropped', () => {
     expect(admitClaim([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')], claimant()).write).toEqual([
       entry('young'),
       mine,
     ]);
   });
-  it('takes the place of the same machine’s older one', () =>
+  it('replaces an older claim of the same machine', () =>
     expect(admitClaim([{ ...mine, boot: 'a' }], claimant()).write).toEqual([mine]));
-  it('leaves the ledger as it is when it stands there already, or is refused', () => {
+  it('leaves the ledger unchanged if it is already entered or is refused', () => {
     expect(admitClaim([mine], claimant()).write).toBeNull();
     expect(admitClaim(finished(4), claimant()).write).toBeNull();
   });
-  it('opens the line of a fence that goes on again, which began when it began', () => {
+  it('opens the line of a fence that continues, and keeps its time of beginning', () => {
     const over = { ...mine, begun: NOW - 5 * MINUTE, finished: true };
     expect(admitClaim([...finished(4), over], claimant()).write).toEqual([
       ...finished(4),
@@ -105,15 +105,15 @@ describe('a claim', () => {
     ]);
     expect(admitClaim([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)], claimant()).says.admitted).toBe(false);
   });
-  it('counts a machine once, however often it stands there', () =>
+  it('counts a machine once, however many lines it has', () =>
     expect(admitClaim([entry('a'), entry('a'), entry('a'), entry('a')], claimant()).says.begun).toBe(1));
-  it('ages what is dated ahead from this moment on, even when it is refused: nobody holds a place for ever', () => {
+  it('ages a line that is dated ahead from now on, even if it is refused: no line holds a place forever', () => {
     const { says, write } = admitClaim([entry('a', { begun: Date.UTC(9999, 0), finished: false })], claimant());
     expect(says.admitted).toBe(false);
     expect(write).toEqual([entry('a', { begun: NOW, finished: false })]);
     expect(admitClaim(write ?? [], claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
   });
-  it('leaves a clock that is a few seconds ahead alone', () =>
+  it('accepts a clock that is a few seconds ahead', () =>
     expect(admitClaim([entry('a', { begun: NOW + 5_000, finished: false })], claimant()).write).toBeNull());
   it('says when the window has moved on far enough', () => {
     const four = [4, 3, 2, 1].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
@@ -128,10 +128,10 @@ describe('a claim', () => {
   });
 });
 
-describe('the end of a fence whose run died before it could enter it', () => {
+describe('the end of a fence whose run died before it could enter the end', () => {
   const open = entry('a', { begun: NOW - 2 * MINUTE, finished: false });
   const nothingShows = new Set<string>();
-  it('is entered once the cluster shows nothing of it any more, and goes on counting for the share', () => {
+  it('is entered once the cluster shows nothing of the fence any more, and still counts for the share', () => {
     const after = finishVanishedFences([open, mine], nothingShows, NOW);
     expect(after).toEqual([{ ...open, finished: true }, mine]);
     expect(admitClaim(after ?? [], claimant({ machine: 'other' })).says).toMatchObject({ begun: 2, unfinished: 1 });
@@ -146,7 +146,7 @@ describe('the end of a fence whose run died before it could enter it', () => {
 });
 
 describe('the end of a fence', () => {
-  it('is entered where the fence stands, and goes on counting for the share', () => {
+  it('is entered for its fence and still counts for the share', () => {
     const after = concludeEntry([entry('a'), mine], 'mine', NOW + MINUTE);
     expect(after).toEqual([entry('a'), { ...mine, finished: true }]);
     expect(admitClaim(after ?? [], claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
@@ -154,7 +154,7 @@ describe('the end of a fence', () => {
       unfinished: 0,
     });
   });
-  it('needs no write where there is nothing to end', () => {
+  it('needs no write if there is nothing to end', () => {
     expect(concludeEntry([entry('a')], 'mine', NOW)).toBeNull();
     expect(concludeEntry([{ ...mine, finished: true }], 'mine', NOW)).toBeNull();
   });

@@ -23,7 +23,7 @@ const known: RunState = startRun({
 });
 const seenOff = withMachineRead(known, read({}, 0), at(0));
 
-it('looks that say off agree only about one boot: another one begins again', () => {
+it('looks that say off agree only about one boot: another boot starts again', () => {
   expect(withMachineRead(seenOff, read({}, 500), at(500)).memory.firstOff).toEqual({ ...at(0), generation: 'boot-1' });
   expect(withMachineRead(seenOff, read({ generation: 'boot-2' }, 500), at(500)).memory.firstOff).toEqual({
     ...at(500),
@@ -32,7 +32,7 @@ it('looks that say off agree only about one boot: another one begins again', () 
   expect(withMachineRead(seenOff, read({ power: 'running' }, 500), at(500)).memory.firstOff).toBeNull();
 });
 
-it('a stop is counted from where it was first seen, in that boot, and an answer without a power state ends nothing', () => {
+it('a stop is counted from its first sight in that boot, and an answer without a power state does not end it', () => {
   const stopping = withMachineRead(known, read({ power: 'stopping' }, 100), at(100));
   const first = { at: NOW + 100, generation: 'boot-1' };
   expect(withMachineRead(stopping, read({ power: 'stopping' }, 500), at(500)).memory.firstStopping).toEqual(first);
@@ -45,7 +45,7 @@ it('a stop is counted from where it was first seen, in that boot, and an answer 
   ).toEqual({ at: NOW + 500, generation: 'boot-2' });
 });
 
-it('an operation on a machine that is off is no part of its stop', () => {
+it('an operation on a machine that is off is not part of its stop', () => {
   const stopping = withMachineRead(known, read({ power: 'stopping' }, 100), at(100));
   const busy = read({ power: 'stopping', offUnderOperation: true }, 500);
   expect(withMachineRead(known, busy, at(500)).memory.firstStopping).toBeNull();
@@ -72,7 +72,7 @@ it('only a Lease that was asked for after the machine was seen off is a baseline
   expect(baselineLease({ ...seenOff.memory, lease: ago(9) }, ago(0), at(500))).toBe(ago(9));
 });
 
-it('what the cap has admitted ends with the park: a taint that returns later in the same run asks anew', () => {
+it('what the cap has admitted ends with the park: a taint that returns later in the same run needs a new admission', () => {
   const claimed: RunState = { ...seenOff, memory: { ...seenOff.memory, admission: admitted } };
   const after = (step: 'note' | 'park') =>
     applyStepResult(

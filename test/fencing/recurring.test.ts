@@ -67,19 +67,19 @@ describe('a pod that comes back', () => {
   ];
   it.each(cases)('%s', (_, view, expected) => expect(said(view)).toBe(expected));
 
-  it('is passed by although the one before still waits for its finalizer', () => {
+  it('is passed by although its predecessor still waits for its finalizer', () => {
     const waits = late({ uid: 'web-1', finished: true, deleting: true, finalizers: true });
     expect(said(given([waits, late()], chased()))).toBe('park');
   });
 
-  it('is written down by what makes it, and named at the end', () => {
+  it('is recorded by its maker, and named at the end', () => {
     expect(decide(given([late()], chased()))).toMatchObject({
       step: { do: 'park', record: { recurring: ['default/web'] } },
     });
     expect(decide(given([late()], chased(), parked)).because.says).toMatch(/A controller recreates pod default\/web-2/);
   });
 
-  it('is not noted as one that the fence named when the mark returns for another', () => {
+  it('is not noted as a pod of the fence when the mark returns for another pod', () => {
     const decision = decide(given([late(), pod({ uid: 'db-2', name: 'db-2' })], {}, parked));
     expect(decision).toMatchObject({
       step: { do: 'mark', record: { pods: [{ uid: 'db-2' }, { uid: 'pod-uid' }], recurring: ['default/web'] } },
@@ -103,15 +103,15 @@ describe('a pod that only its finalizers hold', () => {
   };
   it('keeps our taint on as long as a volume is attached', () =>
     expect(said(given([held], deleted, {}, { volumes: [volume()] }))).toBe('wait pods-going'));
-  it('keeps it on no longer', () =>
+  it('does not keep our taint on any longer', () =>
     expect(decide(given([held], deleted))).toMatchObject({ step: { do: 'park', record: { phase: 'fencing' } } }));
-  it('is told of, and brings no taint back', () => {
+  it('is reported and brings no taint back', () => {
     const decision = decide(given([held], deleted, { released: ago(1_000) }));
     expect(decision).toMatchObject({
       do: 'wait',
       because: { code: 'pods-going', says: expect.stringContaining('pod default/db-0 is held by its finalizers') },
     });
   });
-  it('is told that it has failed before anything else', () =>
+  it('is reported as failed before anything else', () =>
     expect(said(given([held], { deleted: deleted.deleted ?? new Map() }))).toBe('fail-pod'));
 });

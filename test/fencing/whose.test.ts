@@ -42,7 +42,7 @@ const own = (facts: ClusterFacts, holdings: readonly DiskHolders[]) =>
 const held = (disk: string, ...by: readonly string[]): DiskHolders => ({ disk, by });
 
 describe('attachments to a Node that is gone', () => {
-  it('are silent where they name no machine, unless one of them names this one or a fence named them before', () => {
+  it('mean nothing if they name no machine, unless one of them names this machine or a fence named them before', () => {
     const [a, b] = [attached('a', 'n'), attached('b', 'n')];
     expect(volumesOfUnknownOwner(left([a, b]), whose)).toEqual([a, b]);
     expect(volumesOfUnknownOwner(left([a, attached('c', 'm-1')]), whose)).toEqual([]);
@@ -62,11 +62,11 @@ describe('attachments to a Node that is gone', () => {
     ['one is free and the other cannot be found', [held('a')], []],
     ['none can be found', [], []],
     ['another machine holds one', [held('a', 'm-1'), held('b', 'm-2')], []],
-  ] as const)('are this machine’s by the word of their disks: %s', (_, holdings, expected) => {
+  ] as const)('belong to this machine if their disks say so: %s', (_, holdings, expected) => {
     expect(own(left([attached('a', 'n'), attached('b', 'n')]), holdings)).toEqual(expected);
   });
 
-  it('are nobody’s where all disks are free and none was ever attached', () => {
+  it('belong to no machine if all disks are free and none was ever attached', () => {
     const wanted = (handle: string) => ({
       ...attached(handle, 'n'),
       attachment: attachment({ attached: false, source: { source: 'volumeAttachment', driver: 'disks', value: 'n' } }),
@@ -76,7 +76,7 @@ describe('attachments to a Node that is gone', () => {
     expect(own(left([wanted('a'), wanted('b')]), [held('a', 'm-1'), held('b')])).toEqual(['a', 'b']);
   });
 
-  it('take what uses them with them', () => {
+  it('bring the pods that use them along', () => {
     const facts = left(
       [attached('a', 'n'), volume({ handle: 'unattached', key: 'disks^unattached', attachment: null })],
       [user('of-a', 'a', 'unattached')],

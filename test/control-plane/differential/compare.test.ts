@@ -26,18 +26,18 @@ const isEndOf =
 const endOfAttachment = isEndOf('volumeattachments');
 const endOfPod = isEndOf('pods');
 
-describe('the comparison of a story that really happened with one of the sandbox', () => {
-  it('finds none with itself', () => {
+describe('the comparison of a recorded story with a simulated one', () => {
+  it('finds no difference between a story and itself', () => {
     expect(compared((writing) => writing)).toEqual([]);
   });
 
-  it('finds whoever else deleted an object', () => {
+  it('finds another deleter of an object', () => {
     expect(compared((writing) => (endOfPod(writing) ? { ...writing, by: 'pod-garbage-collector' } : writing))).toEqual([
       'pod 1, exists: really statefulset-controller made it "yes" (before), then somebody made it "gone" (by hand); in the sandbox statefulset-controller made it "yes" (before), then pod-garbage-collector made it "gone" (by hand)',
     ]);
   });
 
-  it('finds a write that never came', () => {
+  it('finds a write that is missing', () => {
     expect(compared((writing) => (endOfAttachment(writing) ? null : writing)).join()).toContain(
       'attachment to home 1, exists: really attach-detach made it "yes" (before), then external-attacher made it "gone"',
     );
@@ -48,14 +48,14 @@ describe('the comparison of a story that really happened with one of the sandbox
     [290, false],
     [600, true],
     [-600, true],
-  ] as const)('measures a detach that takes %s ms longer against a fifth, or 300 ms', ([ms, isFound]) => {
+  ] as const)('compares a detach that takes %s ms longer with a limit of a fifth or 300 ms', ([ms, isFound]) => {
     const found = compared((writing) => (endOfAttachment(writing) ? { ...writing, at: writing.at + ms } : writing));
     expect(found.some((difference) => difference.startsWith('attachment to home 1, exists "gone": really after'))).toBe(
       isFound,
     );
   });
 
-  it('finds what comes before what it needs', () => {
+  it('finds an event before its cause', () => {
     const gone = story.writings.find(endOfPod)?.revision ?? 0;
     const found = compared((writing) =>
       writing.by === 'statefulset-controller' && writing.revision > gone
@@ -65,7 +65,7 @@ describe('the comparison of a story that really happened with one of the sandbox
     expect(found).toContain('in the sandbox (pod 2, exists "yes") comes before (pod 1, exists "gone")');
   });
 
-  it('finds another order of what is no race', () => {
+  it('finds another order of events that do not race', () => {
     const first = story.writings.find(endOfAttachment);
     const last = Math.max(...story.writings.map(({ revision }) => revision));
     const found = compared((writing) => (writing === first ? { ...writing, revision: last + 1 } : writing));
@@ -78,7 +78,7 @@ describe('the comparison of a story that really happened with one of the sandbox
     ).toBe(true);
   });
 
-  it('finds a field that is another at the end', () => {
+  it('finds a field that differs at the end', () => {
     const last = story.writings.findLast(({ kind }) => kind === 'volumeattachments');
     const found = compared((writing) =>
       writing === last

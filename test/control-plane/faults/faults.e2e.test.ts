@@ -64,8 +64,8 @@ const finish = async ({ gates, home }: Crippled): Promise<void> => {
   });
 };
 
-describe.concurrent('on the way to the API server', () => {
-  it.for(troubles)('$what, and the CLI’s fence ends right', async ({ make }) => {
+describe.concurrent('on the connection to the API server', () => {
+  it.for(troubles)('$what, and the CLI’s fence ends as it should', async ({ make }) => {
     const crippled = await openCrippled(testbed, 'api-fault');
     const { gates, home } = crippled;
     gates.handle(onTheWayTo('api', make()));
@@ -77,8 +77,8 @@ describe.concurrent('on the way to the API server', () => {
   });
 });
 
-describe.concurrent('on the way to EC2', () => {
-  it.for(troubles)('$what, and the function’s fence ends right', async ({ make }) => {
+describe.concurrent('on the connection to EC2', () => {
+  it.for(troubles)('$what, and the function’s fence ends as it should', async ({ make }) => {
     const crippled = await openCrippled(testbed, 'ec2-fault');
     const { gates, home } = crippled;
     gates.handle(onTheWayTo('ec2', make()));
@@ -92,7 +92,7 @@ describe.concurrent('on the way to EC2', () => {
     await crippled.close();
   });
 
-  it('answers take longer than a proof lasts: nothing is destroyed, and the fence ends once they are quicker', async () => {
+  it('answers take longer than a proof lasts: nothing is destroyed, and the fence ends once answers are faster', async () => {
     const crippled = await openCrippled(testbed, 'ec2-slow');
     const { gates, home, disk } = crippled;
     gates.handle(onTheWayTo('ec2', slow(2_100)));

@@ -60,9 +60,9 @@ const thawed = async ({ gates, home }: Crippled, pause: Pause, meanwhile: () => 
   }
 };
 
-describe.concurrent('a fence that is frozen', () => {
+describe.concurrent('a frozen fence', () => {
   it.for(delays.map(inWords))(
-    '$words, goes on to the end when it thaws, the machine being off still',
+    '$words, continues to the end when it thaws, because the machine is still off',
     async ({ pause }) => {
       const crippled = await openCrippled(testbed, 'frozen');
       const { says } = await thawed(crippled, pause, async () => undefined);
@@ -73,7 +73,7 @@ describe.concurrent('a fence that is frozen', () => {
   );
 
   it.for(pauses.map(inWords))(
-    '$words, while the machine is started, does nothing to it any more when it thaws',
+    '$words, while the machine is started, does nothing more to it when it thaws',
     async ({ pause }) => {
       const crippled = await openCrippled(testbed, 'frozen-started');
       const { scene, home, refuge, disk, driver, gates } = crippled;
@@ -100,7 +100,7 @@ describe.concurrent('a fence that is frozen', () => {
     },
   );
 
-  it('with its Node read for the mark, while the machine is started, sends none when it thaws', async () => {
+  it('with its Node read for the mark, while the machine is started, does not send the mark when it thaws', async () => {
     const crippled = await openCrippled(testbed, 'frozen-marking');
     const { scene, home, refuge, disk, driver } = crippled;
     const { says, asked } = await thawed(

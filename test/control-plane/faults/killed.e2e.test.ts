@@ -33,7 +33,7 @@ const nudgedOnce = (made: readonly Change[]): readonly Change[] =>
   made.filter((change, at) => change !== 'nudge' || made[at - 1] !== 'nudge');
 
 describe.concurrent('a fence whose process is killed and started again', () => {
-  it('undisturbed, it changes this', async () => {
+  it('undisturbed, makes these changes', async () => {
     const crippled = await openCrippled(testbed, 'undisturbed');
     const { says } = await cloudfence(crippled.gates.access, 'fence', crippled.home.instance);
     expect(says.outcome).toBe('fenced');
@@ -42,7 +42,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
     await crippled.close();
   });
 
-  it('again and again, before and after each of its changes, ends as if nothing had been', async () => {
+  it('again and again, before and after each of its changes, ends as if undisturbed', async () => {
     const crippled = await openCrippled(testbed, 'killed');
     const { gates, home } = crippled;
     let running: Begun | null = null;
@@ -65,7 +65,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
   });
 
   it.for(changes)(
-    'after its %s, being the function, ends as if nothing had been when its message comes again',
+    'after its %s, in the function, ends as if undisturbed when its message comes again',
     async (change) => {
       const crippled = await openCrippled(testbed, 'killed-function');
       const { gates, home } = crippled;
@@ -79,7 +79,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
     },
   );
 
-  it.for(moments)('%s it deletes the Node of a terminated instance, ends as if nothing had been', async (when) => {
+  it.for(moments)('%s it deletes the Node of a terminated instance, ends as if undisturbed', async (when) => {
     const [stage, gates] = await Promise.all([openStage(testbed, 'killed-terminated'), openGates(testbed.access)]);
     await stage.home.terminate();
     const first = beginCloudfence(gates.access, 'fence', stage.home.instance);
@@ -90,7 +90,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
     await gates.close();
   });
 
-  it.for(moments)('%s it deletes an attachment whose Node is gone, ends as if nothing had been', async (when) => {
+  it.for(moments)('%s it deletes an attachment whose Node is gone, ends as if undisturbed', async (when) => {
     const [stage, gates] = await Promise.all([openStage(testbed, 'killed-nodeless'), openGates(testbed.access)]);
     await stage.home.stop();
     await testbed.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);

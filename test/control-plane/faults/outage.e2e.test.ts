@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => testbed?.close());
 
 describe('an API server that is restarted in mid-fence', () => {
-  it('after a force delete is waited for, and the fence ends right', async () => {
+  it('after a force delete is waited for, and the fence ends as it should', async () => {
     expect(await fencedThrough(testbed, ['delete-pod'])).toBe('fenced');
   });
 });

@@ -12,13 +12,13 @@ afterEach(() => testbed?.close());
 
 describe('an API server that is restarted in mid-fence', () => {
   it.for(['enter', 'mark', 'park', 'detach-disk', 'nudge'] as const)(
-    'after its %s is waited for, and the fence ends right',
+    'after its %s is waited for, and the fence ends as it should',
     async (change) => {
       expect(await fencedThrough(testbed, [change])).toBe('fenced');
     },
   );
 
-  it('three times is waited for each time, and the fence ends right', async () => {
+  it('three times is waited for each time, and the fence ends as it should', async () => {
     expect(await fencedThrough(testbed, ['mark', 'delete-pod', 'detach-disk'])).toBe('fenced');
   });
 });

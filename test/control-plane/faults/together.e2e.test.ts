@@ -42,8 +42,8 @@ const letLoose = async (doors: readonly Door[], crippled: Crippled): Promise<Ren
   return rendezvous;
 };
 
-describe.concurrent('at once over the same machine', () => {
-  it.for(pairs)('$who end as one would', async ({ doors }) => {
+describe.concurrent('several runs over the same machine at once', () => {
+  it.for(pairs)('$who end as one run would', async ({ doors }) => {
     const crippled = await openCrippled(testbed, 'together');
     const { met } = await letLoose(doors, crippled);
     expect(met).toContain('mark');

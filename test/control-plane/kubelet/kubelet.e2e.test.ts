@@ -19,7 +19,7 @@ afterAll(() => testbed?.close());
 const statusOf = async (name: string) => testbed.kubelets.nodes.get(name)?.status;
 
 describe('a kubelet', () => {
-  it('ends a pod gracefully, and lets go of its volume only then', async () => {
+  it('ends a pod gracefully and releases its volume only then', async () => {
     const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
     expect((await statusOf(database.home.name))?.volumesInUse).toEqual([
@@ -33,7 +33,7 @@ describe('a kubelet', () => {
     expect(await testbed.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
   });
 
-  it('gives a pod the time to end that its hook takes, and no more than its grace', async () => {
+  it('gives a pod as much time as its hook takes, and no more than its grace period', async () => {
     const scene = await openScene(testbed, 'grace');
     const node = await scene.addNode();
     await scene.create(lonePod('slow', { spec: endingSlowly(SLOW_S) }));
@@ -64,7 +64,7 @@ describe('a kubelet', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 403, 403]);
   });
 
-  it(`shares its process with ${NODES_AT_ONCE} others, and all keep their rhythm`, async () => {
+  it(`shares its process with ${NODES_AT_ONCE} others, and all keep their pace`, async () => {
     const named = (which: number) => ({
       name: `crowd-${which}`,
       instance: `i-${String(which).padStart(17, '0')}`,

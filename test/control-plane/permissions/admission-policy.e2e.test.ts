@@ -121,8 +121,8 @@ const THEIRS = { key: 'example.org/theirs', effect: 'NoSchedule' };
 const OUT = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
 const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
 
-describe('under the admission policy, as it is shipped', () => {
-  it('a whole fence and its release come to their ends', async () => {
+describe('under the admission policy as shipped', () => {
+  it('a whole fence and its release succeed', async () => {
     const database = await addDatabase(testbed);
     await database.home.stop();
     expect(await cloudfence(testbed.access, 'fence', database.home.instance)).toMatchObject({
@@ -143,7 +143,7 @@ describe('under the admission policy, as it is shipped', () => {
   });
 });
 
-describe('under the admission policy, with every right that RBAC can give', () => {
+describe('under the admission policy, with every permission that RBAC can grant', () => {
   beforeAll(async () => {
     await grantAll(testbed.admin);
     const { name } = await makeNode();
@@ -153,7 +153,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
     );
   });
 
-  it('a Node takes our taints, labels and annotations, and gives them back', async () => {
+  it('a Node accepts our taints, labels, and annotations, and their removal', async () => {
     const path = `${NODES}/${(await makeNode()).name}`;
     const marked = {
       labels: { [FENCED]: 'run.1', [STOPPING]: '2026-11-21T09-00-08Z_in_0123456789abcd' },
@@ -213,7 +213,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
     expect(await answerOf('PATCH', `${NODES}/${(await makeNode()).name}`, patch)).toEqual(refused(why));
   });
 
-  it('a Node’s status is not written, and no Node made', async () => {
+  it('a Node’s status is not written, and no Node is created', async () => {
     const { name } = await makeNode();
     expect(await answerOf('PATCH', `${NODES}/${name}/status`, { status: { phase: 'Running' } })).toEqual(
       refused('Cloudfence may not create Nodes'),
@@ -245,7 +245,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
     expect(await settled(fenced)).toMatchObject(ALLOWED);
   });
 
-  it('an attachment is nudged and deleted by uid, and nothing else is done to it', async () => {
+  it('an attachment is nudged and deleted by uid, and not changed otherwise', async () => {
     const { name, uid } = await makeAttachment();
     const path = `${ATTACHMENTS}/${name}`;
     expect(
@@ -267,7 +267,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
     expect(await answerOf('DELETE', path, { preconditions: { uid } })).toMatchObject(ALLOWED);
   });
 
-  it('a pod is failed where a finalizer or a Job asks for it, and deleted by uid', async () => {
+  it('a pod is failed if a finalizer or a Job requires it, and is deleted by uid', async () => {
     const held = await makePod({ finalizers: ['example.org/hold'] });
     const free = await makePod();
     const failed = { status: { phase: 'Failed', reason: 'NodeFenced', message: 'The machine under the Node is off.' } };
@@ -295,7 +295,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
     ).toMatchObject(ALLOWED);
   });
 
-  it('no ConfigMap is written but the ledger', async () => {
+  it('no ConfigMap is written except the ledger', async () => {
     expect(
       await answerOf('PATCH', '/api/v1/namespaces/kube-system/configmaps/cloudfence-ledger', {
         metadata: { labels: { seen: 'x' } },
@@ -311,7 +311,7 @@ describe('under the admission policy, with every right that RBAC can give', () =
     );
   });
 
-  it('others write as ever', async () => {
+  it('other users write as before', async () => {
     const { name } = await makeNode();
     await testbed.admin.write('PATCH', `${NODES}/${name}`, { spec: { unschedulable: true } });
     expect((await testbed.admin.call('DELETE', `${NODES}/${name}`)).status).toBe(200);

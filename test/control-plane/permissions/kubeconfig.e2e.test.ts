@@ -35,7 +35,7 @@ const inAFile = async <T>(text: string, use: (file: string) => Promise<T>): Prom
 };
 
 describe('a kubeconfig for the service account', () => {
-  it("is made of nothing but the shipped manifest and a person's own, and the doctor finds all well with it", async () => {
+  it('is made from the shipped manifest and a person’s own kubeconfig, and the doctor finds no fault with it', async () => {
     const { text, says } = await made('--name', 'prod');
     expect(says).toMatchObject({ 'current-context': 'prod', clusters: [{ cluster: { server: access.server } }] });
     const doctor = await inAFile(text, (cloudfence) =>
@@ -53,13 +53,13 @@ describe('a kubeconfig for the service account', () => {
     expect(checks).toContainEqual(expect.objectContaining({ what: 'prod: may patch nodes', verdict: 'ok' }));
   });
 
-  it('is the same when it is asked for again, and names the server that it is told', async () => {
+  it('is the same the second time, and names the given server', async () => {
     const [first, second] = [await made(), await made('--server', 'https://api.internal:6443')];
     expect(second.says.users).toEqual(first.says.users);
     expect(second.says.clusters[0].cluster.server).toBe('https://api.internal:6443');
   });
 
-  it('is denied to whom may not make Secrets', async () => {
+  it('is denied to a user who may not create Secrets', async () => {
     const { code, stdout, stderr } = await runAtHand(access, ['kubeconfig']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/kube-system\/secrets/);

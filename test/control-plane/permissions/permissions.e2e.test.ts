@@ -69,7 +69,7 @@ describe.concurrent.each(scenarios)('$title', ({ needs, open }) => {
     return { answer, cameToItsEnd: await scene.comesToItsEnd(answer, 'soon') };
   };
   it(
-    `does not come to its end without: ${needs.join(', ')}; and does with all`,
+    `does not finish without: ${needs.join(', ')}; finishes with all permissions`,
     async () => expect(await inTurn(play)).toEqual({ answer: expect.anything(), cameToItsEnd: true }),
     WITH_ITS_TURN_MS,
   );

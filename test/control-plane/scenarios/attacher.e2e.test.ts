@@ -13,8 +13,8 @@ beforeAll(async () => {
 afterEach(() => testbed.attacher.start());
 afterAll(() => testbed?.close());
 
-describe('a controller manager that is told never to force a detach', () => {
-  it('lets go of a fenced machine’s volume as any other', async () => {
+describe('a controller manager that must not force a detach', () => {
+  it('releases a fenced machine’s volume like any other', async () => {
     const stage = await openStage(testbed, 'unforced');
     await stage.home.stop();
     const { code, says } = await cloudfence(testbed.access, 'fence', stage.home.instance);
@@ -25,7 +25,7 @@ describe('a controller manager that is told never to force a detach', () => {
 });
 
 describe('a CSI attacher that is down', () => {
-  it('does not keep the disk, and tidies up when it is back', async () => {
+  it('does not keep the disk and cleans up when it is back', async () => {
     const stage = await openStage(testbed, 'attacher-down');
     const { home, disk } = stage;
     await testbed.attacher.stop();
@@ -40,7 +40,7 @@ describe('a CSI attacher that is down', () => {
     await expectMoved(stage, { fenced: [home] });
   });
 
-  it('because its own pod was on the dead machine gets another one first', async () => {
+  it('because its own pod was on the dead machine is replaced first', async () => {
     const stage = await openStage(testbed, 'attacher-on-it');
     const { scene, home, refuge } = stage;
     const cordon = (on: boolean | null) =>

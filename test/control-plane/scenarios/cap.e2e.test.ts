@@ -21,7 +21,7 @@ const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<Ran> =>
     ...flags,
   ]);
 
-it('a second machine is refused although the first is fenced to the end, until a person lifts the cap, which Cloudfence itself may not', async () => {
+it('a second machine is refused although the first is fenced to the end, until a person lifts the cap; Cloudfence itself may not', async () => {
   const [first, second] = [await openStage(testbed, 'first'), await openStage(testbed, 'second')];
   await first.home.stop();
   expect((await cloudfence(access, 'fence', first.home.instance)).says.outcome).toBe('fenced');

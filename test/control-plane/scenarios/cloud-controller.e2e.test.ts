@@ -40,8 +40,8 @@ const untilUnreachable = (name: string) =>
 const endOfFence = async ({ home }: Stage): Promise<string> =>
   (await cloudfence(testbed.access, 'fence', home.instance)).says.outcome;
 
-describe.concurrent('beside a cloud controller', () => {
-  it('a fence stands while the Node gets the shutdown taint and loses it, and is released as ever', async () => {
+describe.concurrent('next to a cloud controller', () => {
+  it('a fence stays while the Node gets and loses the shutdown taint, and is released as usual', async () => {
     const stage = await openTendedStage('shutdown');
     const { home } = stage;
     await home.stop();
@@ -60,7 +60,7 @@ describe.concurrent('beside a cloud controller', () => {
     expect(await taintsOn(home.name)).toEqual([]);
   });
 
-  it('a machine is fenced whose Node has had the shutdown taint for long', async () => {
+  it('a machine is fenced although its Node has had the shutdown taint for a long time', async () => {
     const stage = await openTendedStage('shutdown-first');
     await stage.home.stop();
     await until(
@@ -73,7 +73,7 @@ describe.concurrent('beside a cloud controller', () => {
     expect(await taintsOn(stage.home.name)).toContain(SHUTDOWN.key);
   });
 
-  it('what a terminated machine held is freed after its Node was deleted', async () => {
+  it('the volumes of a terminated machine are freed after its Node was deleted', async () => {
     const stage = await openTendedStage('node-deleted');
     const { home } = stage;
     await home.terminate();
@@ -86,7 +86,7 @@ describe.concurrent('beside a cloud controller', () => {
     await expectMoved(stage, { gone: [home] });
   });
 
-  it('a Node that is not initialized yet is neither fenced nor relieved of its taint by us', async () => {
+  it('a Node that is not initialized yet is not fenced and keeps its taint', async () => {
     const zone = `uninitialized-${process.pid}`;
     const newcomer = await addMachine(testbed, zone, { taints: [UNINITIALIZED] });
     await newcomer.stop();

@@ -77,8 +77,8 @@ const doubts: readonly {
   },
 ];
 
-describe.concurrent('a machine that is off is left as it is when', () => {
-  it.for(doubts)('its Node bears $what', async ({ reason, metadata }) => {
+describe.concurrent('a machine that is off is left alone if', () => {
+  it.for(doubts)('its Node has $what', async ({ reason, metadata }) => {
     const lone = await openLone(testbed, 'doubt');
     const { home, nodePath, seen } = lone;
     await testbed.admin.write('PATCH', nodePath, { metadata: await metadata(lone) });

@@ -41,8 +41,8 @@ describe('a CSI controller that is killed in the middle of a detach', () => {
 });
 
 /** As the EBS driver does when an instance that it looks at in the same batch is not known to EC2 any more. */
-describe('a driver that says it has detached a volume, and has not', () => {
-  it('does not keep the disk on a stopped machine: the CLI detaches it, and then nudges the new attachment', async () => {
+describe('a driver that reports a detach that did not happen', () => {
+  it('does not keep the disk on a stopped machine: the CLI detaches the disk and then nudges the new attachment', async () => {
     const stage = await openStage(testbed, 'lost');
     const { home, disk } = stage;
     await turn(testbed.access, disk, { loseDetach: true });
@@ -55,7 +55,7 @@ describe('a driver that says it has detached a volume, and has not', () => {
     await expectMoved(stage, { fenced: [home] });
   });
 
-  it('nor does the AWS handler let it', async () => {
+  it('does not keep it from the AWS handler either', async () => {
     const stage = await openStage(testbed, 'lost');
     await turn(testbed.access, stage.disk, { loseDetach: true });
     await powerOffWithEvent(stage.scene, stage.home);

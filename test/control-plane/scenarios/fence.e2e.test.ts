@@ -39,7 +39,7 @@ const expectParked = async ({ home, readNode }: Database): Promise<void> => {
 };
 
 describe.concurrent('a StatefulSet with one volume', () => {
-  it('moves to the other node once its instance is stopped and the CLI is told', async () => {
+  it('moves to the other node once its instance is stopped and the CLI is run', async () => {
     const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
     await database.home.stop();
@@ -76,7 +76,7 @@ describe.concurrent('a StatefulSet with one volume', () => {
     expect((await testbed.admin.call('GET', `/api/v1/nodes/${database.home.name}`)).status).toBe(404);
   });
 
-  it('moves when the AWS handler gets the events, late ones and duplicates among them', async () => {
+  it('moves when the AWS handler gets the events, including late ones and duplicates', async () => {
     const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
     await database.home.stop();

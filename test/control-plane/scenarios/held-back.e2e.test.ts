@@ -54,7 +54,7 @@ const orders: readonly Order[] = [
   },
 ];
 
-describe.concurrent('a machine that is off is left as it is when', () => {
+describe.concurrent('a machine that is off is left alone if', () => {
   it.for(orders)('$what', async ({ access, args, says }) => {
     const stage = await openStage(testbed, 'held-back');
     await stage.home.stop();
@@ -63,7 +63,7 @@ describe.concurrent('a machine that is off is left as it is when', () => {
     await expectUntouched(stage);
   });
 
-  it('somebody asks to release it, fenced or not', async () => {
+  it('someone asks to release it, fenced or not', async () => {
     const { home, seen } = await openLone(testbed, 'release');
     const before = await seen();
     await home.stop();
@@ -86,8 +86,8 @@ describe.concurrent('a machine that is off is left as it is when', () => {
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const BY_DRIVER = 'kubernetes.io/csi/ebs.csi.aws.com^';
 
-describe.concurrent('where the policy is to detach at once', () => {
-  it('a disk of no PersistentVolume stays with its machine, whatever the Node’s status says', async () => {
+describe.concurrent('if the policy is to detach at once', () => {
+  it('a disk without a PersistentVolume stays with its machine, whatever the Node’s status says', async () => {
     const { scene, home, nodePath } = await openLone(testbed, 'unclaimed');
     const disk = await testbed.ec2.disk(null);
     await testbed.ec2.client.send(
@@ -106,7 +106,7 @@ describe.concurrent('where the policy is to detach at once', () => {
     expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
   });
 
-  it('a volume that a pod there still uses keeps its disk, though somebody has deleted its attachment', async () => {
+  it('a disk stays if a pod there still uses its volume, even if someone has deleted the attachment', async () => {
     const scene = await openScene(testbed, 'still-used');
     const home = await scene.addNode();
     const [kept] = [await scene.addClaim('kept'), await scene.addClaim('data-db-0')];

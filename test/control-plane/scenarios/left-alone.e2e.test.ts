@@ -32,7 +32,7 @@ const openStage = async (title: string) => {
   return { scene, home };
 };
 
-describe.concurrent('beside a database that moves', () => {
+describe.concurrent('next to a database that moves', () => {
   it('a pod that tolerates the taint keeps its volume on the dead node', async () => {
     const { scene, home } = await openStage('tolerates');
     await scene.addClaim('kept');
@@ -55,7 +55,7 @@ describe.concurrent('beside a database that moves', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, kept: home }, [home]));
   });
 
-  it('a static pod, a DaemonSet’s pod without a volume and a pod that has succeeded stay on paper', async () => {
+  it('a static pod, a DaemonSet’s pod without a volume, and a finished pod keep their objects', async () => {
     const { scene, home } = await openStage('paper');
     await addMirrorPod(scene, 'static', home);
     await scene.create(daemonSet('agent'));
@@ -76,7 +76,7 @@ describe.concurrent('beside a database that moves', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });
 
-  it('a DaemonSet’s pod with a volume is deleted, its volume is free, and nothing comes in its place', async () => {
+  it('a DaemonSet’s pod with a volume is deleted, its volume is freed, and no pod replaces it', async () => {
     const { scene, home } = await openStage('daemon');
     await scene.addVolume('scratch', { storageClassName: scene.namespace });
     await scene.create(daemonSet('cache', { spec: () => ({ ...onlyOn(home.name), ...ephemeral(scene.namespace) }) }));

@@ -30,7 +30,7 @@ const stepsWithPods = ({ steps }: Outcome): readonly string[] =>
     .map(({ step, target, result }) => `${step} ${target.split('/').at(-1)} ${result}`);
 
 describe.concurrent('a pod on a dead node', () => {
-  it('that nobody makes anew is gone, and its volume is free', async () => {
+  it('that nothing recreates is deleted, and its volume is freed', async () => {
     const { scene, home } = await openStage('lone');
     await scene.addClaim('data');
     await scene.create(lonePod('lone', { claims: ['data'] }));
@@ -43,7 +43,7 @@ describe.concurrent('a pod on a dead node', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { data: null }, [home]));
   });
 
-  it('that was ending at its leisure when the power went does not end for ever', async () => {
+  it('that had a long grace period when the power went off does not terminate forever', async () => {
     const { scene, home } = await openStage('ending');
     await scene.addClaim('data-db-0');
     await scene.create(statefulSet('db', { spec: endingSlowly(3600) }));
@@ -65,7 +65,7 @@ describe.concurrent('a pod on a dead node', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });
 
-  it('that a finalizer holds gives up its volume at once, and its name once the finalizer is gone', async () => {
+  it('that a finalizer holds releases its volume at once, and its name once the finalizer is gone', async () => {
     const { scene, home } = await openStage('finalizer');
     await scene.addClaim('data-db-0');
     await scene.create(statefulSet('db', { metadata: { finalizers: [FINALIZER] } }));

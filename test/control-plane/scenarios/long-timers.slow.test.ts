@@ -47,8 +47,8 @@ const isEnding = ({ pods }: Scene, prefix: string, node: TestbedNode): boolean =
 const evicted = (scene: Scene, prefix: string, node: TestbedNode) =>
   until(`Kubernetes evicts ${prefix} from ${node.name}`, async () => isEnding(scene, prefix, node), EVICTED_WITHIN_MS);
 
-describe.concurrent('in the time that Kubernetes itself takes', () => {
-  it('nothing moves by itself, and a node whose pods are ending in vain is fenced all the same', async () => {
+describe.concurrent('at Kubernetes’ own pace', () => {
+  it('nothing moves by itself, and a node whose pods terminate in vain is still fenced', async () => {
     const { scene, home, former } = await openStage('late');
     await scene.addClaim('data');
     await scene.create(deployment('web', 'RollingUpdate', { claims: ['data'] }));
@@ -74,7 +74,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, data: refuge }, [home]));
   });
 
-  it('the pod that has moved is not evicted at the hour that was set for its predecessor', async () => {
+  it('the pod that moved is not evicted at the time that was set for its predecessor', async () => {
     const { scene, home, former } = await openStage('hour');
     const refuge = await scene.addRefuge();
     await home.stop();
@@ -92,7 +92,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });
 
-  it('a pod that tolerates the taint alone goes when Kubernetes evicts it, one that tolerates all of them stays', async () => {
+  it('a pod that tolerates only the taint goes when Kubernetes evicts it; a pod that tolerates all taints stays', async () => {
     const { scene, home } = await openStage('tolerance');
     for (const name of ['patient', 'stoic']) await scene.addClaim(name);
     await scene.create(lonePod('patient', { claims: ['patient'], spec: tolerating(OUT_OF_SERVICE) }));
@@ -116,7 +116,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, patient: null, stoic: home }, [home]));
   });
 
-  it('Kubernetes finishes a fence whose pods Cloudfence is not let at, because the mark stands', async () => {
+  it('Kubernetes finishes a fence if Cloudfence may not touch the pods, because the mark stays', async () => {
     const { scene, home } = await openStage('forbidden');
     const refuge = await scene.addRefuge();
     await forbidDeletingPods(testbed, scene.namespace, 'db-0');

@@ -30,7 +30,7 @@ const SLOW_DETACH = { delayMs: 6_000 };
 const STALE_MS = 61_000;
 
 describe('two machines that die at once', () => {
-  it('are fenced one after the other: the second is refused, and nothing of it is touched', async () => {
+  it('are fenced one after the other: the second is refused and not touched', async () => {
     const stages = await Promise.all([openStage(testbed, 'first'), openStage(testbed, 'second')]);
     await Promise.all(stages.map(({ disk }) => turn(access, disk, SLOW_DETACH)));
     await Promise.all(stages.map(({ home }) => home.stop()));
@@ -85,7 +85,7 @@ const begunAt = async ({ name }: TestbedNode): Promise<number> => {
 };
 
 describe('a zone that dies, with all events lost', () => {
-  it('is swept one machine at a time, the others are refused, and the queue brings each to its end', async () => {
+  it('is swept one machine at a time, the others are refused, and the queue finishes each', async () => {
     const scene = await openZone();
     const disks = [...scene.disks.values()];
     await Promise.all(disks.map((disk) => turn(access, disk, SLOW_DETACH)));

@@ -52,7 +52,7 @@ const interruptions: readonly {
   },
 ];
 
-describe.concurrent('a fence goes no further when meanwhile', () => {
+describe.concurrent('a fence goes no further if meanwhile', () => {
   it.for(interruptions)('$what', async ({ happens, reason, stands }) => {
     const stage = await openStage(testbed, 'interrupted');
     const { scene, home, refuge, disk } = stage;
@@ -67,8 +67,8 @@ describe.concurrent('a fence goes no further when meanwhile', () => {
   });
 });
 
-describe.concurrent('a machine that has booted anew after half a fence', () => {
-  it('is not released while a volume of the time before is still attached', async () => {
+describe.concurrent('a machine that has rebooted after half a fence', () => {
+  it('is not released while a volume from before the fence is still attached', async () => {
     const stage = await openStage(testbed, 'too-early');
     const { scene, home, refuge, disk } = stage;
     const begun = await underWay(stage);

@@ -54,7 +54,7 @@ const halves: readonly {
   },
 ];
 
-describe.concurrent('a fence stands although the machine runs again, as long as', () => {
+describe.concurrent('a fence stays although the machine runs again, as long as', () => {
   const openFenced = async (): Promise<Lone> => {
     const lone = await openLone(testbed, 'not-back');
     await lone.home.stop();
@@ -72,7 +72,7 @@ describe.concurrent('a fence stands although the machine runs again, as long as'
     expect(await lone.seen()).toEqual(before);
   });
 
-  it('EC2 says that it is pending still, whatever its Node says', async () => {
+  it('EC2 still says that it is pending, whatever its Node says', async () => {
     const [lone, gates] = await Promise.all([openFenced(), openGates(testbed.access)]);
     const before = await lone.seen();
     await lone.home.kubelet.boot();

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 describe.concurrent('a dead node', () => {
-  it('whose CSINode somebody has deleted gives up its volume as any other', async () => {
+  it('whose CSINode someone has deleted releases its volume like any other', async () => {
     const scene = await openScene(testbed, 'no-csi-node');
     const home = await scene.addNode();
     await scene.addClaim('data-db-0');
@@ -62,8 +62,8 @@ const attachmentOf = (scene: Scene, claim: string, { name }: TestbedNode) =>
     );
   });
 
-describe.concurrent('a pod with volumes of two drivers, of which one does not answer', () => {
-  it('gives up what the other has at once, and Cloudfence says what it waits for until that one answers', async () => {
+describe.concurrent('a pod with volumes of two drivers, one of which does not answer', () => {
+  it('releases the other driver’s volume at once, and Cloudfence reports what it waits for until the driver answers', async () => {
     const scene = await openScene(testbed, 'two-drivers');
     const home = await scene.addNode();
     await addDriver(scene, home);

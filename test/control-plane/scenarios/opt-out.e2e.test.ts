@@ -51,7 +51,7 @@ describe.concurrent('an opt-out', () => {
       named: ({ scene }: Stage) =>
         `Pod ${scene.namespace}/neighbour is opted out by its annotation ${OPT_OUT}: handled by the storage team. To remove the opt-out: \`kubectl annotate -n ${scene.namespace} pod neighbour ${OPT_OUT}-\``,
     },
-  ])('$where keeps the whole Node as it is, by name, until it is taken back', async ({ path, named, noted }) => {
+  ])('$where keeps the whole Node as it is, by name, until it is removed', async ({ path, named, noted }) => {
     const stage = await openStage('opt-out');
     const { scene, home, refuge, annotate } = stage;
     await annotate(path(stage), 'handled by the storage team');
@@ -76,7 +76,7 @@ describe.concurrent('an opt-out', () => {
     expect(harmed()).toEqual([]);
   });
 
-  it('on one of its Pods holds when its Node is gone', async () => {
+  it('on one of its Pods counts even when its Node is gone', async () => {
     const { scene, home, annotate } = await openStage('opt-out-gone');
     await annotate(`/api/v1/namespaces/${scene.namespace}/pods/db-0`, 'handled by the storage team');
     const before = podsOn(scene, scene.nodes);

@@ -24,8 +24,8 @@ const gone = (path: string) =>
 const uidOf = async (name: string): Promise<string> =>
   node.parse(await testbed.admin.get(`/api/v1/nodes/${name}`)).metadata.uid;
 
-describe.concurrent('what others have done meanwhile', () => {
-  it('a disk that somebody has attached to a third instance stays there, even where the policy is to detach at once', async () => {
+describe.concurrent('what others did in the meantime', () => {
+  it('a disk that someone has attached to a third instance stays there, even if the policy is to detach at once', async () => {
     const stage = await openStage(testbed, 'third-party');
     const { home, disk } = stage;
     const third = await testbed.ec2.machine();
@@ -41,7 +41,7 @@ describe.concurrent('what others have done meanwhile', () => {
   });
 
   it.for(['NoSchedule', 'NoExecute'] as const)(
-    'a parked Node that somebody has put out of service (%s) keeps that taint when work comes back, and when its machine does',
+    'a parked Node that someone has put out of service (%s) keeps that taint when work comes back and when its machine does',
     async (effect) => {
       const stage = await openStage(testbed, `theirs-${effect.toLowerCase()}`);
       const { scene, home } = stage;
@@ -64,7 +64,7 @@ describe.concurrent('what others have done meanwhile', () => {
     },
   );
 
-  it('a new machine under the dead one’s Node name is not touched, nor a pod that is bound to it: the disk is taken from the dead one', async () => {
+  it('a new machine under the dead one’s Node name is not touched, nor is a pod that is bound to it: the disk is taken from the dead one', async () => {
     const stage = await openStage(testbed, 'same-name');
     const { scene, home, refuge, disk, former } = stage;
     await home.stop();
@@ -93,8 +93,8 @@ describe.concurrent('what others have done meanwhile', () => {
   });
 });
 
-describe.concurrent('the policy says that the Node of a fenced machine is deleted', () => {
-  it('marked first and last of all, and it comes back clean with its machine', async () => {
+describe.concurrent('if the policy says to delete the Node of a fenced machine', () => {
+  it('it is marked first and deleted last, and comes back clean with its machine', async () => {
     const stage = await openStage(testbed, 'delete-node');
     const { home } = stage;
     await home.stop();
@@ -125,7 +125,7 @@ const NODE_CLAIM = {
   blockOwnerDeletion: true,
 };
 
-describe.concurrent('the Node of a terminated instance is kept, and all that it held is freed, when', () => {
+describe.concurrent('the Node of a terminated instance is kept, and its volumes are freed, if', () => {
   it.for([
     {
       what: 'a finalizer asks for it',

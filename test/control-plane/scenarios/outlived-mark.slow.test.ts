@@ -25,7 +25,7 @@ const sweepFor = async (ms: number): Promise<void> => {
   }
 };
 
-describe('a machine that came back below a mark that a dead run left', () => {
+describe('a machine that came back under a mark that a killed run left', () => {
   it('keeps its disk when its kubelet is cut off, for as long as it runs', async () => {
     const { scene, home, refuge, disk, former } = await diedAfterMark(testbed, 'cut-off');
     await home.start();

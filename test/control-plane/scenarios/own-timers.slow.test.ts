@@ -22,8 +22,8 @@ const movedByItself = ({ scene, refuge }: Stage) =>
     WITHIN_MS,
   );
 
-describe.concurrent('a stopped machine that nobody fences', () => {
-  it('keeps its volume for good when nobody does anything at all', async () => {
+describe.concurrent('a stopped machine without Cloudfence', () => {
+  it('keeps its volume forever if no one does anything', async () => {
     const stage = await openStage(testbed, 'nothing');
     await stage.home.stop();
     await until(
@@ -41,7 +41,7 @@ describe.concurrent('a stopped machine that nobody fences', () => {
     expect(stage.scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([stage.former]);
   });
 
-  it('loses it by Kubernetes’ own timer of six minutes when only its Node is deleted', async () => {
+  it('loses its volume by Kubernetes’ own timer of six minutes if only its Node is deleted', async () => {
     const stage = await openStage(testbed, 'node-only');
     await stage.home.stop();
     await testbed.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);

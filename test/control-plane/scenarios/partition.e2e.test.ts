@@ -40,8 +40,8 @@ const cutOff = async ({ home }: Stage): Promise<void> => {
   );
 };
 
-describe.concurrent('a machine that runs, cut off from the cluster', () => {
-  it('is reported, and nothing else', async () => {
+describe.concurrent('a running machine that is cut off from the cluster', () => {
+  it('is only reported', async () => {
     const stage = await openStage(testbed, 'partition');
     await cutOff(stage);
     const { code, says } = await cloudfence(testbed.access, 'fence', stage.home.instance, ...ENDS);
@@ -53,7 +53,7 @@ describe.concurrent('a machine that runs, cut off from the cluster', () => {
     await expectUntouched(stage);
   });
 
-  it('is not powered off before its time, whatever the policy says', async () => {
+  it('is not powered off early, whatever the policy says', async () => {
     const stage = await openStage(testbed, 'partition-early');
     await cutOff(stage);
     const { code, says } = await cloudfence(

@@ -24,7 +24,7 @@ const unreachableFor = async ({ home }: Stage): Promise<number> => {
   return ready && ready.status !== 'True' ? Date.now() - Date.parse(ready.lastTransitionTime) : 0;
 };
 
-describe('a machine that runs and has been out of reach for five minutes', () => {
+describe('a running machine that was out of reach for five minutes', () => {
   it('is stopped by policy, and fenced once it is proven off', async () => {
     const stage = await openStage(testbed, 'power-off');
     const { home } = stage;

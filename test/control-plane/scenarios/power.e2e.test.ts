@@ -19,8 +19,8 @@ const record = z.looseObject({ fence: z.string(), phase: z.string(), generation:
 
 const nothingToRedeliver = { batchItemFailures: [] };
 
-describe.concurrent('an instance that stops, and not plainly so', () => {
-  it('a Spot instance is left alone when it is warned, and fenced once it is terminated', async () => {
+describe.concurrent('an instance that stops in an unusual way', () => {
+  it('a Spot instance is left alone at its warning and fenced once it is terminated', async () => {
     const stage = await openStage(testbed, 'spot');
     const { home } = stage;
     expect(await deliver(testbed.access, spotWarning(home.instance, 'terminate', testbed.access.ec2))).toEqual(
@@ -34,7 +34,7 @@ describe.concurrent('an instance that stops, and not plainly so', () => {
     await expectMoved(stage, { gone: [home] });
   });
 
-  it('a hibernated one is refused, and nothing has changed when it wakes', async () => {
+  it('a hibernated instance is refused, and nothing has changed when it resumes', async () => {
     const stage = await openStage(testbed, 'hibernated');
     const { home } = stage;
     const { bootID } = node.parse(await testbed.admin.get(`/api/v1/nodes/${home.name}`)).status.nodeInfo;
@@ -50,7 +50,7 @@ describe.concurrent('an instance that stops, and not plainly so', () => {
     await expectUntouched(stage);
   });
 
-  it('one that was started again before anybody looked is left alone, whatever the events say', async () => {
+  it('an instance that was started again before the first look is left alone, whatever the events say', async () => {
     const stage = await openStage(testbed, 'flap');
     await stage.home.stop();
     await stage.home.start();
@@ -61,7 +61,7 @@ describe.concurrent('an instance that stops, and not plainly so', () => {
     await expectUntouched(stage);
   });
 
-  it('one that is started in mid-fence keeps its disk for as long as it runs, and is fenced anew after that boot', async () => {
+  it('an instance that is started in mid-fence keeps its disk for as long as it runs, and is fenced again after that boot', async () => {
     const stage = await openStage(testbed, 'mid-fence');
     const { home, disk } = stage;
     await turn(testbed.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });

@@ -19,7 +19,7 @@ afterAll(() => testbed?.close());
 const uidsOf = ({ pods }: Scene, prefix: string): readonly string[] => pods(prefix).map(({ metadata }) => metadata.uid);
 
 describe.concurrent('a node that comes back after a fence', () => {
-  it('has its DaemonSet’s pod and volume again, and still those that had stayed', async () => {
+  it('has its DaemonSet’s pod and volume again, and still has the pods that stayed', async () => {
     const scene = await openScene(testbed, 'back');
     const home = await scene.addNode();
     for (const claim of ['data-db-0', 'kept', 'cache']) await scene.addClaim(claim);
@@ -45,7 +45,7 @@ describe.concurrent('a node that comes back after a fence', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, kept: home, cache: home }, []));
   });
 
-  it('is released while a finalizer still holds a pod of the time before', async () => {
+  it('is released while a finalizer still holds a pod from before the fence', async () => {
     const scene = await openScene(testbed, 'held');
     const home = await scene.addNode();
     await scene.addClaim('data');

@@ -26,7 +26,7 @@ const openStage = async () => {
 };
 
 describe.concurrent('a volume that several nodes share', () => {
-  it('leaves the dead node alone, and goes on serving the others', async () => {
+  it('leaves the dead node and still serves the others', async () => {
     const { scene, home, other } = await openStage();
     const spare = await scene.addRefuge();
     const { says, left, harmed } = await powerOff(scene, home);

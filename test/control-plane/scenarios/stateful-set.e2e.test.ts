@@ -37,7 +37,7 @@ const whereRuns = async ({ nodes, pods }: Scene, name: string) => {
 
 describe.concurrent('StatefulSets', () => {
   it.for(['one', 'another', 'a third'])(
-    `are not evicted by name once they have moved, within ${WATCHED_S} s (%s)`,
+    `are not evicted by name within ${WATCHED_S} s after they have moved (%s)`,
     async () => {
       const { scene, home, former } = await openStage('watched');
       const refuge = await scene.addRefuge();
@@ -52,7 +52,7 @@ describe.concurrent('StatefulSets', () => {
     },
   );
 
-  it('of three replicas lose none but the one whose node died, and get it back on a spare', async () => {
+  it('with three replicas lose only the one whose node died, and get it back on a spare node', async () => {
     const scene = await openScene(testbed, 'three');
     for (const which of [0, 1, 2]) {
       await scene.addNode();
@@ -75,7 +75,7 @@ describe.concurrent('StatefulSets', () => {
     );
   });
 
-  it('move both when both ran on the same node, and the AWS handler gets the event', async () => {
+  it('move both if both ran on the same node and the AWS handler gets the event', async () => {
     const scene = await openScene(testbed, 'two');
     const home = await scene.addNode();
     for (const name of ['red', 'blue']) {
@@ -90,7 +90,7 @@ describe.concurrent('StatefulSets', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-red-0': refuge, 'data-blue-0': refuge }, [home]));
   });
 
-  it('move although a PodDisruptionBudget lets nobody evict their pods', async () => {
+  it('move although a PodDisruptionBudget forbids the eviction of their pods', async () => {
     const scene = await openScene(testbed, 'budget');
     const home = await scene.addNode();
     await scene.addClaim('data-db-0');
@@ -109,7 +109,7 @@ describe.concurrent('StatefulSets', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });
 
-  it('move although somebody force-deleted their pod too early, and the next one was put back on the dead node', async () => {
+  it('move although someone force-deleted their pod too early and its successor was bound to the dead node', async () => {
     const { scene, home, former } = await openStage('early');
     await home.stop();
     await testbed.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`, { gracePeriodSeconds: 0 });
@@ -128,7 +128,7 @@ describe.concurrent('StatefulSets', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });
 
-  it('leave their volume free as long as there is no other node, and take it up once there is one', async () => {
+  it('leave their volume free as long as there is no other node, and use it once there is one', async () => {
     const { scene, home } = await openStage('nowhere');
     const { says } = await powerOff(scene, home);
     expect(says.outcome).toBe('fenced');

@@ -72,7 +72,7 @@ describe.concurrent('a Node that somebody deletes right after the power-off', ()
 });
 
 describe.concurrent('a machine that stops while a volume is being attached to it', () => {
-  it('does not get to keep it', async () => {
+  it('does not keep it', async () => {
     const database = await addDatabase(testbed);
     const { home, refuge, disk, namespace } = database;
     const unschedulable = (name: string, on: boolean | null) =>

@@ -33,7 +33,7 @@ const isReady = ({ name }: TestbedNode): boolean | undefined =>
   testbed.kubelets.nodes.get(name)?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 
 describe('two machines that stop together', () => {
-  it('take up each other’s volumes once they are back', async () => {
+  it('exchange their volumes once they are back', async () => {
     const scene = await openScene(testbed, 'swap');
     const [one, other] = [await scene.addNode(), await scene.addNode()];
     await Promise.all([addDatabase(scene, 'a', one), addDatabase(scene, 'b', other)]);

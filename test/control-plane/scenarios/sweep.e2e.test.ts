@@ -28,8 +28,8 @@ const pause = async (reason: string): Promise<void> => {
   if (status === 409) await testbed.admin.write('PATCH', `${path}/cloudfence`, map);
 };
 
-describe('with all events lost', () => {
-  it('a sweep finds the stopped machine by its silence, leaves the living ones alone, and all of them while the cluster is paused', async () => {
+describe('when all events are lost', () => {
+  it('a sweep finds the stopped machine by its silence, leaves living machines alone, and leaves all alone while the cluster is paused', async () => {
     const [fallen, standing] = [await addDatabase(testbed), await addDatabase(testbed)];
     const former = standing.pod()?.metadata.uid;
     await fallen.home.stop();

@@ -41,7 +41,7 @@ const lastUntrueLook = ({ seen }: Gates): number =>
 const destroyedAt = ({ seen }: Gates): readonly number[] =>
   seen.filter(({ change }) => isDestructive(change)).map(({ at }) => at);
 
-describe.concurrent('a machine is left as it is when EC2 says', () => {
+describe.concurrent('a machine is left alone if EC2 says', () => {
   it.for(words)('$what', async ({ change, reason }) => {
     const [{ home, seen }, gates] = await Promise.all([openLone(testbed, 'unproven'), openGates(testbed.access)]);
     const before = await seen();

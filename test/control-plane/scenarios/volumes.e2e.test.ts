@@ -63,7 +63,7 @@ describe.concurrent('a pod moves', () => {
   });
 });
 
-describe.concurrent('a pod with a volume that needs no attaching', () => {
+describe.concurrent('a pod that also has a volume without attachments', () => {
   it('moves with both, and the driver that attaches nothing is not asked to detach', async () => {
     const scene = await openScene(testbed, 'network');
     await declareNetworkDriver(testbed, scene.namespace);
@@ -82,7 +82,7 @@ describe.concurrent('a pod with a volume that needs no attaching', () => {
 });
 
 describe.concurrent('a volume of the former in-tree plugin', () => {
-  it('is detached through the cloud when the driver that has taken it over cannot', async () => {
+  it('is detached through the cloud if the CSI driver that replaced the plugin cannot detach it', async () => {
     const scene = await openScene(testbed, 'in-tree');
     const home = await scene.addNode();
     const disk = await scene.addClaim('data', { driver: IN_TREE });
@@ -103,8 +103,8 @@ describe.concurrent('a volume of the former in-tree plugin', () => {
   });
 });
 
-describe.concurrent('a volume that is attached although no pod asks for it and no status names it', () => {
-  it('is found by its disk, and comes off', async () => {
+describe.concurrent('a volume that is attached although no pod wants it and no status names it', () => {
+  it('is found by its disk and detached', async () => {
     const scene = await openScene(testbed, 'unexplained');
     const home = await scene.addNode();
     const disk = await scene.addVolume('forgotten');

@@ -50,12 +50,12 @@ const recovery: readonly PhaseEvent[] = [
 ];
 
 describe('the moments of a recovery', () => {
-  it('are the first sightings of each of its steps, in seconds after the remedy began', () => {
+  it('are the first sightings of each step, in seconds after the remedy began', () => {
     const moments = after(1_000, momentsIn(recovery, cast));
     expect(moments).toEqual({ podGone: 0.1, deleting: 0.2, gone: 1.2, detached: 0.7, attached: 2.2, running: 2.7 });
   });
 
-  it('are missing as long as nobody has seen them', () => {
+  it('are missing as long as they were not seen', () => {
     const moments = momentsIn(recovery.slice(0, 6), cast);
     expect(moments).toEqual({
       podGone: 1_100,
@@ -77,7 +77,7 @@ describe('the moments of a recovery', () => {
 });
 
 describe('the calls of a run', () => {
-  it('are counted by verb and resource, and EC2 by its actions', () => {
+  it('are counted by verb and resource, and those to EC2 by action', () => {
     const passing = (method: string, path: string) => ({ to: 'api', method, path, body: '' }) as const;
     const calls = tally([
       passing('GET', '/api/v1/nodes?limit=1'),
@@ -102,7 +102,7 @@ describe('the calls of a run', () => {
 });
 
 describe('the table', () => {
-  it('has the median of each moment, the range of the attach, and a dash for what never came', () => {
+  it('has the median of each moment, the range of the attach, and a dash for what never happened', () => {
     const lines = asText(recoveryTable(sample))
       .split('\n')
       .map((line) => line.trim().split(/\s{2,}/));
@@ -131,7 +131,7 @@ const withRow = (row: Row): Report => ({
 });
 
 describe('the aims', () => {
-  it('are each met or missed by the medians of the same run', () => {
+  it('are met or missed by the medians of the same run', () => {
     expect(aimsOf(sample).map(({ met }) => met)).toEqual([true, true, false, false, true, true]);
     expect(aimsOf(sample).at(-1)?.says).toBe('1.04 × the time among 5,000 Nodes, of at most 1.1 × (the floor: 1.00 ×)');
     expect(aimsOf(sample).map(({ says }) => says)).toContain(
@@ -147,7 +147,7 @@ describe('the aims', () => {
     ).toEqual([false, false]);
   });
 
-  it('count calls by kind, and no less than exactly', () => {
+  it('count calls by kind, and compare them exactly', () => {
     const [small, large] = sample.sizes;
     if (!small || !large) throw new Error('the sample has two sizes');
     const counted = [
@@ -180,7 +180,7 @@ describe('what is written', () => {
     expect(text).toContain('for 90 s only');
   });
 
-  it('says when others were at work on the machine', () => {
+  it('says if other programs used the machine', () => {
     expect(documentOf(sample)).not.toContain('others were at work');
     expect(documentOf({ ...sample, machine: { ...sample.machine, load: { before: 8, after: 8 } } })).toContain(
       'others were at work',
