@@ -46,7 +46,7 @@ it.each(wrappings)('a message that wants a dry run %s is answered, and nothing i
   expect([ends(install), acted(install), install.queues]).toEqual([[['would-fence', true]], [], {}]);
 });
 
-it('so does what the webhook takes, also as an attribute of a CloudEvent, where nobody knows what it says', async () => {
+it('the webhook does the same, also for an attribute of a CloudEvent whose content cannot be read', async () => {
   const { holder, install } = off();
   await webhook(install.getDependencies)(post(dry(holder)), install.context);
   await onEvent(install.getDependencies)(takeAll(install), install.context);
@@ -64,7 +64,7 @@ it('so does what the webhook takes, also as an attribute of a CloudEvent, where 
   ]);
 });
 
-it("a message beside it is dealt with in earnest, and so is a person's", async () => {
+it('a message next to it is handled for real, and so is a person’s', async () => {
   const { holder, install } = off();
   await onEvent(install.getDependencies)([dry(holder), gridEvent(holder)], install.context);
   expect(acted(install)).toContainEqual(expect.objectContaining({ step: 'mark' }));

@@ -23,7 +23,7 @@ const deliver = async (text: string, whole = false) => {
 };
 const isOfSet = (name: string): boolean => name.startsWith('arm-set-');
 
-it.each(samplesOf('azure'))('%s is told of, and fences the machine that it names', async (name) => {
+it.each(samplesOf('azure'))('%s is reported and fences the machine that it names', async (name) => {
   const { lines, queues, hasMarked } = await deliver(sample('azure', name), isOfSet(name));
   expect([lines.length > 0, queues['dead-letters'] ?? [], hasMarked]).toEqual([
     true,

@@ -30,7 +30,7 @@ describe('the webhook', () => {
     ['an alert of the activity log', alertAbout],
     ['an event in the schema of Event Grid', (machine: string) => [gridEvent(machine)]],
     ['a CloudEvent', (machine: string) => cloudEvent(machine)],
-  ])('queues %s, of which the machine is fenced then', async (_, body) => {
+  ])('queues %s, and the machine is fenced then', async (_, body) => {
     const { world, disk, holder, spare, install } = off();
     expect(await webhook(install.getDependencies)(post(body(holder)), install.context)).toMatchObject({ status: 202 });
     await workOff(world, install, ...takeAll(install));
@@ -77,7 +77,7 @@ describe('the webhook', () => {
     expect(install.queues).toEqual({});
   });
 
-  it('queues nothing of an OPTIONS request that shakes no hands', async () => {
+  it('queues nothing for an OPTIONS request without a handshake', async () => {
     const { install } = off();
     expect(await webhook(install.getDependencies)(post('', { method: 'OPTIONS' }), install.context)).toMatchObject({
       status: 405,
@@ -85,7 +85,7 @@ describe('the webhook', () => {
     expect(install.queues).toEqual({});
   });
 
-  it('asks for another try when the queue cannot be reached', async () => {
+  it('asks for a retry if the queue cannot be reached', async () => {
     const { holder, install } = off();
     install.outage.bus = true;
     expect(await webhook(install.getDependencies)(post(gridEvent(holder)), install.context)).toMatchObject({
@@ -94,7 +94,7 @@ describe('the webhook', () => {
     expect(install.lines).toMatchObject([{ level: 'error', decision: 'failed' }]);
   });
 
-  it('takes nothing that no queue would take', async () => {
+  it('accepts nothing that no queue would accept', async () => {
     const { install } = off();
     expect(await webhook(install.getDependencies)(post('x'.repeat(200_000)), install.context)).toMatchObject({
       status: 413,
@@ -102,14 +102,14 @@ describe('the webhook', () => {
   });
 });
 
-describe('by hand', () => {
-  it('fences the machine that is named', async () => {
+describe('a request by hand', () => {
+  it('fences the machine that it names', async () => {
     const { install, holder } = off();
     const answer = await fence(install.getDependencies)(post({ resourceId: holder }), install.context);
     expect([answer.status, said(answer)]).toMatchObject([200, { outcome: 'fenced' }]);
   });
 
-  it("fences no whole scale set, and takes nobody's word for all of its machines at once", async () => {
+  it('fences no whole scale set, and accepts no vouching for all of its machines at once', async () => {
     const { world, disk, install, holder } = off();
     const set = holder.replace(/\/virtualmachines\/[^/]+$/, '');
     for (const resourceId of [set, `azure://${set}`]) {
@@ -126,7 +126,7 @@ describe('by hand', () => {
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(holder);
   });
 
-  it('only says what it would do, in a dry run of a whole scale set', async () => {
+  it('only says what it would do in a dry run of a whole scale set', async () => {
     const { world, disk, install, holder } = off();
     const answer = await replay(install.getDependencies)(
       post({ ...gridEvent(holder.replace(/\/virtualmachines\/[^/]+$/, '')), dryRun: true }),
@@ -137,7 +137,7 @@ describe('by hand', () => {
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(holder);
   });
 
-  it('knows a dry run in base64, which a queue may have made of it', async () => {
+  it('recognizes a dry run in base64, which a queue may have made of it', async () => {
     const { install, holder } = off();
     const answer = await replay(install.getDependencies)(
       post(Buffer.from(JSON.stringify({ resourceId: holder, dryRun: true })).toString('base64')),
@@ -146,13 +146,13 @@ describe('by hand', () => {
     expect(said(answer)).toMatchObject({ outcome: 'would-fence', dryRun: true });
   });
 
-  it('says in words what is wrong with an order', async () => {
+  it('is told in words what is wrong with it', async () => {
     const { install } = off();
     const answer = await fence(install.getDependencies)(post({ instanceId: 'i-1' }), install.context);
     expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(/resourceId/)]);
   });
 
-  it('doctor lists the fences that stand', async () => {
+  it('to the doctor lists the unfinished fences', async () => {
     const { install, holder } = off();
     await fence(install.getDependencies)(post({ resourceId: holder }), install.context);
     expect(said(await doctor(install.getDependencies)(post({ question: 'fences' }), install.context))).toEqual({
@@ -161,7 +161,7 @@ describe('by hand', () => {
   });
 });
 
-it('the sweep finds a machine of which every event was lost, and says how many it left', async () => {
+it('to sweep finds a machine all of whose events were lost, and reports how many it left', async () => {
   const { world, disk, spare, install } = off();
   world.advance(120_000);
   expect(await sweep(install.getDependencies)({}, install.context)).toMatchObject({

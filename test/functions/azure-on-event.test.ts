@@ -27,7 +27,7 @@ describe('a batch', () => {
     ['CloudEvents', (holder: string) => cloudEvent(holder)],
     ['a text, as a queue may hand it over', (holder: string) => JSON.stringify(cloudEvent(holder))],
     ['bytes', (holder: string) => Buffer.from(JSON.stringify(gridEvent(holder)))],
-  ])('fences the machine of an event in %s, and leaves nothing in any queue', async (_, message) => {
+  ])('fences the machine of an event in %s and leaves nothing in any queue', async (_, message) => {
     const { world, disk, holder, spare, install } = off();
     await workOff(world, install, message(holder));
     expect([holderOf(world, disk), world.parts.azure.harm, install.queues]).toEqual([spare, [], { events: [] }]);
@@ -47,7 +47,7 @@ describe('a batch', () => {
     expect(decisions(install).filter((decision) => decision === 'fenced')).toHaveLength(1);
   });
 
-  it('puts the machines of a scale set in the place of the set', async () => {
+  it('replaces a scale set by its machines', async () => {
     const { world, disk, holder, spare, install } = off();
     await workOff(world, install, gridEvent(setOf(holder)));
     expect(holderOf(world, disk)).toBe(spare);
@@ -57,7 +57,7 @@ describe('a batch', () => {
     expect(new Set(ends)).toEqual(new Set([`not yet ${spare}`, `not yet ${holder}`, `fenced ${holder}`]));
   });
 
-  it('sends what nobody can read to the dead letters with its reason, and goes on with its neighbours', async () => {
+  it('sends what it cannot read to the dead-letter queue with the reason, and goes on with the others', async () => {
     const { world, holder, install } = off();
     await workOff(world, install, '{"eventType": "Microsoft', { hello: 'world' }, gridEvent(holder));
     expect(install.queues['dead-letters']).toMatchObject([
@@ -71,7 +71,7 @@ describe('a batch', () => {
     expect(waiting(world, install)).toEqual([]);
   });
 
-  it('survives what is nested too deep to be written again, and so do its neighbours', async () => {
+  it('survives an event that is nested too deep to be serialized, and so do the others', async () => {
     const { world, holder, install } = off();
     const nested: unknown = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
     await workOff(world, install, nested, gridEvent(holder));
@@ -94,7 +94,7 @@ describe('an install for some resource groups', () => {
   it.each([
     ['a machine', (id: string) => id],
     ['a scale set', setOf],
-  ])('refuses by name an event about %s of another group, and asks ARM nothing about it', async (_, about) => {
+  ])('refuses by name an event about %s of another group and does not ask ARM about it', async (_, about) => {
     const { world, holder } = off();
     const install = azureInstall(world, {}, ['somebody-elses']);
     addFault(world.parts.azure, { times: 100, mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
@@ -110,7 +110,7 @@ describe('an install for some resource groups', () => {
     expect(install.queues).toEqual({});
   });
 
-  it('serves those in any letter case', async () => {
+  it('serves its groups in any letter case', async () => {
     const { world, holder } = off();
     const install = azureInstall(world, {}, [(/resourcegroups\/([^/]+)/i.exec(holder)?.[1] ?? '').toUpperCase()]);
     await workOff(world, install, gridEvent(holder));
@@ -118,7 +118,7 @@ describe('an install for some resource groups', () => {
   });
 });
 
-describe('news of a whole scale set', () => {
+describe('an event about a whole scale set', () => {
   it('of another subscription is refused by name', async () => {
     const { holder, install } = off();
     const other = setOf(holder).replace(
@@ -129,7 +129,7 @@ describe('news of a whole scale set', () => {
     expect(install.lines).toMatchObject([{ level: 'warn', decision: 'foreign', instance: other }]);
   });
 
-  it('that is gone is told of, and nothing is done', async () => {
+  it('that is gone is reported, and nothing is done', async () => {
     const { holder, install } = off();
     const gone = setOf(holder).replace(/[^/]+$/, 'nobody');
     await deliver(install, gridEvent(gone, 'delete'));
@@ -156,8 +156,8 @@ describe('an instance that ARM denies', () => {
   });
 });
 
-describe('what has to wait', () => {
-  it('is sent again with a delay, its count and what is known, and not kept in the process', async () => {
+describe('a machine that has to wait', () => {
+  it('is sent again with a delay, its count, and what is known, and is not kept in the process', async () => {
     const { world, holder } = scene();
     shutdownTakes(world, holder, 600_000);
     change(world, holder, deallocate, 1_000);
@@ -172,7 +172,7 @@ describe('what has to wait', () => {
     expect(machineIn(world, holder)?.power).toBe('deallocating');
   });
 
-  it('comes back as a message of our own, and is fenced then', async () => {
+  it('comes back as a message of our own and is fenced then', async () => {
     const { world, disk, holder, spare } = scene();
     shutdownTakes(world, holder, 600_000);
     change(world, holder, deallocate, 1_000);
@@ -184,7 +184,7 @@ describe('what has to wait', () => {
   });
 });
 
-it('what the cap refuses comes again when the window has moved on, and is fenced then', async () => {
+it('comes back when the window of the cap has moved on, and is fenced then', async () => {
   const { world, disk, holder, spare, install } = off();
   const ledger = getObject(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
   if (ledger) ledger.data = { fences: `another--- - ${Math.floor(world.now() / 1_000)} f 2` };
@@ -200,10 +200,10 @@ it('what the cap refuses comes again when the window has moved on, and is fenced
   expect([holderOf(world, disk), waiting(world, install)]).toEqual([spare, []]);
 });
 
-describe('what fails', () => {
+describe('a failure', () => {
   const unreachable = { mishap: { kind: 'error', status: 403, code: 'AuthorizationFailed' }, times: 1_000 } as const;
 
-  it('is sent again later and later, and in the end to the dead letters with its reason', async () => {
+  it('is sent again with growing delays, and in the end to the dead-letter queue with the reason', async () => {
     const { world, holder, install } = off();
     addFault(world.parts.azure, { ...unreachable, call: 'machine.get' });
     let messages: readonly unknown[] = [gridEvent(holder)];
@@ -222,7 +222,7 @@ describe('what fails', () => {
     ]);
   });
 
-  it('is tried again when nobody can say which machines a set has, while its neighbours are fenced', async () => {
+  it('is retried if the members of a set are unknown, while the other machines are fenced', async () => {
     const { world, holder, install } = off();
     addFault(world.parts.azure, { ...unreachable, call: 'set.list' });
     await deliver(install, gridEvent(setOf(holder)), gridEvent(holder));
@@ -233,7 +233,7 @@ describe('what fails', () => {
     ]);
   });
 
-  it('is given back to Service Bus as a batch when nothing can be sent', async () => {
+  it('is returned to Service Bus as a batch if nothing can be sent', async () => {
     const { install } = off();
     install.outage.bus = true;
     await expect(deliver(install, 'nonsense')).rejects.toThrow('Service Bus cannot be reached');

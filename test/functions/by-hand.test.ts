@@ -15,7 +15,7 @@ describe('replay', () => {
     ['a raw event', (id: string) => stateChange(id)],
     ['a whole batch', (id: string) => batchOf(stateChange(id), stateChange(id))],
     ['an instance id', (id: string) => ({ instanceId: id })],
-  ])('takes %s and answers as the CLI does', async (_, eventFor) => {
+  ])('accepts %s and answers as the CLI does', async (_, eventFor) => {
     const { world, scene } = stopped();
     const install = installOver(world);
     expect(
@@ -39,7 +39,7 @@ describe('replay', () => {
     ],
     ['in a record', (instanceId: string) => batchOf({ instanceId, dryRun: true })],
     ['beside a batch', (instanceId: string) => ({ ...batchOf({ instanceId }), dryRun: true })],
-  ])('in a dry run, wanted %s, changes nothing', async (_, eventFor) => {
+  ])('changes nothing in a dry run, requested %s', async (_, eventFor) => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
@@ -55,7 +55,7 @@ describe('replay', () => {
     expect(stateOf(world)).toEqual(before);
   });
 
-  it.each(['true', 1, null])('does nothing where it cannot tell whether a dry run is wanted (%j)', async (dryRun) => {
+  it.each(['true', 1, null])('does nothing if it is unclear whether a dry run is wanted (%j)', async (dryRun) => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
@@ -65,7 +65,7 @@ describe('replay', () => {
     expect(stateOf(world)).toEqual(before);
   });
 
-  it("starts the replay of an archive's range", async () => {
+  it('starts the replay of a time range of an archive', async () => {
     const install = installOver(stopped().world);
     const started = async ({ from, to }: { from: string; to: string }) => ({
       replay: `${from}..${to}`,
@@ -81,7 +81,7 @@ describe('replay', () => {
     ).rejects.toThrow(/range is not valid/);
   });
 
-  it('refuses what nobody can read, and says what, where and how to mend it', async () => {
+  it('refuses what it cannot read, and says what, where, and how to correct it', async () => {
     const install = installOver(stopped().world);
     await expect(
       replay(async () => install.dependencies, never)({ instanceId: 'my-node' }, install.context()),
@@ -107,7 +107,7 @@ describe('fence', () => {
     return incident;
   };
 
-  it("on a person's word, where the configuration lets it, and loud in the record", async () => {
+  it('works on a person’s word if the configuration allows it, and the record says so', async () => {
     const { world, scene } = hibernated();
     const order = { instanceId: scene.holder, assertOff: true, reason: 'memory image deleted' };
     const strict = installOver(world);
@@ -132,14 +132,14 @@ describe('fence', () => {
     ['no reason', { instanceId: 'i-0123456789abcdef0', assertOff: true }, /say what you checked/],
     ['no machine', { dryRun: true }, /instanceId/],
     ['a word too many', { instanceId: 'i-0123456789abcdef0', force: true }, /force/],
-  ])('refuses an order with %s', async (_, order, words) => {
+  ])('refuses a request with %s', async (_, order, words) => {
     const install = installOver(stopped().world);
     await expect(fence(async () => install.dependencies)(order, install.context())).rejects.toThrow(words);
   });
 });
 
 describe('sweep', () => {
-  it('fences what no event told, and counts the dead machines that it leaves unfenced', async () => {
+  it('fences machines whose events were lost, and counts the dead machines that it leaves unfenced', async () => {
     const { world, scene } = stopped();
     world.advance(60_000);
     const install = installOver(world);
@@ -159,7 +159,7 @@ describe('sweep', () => {
   });
 });
 
-it('a dry run is one with a queue and without', async () => {
+it('makes the same dry run with a queue and without', async () => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const before = stateOf(world);
@@ -181,7 +181,7 @@ it('a dry run is one with a queue and without', async () => {
   expect(stateOf(world)).toEqual(before);
 });
 
-it('an event that came without a queue is answered like one sent by hand', async () => {
+it('answers an event that came without a queue like one sent by hand', async () => {
   const { world, scene } = stopped();
   const install = installOver(world);
   expect(await onEvent(async () => install.dependencies)(stateChange(scene.holder), install.context())).toMatchObject({

@@ -81,7 +81,7 @@ it('checks from inside the function', async () => {
   });
 });
 
-it('names the mend when there is no ledger in which fences are counted', async () => {
+it('names the remedy if the ledger is missing', async () => {
   const { ask, world } = wiredWith();
   delete world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
   expect(await ask({})).toMatchObject({
@@ -95,7 +95,7 @@ it('names the mend when there is no ledger in which fences are counted', async (
   });
 });
 
-it('lists the fences that stand, which a removal asks for first', async () => {
+it('lists the unfinished fences, for which a removal asks first', async () => {
   const { ask, world, scene } = wiredWith();
   expect(await ask({ question: 'fences' })).toEqual({ fences: [] });
   await fence({ world, scene });
@@ -107,7 +107,7 @@ it('lists the fences that stand, which a removal asks for first', async () => {
 it.each([
   ['is one also when somebody removed its label', 'quarantine', true],
   ['is none when only a tombstone is left of it', 'tombstone', false],
-])('a fence %s', async (_, left, stands) => {
+])('reports a fence: %s', async (_, left, stands) => {
   const { ask, world, scene } = wiredWith();
   await fence({ world, scene });
   world.advance(120_000);
@@ -130,11 +130,11 @@ it.each([
   });
 });
 
-it('refuses a question that it does not know', async () => {
+it('refuses an unknown question', async () => {
   await expect(wiredWith().ask({ question: 'why' })).rejects.toThrow(/question is not valid/);
 });
 
-describe('where functions of other roles fence', () => {
+describe('if functions with other roles fence', () => {
   /** A function that fences, whose role is told this by the cloud. */
   const fencerWith = (destructiveCalls: Orders): FencingFunction => {
     const its = wiredWith({ destructiveCalls });
@@ -145,7 +145,7 @@ describe('where functions of other roles fence', () => {
     };
   };
 
-  it("their roles are judged, and the doctor's own is not: it may order nothing, and need not", async () => {
+  it('the doctor checks their roles and not its own, which needs no such permission', async () => {
     const well = wiredWith({
       destructiveCalls: denied,
       fencers: [fencerWith([{ what: 'may detach disks', verdict: 'ok', says: 'allowed' }])],
@@ -192,7 +192,7 @@ describe('where functions of other roles fence', () => {
       'warn',
       async () => Promise.reject(new Unavailable('lambda:InvokeFunction got no response')),
     ],
-  ] as const)('one %s is told: %s', async (_, verdict, ask) => {
+  ] as const)('reports one that %s: %s', async (_, verdict, ask) => {
     expect(await wiredWith({ fencers: [{ name: 'fence', ask }] }).ask({})).toMatchObject({
       verdict,
       checks: expect.arrayContaining([expect.objectContaining({ what: 'fence: access with its own role', verdict })]),
@@ -201,7 +201,7 @@ describe('where functions of other roles fence', () => {
 });
 
 describe('on Lambda', () => {
-  it('a doctor that finds a fence would not work ends as a failed function, in words and without a stack', async () => {
+  it('a doctor that finds that a fence would not work ends as a failed function, in words and without a stack', async () => {
     const { wired: getDependencies, limit } = wiredWith({ destructiveCalls: denied });
     const failed = await onLambda(getDependencies)({}, limit).then(
       () => null,

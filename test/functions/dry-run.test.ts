@@ -58,7 +58,7 @@ describe('a message that wants a dry run', () => {
   });
 
   it.each(wrappings.filter(([name]) => name !== 'in one of two records in it'))(
-    '%s, is sent to replay with the same end',
+    '%s, has the same end when sent to replay',
     async (_, messageFor) => {
       const { world, holder, install, before } = off();
       expect(await replay(async () => install.dependencies)(messageFor(holder), install.context())).toMatchObject({
@@ -70,7 +70,7 @@ describe('a message that wants a dry run', () => {
   );
 
   it.each(['maybe', 'false', 1, null, {}])(
-    'and does not say so clearly (%j) is told of, and nothing is done',
+    'and does not say so clearly (%j) is reported, and nothing is done',
     async (dryRun) => {
       const { world, holder, install, before } = off();
       expect(await deliver(install, { body: JSON.stringify({ ...stateChange(holder), dryRun }) })).toEqual(again());
@@ -79,7 +79,7 @@ describe('a message that wants a dry run', () => {
     },
   );
 
-  it('and has to wait, comes again as what it was', async () => {
+  it('and has to wait comes back as a dry run', async () => {
     const { world, spare, install, before } = off();
     shutdownTakes(world, spare, 6_000_000);
     stopMachine(world, spare);
@@ -93,11 +93,11 @@ describe('a message that wants a dry run', () => {
   });
 });
 
-describe('a message beside one that wants a dry run', () => {
+describe('a message next to one that wants a dry run', () => {
   it.each([
     ['before', (id: string) => [dry(id), stateChange(id)]],
     ['after', (id: string) => [stateChange(id), dry(id)]],
-  ])('is dealt with in earnest, be it %s it', async (_, bodies) => {
+  ])('is handled for real, be it %s it', async (_, bodies) => {
     const { world, holder, install } = off();
     expect(await deliver(install, ...bodies(holder))).toEqual(again());
     expect(stateOf(world).nodes.some((node) => node.includes('quarantine'))).toBe(true);
@@ -109,7 +109,7 @@ describe('a message beside one that wants a dry run', () => {
     );
   });
 
-  it('is so as well in a batch that a person sends', async () => {
+  it('is also handled for real in a batch that a person sends', async () => {
     const { world, holder, install } = off();
     const answer = await replay(async () => install.dependencies)(
       batchOf(dry(holder), stateChange(holder)),

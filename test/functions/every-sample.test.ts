@@ -19,7 +19,7 @@ const deliver = async (text: string) => {
   return { ...install, hasMarked: isMarked(install, scene.holder) };
 };
 
-it.each(samplesOf('aws'))('%s is told of, and fences the machine that it names', async (name) => {
+it.each(samplesOf('aws'))('%s is reported and fences the machine that it names', async (name) => {
   const { lines, dead, hasMarked } = await deliver(sample('aws', name));
   expect([lines.length > 0, dead, hasMarked]).toEqual([true, [], namesMachine(sample('aws', name), readHints)]);
 });

@@ -51,7 +51,7 @@ const lookAgain = (machine: string, change: object = {}) => ({
 });
 
 describe('a forged message in a batch', () => {
-  it('never speaks for an event beside it: that one is looked at again as often as ever', async () => {
+  it('does not replace an event next to it: the machine is still looked at as often as before', async () => {
     const { world, scene } = stopped();
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
@@ -66,7 +66,7 @@ describe('a forged message in a batch', () => {
     ]);
   });
 
-  it('cannot say that a person has taken the fence away', async () => {
+  it('cannot claim that a person has removed the fence', async () => {
     const { world, scene } = stopped();
     const name = scene.nodeOf(scene.holder);
     const node = getObject(world, 'nodes', name);
@@ -86,7 +86,7 @@ describe('a forged message in a batch', () => {
   });
 });
 
-describe('a message of our own that came by another door', () => {
+describe('a message of our own that arrived by another way', () => {
   const forged = (machine: string) => lookAgain(machine, { record: recordOf(machine) });
   const enveloped = (machine: string) => ({ cloudfence: 'retry', failures: 9, body: JSON.stringify(forged(machine)) });
 
@@ -114,7 +114,7 @@ describe('a message of our own that came by another door', () => {
     expect(install.lines).toMatchObject([{ level: 'warn', decision: 'not-understood' }]);
   });
 
-  it('is refused as well in a list, in a text, or behind white space', async () => {
+  it('is also refused in a list, in a text, or after white space', async () => {
     const { world, holder } = azureScene();
     change(world, holder, deallocate, 60_000);
     for (const message of [
@@ -131,7 +131,7 @@ describe('a message of our own that came by another door', () => {
     }
   });
 
-  it('is refused where a person sends it', async () => {
+  it('is refused if a person sends it', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
@@ -148,10 +148,10 @@ describe('a message of our own that came by another door', () => {
   });
 });
 
-describe('a message that is long and says nothing', () => {
+describe('a message that is long and names nothing', () => {
   const junk = `[${'1,'.repeat(125_000)}1]`;
 
-  it('makes a few lines and a short reason', async () => {
+  it('produces a few lines and a short reason', async () => {
     const install = installOver(stopped().world);
     await onEvent(async () => install.dependencies)(batchOf(junk), install.context());
     expect(install.dead).toMatchObject([
@@ -161,7 +161,7 @@ describe('a message that is long and says nothing', () => {
     await expect(replay(async () => install.dependencies)(junk, install.context())).rejects.toThrow(/^.{1,20000}$/);
   });
 
-  it('makes as few where it names machines of others', async () => {
+  it('produces as few lines if it names machines of other accounts', async () => {
     const install = installOver(stopped().world);
     const machines = Array.from({ length: 800 }, (_, at) =>
       stateChange(`i-${at.toString(16).padStart(8, '0')}`, 'stopped', { account: '999999999999' }),

@@ -6,7 +6,7 @@ import { installOver } from './install.ts';
 it.each([
   ['well', async () => undefined],
   ['badly', () => Promise.reject(new Error('badly'))],
-])('whatever is in flight is aborted before an invocation ends, be it %s', async (_, end) => {
+])('calls in flight are aborted before an invocation ends, be it %s', async (_, end) => {
   const { dependencies, context } = installOver(stopped().world);
   const signals: AbortSignal[] = [];
   const invocation = withinInvocation(

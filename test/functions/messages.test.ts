@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseMessage } from '../../functions/messages.ts';
 
-it('takes a message that its reader breaks over for one that cannot be read, and says whose fault it is', () => {
+it('treats a message that breaks its reader as unreadable, and says that the fault is ours', () => {
   const message = parseMessage('m-1', 'a message', () => {
     throw new RangeError('Maximum call stack size exceeded');
   });

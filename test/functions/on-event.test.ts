@@ -23,7 +23,7 @@ const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced
 const decisions = ({ lines }: Install) => lines.map((line) => line['decision']);
 
 describe('a batch', () => {
-  it('fences the machine, and gives the queue nothing back', async () => {
+  it('fences the machine and returns nothing to the queue', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
@@ -42,7 +42,7 @@ describe('a batch', () => {
     expect(decisions(install).filter((decision) => decision === 'fenced')).toHaveLength(1);
   });
 
-  it('sends what nobody can read to the dead-letter queue with its reason, and goes on with its neighbours', async () => {
+  it('sends what it cannot read to the dead-letter queue with the reason, and goes on with the others', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     expect(
@@ -70,7 +70,7 @@ describe('a batch', () => {
     await door.close();
   });
 
-  it('understands a test notification and lets it go', async () => {
+  it('understands a test notification and ignores it', async () => {
     const install = installOver(stopped().world);
     expect(await deliver(install, { Event: 'autoscaling:TEST_NOTIFICATION' })).toEqual(again());
     expect({ dead: install.dead, decisions: decisions(install) }).toEqual({ dead: [], decisions: ['aside'] });
@@ -88,8 +88,8 @@ describe('a batch', () => {
   });
 });
 
-describe('what has to wait', () => {
-  it('is sent again with a delay, and not kept in the process', async () => {
+describe('a machine that has to wait', () => {
+  it('is sent again with a delay and is not kept in the process', async () => {
     const { world, scene } = stopped();
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
@@ -102,7 +102,7 @@ describe('what has to wait', () => {
     ]);
   });
 
-  it('comes back with longer delays, and in the end is left to the sweep', async () => {
+  it('comes back with longer delays and in the end is left to the sweep', async () => {
     const { world, scene } = stopped();
     shutdownTakes(world, scene.spare, 6_000_000);
     stopMachine(world, scene.spare);
@@ -129,7 +129,7 @@ describe('what has to wait', () => {
     expect(install.sentAgain).toMatchObject([{ message: { machine: scene.spare } }]);
   });
 
-  it('is released in two halves, the 30 seconds between them waited by the queue', async () => {
+  it('is released in two halves, with the 30 seconds between them spent in the queue', async () => {
     const { world, scene } = await diedAfterMark();
     startMachine(world, scene.holder);
     world.advance(90_000);
@@ -142,7 +142,7 @@ describe('what has to wait', () => {
     expect(decisions(install).at(-1)).toBe('released');
   });
 
-  it('is looked at again when only the cap stood in the way', async () => {
+  it('is looked at again if only the cap refused it', async () => {
     const { world, scene } = stopped();
     await clusterOver(world).claim(
       { machine: 'i-another', boot: null, cap: { share: 1, atOnce: 1 }, onlyAsked: false },
@@ -161,7 +161,7 @@ describe('what has to wait', () => {
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
-  it('is looked at again, and told as failed, when a detach is denied while Kubernetes is still at it', async () => {
+  it('is looked at again, and reported as failed, if a detach is denied while Kubernetes still works on it', async () => {
     const { world, scene } = attacherDown();
     addFault(world.parts.ec2, {
       action: 'DetachVolume',
@@ -190,7 +190,7 @@ describe('what has to wait', () => {
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
-  it('carries the record, so that a Node which is deleted meanwhile is fenced to the end', async () => {
+  it('carries the record, so that a Node that is deleted meanwhile is fenced to the end', async () => {
     const { world, scene } = attacherDown();
     const install = installOver(world);
     await deliver(install, stateChange(scene.holder));
@@ -209,8 +209,8 @@ describe('what has to wait', () => {
   });
 });
 
-describe('what fails', () => {
-  it('is given back for redelivery', async () => {
+describe('a failure', () => {
+  it('is returned for redelivery', async () => {
     const { world, scene } = stopped();
     addFault(world.parts.ec2, {
       action: 'DescribeInstances',
@@ -221,7 +221,7 @@ describe('what fails', () => {
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again('m-0'));
   });
 
-  it('is given back when the queue cannot take what has to wait', async () => {
+  it('is returned if the queue cannot accept the delayed message', async () => {
     const { world, scene } = stopped();
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
@@ -233,7 +233,7 @@ describe('what fails', () => {
   });
 });
 
-it('logs one line for each step and end, under the same names, with its measures', async () => {
+it('logs one line for each step and end, under the same names, with its metrics', async () => {
   const { world, scene } = terminated();
   const install = installOver(world);
   await deliver(install, stateChange(scene.holder, 'terminated'));

@@ -47,7 +47,7 @@ describe('a machine of another account', () => {
     expect(Object.keys(home.traffic().calls)).not.toContain('DetachVolume');
   });
 
-  it('has its disk detached there, when Kubernetes does not get it off', async () => {
+  it('has its disk detached there if Kubernetes does not detach it', async () => {
     const {
       world,
       scene,
@@ -65,7 +65,7 @@ describe('a machine of another account', () => {
     });
   });
 
-  it('is found by the sweep, when its event was lost', async () => {
+  it('is found by the sweep if its event was lost', async () => {
     const { world, scene, install, wiring: dependencies } = await elsewhere(stopped());
     world.advance(60_000);
     expect(await sweep(async () => dependencies)({}, install.context())).toMatchObject({
@@ -74,7 +74,7 @@ describe('a machine of another account', () => {
     });
   });
 
-  it('is fenced on the word of a disk of that account, when nobody knows the machine any more', async () => {
+  it('is fenced on the evidence of a disk of that account if the machine is forgotten', async () => {
     const { world, scene, install, wiring: dependencies } = await elsewhere(forgotten());
     expect(await fence(async () => dependencies)({ instanceId: scene.holder }, install.context())).toMatchObject({
       outcome: 'fenced',
@@ -96,7 +96,7 @@ describe('a machine of another account', () => {
       /^unavailable/,
     ],
   ])(
-    'is left alone while %s, and never taken for missing',
+    'is left alone while %s, and is never treated as missing',
     async (_, trouble, reason) => {
       const incident = forgotten();
       const { world, scene, install, wiring: dependencies, ...territories } = await elsewhere(incident);
@@ -149,7 +149,7 @@ describe('an event', () => {
     expect(whyNotServed(event, served)).toMatch(/add it to `territories` with a role to assume/);
   });
 
-  it('of an account that is not configured is not even looked at', async () => {
+  it('of an account that is not configured starts no look', async () => {
     const { scene, install, wiring: dependencies, home, other } = await elsewhere(stopped());
     expect(
       await onEvent(async () => dependencies)(

@@ -20,7 +20,7 @@ import { batchOf, installOver, stateChange, type Install } from './install.ts';
 const swept = (install: Install) => sweep(async () => install.dependencies)({}, install.context());
 const measuredAs = ({ lines }: Pick<Install, 'lines'>, name: string) => lines.filter((line) => name in line);
 
-it('in shadow mode what would be fenced is told once a boot, and never counts as a fence', async () => {
+it('in shadow mode, what would be fenced is reported once a boot and never counts as a fence', async () => {
   const { world, scene } = stopped();
   world.advance(120_000);
   const install = installOver(world, { dryRun: true });
@@ -44,7 +44,7 @@ it('in shadow mode what would be fenced is told once a boot, and never counts as
   expect(measuredAs(install, 'WouldFence')).toHaveLength(2);
 });
 
-it('what is fenced already, or would be released, counts as neither fence nor release in shadow mode', async () => {
+it('in shadow mode, what is already fenced or would be released counts as neither fence nor release', async () => {
   const { world, scene } = stopped();
   await fence({ world, scene });
   const install = installOver(world, { dryRun: true });
@@ -68,7 +68,7 @@ it('the same on Azure', async () => {
 
 const silent = () => Promise.reject(new ClusterUnavailable('GET /api/v1/nodes got no response: connect ECONNREFUSED'));
 
-it('a cluster that cannot be asked is measured, by a sweep and about an event', async () => {
+it('a cluster that cannot be asked is counted, by a sweep and for an event', async () => {
   const { world, scene } = stopped();
   const clusters = portsOver(world).clusters.map((cluster) => ({
     ...cluster,
@@ -85,7 +85,7 @@ it('a cluster that cannot be asked is measured, by a sweep and about an event', 
   expect(measuredAs(install, 'ClusterUnreachable')).toHaveLength(2);
 });
 
-it('so is one that falls silent under way, unless it answers again', async () => {
+it('a cluster that falls silent during a run is counted unless it answers again', async () => {
   const { world, scene } = stopped();
   const falling = (over: typeof world, times: number) => {
     let left = times;

@@ -62,13 +62,13 @@ describe('a bundle of models', () => {
 });
 
 describe('a bundle', () => {
-  it('is refused with an API whose models it would lack', async () => {
+  it('is refused for an API whose models it would lack', async () => {
     await expect(bundleFunction(root, 'test/infra/entries/unnamed-api.ts', folder)).rejects.toThrow(
       'AppsV1Api is bundled without its models',
     );
   });
 
-  it('speaks to Kubernetes without undici', async () => {
+  it('calls Kubernetes without undici', async () => {
     await bundleFunction(root, 'config/open-clusters.ts', folder);
     const part = (await readdir(folder)).find((name) => name.startsWith('connect-cluster-')) ?? 'none';
     expect(await readFile(path.join(folder, part), 'utf8')).not.toMatch(/llhttp|undici\.error/i);

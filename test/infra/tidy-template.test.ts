@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { tidyResources } from '../../infra/serverless/tidy-template.ts';
 
-describe('the last hand on the template', () => {
-  it('leaves out what is switched off: a resource, a statement, a condition', () => {
+describe('the cleanup of the template', () => {
+  it('omits what is switched off: a resource, a statement, a condition', () => {
     const policy = {
       Statement: [{ When: false, Sid: 'A' }, { When: true, Sid: 'B', Condition: { When: false } }, { Sid: 'C' }],
     };
@@ -13,7 +13,7 @@ describe('the last hand on the template', () => {
     expect(tidied).toEqual({ On: { Type: 'T', Properties: { policy: { Statement: [{ Sid: 'B' }, { Sid: 'C' }] } } } });
   });
 
-  it('leaves it to CloudFormation where a condition is named', () => {
+  it('leaves the decision to CloudFormation if a condition is named', () => {
     const policy = { Statement: [{ When: 'WithA', Sid: 'A' }] };
     const tidied = tidyResources({ One: { Type: 'T', Metadata: { When: 'WithOne' }, Properties: { policy } } });
     expect(tidied).toEqual({
@@ -25,7 +25,7 @@ describe('the last hand on the template', () => {
     });
   });
 
-  it('makes a statement once for each condition, and once without any', () => {
+  it('writes a statement once for each condition, and once without conditions', () => {
     const made = (OneForEach: readonly object[]) =>
       tidyResources({ One: { Type: 'T', Properties: { Statement: [{ Sid: 'A', OneForEach }, { Sid: 'B' }] } } })['One']
         ?.Properties;
@@ -35,7 +35,7 @@ describe('the last hand on the template', () => {
     expect(made([])).toEqual({ Statement: [{ Sid: 'A' }, { Sid: 'B' }] });
   });
 
-  it('drops a dependency that a reference implies, and keeps the others', () => {
+  it('drops a dependency that a reference implies and keeps the others', () => {
     const Properties = { Role: { 'Fn::GetAtt': ['Role', 'Arn'] }, Queue: [{ Ref: 'Queue' }] };
     expect(tidyResources({ One: { Type: 'T', DependsOn: ['Role', 'Queue', 'Logs'], Properties } })).toEqual({
       One: { Type: 'T', DependsOn: ['Logs'], Properties },

@@ -23,12 +23,12 @@ describe('a kubeconfig', () => {
     expect(linkFromKubeConfig(content, context).server).toBe(server);
   });
 
-  it('that names what is not there is named whole', () => {
+  it('that names a missing entry is refused with that name', () => {
     expect(() => linkFromKubeConfig(content, 'torn')).toThrow(/no cluster named red[^]*no user named nobody/);
     expect(() => linkFromKubeConfig(content, 'violet')).toThrow('no context named violet');
   });
 
-  it.each(['', '{', '- a\n- b', '{"clusters":[{"name":1}]}'])('that is none is refused: %j', (text) => {
+  it.each(['', '{', '- a\n- b', '{"clusters":[{"name":1}]}'])('that is not a kubeconfig is refused: %j', (text) => {
     expect(() => linkFromKubeConfig(text, null)).toThrow(InvalidConfiguration);
   });
 });

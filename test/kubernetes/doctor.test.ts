@@ -23,7 +23,7 @@ describe('the doctor', () => {
     expect(permissions.filter(({ allowed }) => !allowed)).toEqual([]);
   });
 
-  it('names what is missing', async () => {
+  it('names a missing permission', async () => {
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] }];
     const permissions = await doctorFor(
       sandboxServer({ users: { [FENCE_TOKEN]: { name: 'poor', rules } } }),
@@ -43,7 +43,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('reads the identity of every Node, page after page', async () => {
+  it('reads the identity of every Node page by page', async () => {
     const server = sandboxServer();
     const clock = patientClock();
     const stage = { cluster: clusterOver(inProcess(server), clock), admin: adminOf(server), now: clock.now };
@@ -71,7 +71,7 @@ describe('a server version', () => {
     expect(versionOf(gitVersion)).toEqual({ text: gitVersion, taintSupported });
   });
 
-  it('is asked for again after an hour, not before', async () => {
+  it('is requested again after an hour, and not before', async () => {
     const server = { ...sandboxServer({ version: 'v1.25.0' }) };
     const clock = patientClock();
     let version = 'v1.25.0';

@@ -46,7 +46,7 @@ describe('a list that never ends', () => {
   it.each([
     ['whose next page always begins anew', (page: number) => `page-${page}`, 1_001],
     ['whose next page begins where the last one began', () => 'page', 2],
-  ])('%s is given up with a reason', async (_, token, most) => {
+  ])('%s is abandoned with a reason', async (_, token, most) => {
     const { paths, counting } = endless(token);
     await expect(clusterOver(counting).suspects(60_000, unhurried())).rejects.toThrow(
       /^a list (?:has more than \d+ pages|returns the same page again)/,
@@ -109,7 +109,7 @@ describe('a kubelet that names ten thousand volumes', () => {
     },
   );
 
-  it('in the record costs no more than a big Node would', async () => {
+  it('in the record costs no more than a big Node', async () => {
     const { paths, node, look } = await busyNode();
     const volumes = Array.from({ length: 10_000 }, (_, at) => ({
       driver: DRIVER,
@@ -123,7 +123,7 @@ describe('a kubelet that names ten thousand volumes', () => {
 });
 
 describe('a big Node', () => {
-  it('of 250 volumes is looked at one by one, whether or not they are attached', async () => {
+  it('with 250 volumes is looked at volume by volume, attached or not', async () => {
     const { stage, node, look } = await busyNode();
     await stage.admin('PATCH', `${NODES}/${node.name}/status`, {
       status: { volumesInUse: names(250).map((name) => `kubernetes.io/csi/${name}`) },
@@ -133,7 +133,7 @@ describe('a big Node', () => {
 });
 
 describe('a tenant', () => {
-  it('whose pods name two thousand claims costs a bounded number of calls, and what is beyond is unresolved', async () => {
+  it('whose pods name two thousand claims costs a bounded number of calls, and the remaining claims are unresolved', async () => {
     const { paths, stage, node, look } = await busyNode();
     const volumes = Array.from({ length: 2_000 }, (_, at) => ({
       name: `v${at}`,
@@ -146,7 +146,7 @@ describe('a tenant', () => {
   });
 });
 
-it('a nodeid annotation of ten thousand entries names no more machines than a Node can have drivers', () => {
+it('a nodeid annotation of ten thousand entries names at most as many machines as a Node can have drivers', () => {
   const ids = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`driver-${at}`, `i-${at}`]));
   expect(
     annotatedIdentitySources({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify(ids) } }),

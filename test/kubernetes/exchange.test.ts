@@ -32,7 +32,7 @@ const get = (url: string) => ({ method: 'GET', url, headers: {}, body: '' });
 const way = (agent: Agent, signal?: AbortSignal) => ({ agent, signal });
 
 describe('an exchange', () => {
-  it('reads an answer that comes compressed', async () => {
+  it('reads a compressed answer', async () => {
     const { url } = await serving((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a page of Leases')),
     );
@@ -42,7 +42,7 @@ describe('an exchange', () => {
     });
   });
 
-  it('sends a body with a DELETE, and says its length', async () => {
+  it('sends a body with a DELETE and states its length', async () => {
     const { url } = await serving(
       (request, response) =>
         void text(request).then((body) => response.end(`${request.headers['content-length']}: ${body}`)),
@@ -52,7 +52,7 @@ describe('an exchange', () => {
     ).toBe('13: précondition');
   });
 
-  it.each(['before the answer', 'in the middle of it'])('ends with its signal, %s', async (when) => {
+  it.each(['before the answer', 'in the middle of it'])('ends with its signal: %s', async (when) => {
     const aborting = new AbortController();
     const { url } = await serving((_request, response) => {
       if (when !== 'before the answer') response.write('half');
@@ -61,7 +61,7 @@ describe('an exchange', () => {
     await expect(sendRequest(get(url), way(new Agent(POOL_OPTIONS), aborting.signal))).rejects.toThrow(/aborted/);
   });
 
-  it('keeps its answer when its pool is retired meanwhile, and leaves no connection behind', async () => {
+  it('keeps its answer if its pool is retired meanwhile, and leaves no connection behind', async () => {
     const agent = new Agent(POOL_OPTIONS);
     const { server, url } = await serving((_request, response) => {
       closeWhenIdle(agent);
@@ -73,7 +73,7 @@ describe('an exchange', () => {
     expect(agent.freeSockets).toEqual({});
   });
 
-  it('goes through the proxy that a kubeconfig names, in one tunnel for many calls', async () => {
+  it('goes through the proxy of a kubeconfig, in one tunnel for many calls', async () => {
     const server = sandboxServer();
     const door = await openKubernetesServer(server);
     let tunnels = 0;

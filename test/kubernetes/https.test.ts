@@ -42,7 +42,7 @@ describe('over HTTPS', () => {
   it.each([
     ['a token', tokenLink],
     ['a kubeconfig', () => linkFromKubeConfig(kubeConfig(door.caData), 'x')],
-  ])('twenty calls in a row with %s make one or two TLS connections', async (_case, open) => {
+  ])('twenty consecutive calls with %s open one or two TLS connections', async (_case, open) => {
     const { name } = await makeNode(stage(), { machine: 'i-1' });
     const opened = open();
     const cluster = createCluster({ name: 'c', link: opened, clock: systemClock });
@@ -53,13 +53,13 @@ describe('over HTTPS', () => {
     await opened.close();
   });
 
-  it('a whole look makes four at most, however much of it is asked at once', async () => {
+  it('a whole look opens four connections at most, however much it asks at once', async () => {
     const { name } = await makeNode(stage(), { machine: 'i-7' });
     await stage().cluster.look({ clues: cluesTo('i-7'), node: name, remembered: null, follow: [] }, unhurried());
     expect(door.traffic().connections).toBeLessThanOrEqual(4);
   });
 
-  it('deletes keep their connection, preconditions and all', async () => {
+  it('deletes keep their connection and their preconditions', async () => {
     const { cluster } = stage();
     const doomed = await Promise.all(
       Array.from({ length: 6 }, (_, which) => makeAttachment(stage(), `csi-doomed-${which}`, 'n', 'data')),
@@ -70,7 +70,7 @@ describe('over HTTPS', () => {
     expect(door.traffic().connections).toBeLessThanOrEqual(2);
   });
 
-  it('a server that the CA does not vouch for gets no token', async () => {
+  it('a server that the CA does not certify gets no token', async () => {
     const other = await openKubernetesServer(server);
     const wary = createCluster({
       name: 'c',
@@ -82,7 +82,7 @@ describe('over HTTPS', () => {
     await other.close();
   });
 
-  it('a proof that expires while the connection is being made holds the request back', async () => {
+  it('a proof that expires while the connection is being opened holds the request back', async () => {
     const { name, uid } = await makeAttachment(stage(), 'csi-late', 'n', 'data');
     let checks = 0;
     const check = () => {

@@ -36,7 +36,7 @@ const fenced = (taints: { key: string; effect: string; value?: string }[], taint
   );
 
 describe('the patch that marks', () => {
-  it('tests what was seen and then adds to what is there', () => {
+  it('tests what was seen and then adds to it', () => {
     const patch = fencePatch(node([taint('a')], { x: 'y' }, { l: 'm' }), {
       do: 'mark',
       node: targetOf(meta),
@@ -59,7 +59,7 @@ describe('the patch that marks', () => {
     ]);
   });
 
-  it('over an older record tests its text instead of the resourceVersion', () => {
+  it('over an older record, tests the record’s text instead of the resourceVersion', () => {
     const next = { ...record, fence: 'fence-2' };
     const patch = fencePatch(fenced([{ ...OUT, value: OWN_VALUE }, QUARANTINE]), {
       do: 'mark',
@@ -72,7 +72,7 @@ describe('the patch that marks', () => {
     expect(JSON.stringify(patch)).not.toContain('/spec/taints');
   });
 
-  it('sets the quarantine alone where the cluster does not know the out-of-service taint', () => {
+  it('sets only the quarantine if the cluster does not know the out-of-service taint', () => {
     const patch = fencePatch(node([]), {
       do: 'mark',
       node: targetOf(meta),
@@ -82,7 +82,7 @@ describe('the patch that marks', () => {
     expect(patch).toContainEqual({ op: 'add', path: '/spec/taints', value: [{ ...QUARANTINE, value: 'fenced' }] });
   });
 
-  it('sets its own quarantine beside one of another effect', () => {
+  it('sets its own quarantine next to one of another effect', () => {
     const other = taint('cloudfence.dev/quarantine', 'NoExecute');
     const patch = fencePatch(node([other], {}, {}), {
       do: 'mark',
@@ -94,8 +94,8 @@ describe('the patch that marks', () => {
   });
 });
 
-describe('the patch that takes back', () => {
-  it('removes the quarantine, tested at its place, and leaves every other taint', () => {
+describe('the patch that removes', () => {
+  it('removes the quarantine, tested at its index, and leaves every other taint', () => {
     const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), {
       do: 'readmit-pods',
       node: targetOf(meta, text),
@@ -128,17 +128,17 @@ describe('the patch that takes back', () => {
     expect(JSON.stringify(patch)).not.toContain('/spec/taints');
   });
 
-  it('is refused where no fence was read', () => {
+  it('is refused if no fence was read', () => {
     expect(() => fencePatch(node([OUT]), { do: 'park', node: targetOf(meta), record })).toThrow(Refused);
   });
 
-  it('is made where the quarantine alone is left of one', () => {
+  it('is made if only the quarantine is left', () => {
     const step = { do: 'readmit-pods', node: targetOf(meta), record, tombstone: null } as const;
     expect(JSON.stringify(fencePatch(node([QUARANTINE]), step))).toContain('/spec/taints');
   });
 });
 
-describe('whose the out-of-service taint is', () => {
+describe('the owner of the out-of-service taint', () => {
   const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1' };
   const beside = { ...labels, 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE };
   it.each<[string, string | undefined, Record<string, string>, boolean]>([
@@ -151,7 +151,7 @@ describe('whose the out-of-service taint is', () => {
     expect(hasOwnTaint(node(taints, { 'cloudfence.dev/fence': text }, standing))).toBe(own);
   });
 
-  it('is tested when it is taken off', () => {
+  it('is tested when the taint is removed', () => {
     const patch = fencePatch(node([{ ...OUT, value: OWN_VALUE }], { 'cloudfence.dev/fence': text }, labels), {
       do: 'readmit-volumes',
       node: targetOf(meta, text),
@@ -164,7 +164,7 @@ describe('whose the out-of-service taint is', () => {
   it.each<[string, { key: string; effect: string; value?: string }[], boolean]>([
     ['written with it', [], true],
     ['written beside the one that stands', [{ ...OUT, value: OWN_VALUE }], false],
-  ])('is what our label beside it stands for: it is %s', (_, taints, addOutOfService) => {
+  ])('is not changed by our label next to it: it is %s', (_, taints, addOutOfService) => {
     const patch = fencePatch(node(taints), { do: 'mark', node: targetOf(meta), record, addOutOfService });
     expect(JSON.stringify(patch)).toContain('out-of-service":"fence-1_in_');
   });
@@ -183,7 +183,7 @@ describe('whose the out-of-service taint is', () => {
     expect(patch).not.toContainEqual(expect.objectContaining({ op: 'add', path: TAINT_LABEL_PATH }));
   });
 
-  it('is told by a label that stands alone no longer, once that boot is over', () => {
+  it('is not told by a label alone once that boot is over', () => {
     const lone = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE });
     expect(fencePatch(lone, { do: 'entomb', node: targetOf(meta), tombstone: null })).toContainEqual({
       op: 'remove',

@@ -39,7 +39,7 @@ const rotating = async () => {
 };
 
 describe('credentials from a secret', () => {
-  it('are read once, as long as they work', async () => {
+  it('are read once as long as they work', async () => {
     const { ask, secret, clock } = await rotating();
     for (let minute = 0; minute < 9; minute += 1) {
       await ask();
@@ -55,7 +55,7 @@ describe('credentials from a secret', () => {
     expect(secret.read).toBe(2);
   });
 
-  it('are read again at once when the API server does not know them any more, and the call goes through', async () => {
+  it('are read again at once when the API server rejects them, and the call succeeds', async () => {
     const { ask, secret, clock, rotate } = await rotating();
     clock.now += 60_000;
     rotate('second');
@@ -64,7 +64,7 @@ describe('credentials from a secret', () => {
     expect(secret.read).toBe(2);
   });
 
-  it('are not read again and again when the secret holds the wrong ones', async () => {
+  it('are not read again and again if the secret holds wrong ones', async () => {
     const { ask, secret, clock, rotate } = await rotating();
     clock.now += 60_000;
     rotate('second');
@@ -73,7 +73,7 @@ describe('credentials from a secret', () => {
     expect(secret.read).toBe(2);
   });
 
-  it('that are read again for a call that destroys are too late for it once its proof has ended', async () => {
+  it('that are read again for a destructive call are too late once its proof has ended', async () => {
     const { order, secret, clock, rotate } = await rotating();
     const { permit, end } = proof();
     clock.now += 60_000;

@@ -44,7 +44,7 @@ it.each([
   ['a few', 3, 3],
   ['all of many', 700, 10],
 ])(
-  'suspects each node of a cluster in which %s are silent, and what is left of one that is gone',
+  'suspects each node of a cluster in which %s are silent, and the remains of one that is gone',
   async (_, nodes, calls) => {
     let requests = 0;
     const transport = inProcess(silentCluster(nodes));

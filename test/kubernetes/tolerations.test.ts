@@ -20,7 +20,7 @@ describe('a pod', () => {
     expect(toleratesOutOfService({ spec: { containers: [], tolerations: [toleration] } })).toBe(tolerates);
   });
 
-  it('without tolerations is not', () => {
+  it('without tolerations is not left alone', () => {
     expect(toleratesOutOfService({ spec: { containers: [] } })).toBe(false);
   });
 });

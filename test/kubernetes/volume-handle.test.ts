@@ -69,7 +69,7 @@ const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<s
 ];
 
 describe('a PersistentVolume', () => {
-  it.each(translations)('of %s has its CSI handle', (_, spec, labels, driver, handle) => {
+  it.each(translations)('of kind %s has its CSI handle', (_, spec, labels, driver, handle) => {
     expect(csiHandleOf({ metadata: { labels }, spec })).toEqual({ driver, handle });
     expect(isUnknown({ metadata: { labels }, spec })).toBe(false);
   });
@@ -85,7 +85,7 @@ describe('a PersistentVolume', () => {
     ['of a kind that this client does not know', {}, true],
     ['of an EBS volume that nobody can read', { awsElasticBlockStore: { volumeID: 'aws://z/not-a-volume' } }, true],
     ['of Google disks in two regions', { gcePersistentDisk: { pdName: 'pd-1' } }, true],
-  ])('%s has none, and is unknown: %s', (_, spec, unknown) => {
+  ])('of kind %s has none and is unknown: %s', (_, spec, unknown) => {
     const volume = { metadata: { labels: { [ZONE]: 'us-central1-a__europe-west1-b' } }, spec };
     expect([csiHandleOf(volume), isUnknown(volume)]).toEqual([null, unknown]);
   });
@@ -96,7 +96,7 @@ describe('a volume that a pod names itself', () => {
     spec: { containers: [], volumes: volumes.map((volume, at) => ({ name: `v${at}`, ...volume })) },
   });
 
-  it('is that of the CSI driver to which its kind was handed over', () => {
+  it('has the handle of the CSI driver that replaced its kind', () => {
     const named = pod(
       { awsElasticBlockStore: { volumeID: 'vol-1' } },
       { azureDisk: { diskName: 'd', diskURI: DISK_URI, kind: 'Managed' } },
@@ -109,7 +109,7 @@ describe('a volume that a pod names itself', () => {
     ]);
   });
 
-  it('is never attached when it is an ephemeral CSI volume, and none of the claims’ affair', () => {
+  it('is never attached if it is an ephemeral CSI volume, and concerns no claim', () => {
     const named = pod(
       { csi: { driver: 'ebs.csi.aws.com' } },
       { emptyDir: {} },
@@ -122,7 +122,7 @@ describe('a volume that a pod names itself', () => {
     ]);
   });
 
-  it('is unknown when its kind is: a newer server may have it attached', () => {
+  it('is unknown if its kind is: a newer server may have attached it', () => {
     expect(inlineBackings(pod({}))).toEqual([['v0', 'unknown']]);
   });
 

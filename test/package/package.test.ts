@@ -48,20 +48,20 @@ describe('the tarball', () => {
 });
 
 describe('the CLI of the package', () => {
-  it('says its version', () => {
+  it('prints its version', () => {
     expect(there.run('npx', '--offline', 'cloudfence', '--version')).toMatchObject({
       code: 0,
       stdout: `${manifest.version}\n`,
     });
   });
 
-  it('plays the demo from the tarball alone, where nothing is installed', () => {
+  it('plays the demo from the tarball alone, without an installation', () => {
     const { code, stdout } = there.run('npx', '--offline', '--yes', '--package', there.tarball, 'cloudfence', 'demo');
     expect(code).toBe(0);
     expect(stdout).toMatch(/As expected: .*data-unharmed/);
   });
 
-  it('plays the demo without what Node 20 lacks of the language', async () => {
+  it('plays the demo without the language features that Node 20 lacks', async () => {
     const program = path.join(there.folder, 'node_modules/cloudfence');
     const start = path.join(there.folder, 'older.mjs');
     await writeFile(
@@ -74,7 +74,7 @@ describe('the CLI of the package', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('As expected') });
   });
 
-  it('is found by its name of the exports', () => {
+  it('is found by its exported name', () => {
     expect(evaluated("console.log(import.meta.resolve('cloudfence/cli'))").stdout).toContain('cli/cloudfence.js');
   });
 });
@@ -88,7 +88,7 @@ describe('the modules of the package', () => {
     );
   });
 
-  it('exports each cloud, whose library is loaded only when it is opened', async () => {
+  it('exports each cloud and loads its library only when the cloud is opened', async () => {
     for (const cloud of await cloudsOf(there)) {
       const { stdout } = evaluated(
         `const { ${cloud} } = await import('cloudfence/providers/${cloud}'); console.log(${cloud}.name, typeof ${cloud}.open, typeof ${cloud}.readHints)`,
@@ -111,7 +111,7 @@ describe('the types of the package', () => {
     return { code, stdout };
   };
 
-  it('are enough for a cloud and a policy of your own', async () => {
+  it('are enough for a cloud and a policy of a user’s own', async () => {
     const clouds = (await cloudsOf(there)).map(
       (cloud) =>
         `import { ${cloud} } from 'cloudfence/providers/${cloud}';\nexport const of${cloud}: string | null = ${cloud}.machineOf({ source: 'providerID', driver: null, value: 'x' });`,
@@ -124,7 +124,7 @@ describe('the types of the package', () => {
     expect(await checked([source, ...clouds].join('\n'))).toEqual({ code: 0, stdout: '' });
   });
 
-  it('refuse what does not fit, also where they are read from a schema', async () => {
+  it('reject wrong values, also where they are derived from a schema', async () => {
     const { code, stdout } = await checked(`
       import { defaultPolicy, type FenceRecord, type Policy } from 'cloudfence/fencing';
       export const policy: Policy = { ...defaultPolicy, detach: 'sometimes' };

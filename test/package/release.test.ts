@@ -54,7 +54,7 @@ describe('a release', () => {
       ).toBe(sum);
   });
 
-  it('has what each cloud is installed from', async () => {
+  it('has the files from which each cloud is installed', async () => {
     const sums = await read('SHA256SUMS');
     for (const file of [
       `cloudfence-${manifest.version}.tgz`,
@@ -81,7 +81,7 @@ describe('a release', () => {
     for (const file of named) expect(sums).toContain(`  ${file}\n`);
   });
 
-  it('names in its bill of materials each library whose license it carries', async () => {
+  it('lists in its bill of materials each library whose license it carries', async () => {
     const bill = z
       .object({
         bomFormat: z.literal('CycloneDX'),
@@ -97,7 +97,7 @@ describe('a release', () => {
     expect(licensed.length).toBeGreaterThan(50);
   });
 
-  it('tells nothing of the machine or the stage that it was made with', async () => {
+  it('reveals nothing about the machine or the stage on which it was built', async () => {
     for (const file of ['aws/cloudformation.json', 'azure/template.json', 'gcp/requests.json', 'sbom.cdx.json'])
       expect(await read(file)).not.toMatch(/placeholder|us-isob|⟦|999999999999|\/tmp\/|\/home\//);
   });
@@ -114,7 +114,7 @@ describe('the CloudFormation template of a release', () => {
   });
   const stack = async () => template.parse(JSON.parse(await read('aws/cloudformation.json')));
 
-  it('finds each zip in the bucket of whoever installs it', async () => {
+  it('finds each zip in the bucket of the person who installs it', async () => {
     const functions = Object.values((await stack()).Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
     const keys = functions.map(({ Properties }) => Properties['Code']);
     expect(keys).toEqual(
@@ -125,7 +125,7 @@ describe('the CloudFormation template of a release', () => {
     );
   });
 
-  it('refers only to what is in it, and uses each parameter and condition', async () => {
+  it('refers only to its own parts, and uses each parameter and condition', async () => {
     const { Parameters, Conditions, Resources } = await stack();
     const text = JSON.stringify({ Resources, Conditions });
     const references = [...referencedResources({ Resources, Conditions })].filter((name) => !name.startsWith('AWS::'));
@@ -135,7 +135,7 @@ describe('the CloudFormation template of a release', () => {
       expect(text).toMatch(new RegExp(`"Fn::If":\\["${name}"|"Condition":"${name}"`));
   });
 
-  it('refers to what may be missing only under the same condition', async () => {
+  it('refers to a conditional part only under the same condition', async () => {
     const { Resources } = await stack();
     const conditional = Object.keys(Resources).filter((name) => Resources[name]?.Condition !== undefined);
     expect(conditional).toContain('Archive');

@@ -39,7 +39,7 @@ describe('the sweep', () => {
   it.each([
     ['checks', { checks: expect.arrayContaining([expect.objectContaining({ what: 'sandbox: may patch nodes' })]) }],
     ['fences', { fences: [] }],
-  ])('answers the doctor what it asks about %s, and fences nothing', async (question, body) => {
+  ])('answers the doctor’s question about %s and fences nothing', async (question, body) => {
     const { world, ask } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
     expect(await ask(byDoctor(), { question })).toMatchObject({ body });
@@ -57,7 +57,7 @@ describe('the sweep', () => {
       { question: 'fences' },
       403,
     ],
-  ])('turns away %s', async (_, who, body, status) => {
+  ])('rejects %s', async (_, who, body, status) => {
     const { world, ask } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
     expect(await ask(who(), body)).toEqual({ status });
@@ -85,12 +85,12 @@ describe('the doctor', () => {
     [undefined, { question: 'checks' }],
     [{}, { question: 'checks' }],
     [{ question: 'fences' }, { question: 'fences' }],
-  ])('who is asked %j asks the sweep, and answers what it is answered', async (body, question) => {
+  ])('asked %j, asks the sweep and returns its answer', async (body, question) => {
     expect(await asked({ body: { fences: [] } }, body)).toEqual({ status: 200, body: { fences: [] } });
     expect(heard).toEqual(question);
   });
 
-  it('hands on that a fence would not work', async () => {
+  it('reports that a fence would not work', async () => {
     expect(await asked({ status: 500, body: { verdict: 'fail' } })).toEqual({ status: 500, body: { verdict: 'fail' } });
   });
 
@@ -98,11 +98,11 @@ describe('the doctor', () => {
     ['is not let in', { status: 403 }, Denied],
     ['is answered nothing', { status: 200, body: '' }, Unavailable],
     ['is answered a page', { status: 502, body: '<html>' }, Unavailable],
-  ])('says in words that it %s', async (_, answer, kind) => {
+  ])('reports in words that it %s', async (_, answer, kind) => {
     await expect(asked(answer)).rejects.toBeInstanceOf(kind);
   });
 
-  it('says in words that nobody listens, or that it does not know whom to ask', async () => {
+  it('reports in words that no function answers, or that it does not know which function to ask', async () => {
     await expect(
       forwardQuestion(() => ({ askedAt: 'http://127.0.0.1:9' }))({ headers: {} }, limit),
     ).rejects.toBeInstanceOf(Unavailable);

@@ -27,7 +27,7 @@ const stopped = () => {
 const byHand = (body: unknown) => ({ headers: {}, body });
 
 describe('sweep', () => {
-  it('fences what no event told', async () => {
+  it('fences a machine whose events were lost', async () => {
     const { holder, install, getDependencies } = stopped();
     const answer = await sweep(getDependencies)({ headers: { authorization: bearer(keys) } }, install.limit());
     expect(answer).toMatchObject({
@@ -37,7 +37,7 @@ describe('sweep', () => {
     expect(install.lines.at(-1)).toMatchObject({ decision: 'swept', DeadNodeUnfenced: 0 });
   });
 
-  it('is for Cloud Scheduler only', async () => {
+  it('accepts Cloud Scheduler only', async () => {
     const { install, getDependencies } = stopped();
     expect(await sweep(getDependencies)(byHand({}), install.limit())).toEqual({ status: 401 });
     expect(install.lines.map((line) => line['decision'])).toEqual(['not-let-in']);
@@ -45,7 +45,7 @@ describe('sweep', () => {
 });
 
 describe('fence and replay', () => {
-  it('fence the machine that a person names, in a dry run without a trace', async () => {
+  it('fence the machine that a person names, and leave no trace in a dry run', async () => {
     const { world, holder, install, getDependencies } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
     expect(await fence(getDependencies)(byHand({ instance: holder, dryRun: true }), install.limit())).toMatchObject({
@@ -62,7 +62,7 @@ describe('fence and replay', () => {
     ['a text', (body: object) => JSON.stringify(body)],
     ['bytes', (body: object) => Buffer.from(JSON.stringify(body))],
     ['a message', (body: object) => ({ message: { data: Buffer.from(JSON.stringify(body)).toString('base64') } })],
-  ])('know a dry run in %s', async (_, sentAs) => {
+  ])('recognize a dry run in %s', async (_, sentAs) => {
     const { world, holder, install, getDependencies } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
     expect(
@@ -73,7 +73,7 @@ describe('fence and replay', () => {
     expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
   });
 
-  it('take any event as if it had just arrived', async () => {
+  it('accept any event as if it had just arrived', async () => {
     const { world, holder, install, getDependencies } = stopped();
     expect(await replay(getDependencies)(byHand(world.parts.gce.events.at(-1)), install.limit())).toMatchObject({
       body: { outcome: 'fenced', instance: holder },
@@ -85,14 +85,14 @@ describe('fence and replay', () => {
     ['a word too many', fence, { instance: 'projects/p/zones/z/instances/i', force: true }, /force/],
     ['a name that is no path', fence, { instance: 'my-node' }, /not the path of an instance/],
     ['what is no event', replay, { hello: 'world' }, /not an event/],
-  ])('refuse an order with %s', async (_, order, body, words) => {
+  ])('refuse a request with %s', async (_, order, body, words) => {
     const { install, getDependencies } = stopped();
     await expect(order(getDependencies)(byHand(body), install.limit())).rejects.toThrow(words);
   });
 });
 
 describe('doctor', () => {
-  it('checks from inside the function, and lists the fences that stand', async () => {
+  it('checks from inside the function and lists the unfinished fences', async () => {
     const { holder, install, getDependencies } = stopped();
     expect(await doctor(getDependencies)(byHand({}), install.limit())).toMatchObject({
       body: {

@@ -85,29 +85,24 @@ it.each(wrappings)('a message that wants a dry run %s is answered, and nothing i
   expect([ends(install), isMarked(), install.published]).toEqual([[['would-fence', true]], false, []]);
 });
 
-it.each(['maybe', 'true', 0, null])(
-  'a message of which nobody knows whether it wants one (%j) is a dead letter',
-  async (dryRun) => {
-    const { entry, isMarked, install } = off();
-    expect(
-      await onEvent(async () => install.dependencies)(pushOf(keys, entry, { dryRun: String(dryRun) }), install.limit()),
-    ).toEqual({ status: 204 });
-    expect(
-      await onEvent(async () => install.dependencies)(pushOf(keys, { ...entry, dryRun }), install.limit()),
-    ).toEqual({
-      status: 204,
-    });
-    expect([ends(install), isMarked()]).toEqual([[], false]);
-    expect(install.published).toMatchObject(
-      [1, 2].map(() => ({
-        topic: 'dead-letters',
-        attributes: { reason: expect.stringMatching(/`dryRun` is neither true nor false/) },
-      })),
-    );
-  },
-);
+it.each(['maybe', 'true', 0, null])('a message whose dry-run flag is unclear (%j) is a dead letter', async (dryRun) => {
+  const { entry, isMarked, install } = off();
+  expect(
+    await onEvent(async () => install.dependencies)(pushOf(keys, entry, { dryRun: String(dryRun) }), install.limit()),
+  ).toEqual({ status: 204 });
+  expect(await onEvent(async () => install.dependencies)(pushOf(keys, { ...entry, dryRun }), install.limit())).toEqual({
+    status: 204,
+  });
+  expect([ends(install), isMarked()]).toEqual([[], false]);
+  expect(install.published).toMatchObject(
+    [1, 2].map(() => ({
+      topic: 'dead-letters',
+      attributes: { reason: expect.stringMatching(/`dryRun` is neither true nor false/) },
+    })),
+  );
+});
 
-it('a push beside it is dealt with in earnest; and pulled messages are answered each for itself', async () => {
+it('a push next to it is handled for real, and pulled messages are answered one by one', async () => {
   const { entry, isMarked, install } = off();
   const pulled = (value: object) => ({ ackId: 'a', message: { data: base64(value) } });
   const body = { receivedMessages: [pulled({ ...entry, dryRun: true })] };

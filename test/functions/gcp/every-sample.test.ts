@@ -31,7 +31,7 @@ const deliver = async (text: string) => {
 };
 
 it.each(samplesOf('gcp').filter((name) => !name.startsWith('pubsub-cloudevent-STRUCTURED')))(
-  '%s is told of, and fences the machine that it names',
+  '%s is reported and fences the machine that it names',
   async (name) => {
     const { lines, answer, published, hasMarked } = await deliver(sample('gcp', name));
     expect([lines.length > 0, answer, published.filter(({ topic }) => topic === 'dead-letters')]).toEqual([
@@ -43,7 +43,7 @@ it.each(samplesOf('gcp').filter((name) => !name.startsWith('pubsub-cloudevent-ST
   },
 );
 
-it('a message whose data is a plain text is told of by a dead letter', async () => {
+it('a message whose data is plain text becomes a dead letter', async () => {
   const { lines, published } = await deliver(
     sample('gcp', 'pubsub-cloudevent-STRUCTURED-shape.google-cloudevents.json'),
   );

@@ -38,7 +38,7 @@ const decisions = ({ lines }: GcpInstall) => lines.map((line) => line['decision'
 const QUARANTINE = 'cloudfence.dev/quarantine';
 
 describe('a pushed log entry', () => {
-  it('fences the machine, and is acknowledged', async () => {
+  it('fences the machine and is acknowledged', async () => {
     const { world, disk, holder, spare, install } = stage();
     expect(await deliver(install, entryOf(world))).toEqual({ status: 204 });
     world.advance(MINUTE);
@@ -46,7 +46,7 @@ describe('a pushed log entry', () => {
     expect([diskIn(world, disk)?.users, world.parts.gce.harm, install.published]).toEqual([[spare], [], []]);
   });
 
-  it('may come twice, and as a CloudEvent of Eventarc', async () => {
+  it('may arrive twice, and as a CloudEvent of Eventarc', async () => {
     const { world, holder, install } = stage();
     await deliver(install, entryOf(world));
     const cloudEvent = {
@@ -68,7 +68,7 @@ describe('a pushed log entry', () => {
     expect(taints(world, holder)).not.toContain(QUARANTINE);
   });
 
-  it('logs under the same names as everywhere, with its measures', async () => {
+  it('logs under the same names as on other clouds, with its metrics', async () => {
     const { world, install } = stage();
     await deliver(install, entryOf(world));
     const names = [
@@ -97,7 +97,7 @@ describe('a pushed log entry', () => {
   });
 });
 
-describe('whoever is not the account that pushes', () => {
+describe('a caller that is not the account that pushes', () => {
   it.each([
     ['without a token', () => ({}), 401],
     [
@@ -121,7 +121,7 @@ describe('whoever is not the account that pushes', () => {
       () => ({ authorization: bearer(keys).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE') }),
       403,
     ],
-  ])('is turned away, and nothing happens (%s)', async (_, headers, status) => {
+  ])('is rejected, and nothing happens (%s)', async (_, headers, status) => {
     const { world, holder, install } = stage();
     const answer = await onEvent(async () => install.dependencies)(
       { ...pushOf(keys, entryOf(world)), headers: headers() },
@@ -133,7 +133,7 @@ describe('whoever is not the account that pushes', () => {
   });
 });
 
-describe('what nobody can read', () => {
+describe('an unreadable message', () => {
   it.each([
     ['no JSON', '{"protoPayload":'],
     ['no event', { hello: 'world' }],
@@ -150,17 +150,17 @@ describe('what nobody can read', () => {
     ]);
   });
 
-  it('is given back when it cannot be published', async () => {
+  it('is returned if it cannot be published', async () => {
     const { install } = stage();
     install.outage.topics = true;
     expect(await deliver(install, 'nonsense')).toEqual({ status: 503 });
   });
 });
 
-describe('what has to wait', () => {
+describe('a machine that has to wait', () => {
   const slow = () => stage((world, holder) => shutdownTakes(world, holder, 60_000));
 
-  it('is published once more with the time before which nobody need look, and until then not looked at', async () => {
+  it('is published once more with the time of the next look, and is not looked at until then', async () => {
     const { world, holder, install } = slow();
     expect(await deliver(install, entryOf(world))).toEqual({ status: 204 });
     const [sent] = install.published;
@@ -173,7 +173,7 @@ describe('what has to wait', () => {
     expect(taints(world, holder)).toContain(QUARANTINE);
   });
 
-  it('begins when the cap lets it, fifteen minutes after the fence that used it up', async () => {
+  it('begins when the cap allows it, fifteen minutes after the fence that used it up', async () => {
     const { world, holder, install } = stage();
     const ledger = getObject(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
     if (ledger) ledger.data = { fences: `another--- - ${Math.floor(world.now() / 1_000)} f 2` };
@@ -200,7 +200,7 @@ describe('what has to wait', () => {
     expect(decisions(install).at(-1)).toBe('handed-to-sweep');
   });
 
-  it('carries the record, so that a Node which is deleted meanwhile is fenced to the end', async () => {
+  it('carries the record, so that a Node that is deleted meanwhile is fenced to the end', async () => {
     const { world, disk, holder, spare, install } = stage();
     world.parts.cluster.knobs.attacherDown = true;
     const never = {
@@ -219,7 +219,7 @@ describe('what has to wait', () => {
     expect([diskIn(world, disk)?.users, world.parts.gce.harm]).toEqual([[spare], []]);
   });
 
-  it('is released in two halves, once the machine runs again', async () => {
+  it('is released in two halves once the machine runs again', async () => {
     const { world, holder, install } = stage();
     await deliver(install, entryOf(world));
     const instance = instanceIn(world, holder);
@@ -235,7 +235,7 @@ describe('what has to wait', () => {
   });
 });
 
-it('what fails is given back', async () => {
+it('is returned after a failure', async () => {
   const { world, install } = stage();
   install.outage.compute = true;
   expect(await deliver(install, entryOf(world))).toEqual({ status: 503 });

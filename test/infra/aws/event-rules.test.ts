@@ -27,14 +27,14 @@ const rules = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Event
 const PREFIX = '${self:service}-${sls:stage}-';
 
 describe('a rule of events.yml', () => {
-  it('is one whose events the queues take, under its own parameter', () => {
+  it('has events that the queues accept, under its own parameter', () => {
     expect(rules.map(({ Metadata, Properties: { Name } }) => [Metadata?.When, Name])).toEqual([
       [undefined, `${PREFIX}state-change`],
       ...optionalRules.map(([parameter, name]) => [`\${cloudfence:${parameter}}`, `${PREFIX}${name}`]),
     ]);
   });
 
-  it.each(optionalRules)('%s is a parameter of a released template, and its condition', (parameter) => {
+  it.each(optionalRules)('%s is a parameter of a released template and its condition', (parameter) => {
     const name = `${parameter.slice(0, 1).toUpperCase()}${parameter.slice(1)}`;
     expect(Object.keys(stackParameters('0.0.0'))).toContain(name);
     expect(stackConditions).toHaveProperty(`With${name}`, { 'Fn::Equals': [{ Ref: name }, 'true'] });

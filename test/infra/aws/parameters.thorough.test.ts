@@ -100,7 +100,7 @@ describe('parameters', () => {
     expect(checkParameters({ ...written, ...change }).faults).toEqual([expect.stringMatching(fault)]);
   });
 
-  it('hold the region, from which a command that says another, or says none where none is written, is turned away', async () => {
+  it('fix the region: a command that names another region, or none if none is written, is rejected', async () => {
     const service = await openService({ here: { ...plain, region: 'eu-north-1' }, nowhere: plain });
     const elsewhere = await service.package('here', '--region', 'us-east-1');
     const nowhere = await service.package('nowhere');

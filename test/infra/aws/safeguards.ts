@@ -17,7 +17,7 @@ const queuePolicy = z.object({
 /** What must hold of the packaged template however it is set, over everything of a kind and not piece by piece. */
 export const describeSafeguards = (made: () => Made): void => {
   describe.each(['usual', 'other'] as const)('in the %s template', (which) => {
-    it('everything that keeps data is encrypted', () => {
+    it('everything that stores data is encrypted', () => {
       for (const queue of valuesOf(made()[which], 'AWS::SQS::Queue'))
         expect(queue).toMatchObject({ SqsManagedSseEnabled: true });
       const buckets = valuesOf(made()[which], 'AWS::S3::Bucket');
@@ -37,7 +37,7 @@ export const describeSafeguards = (made: () => Made): void => {
       }
     });
 
-    it('every function has a log group, and every log group an end', () => {
+    it('every function has a log group, and every log group has a retention', () => {
       const groups = valuesOf(made()[which], 'AWS::Logs::LogGroup');
       const named = valuesOf(made()[which], 'AWS::Lambda::Function').map(
         ({ FunctionName }) => `/aws/lambda/${String(FunctionName)}`,
@@ -47,7 +47,7 @@ export const describeSafeguards = (made: () => Made): void => {
         expect(group).toMatchObject({ RetentionInDays: which === 'usual' ? 30 : full.logDays });
     });
 
-    it('every queue has a dead-letter queue, which keeps longer than the queue before it', () => {
+    it('every queue has a dead-letter queue that keeps messages longer than the queue', () => {
       const queues = ofType(made()[which], 'AWS::SQS::Queue');
       const kept = (name: string): number => Number(queues[name]?.['MessageRetentionPeriod']);
       for (const [name, { RedrivePolicy }] of Object.entries(queues).filter(([name]) => name !== 'DeadLetterQueue')) {
@@ -58,7 +58,7 @@ export const describeSafeguards = (made: () => Made): void => {
       }
     });
 
-    it('everything that arrives by itself has somewhere to fail to: a dead-letter queue, or for the sweep an alarm and the next sweep', () => {
+    it('everything that arrives by itself has a place for failures: a dead-letter queue, or for the sweep an alarm and the next sweep', () => {
       const byItself = valuesOf(made()[which], 'AWS::Events::Rule').flatMap(({ Targets }) =>
         Array.isArray(Targets) ? Targets : [],
       );
@@ -76,7 +76,7 @@ export const describeSafeguards = (made: () => Made): void => {
       );
     });
 
-    it('no action has a wildcard, and a queue opens to everybody only to be closed', () => {
+    it('no action has a wildcard, and a queue policy names everyone only to deny', () => {
       const allowed = roleNames(made()[which]).flatMap((name) =>
         statementsOf(made()[which], name).flatMap(({ Action }) => Action),
       );
@@ -94,14 +94,14 @@ export const describeSafeguards = (made: () => Made): void => {
       expect(onQueues.filter(({ Effect }) => Effect === 'Allow')).toHaveLength(2);
     });
 
-    it('a function is called by the schedule, the queue and people only', () => {
+    it('only the schedule, the queue, and people call a function', () => {
       const callers = valuesOf(made()[which], 'AWS::Lambda::Permission').map(({ Principal }) => Principal);
       expect(callers).toEqual(['events.amazonaws.com']);
       expect(valuesOf(made()[which], 'AWS::Lambda::Url')).toEqual([]);
     });
   });
 
-  it('where only tagged volumes may be detached, no role has another way to a volume', () => {
+  it('if only tagged volumes may be detached, no role has another way to detach', () => {
     const condition = { StringEquals: { 'aws:ResourceTag/acme/fence': ['yes'] } };
     const detaching = roleNames(made().other).flatMap((name) =>
       statementsOf(made().other, name).filter(
@@ -117,7 +117,7 @@ export const describeSafeguards = (made: () => Made): void => {
       });
   });
 
-  it('the queue and its dead letters are the only ones that roles may send to', () => {
+  it('roles may send only to the queue and its dead-letter queue', () => {
     const sending = roleNames(made().usual).flatMap((name) =>
       statementsOf(made().usual, name).filter(({ Action }) => Action.includes('sqs:SendMessage')),
     );

@@ -58,7 +58,7 @@ const remove = (...options: readonly string[]) =>
   });
 
 describe('serverless remove', () => {
-  it('is refused while fences stand, and says how to take them back', async () => {
+  it('is refused while there are fences, and says how to release them', async () => {
     answer = { status: 200, body: { fences: [{ cluster: 'prod', node: 'node-7', instance: 'i-1' }] } };
     const { code, said } = await remove();
     expect({ code, said, removals }).toEqual({
@@ -68,7 +68,7 @@ describe('serverless remove', () => {
     });
   });
 
-  it('is refused while nobody can say whether fences stand', async () => {
+  it('is refused while it is unknown whether there are fences', async () => {
     answer = { status: 200, failed: true, body: { errorMessage: 'no answer from the API server' } };
     const { code, said } = await remove();
     expect({ code, said, removals }).toEqual({
@@ -78,7 +78,7 @@ describe('serverless remove', () => {
     });
   });
 
-  it('is refused when somebody else than Lambda says that there is no such function', async () => {
+  it('is refused if something other than Lambda says that there is no such function', async () => {
     answer = { status: 404, unsaid: true, body: { message: 'no such page' } };
     const { code, said } = await remove();
     expect({ code, said, removals }).toEqual({
@@ -92,7 +92,7 @@ describe('serverless remove', () => {
     ['no fence stands', { status: 200, body: { fences: [] } }, []],
     ['there is no function left to ask', { status: 404, body: { Message: 'Function not found' } }, []],
     ['it is forced', { status: 200, body: { fences: [{ cluster: 'prod', node: 'node-7' }] } }, ['--force-remove']],
-  ])('goes on when %s', async (_, said, options) => {
+  ])('continues when %s', async (_, said, options) => {
     answer = said;
     expect((await remove(...options)).said).not.toContain('Cloudfence removed nothing');
     expect(removals).toBeGreaterThan(0);

@@ -44,7 +44,7 @@ export const describeTemplate = (made: () => Made): void => {
       );
     });
 
-    it('are one for each function, and its own', () => {
+    it('are one for each function', () => {
       const roles = functionsOf(made().usual).map(([, { Role }]) => JSON.stringify(Role));
       expect(new Set(roles).size).toBe(5);
       expect(roles.sort()).toEqual(
@@ -54,7 +54,7 @@ export const describeTemplate = (made: () => Made): void => {
       );
     });
 
-    it('may power off, serve other territories, read parameters, find EKS clusters, use keys and join a network only when the parameters say so', () => {
+    it('may power off, serve other territories, read parameters, find EKS clusters, use keys, and join a network only if the parameters say so', () => {
       const asked = [
         'ec2:StopInstances',
         'sts:AssumeRole',
@@ -71,7 +71,7 @@ export const describeTemplate = (made: () => Made): void => {
       );
     });
 
-    it('name every resource, but where IAM knows none', () => {
+    it('name every resource, except where IAM supports none', () => {
       const wide = [made().usual, made().other].flatMap((template) =>
         roleNames(template).flatMap((name) =>
           statementsOf(template, name).filter(({ Resource }) => Resource.includes('*')),
@@ -98,7 +98,7 @@ export const describeTemplate = (made: () => Made): void => {
       ]);
     });
 
-    it('read exactly the secrets, parameters and clusters that are configured', () => {
+    it('read exactly the configured secrets, parameters, and clusters', () => {
       expect(statementNamed(made().usual, 'OnEventRole', 'ReadSecretsOfClusters')?.Resource).toEqual([
         'arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:prod-kubeconfig-??????',
       ]);
@@ -138,7 +138,7 @@ export const describeTemplate = (made: () => Made): void => {
       });
     });
 
-    it('of the doctor ask the functions that fence, and none but those of this stage', () => {
+    it('of the doctor call only the functions of this stage that fence', () => {
       const fencers = ['on-event', 'sweep', 'replay', 'fence'].map((name) => `cloudfence-prod-${name}`);
       expect(statementNamed(made().usual, 'DoctorRole', 'AskThoseThatFence')?.Resource).toEqual(
         fencers.map((name) => `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:${name}`),
@@ -148,7 +148,7 @@ export const describeTemplate = (made: () => Made): void => {
       });
     });
 
-    it('trust Lambda for this account alone, where it says for which it asks', () => {
+    it('trust Lambda for this account alone, where Lambda states the account', () => {
       for (const name of roleNames(made().usual))
         expect(propertiesOf(made().usual, name)).toMatchObject({
           AssumeRolePolicyDocument: {
@@ -157,7 +157,7 @@ export const describeTemplate = (made: () => Made): void => {
         });
     });
 
-    it('assume exactly the roles of the territories that are configured', () => {
+    it('assume exactly the configured roles of the territories', () => {
       for (const name of roleNames(made().other))
         expect(statementNamed(made().other, name, 'ServeOtherTerritories')).toMatchObject({
           Action: ['sts:AssumeRole'],
@@ -167,7 +167,7 @@ export const describeTemplate = (made: () => Made): void => {
         expect(statementNamed(made().usual, name, 'ServeOtherTerritories')).toBeUndefined();
     });
 
-    it('decrypt with the named keys only, and only through the services that hold the secrets', () => {
+    it('decrypt with the named keys only, and only through the services that store the secrets', () => {
       const keys = statementNamed(made().other, 'ReplayRole', 'DecryptThemOnly');
       expect(keys?.Resource).toEqual(full.kmsKeys);
       expect(JSON.stringify(keys?.Condition)).toContain('kms:ViaService');
@@ -187,13 +187,13 @@ export const describeTemplate = (made: () => Made): void => {
     it.each([
       ['usual', 60],
       ['other', 120],
-    ])('keep a message invisible six times as long as a function may take (%s)', (which, timeout) => {
+    ])('hide a message six times as long as a function may take (%s)', (which, timeout) => {
       const template = which === 'usual' ? made().usual : made().other;
       for (const [, { Timeout }] of functionsOf(template)) expect(Timeout).toBe(timeout);
       expect(propertiesOf(template, 'Queue')['VisibilityTimeout']).toBe(6 * timeout);
     });
 
-    it('feed on-event in batches of ten, and take failures one by one', () => {
+    it('feed on-event in batches of ten and accept failures one by one', () => {
       expect(propertiesOf(made().usual, 'OnDasheventEventSourceMappingSQSQueue')).toMatchObject({
         BatchSize: 10,
         FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -204,7 +204,7 @@ export const describeTemplate = (made: () => Made): void => {
       });
     });
 
-    it('take events from our rules only', () => {
+    it('accept events from our rules only', () => {
       const rules = Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
         ([name]) => !name.startsWith('Sweep'),
       );
@@ -217,7 +217,7 @@ export const describeTemplate = (made: () => Made): void => {
   });
 
   describe('the rules', () => {
-    it('bring every state change, and each hint that is switched on', () => {
+    it('deliver every state change, and each hint that is switched on', () => {
       expect(propertiesOf(made().usual, 'StateChangeRule')).toMatchObject({
         EventPattern: { source: ['aws.ec2'], 'detail-type': ['EC2 Instance State-change Notification'] },
       });
@@ -228,7 +228,7 @@ export const describeTemplate = (made: () => Made): void => {
       expect(names(made().other)).toContain('CloudTrailRule');
     });
 
-    it('bring what another account or region forwards, whose envelope names that account and region', () => {
+    it('deliver what another account or region forwards, with that account and region in the envelope', () => {
       for (const [name, { EventPattern }] of Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
         ([name]) => !name.startsWith('Sweep'),
       )) {
@@ -238,7 +238,7 @@ export const describeTemplate = (made: () => Made): void => {
       }
     });
 
-    it('try again for an hour, and then keep the event as a dead letter', () => {
+    it('retry for an hour and then keep the event as a dead letter', () => {
       for (const [name, { Targets }] of Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
         ([name]) => !name.startsWith('Sweep'),
       )) {
@@ -256,7 +256,7 @@ export const describeTemplate = (made: () => Made): void => {
   });
 
   describe('logs and alarms', () => {
-    it('each function has a log group with an end', () => {
+    it('each function has a log group with a retention', () => {
       const groups = Object.values(ofType(made().usual, 'AWS::Logs::LogGroup'));
       expect(groups.map(({ LogGroupName }) => String(LogGroupName)).toSorted()).toEqual(
         ['doctor', 'fence', 'on-event', 'replay', 'sweep'].map((name) => `/aws/lambda/cloudfence-prod-${name}`),
@@ -264,7 +264,7 @@ export const describeTemplate = (made: () => Made): void => {
       for (const group of groups) expect(group).toMatchObject({ RetentionInDays: 30 });
     });
 
-    it('tell the topic, if there is one', () => {
+    it('alarms notify the topic, if there is one', () => {
       expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(11);
       for (const alarm of Object.values(ofType(made().usual, 'AWS::CloudWatch::Alarm')))
         expect(alarm).toMatchObject({ AlarmActions: [], OKActions: [] });
@@ -272,7 +272,7 @@ export const describeTemplate = (made: () => Made): void => {
         expect(alarm).toMatchObject({ AlarmActions: [full.alarmTopic], OKActions: [full.alarmTopic] });
     });
 
-    it('watch a dead node for five minutes, under the name that the functions measure by', () => {
+    it('an alarm watches a dead node for five minutes under the name of the functions’ metric', () => {
       expect(propertiesOf(made().usual, 'DeadNodeUnfencedAlarm')).toMatchObject({
         Namespace: 'Cloudfence/prod',
         MetricName: metricNames.deadNodeUnfenced,
@@ -307,7 +307,7 @@ export const describeTemplate = (made: () => Made): void => {
   });
 
   describe('the package', () => {
-    it('is the same bytes when it is made again', async () => {
+    it('has the same bytes when it is built again', async () => {
       const again = await made().service.package('prod', '--region', 'eu-west-1');
       const zips = (await readdir(made().packaged.folder)).filter((file) => file.endsWith('.zip'));
       expect(zips.sort()).toEqual(['doctor.zip', 'fence.zip', 'on-event.zip', 'replay.zip', 'sweep.zip']);
@@ -317,14 +317,14 @@ export const describeTemplate = (made: () => Made): void => {
         );
     });
 
-    it('keeps stages apart by name', () => {
+    it('separates stages by name', () => {
       const called = (template: PackagedTemplate) =>
         JSON.stringify(template).match(/cloudfence-(prod|full)[\w-]*/g) ?? [];
       expect(called(made().usual).filter((name) => name.includes('full'))).toEqual([]);
       expect(called(made().other).filter((name) => name.includes('prod'))).toEqual([]);
     });
 
-    it('holds the cloud and the Kubernetes client in separate files, of which the second is loaded when it is needed', async () => {
+    it('holds the cloud and the Kubernetes client in separate files; the second is loaded when it is needed', async () => {
       for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) {
         const folder = path.join(made().service.folder, 'dist/functions', name);
         const parts = await Promise.all(

@@ -43,7 +43,7 @@ const variablesFor = async (
 
 /** The zips that `serverless deploy` uploads, unpacked and run as Lambda would, with the sandbox behind them. */
 export const describeZips = (made: () => Made): void => {
-  describe('out of its zip', () => {
+  describe('a function from its zip', () => {
     let sandbox: LiveSandbox;
     let holders: readonly Holder[];
     beforeAll(async () => {
@@ -79,7 +79,7 @@ export const describeZips = (made: () => Made): void => {
       expect(sandbox.world.parts.ec2.harm).toEqual([]);
     };
 
-    it('doctor finds all well', async () => {
+    it('doctor finds no fault', async () => {
       const answer = await invoke('doctor', {});
       expect(answer).toMatchObject({
         checks: expect.arrayContaining([expect.objectContaining({ what: 'prod: may patch nodes', verdict: 'ok' })]),
@@ -89,7 +89,7 @@ export const describeZips = (made: () => Made): void => {
       });
     });
 
-    it('on-event fences the machine of an event, and acknowledges it', async () => {
+    it('on-event fences the machine of an event and acknowledges it', async () => {
       const event = {
         Records: [{ messageId: 'one', body: JSON.stringify(stateChange(holder(0).machine, 'stopped')) }],
       };
@@ -106,7 +106,7 @@ export const describeZips = (made: () => Made): void => {
       await untilFenced(1);
     });
 
-    it.each(['replay', 'fence'])('%s answers for a machine that is fenced', async (name) => {
+    it.each(['replay', 'fence'])('%s answers for a fenced machine', async (name) => {
       expect(await invoke(name, { instanceId: holder(0).machine, dryRun: true })).toMatchObject({
         instance: holder(0).machine,
         cluster: 'prod',

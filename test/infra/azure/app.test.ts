@@ -40,7 +40,7 @@ const triggerOf = (name: string) =>
     .find((one) => one.name === name)
     ?.bindings.find(({ direction }) => direction === 'in');
 
-it('registers every function that serverless knows, out of the bundle of the app that it is in', () => {
+it('registers every function that serverless knows, from the bundle of its app', () => {
   expect(
     all()
       .map(({ name }) => name)
@@ -50,7 +50,7 @@ it('registers every function that serverless knows, out of the bundle of the app
     expect(functions.map(({ name }) => appOf(name))).toEqual(functions.map(() => app));
 });
 
-it('takes batches from the queue, without a key in its settings, and sweeps by a setting', () => {
+it('takes batches from the queue without a key in its settings, and sweeps by a setting', () => {
   expect(triggerOf('on-event')).toMatchObject({
     type: 'serviceBusTrigger',
     connection: 'CLOUDFENCE_BUS',

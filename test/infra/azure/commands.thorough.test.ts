@@ -33,7 +33,7 @@ const written = async (command: readonly string[]) => {
   return { ...(await run(command)), writes: management.writes().slice(before) };
 };
 
-it('refuses what cannot work, all faults at once, and then deploys nothing', async () => {
+it('refuses invalid parameters, all errors at once, and then deploys nothing', async () => {
   const params = [
     'sweepEvery=7m',
     'memory=1',
@@ -60,7 +60,7 @@ it('refuses what cannot work, all faults at once, and then deploys nothing', asy
 });
 
 describe('serverless', () => {
-  it('deploy --preview says what would be made, and makes nothing', async () => {
+  it('deploy --preview says what would be created, and creates nothing', async () => {
     expect(await written(['deploy', '--preview'])).toMatchObject({
       code: 0,
       writes: [],
@@ -74,7 +74,7 @@ describe('serverless', () => {
     });
   });
 
-  it('deploy makes everything, and the second time nothing', async () => {
+  it('deploy creates everything, and nothing the second time', async () => {
     expect(await run(['deploy'])).toMatchObject({
       code: 0,
       said: expect.stringMatching(
@@ -127,7 +127,7 @@ describe('serverless', () => {
     expect(local).toMatchObject({ code: 0, said: expect.stringMatching(/"status": 400[\s\S]*resourceId/) });
   });
 
-  it('deploy takes away what is not wanted any more', async () => {
+  it('deploy removes what is not wanted any more', async () => {
     const alerts = () =>
       [...management.azure.held.values()].filter(
         ({ type, name }) => type === 'Microsoft.EventGrid/systemTopics' && name.endsWith('-health'),
@@ -138,7 +138,7 @@ describe('serverless', () => {
     expect([alerts(), said]).toEqual([[], expect.stringMatching(/cloudfence-prod-health: removed/)]);
   });
 
-  it('remove refuses while fences stand, and leaves nothing behind once they do not', async () => {
+  it('remove refuses while there are fences, and leaves nothing behind afterwards', async () => {
     management.azure.answers.set('doctor', { fences: [{ cluster: 'prod', node: 'node-7' }] });
     expect(await written(['remove'])).toMatchObject({
       code: 1,
@@ -154,7 +154,7 @@ describe('serverless', () => {
     expect(await written(['remove'])).toMatchObject({ code: 0, writes: [] });
   });
 
-  it('deploy and remove reach into groups of others as well, where a stage asks for it', async () => {
+  it('deploy and remove also work on groups of other owners if a stage asks for it', async () => {
     expect(await run(['deploy'], 'full')).toMatchObject({ code: 0 });
     expect(elsewhere().toSorted()).toEqual([...OTHERS].toSorted());
     expect(await run(['deploy'], 'full')).toMatchObject({

@@ -39,7 +39,7 @@ describe('a deployment', () => {
   it.each([
     ['the defaults', {}, 'prod'],
     ['every parameter', full, 'full'],
-  ])('is taken by Azure with %s, and the second time nothing is written', async (_, written, stage) => {
+  ])('is accepted by Azure with %s, and nothing is written the second time', async (_, written, stage) => {
     await deployed(written, '', stage);
     const { said, writes } = await deployed(written, '', stage);
     expect({ said, writes }).toEqual({
@@ -48,7 +48,7 @@ describe('a deployment', () => {
     });
   });
 
-  it('says what was refused, and goes on where it stopped once that is mended', async () => {
+  it('says what was refused, and continues there once that is corrected', async () => {
     management.azure.mishaps.push({
       method: 'PUT',
       path: /deployments\/cloudfence-prod$/,
@@ -69,7 +69,7 @@ describe('a deployment', () => {
     expect(management.azure.packages).toHaveLength(2);
   });
 
-  it('publishes again until the role that the package is stored with is known everywhere', async () => {
+  it('publishes again until the role that stores the package is known everywhere', async () => {
     management.azure.roleSpreads = 3;
     const { said, waited } = await deployed();
     expect(said.filter((line) => /not accepted yet.*InaccessibleStorageException/.test(line))).toHaveLength(3);
@@ -82,7 +82,7 @@ describe('a deployment', () => {
     await expect(deployed()).rejects.toThrow(/InaccessibleStorageException/);
   });
 
-  it('may be told to deliver by keys, by an identity again, and by keys once more', async () => {
+  it('can be told to deliver by keys, by an identity again, and by keys once more', async () => {
     for (const keylessDelivery of [true, false, true, false, true]) {
       await deployed({ keylessDelivery });
       expect(principals()).toEqual([]);
@@ -90,7 +90,7 @@ describe('a deployment', () => {
     }
   });
 
-  it('replaces what an identity may do that was deleted by hand and made anew', async () => {
+  it('replaces the permissions of an identity that was deleted and recreated by hand', async () => {
     const { install } = await deployed();
     for (const name of appNames) management.azure.held.delete(install.names.apps[name].identityId.toLowerCase());
     expect(principals().length).toBeGreaterThan(0);
@@ -98,7 +98,7 @@ describe('a deployment', () => {
     expect(principals()).toEqual([]);
   });
 
-  it('publishes again when its packages are kept elsewhere', async () => {
+  it('publishes again if its packages are stored elsewhere', async () => {
     const { install } = await deployed();
     const site = management.azure.held.get(install.names.apps.app.siteId.toLowerCase());
     if (site) site.tags = { ...site.tags, 'cloudfence-package': 'the same code, in the container of another install' };
@@ -108,12 +108,12 @@ describe('a deployment', () => {
 });
 
 describe('the preview', () => {
-  it('does not tell what only looks changed, because the preview works out no reference', async () => {
+  it('does not report a change that it only suspects because it resolves no reference', async () => {
     await deployed();
     expect(await previewed()).toEqual(['the deployment would change nothing']);
   });
 
-  it('tells what would change beside that, and of what', async () => {
+  it('reports other changes, and of which resources', async () => {
     await deployed();
     expect(await previewed({ memory: 2048 })).toEqual([
       expect.stringMatching(
@@ -128,8 +128,8 @@ const site = z.object({
   siteConfig: z.object({ appSettings: z.array(z.object({ name: z.string(), value: z.string() })) }),
 });
 
-describe('what receives', () => {
-  it('may put events into the queue, and has no way to machines, clusters, dead letters or the package of what fences', async () => {
+describe('the app that receives events', () => {
+  it('may put events into the queue, and has no access to machines, clusters, dead letters, or the package of the functions that fence', async () => {
     const { install } = await deployed({}, '', 'prod');
     const { names } = install;
     const { door } = names.apps;
@@ -146,7 +146,7 @@ describe('what receives', () => {
     expect(JSON.stringify(settings)).not.toContain('rg-aks');
   });
 
-  it('is called at a host of its own', async () => {
+  it('has a host name of its own', async () => {
     const { deployer } = await deployed();
     management.azure.answers.set('webhook', { taken: true });
     expect(await deployer.invoke('webhook', {})).toEqual({ taken: true });
@@ -157,7 +157,7 @@ describe('what receives', () => {
 });
 
 describe('a removal', () => {
-  it('leaves nothing in the groups of others', async () => {
+  it('leaves nothing in the groups of other owners', async () => {
     const { deployer, say } = await deployed(full, '', 'full');
     await deployer.remove(say);
     expect(held().map(({ name }) => name)).toEqual(OTHERS);

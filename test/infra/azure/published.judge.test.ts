@@ -41,17 +41,20 @@ const stages = {
 };
 
 describe('the template', () => {
-  it.each(Object.entries(stages))('is as published, with every resource of the stage %s', (stage, written) => {
-    const nested = installTemplate(installFor('prod', written)).resources.filter(
-      ({ type }) => type === 'Microsoft.Resources/deployments',
-    );
-    const placed = placedFor('prod', written).map(({ group: _group, ...resource }) => resource);
-    const faults = [...nested, ...placed].flatMap((resource) =>
-      published.faultsIn(resource.type, resource.apiVersion, { ...resource }),
-    );
-    expect(nested.length).toBeGreaterThan(1);
-    expect({ stage, faults }).toEqual({ stage, faults: [] });
-  });
+  it.each(Object.entries(stages))(
+    'matches the published models, with every resource of the stage %s',
+    (stage, written) => {
+      const nested = installTemplate(installFor('prod', written)).resources.filter(
+        ({ type }) => type === 'Microsoft.Resources/deployments',
+      );
+      const placed = placedFor('prod', written).map(({ group: _group, ...resource }) => resource);
+      const faults = [...nested, ...placed].flatMap((resource) =>
+        published.faultsIn(resource.type, resource.apiVersion, { ...resource }),
+      );
+      expect(nested.length).toBeGreaterThan(1);
+      expect({ stage, faults }).toEqual({ stage, faults: [] });
+    },
+  );
 
   it.each([
     ['a version that is not known', 'Storage/storageAccounts', { apiVersion: '2031-01-01' }, /no version 2031/],
@@ -107,7 +110,7 @@ describe('a deployment', () => {
   /** The app's own doors, and the query of logs, are no part of ARM. */
   const ofArm = () => management.recorded.filter(({ url }) => url.pathname.startsWith('/subscriptions/'));
 
-  it('makes no request of ARM that is not published', () => {
+  it('sends no request to ARM that is not published', () => {
     expect([
       ...new Set(
         ofArm().flatMap(({ method, url, body }) =>
@@ -117,7 +120,7 @@ describe('a deployment', () => {
     ]).toEqual([]);
   });
 
-  it('makes requests of every kind that it has', () => {
+  it('sends requests of every kind that it has', () => {
     const kinds = new Set(
       ofArm().map(({ method, url }) => `${method} ${/([\w.]+\/\w+)(?:\/[^/]+)?$/.exec(url.pathname)?.[1] ?? ''}`),
     );

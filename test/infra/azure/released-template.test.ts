@@ -68,7 +68,7 @@ it('is the template of a deployment with parameters', () => {
   expect(workedOut(resources, given)).toEqual(workedOut(installTemplate(install).resources, given));
 });
 
-it('declares in each template within it what that one uses', () => {
+it('declares in each nested template what that template uses', () => {
   const text = JSON.stringify(releasedTemplate(defaults));
   const declared = z.object({ parameters: z.record(z.string(), z.unknown()) }).parse(JSON.parse(text)).parameters;
   const used = new Set([...text.matchAll(/parameters\('(\w+)'\)/g)].map(([, name]) => name));

@@ -49,12 +49,12 @@ const site = () => new RegExp(`/sites/${deploying.install.names.apps.app.site}$`
 const held = () => [...management.azure.held.values()];
 
 describe('a removal', () => {
-  it('asks the app for its fences although nobody remembers the deployment', async () => {
+  it('asks the app for its fences even if the deployment is forgotten', async () => {
     management.azure.deployments.clear();
     expect(await remove()).toMatch(/Nodes are still fenced[\s\S]*node-7 in prod/);
   });
 
-  it('goes on when the app says that none stands, and when ARM says that there is no app', async () => {
+  it('goes on if the app reports no fence, or if ARM says that there is no app', async () => {
     management.azure.answers.set('doctor', { fences: [] });
     expect(await remove()).toBe('removed');
     expect(held().map(({ name }) => name)).toEqual(OTHERS);
@@ -77,7 +77,7 @@ describe('a removal', () => {
     ['the function is not found', /^\/api\/doctor$/, { status: 404, body: '' }],
     ['the function fails', /^\/api\/doctor$/, { status: 500, body: { error: 'no answer from the API server' } }],
     ['the answer is none', /^\/api\/doctor$/, { status: 200, body: '<html>welcome</html>' }],
-  ])('is refused, and how it is forced is said, when %s', async (_, path, reply) => {
+  ])('is refused, and the error says how to force it, if %s', async (_, path, reply) => {
     strike(path instanceof RegExp ? path : path(), reply);
     expect(await remove()).toMatch(/Cloudfence removed nothing: the function doctor did not say[\s\S]*--force-remove/);
     expect(await remove({ 'force-remove': true })).not.toMatch(/did not say/);
@@ -86,14 +86,14 @@ describe('a removal', () => {
   it.each([
     ['no tag', {}],
     ["another stage's tag", { cloudfence: 'cloudfence-other' }],
-  ])('takes nothing away when the group bears %s', async (_, tags) => {
+  ])('removes nothing if the group has %s', async (_, tags) => {
     management.azure.answers.set('doctor', { fences: [] });
     const group = held().find(({ id }) => id === deploying.install.names.groupId);
     if (group) group.tags = tags;
     expect(await remove()).toMatch(/does not have the tag cloudfence: cloudfence-prod/);
   });
 
-  it('takes the rest away when the group is gone already', async () => {
+  it('removes everything else if the group is already gone', async () => {
     for (const { id } of held())
       if (id.startsWith(deploying.install.names.groupId)) management.azure.held.delete(id.toLowerCase());
     expect(await remove()).toBe('removed');

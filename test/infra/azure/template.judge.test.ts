@@ -66,7 +66,7 @@ const accepted: Readonly<Record<string, string>> = {
 it.each([
   ['prod', plain],
   ['full', full],
-])('finds nothing in the stage %s but what is accepted', async (stage, written) => {
+])('finds only accepted findings in the stage %s', async (stage, written) => {
   const { passed_checks, failed_checks, parsing_errors } = await judged(stage, written);
   expect(parsing_errors).toEqual([]);
   expect(

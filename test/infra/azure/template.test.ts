@@ -102,7 +102,7 @@ describe('the roles', () => {
     expect(new Set([apps.app.storage, apps.door.storage, packages]).size).toBe(3);
   });
 
-  it('reach over the whole subscription only where exactly that is asked for', () => {
+  it('cover the whole subscription only if exactly that is configured', () => {
     expect(grantsIn(whole, namesOfRoles('whole', plain)).filter((line) => /machines|operations/.test(line))).toEqual([
       'app: machines on the subscription',
     ]);
@@ -116,7 +116,7 @@ describe('the roles', () => {
     );
   });
 
-  it('reach over the named groups only, if there are any, and read the named secrets only', () => {
+  it('cover only the named groups, if there are any, and read only the named secrets', () => {
     const elsewhere = grantsIn(other, namesOfRoles('full', full)).filter((line) =>
       /: (machines|operations|clusters|secrets)/.test(line),
     );
@@ -136,7 +136,7 @@ describe('the roles', () => {
 });
 
 describe('what is deployed', () => {
-  it('speaks TLS 1.2 or better only, has no public blob, no passwords and no keys in settings', () => {
+  it('accepts TLS 1.2 or later only, has no public blob, no passwords, and no keys in settings', () => {
     for (const placed of [usual, other]) {
       expect(ofType(placed, 'Storage/storageAccounts')).toHaveLength(3);
       for (const { properties } of ofType(placed, 'Storage/storageAccounts'))
@@ -156,7 +156,7 @@ describe('what is deployed', () => {
     }
   });
 
-  it('keeps dead letters of every queue', () => {
+  it('keeps the dead letters of every queue', () => {
     const queues = ofType(usual, 'ServiceBus/namespaces/queues');
     expect(queues.map(({ name }) => name.split('/')[1])).toEqual(['events', 'dead-letters']);
     for (const { properties } of queues)
@@ -167,7 +167,7 @@ describe('what is deployed', () => {
       });
   });
 
-  it('bears the tag and the prefix of its stage, so that stages stand beside each other', () => {
+  it('has the tag and the prefix of its stage, so that stages can coexist', () => {
     for (const placed of [usual, other])
       for (const one of placed.filter(({ location }) => location !== undefined))
         expect({ name: one.name, tags: one.tags }).toMatchObject({
@@ -178,7 +178,7 @@ describe('what is deployed', () => {
     for (const account of [apps.app.storage, apps.door.storage, packages]) expect(account).toMatch(/^[a-z0-9]{3,24}$/);
   });
 
-  it('is as large and as late as the parameters say', () => {
+  it('has the size and the schedule that the parameters give', () => {
     const setting = (placed: readonly Placed[], name: string) => {
       const { siteConfig } = site.parse(ofType(placed, 'Web/sites')[0]?.properties);
       return siteConfig.appSettings.find((one) => one.name === name)?.value;

@@ -23,7 +23,7 @@ const subscribed = z.object({
 describe('the topics', () => {
   const filterOf = ({ properties }: Placed) => subscribed.parse(properties).filter;
 
-  it('bring every operation that is understood, and none that tells nothing', () => {
+  it('deliver every operation that is understood, and none without meaning', () => {
     expect(
       operationEndings.filter((ending) => reasonIn(`Microsoft.Compute/virtualMachines${ending}`) === null),
     ).toEqual([]);
@@ -36,7 +36,7 @@ describe('the topics', () => {
     );
   });
 
-  it('use the topic that is there, in its own group, and one more for health', () => {
+  it('use the existing topic in its own group, and one more for health', () => {
     expect(ofType(other, 'EventGrid/systemTopics').map(({ name }) => name)).toEqual(['cloudfence-full-health']);
     const subscriptions = ofType(other, 'EventGrid/systemTopics/eventSubscriptions').map(
       ({ name, group }) => `${name} in ${group}`,
@@ -47,7 +47,7 @@ describe('the topics', () => {
     ]);
   });
 
-  it('deliver by an identity, and the keys are off, unless keys are asked for', () => {
+  it('deliver by an identity with keys switched off, unless keys are configured', () => {
     expect(ofType(usual, 'ServiceBus/namespaces')[0]?.properties).toMatchObject({ disableLocalAuth: true });
     for (const { properties } of ofType(usual, 'EventGrid/systemTopics/eventSubscriptions'))
       expect(properties).toMatchObject({ deliveryWithResourceIdentity: { identity: { type: 'UserAssigned' } } });
@@ -56,7 +56,7 @@ describe('the topics', () => {
       expect(properties).toMatchObject({ destination: { endpointType: 'ServiceBusQueue' } });
   });
 
-  it('are subscribed once the role is there that the delivery needs', () => {
+  it('are subscribed once the role that the delivery needs exists', () => {
     const { names } = installFor('prod', plain);
     const role = ofType(usual, 'Authorization/roleAssignments').find(({ properties }) =>
       JSON.stringify(properties).includes(names.deliveryId),
@@ -67,11 +67,11 @@ describe('the topics', () => {
       );
   });
 
-  it("do not deliver by an identity from somebody else's topic, which does not bear it", () => {
+  it('do not deliver by an identity from someone else’s topic, which does not have that identity', () => {
     expect(() => installFor('full', { ...full, keylessDelivery: true })).toThrow(/keylessDelivery: .*systemTopic/);
   });
 
-  it('bring events of the served groups only, as far as a filter has room for them', () => {
+  it('deliver only events of the served groups, as far as a filter has room', () => {
     const subjects = (placed: readonly Placed[]) =>
       ofType(placed, 'EventGrid/systemTopics/eventSubscriptions')
         .flatMap((one) => filterOf(one).advancedFilters)
@@ -89,7 +89,7 @@ describe('the topics', () => {
 });
 
 describe('the alerts', () => {
-  it('watch dead letters, failures and a dead node under the name that the functions measure by', () => {
+  it('watch dead letters, failures, and a dead node under the name of the functions’ metric', () => {
     const names = [...ofType(usual, 'Insights/metricAlerts'), ...ofType(usual, 'Insights/scheduledQueryRules')].map(
       ({ name }) => name.replace('cloudfence-prod-', ''),
     );
@@ -123,7 +123,7 @@ describe('the alerts', () => {
     ['6m', 1, 'PT3H'],
     ['60m', 1, 'PT3H'],
   ])(
-    'with a sweep every %s, tell of a machine that %i of them found dead and unfenced',
+    'with a sweep every %s, report a machine that %i sweeps found dead and unfenced',
     (sweepEvery, threshold, windowSize) => {
       const unfenced = ofType(placedFor('prod', { ...plain, sweepEvery }), 'Insights/scheduledQueryRules').find(
         ({ name }) => name.endsWith('unfenced'),
@@ -135,7 +135,7 @@ describe('the alerts', () => {
     },
   );
 
-  it('ask one table each, and never one that is true of nothing', () => {
+  it('query one table each, and are never true of nothing', () => {
     for (const { name, properties } of ofType(usual, 'Insights/scheduledQueryRules')) {
       const { criteria } = asked.parse(properties);
       for (const { query, operator, threshold } of criteria.allOf)
@@ -147,7 +147,7 @@ describe('the alerts', () => {
     }
   });
 
-  it('tell the action group, if there is one', () => {
+  it('notify the action group, if there is one', () => {
     for (const { properties } of ofType(other, 'Insights/metricAlerts'))
       expect(properties).toMatchObject({ actions: [{ actionGroupId: full.actionGroup }] });
     for (const { properties } of ofType(other, 'Insights/scheduledQueryRules'))

@@ -46,7 +46,7 @@ const alarm = (name: string) => {
 };
 
 describe('a deployment', () => {
-  it('makes an alarm for each thing that nobody would hear of, with what to do about it', async () => {
+  it('creates an alarm for each silent failure, with instructions', async () => {
     await deploy();
     expect(alarms().map(({ userLabels: { alarm: name } }) => name)).toEqual(
       expect.arrayContaining([
@@ -86,7 +86,7 @@ describe('a deployment', () => {
     ['cap-reached', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-CapReached"/],
     ['cluster-unreachable', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-ClusterUnreachable"/],
     ['dead-node-unfenced', 'COMPARISON_GT 4 in 360s', /user\/cloudfence-prod-DeadNodeUnfenced"/],
-  ])('%s goes off at %s, and not where nothing is measured', async (name, asked, filter) => {
+  ])('%s fires at %s, and not without data', async (name, asked, filter) => {
     await deploy();
     expect(alarm(name)).toMatchObject({
       asked,
@@ -95,7 +95,7 @@ describe('a deployment', () => {
     });
   });
 
-  it('a sweep that is missing is heard of although nothing is measured any more', async () => {
+  it('a missing sweep is noticed although nothing is measured any more', async () => {
     await deploy();
     expect(alarm('sweep-missing')).toMatchObject({
       asked: 'COMPARISON_LT 1 in 600s',
@@ -111,14 +111,14 @@ describe('a deployment', () => {
     ['6m', 'COMPARISON_GT 0 in 720s', 'COMPARISON_LT 1 in 1080s'],
     ['60m', 'COMPARISON_GT 0 in 7200s', 'COMPARISON_LT 1 in 10800s'],
   ])(
-    'sweeping every %s, a machine that stays unfenced is heard of after five minutes and never before it was seen',
+    'sweeping every %s, an unfenced machine raises an alarm after five minutes, and never before it was seen',
     async (sweepEvery, unfenced, missing) => {
       await deploy({ sweepEvery });
       expect([alarm('dead-node-unfenced').asked, alarm('sweep-missing').asked]).toEqual([unfenced, missing]);
     },
   );
 
-  it('tells the channels that the parameters name, and no longer those that they name no more', async () => {
+  it('notifies the channels that the parameters name, and stops notifying removed channels', async () => {
     const channel = `projects/${PROJECT}/notificationChannels/42`;
     google.store.objects.set(channel, { name: channel });
     await deploy({ notificationChannels: [channel] });
@@ -127,13 +127,13 @@ describe('a deployment', () => {
     expect(alarms().flatMap(({ notificationChannels }) => notificationChannels)).toEqual([]);
   });
 
-  it('waits until Cloud Monitoring knows the metrics that it has just made', async () => {
+  it('waits until Cloud Monitoring knows the new metrics', async () => {
     google.store.delays = { ...google.store.delays, metric: 10 * 60_000 };
     await deploy();
     expect(alarm('failures')).toBeDefined();
   });
 
-  it('says what is wrong when a metric never appears', async () => {
+  it('says what is wrong if a metric never appears', async () => {
     google.store.delays = { ...google.store.delays, metric: Infinity };
     await expect(deploy()).rejects.toThrow(/alertPolicies returned 404.*Cannot find metric/);
     expect(google.store.now).toBeLessThan(60 * 60_000);
@@ -141,14 +141,14 @@ describe('a deployment', () => {
 });
 
 describe('another deployment', () => {
-  it('changes nothing, and makes nothing twice', async () => {
+  it('changes nothing and creates nothing twice', async () => {
     await deploy();
     const [before, writes] = [alarms().length, google.writes().length];
     await deploy();
     expect([alarms().length, google.writes().slice(writes)]).toEqual([before, []]);
   });
 
-  it('remedies what was changed by hand, leaves what others made, and takes away what is in the table no more', async () => {
+  it('corrects manual changes, leaves alarms of other owners, and removes alarms that are no longer in the table', async () => {
     await deploy();
     const { name, filter } = alarm('dead-letters');
     const spoiled = google.store.objects.get(name);
@@ -173,7 +173,7 @@ describe('another deployment', () => {
 });
 
 describe('a removal', () => {
-  it("takes away all alarms of the install, and nobody else's", async () => {
+  it('removes all alarms of the install and no one else’s', async () => {
     await deploy();
     const theirs = `projects/${PROJECT}/alertPolicies/1003`;
     google.store.objects.set(theirs, {

@@ -54,24 +54,24 @@ const wholeLife = async (): Promise<void> => {
   await deployer.deploy(packaged(), quiet);
 };
 
-describe('what the person who deploys may', () => {
-  it('is enough with the permissions that are listed', async () => {
+describe('the permissions of the person who deploys', () => {
+  it('are enough if they are the listed ones', async () => {
     google.store.granted = new Set(everything);
     await expect(wholeLife()).resolves.toBeUndefined();
   });
 
-  it.each(everything)('has to include %s', async (permission) => {
+  it.each(everything)('have to include %s', async (permission) => {
     google.store.granted = new Set(everything.filter((one) => one !== permission));
     await expect(wholeLife()).rejects.toThrow(`Permission '${permission}' denied`);
   });
 
-  it('is the list that the documentation has', () => {
+  it('are listed in the documentation', () => {
     const [, block = ''] = /<!-- permissions -->\n([\s\S]*?)\n<!-- \/permissions -->/.exec(docs) ?? [];
     expect([...block.matchAll(/^ {2}- ([a-z]+\.[a-zA-Z.]+)$/gm)].map(([, one]) => one)).toEqual(projectPermissions);
     for (const one of secretPermissions) expect(docs).toContain(`\`${one}\``);
   });
 
-  it('is asked first: without some of it nothing is made, and all of it is named', async () => {
+  it('are checked first: if some are missing, nothing is created, and all missing ones are named', async () => {
     google.store.granted = new Set(everything.filter((one) => !/setIamPolicy|actAs/.test(one)));
     const said = await deployerAt(google).deploy(packaged(), quiet).catch(String);
     for (const lacking of everything.filter((one) => /setIamPolicy|actAs/.test(one))) expect(said).toContain(lacking);
@@ -82,7 +82,7 @@ describe('what the person who deploys may', () => {
 
 describe('the APIs of an install', () => {
   const commandIn = /gcloud services enable ([\s\S]*?) --project/.exec(docs)?.[1] ?? '';
-  it('are the ones that the documentation switches on', () => {
+  it('are the ones that the documentation enables', () => {
     const all = requiredServices(
       installWith({
         clusters: [...gke.clusters, { name: 'b', secretManager: { secret: `projects/${PROJECT}/secrets/b` } }],
@@ -91,7 +91,7 @@ describe('the APIs of an install', () => {
     expect(commandIn.split(/[\s\\]+/).toSorted()).toEqual([...all, 'serviceusage.googleapis.com'].toSorted());
   });
 
-  it('are switched on where they are not, those of GKE and of secrets only with such a cluster', async () => {
+  it('are enabled if they are not, those of GKE and of secrets only with such a cluster', async () => {
     for (const name of ['container', 'secretmanager', 'monitoring', 'cloudbuild'])
       google.store.services.delete(`${name}.googleapis.com`);
     await deployerAt(google, gke).deploy(packaged(), quiet);
@@ -102,14 +102,14 @@ describe('the APIs of an install', () => {
     ).toEqual([true, false, true, true]);
   });
 
-  it('are waited for while they say that they are still off', async () => {
+  it('are waited for while they still report that they are disabled', async () => {
     for (const name of ['iam', 'pubsub']) google.store.services.delete(`${name}.googleapis.com`);
     google.store.delays = { ...google.store.delays, service: 4 * 60_000 };
     await deployerAt(google).deploy(packaged(), quiet);
     expect(google.store.objects.has(`projects/${PROJECT}/sinks/cloudfence-prod-events`)).toBe(true);
   });
 
-  it('are said to be off, in a sentence, by who may not switch them on', async () => {
+  it('are reported as disabled, in a sentence, to a person who may not enable them', async () => {
     google.store.services.delete('pubsub.googleapis.com');
     google.store.granted = new Set(everything.filter((one) => one !== 'serviceusage.services.enable'));
     await expect(deployerAt(google).deploy(packaged(), quiet)).rejects.toThrow(
@@ -154,14 +154,14 @@ describe('memory and CPU, which Cloud Run checks together', () => {
     ]);
   });
 
-  it('are said to be wrong beside whatever else is', () => {
+  it('are reported together with every other error', () => {
     expect(checkInstall('prod', { ...defaults, ...plain, memory: 8_192, sweepEvery: '7m' }).faults).toEqual([
       expect.stringMatching(/^sweepEvery/),
       expect.stringMatching(/^memory/),
     ]);
   });
 
-  it.each([3, 5, 1.5])('there are no %d CPUs', (cpu) =>
+  it.each([3, 5, 1.5])('a setting of %d CPUs does not exist', (cpu) =>
     expect(faults(2_048, cpu)).toEqual([expect.stringMatching(/^cpu/)]),
   );
 });

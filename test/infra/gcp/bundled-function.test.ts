@@ -76,7 +76,7 @@ const push = async (token: string): Promise<number> => {
 it.each([
   ['whose signature Cloud Run has verified', () => stripped(keys.token(claims()))],
   ['that it verifies itself', () => keys.token(claims())],
-])('takes a push with a token %s, and publishes what nobody can read with its reason', async (_, token) => {
+])('accepts a push with a token %s, and publishes an unreadable message with the reason', async (_, token) => {
   topics.splice(0);
   expect(await push(token())).toBe(204);
   expect(topics).toMatchObject([
@@ -97,7 +97,7 @@ it.each([
 it.each([
   ['signed by somebody else', () => keys.token(claims(), 'forged')],
   ['of another account', () => stripped(keys.token({ ...claims(), email: 'somebody@example.org' }))],
-])('turns away a push with a token %s', async (_, token) => {
+])('rejects a push with a token %s', async (_, token) => {
   topics.splice(0);
   expect(await push(token())).toBe(403);
   expect(topics).toEqual([]);

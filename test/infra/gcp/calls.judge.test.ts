@@ -81,7 +81,7 @@ const exchanges = (): readonly Exchange[] =>
 
 it('knows the host of each call', () => expect(meant).toHaveLength(google.recorded.length));
 
-it("every call of a deployment, and every answer of the stand-in, is as Google's documents have it", () => {
+it('every call of a deployment, and every answer of the stand-in, matches Google’s documents', () => {
   expect([...new Set(exchanges().flatMap((call) => judged(call).faults))]).toEqual([]);
 });
 
@@ -103,7 +103,7 @@ describe('the judge itself', () => {
       reply: { status: 200, body: {} },
     });
 
-  it('finds nothing wrong with a call that is right', () =>
+  it('finds no fault with a correct call', () =>
     expect(judged(call({}))).toEqual({ id: 'pubsub.projects.subscriptions.create', faults: [] }));
 
   it.each([
@@ -144,7 +144,7 @@ describe('the judge itself', () => {
     ['refused in another form', call({ reply: { status: 404, body: { message: 'no' } } }), /an error of another form/],
   ])('finds a call %s', (_, one, fault) => expect(judged(one).faults.join('; ')).toMatch(fault));
 
-  it('finds a mask that names what there is not', () => {
+  it('finds a mask that names a field that does not exist', () => {
     const url = new URL('/v3/projects/my-project/alertPolicies/1?updateMask=displayName,channels', apiHosts.monitoring);
     expect(
       judged(call({ origin: apiHosts.monitoring, verb: 'PATCH', url, body: {}, reply: { status: 200, body: {} } }))
@@ -153,7 +153,7 @@ describe('the judge itself', () => {
   });
 });
 
-it('makes these calls, and no others', () => {
+it('covers these calls and no others', () => {
   expect([...new Set(exchanges().map((call) => judged(call).id))].toSorted()).toMatchInlineSnapshot(`
     [
       "cloudfunctions.projects.locations.functions.create",

@@ -31,7 +31,7 @@ const runAgainstNobody = (...command: readonly string[]) =>
 const deployed = () => [...google.store.objects.keys()].filter((name) => name.includes('/functions/'));
 
 describe('serverless package', () => {
-  it('makes the same small zips each time, with the manifest that the platform reads', async () => {
+  it('builds the same small zips each time, with the manifest that the platform reads', async () => {
     const folders = ['once', 'again'].map((name) => path.join(service.folder, name));
     for (const folder of folders) expect(await run(['package', '--package', folder])).toMatchObject({ code: 0 });
     const [once = '', again = ''] = folders;
@@ -61,7 +61,7 @@ describe('serverless package', () => {
     }
   });
 
-  it('refuses what cannot work, all faults at once, and then deploys nothing', async () => {
+  it('refuses invalid parameters, all errors at once, and then deploys nothing', async () => {
     const { code, said } = await run([
       'deploy',
       '--param=sweepEvery=7m',
@@ -90,13 +90,13 @@ describe('serverless package', () => {
 });
 
 describe('serverless deploy, info, logs, invoke and remove', () => {
-  it('say in a sentence, and not in a stack, that the cloud does not answer', async () => {
+  it('report in a sentence, without a stack, that the cloud does not answer', async () => {
     const { code, said } = await runAgainstNobody('info');
     expect({ code, said }).toEqual({ code: 1, said: expect.not.stringMatching(/^\s+at /m) });
     expect(said).toMatch(/ECONNREFUSED|fetch failed|does not answer|did not answer|got no response/i);
   });
 
-  it('answer one after the other', async () => {
+  it('succeed one after the other', async () => {
     expect(await run(['info'])).toMatchObject({ code: 0, said: expect.stringMatching(/on-event: not deployed/) });
     expect(await run(['deploy'])).toMatchObject({
       code: 0,
@@ -115,7 +115,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     });
   });
 
-  it('remove is refused while fences stand, or while nobody can say whether any do', async () => {
+  it('remove is refused while there are fences, or while it is unknown whether there are any', async () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [{ cluster: 'prod', node: 'node-7' }] });
     expect(await run(['remove'])).toMatchObject({
       code: 1,
@@ -129,7 +129,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     expect(deployed()).toHaveLength(5);
   });
 
-  it('remove takes everything away when none stands', async () => {
+  it('remove deletes everything if there are no fences', async () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [] });
     expect(await run(['remove'])).toMatchObject({ code: 0 });
     expect([...google.store.objects.keys()].filter((name) => name.includes('cloudfence-prod'))).toEqual([]);
@@ -144,7 +144,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
   });
 });
 
-it("serverless invoke local runs the very bundle, with the caller's own credentials", async () => {
+it('serverless invoke local runs the same bundle with the caller’s own credentials', async () => {
   const { code, said } = await run(['invoke', 'local', '-f', 'fence', '-d', '{"instance": "my-node"}']);
   expect({ code, said }).toEqual({
     code: 0,

@@ -24,7 +24,7 @@ const membersOf = (path: string, role: string) =>
   google.store.policies.get(path)?.bindings.find((one) => one.role === role)?.members ?? [];
 
 describe('a deployment', () => {
-  it('pushes what the sink lets through to on-event, as an account of its own, with dead letters and backoff', async () => {
+  it('pushes the sink’s entries to on-event, as an account of its own, with dead letters and backoff', async () => {
     await deploy();
     const sink = object('sinks/cloudfence-prod-events');
     expect(sink).toMatchObject({
@@ -60,7 +60,7 @@ describe('a deployment', () => {
     });
   });
 
-  it('runs each function as one account, whose role is all that it may do in the project', async () => {
+  it('runs each function as an account of its own, whose role holds all of its permissions in the project', async () => {
     await deploy();
     expect(object('roles/cloudfence_prod')).toMatchObject({
       includedPermissions: [
@@ -95,7 +95,7 @@ describe('a deployment', () => {
     }
   });
 
-  it('runs the doctor as an account that may do nothing, but ask the sweep', async () => {
+  it('runs the doctor as an account that may only ask the sweep', async () => {
     await deploy({ policy: { unreachable: 'power-off' } });
     const places = [...google.store.policies].flatMap(([path, { bindings }]) =>
       bindings.flatMap(({ role, members }) => (members.includes(doctor) ? [`${role} on ${path}`] : [])),
@@ -113,7 +113,7 @@ describe('a deployment', () => {
       expect(JSON.stringify(variablesOf(name))).not.toMatch(/CLOUDFENCE_DOCTOR|ASKED_AT/);
   });
 
-  it('stops machines, and asks GKE, only where the parameters say so', async () => {
+  it('stops machines, and asks GKE, only if the parameters say so', async () => {
     await deploy({
       policy: { unreachable: 'power-off' },
       clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }],
@@ -123,7 +123,7 @@ describe('a deployment', () => {
     );
   });
 
-  it('sweeps every minute, and lets nobody call but those that are meant', async () => {
+  it('sweeps every minute, and admits only the intended callers', async () => {
     await deploy({ invokers: ['user:me@example.org'] });
     expect(object('locations/europe-west1/jobs/cloudfence-prod-sweep')).toMatchObject({
       schedule: '*/1 * * * *',
@@ -144,7 +144,7 @@ describe('a deployment', () => {
     ]);
   });
 
-  it('takes back what somebody else has let in', async () => {
+  it('removes callers that someone else has admitted', async () => {
     await deploy();
     const service = `${inProject}/locations/europe-west1/services/cloudfence-prod-on-event`;
     google.store.policies.set(service, {
@@ -164,7 +164,7 @@ describe('a second deployment', () => {
     expect(google.writes().slice(before)).toEqual([]);
   });
 
-  it('builds anew the functions whose code differs, and nothing else', async () => {
+  it('rebuilds the functions whose code differs, and nothing else', async () => {
     await deploy();
     const before = google.writes().length;
     await deploy({}, ' of tomorrow');
@@ -174,7 +174,7 @@ describe('a second deployment', () => {
     expect(google.writes().slice(before)).toEqual(functions);
   });
 
-  it('remedies what was changed by hand', async () => {
+  it('corrects what was changed by hand', async () => {
     await deploy();
     const path = `${inProject}/sinks/cloudfence-prod-events`;
     const there = google.store.objects.get(path);
@@ -183,7 +183,7 @@ describe('a second deployment', () => {
     expect(google.store.objects.get(path)).toEqual(there);
   });
 
-  it('keeps what else is in a policy, and what is written into it meanwhile', async () => {
+  it('keeps other entries of a policy, and entries that are written meanwhile', async () => {
     google.store.policies.set(inProject, {
       etag: 'other',
       bindings: [{ role: 'roles/viewer', members: ['group:all@example.org'] }],
@@ -202,7 +202,7 @@ describe('a second deployment', () => {
 });
 
 describe('a removal', () => {
-  it('leaves nothing of ours but a custom role that nobody has, whose id would be blocked for weeks', async () => {
+  it('leaves nothing of ours except an unassigned custom role, whose ID would be blocked for weeks', async () => {
     await deploy();
     await remove();
     const left = [...google.store.objects.keys()].filter((path) => !emptyStore().objects.has(path));
@@ -211,19 +211,19 @@ describe('a removal', () => {
     expect(membersOf(`${inProject}/secrets/prod-kubeconfig`, 'roles/secretmanager.secretAccessor')).toEqual([]);
   });
 
-  it('may be repeated, and may follow a deployment that was cut off', async () => {
+  it('may be repeated, and may follow an interrupted deployment', async () => {
     await remove();
     expect(google.writes()).toEqual([]);
   });
 
-  it('goes on when a secret is deleted that the functions were let read', async () => {
+  it('goes on if a secret that the functions could read is deleted', async () => {
     await deploy();
     google.store.objects.delete(`${inProject}/secrets/prod-kubeconfig`);
     await remove();
     expect([...google.store.objects.keys()].filter((path) => path.includes('cloudfence-prod'))).toEqual([]);
   });
 
-  it('touches no function that bears our name and not our label', async () => {
+  it('touches no function that has our name but not our label', async () => {
     await deploy();
     const theirs = `${inProject}/locations/europe-west1/functions/cloudfence-prod-fence`;
     google.store.objects.set(theirs, { ...google.store.objects.get(theirs), labels: { team: 'other' } });
@@ -241,7 +241,7 @@ describe('the custom role', () => {
     google.store.now += days * DAY;
   };
 
-  it.each([0, 3, 20, 60])('is the same when a removal is followed by a deployment %d days later', async (days) => {
+  it.each([0, 3, 20, 60])('is unchanged if a removal is followed by a deployment %d days later', async (days) => {
     await deploy();
     await remove();
     google.store.now += days * DAY;
@@ -255,7 +255,7 @@ describe('the custom role', () => {
     [8, 'gives way to another id', false, 'cloudfence_prod.2'],
     [8, 'gives way to another id, although it is still listed', true, 'cloudfence_prod.2'],
     [38, 'is made anew', false, 'cloudfence_prod'],
-  ])('that somebody deleted %d days ago %s', async (days, _, showsPurged, id) => {
+  ])('that was deleted %d days ago %s', async (days, _, showsPurged, id) => {
     google.store.showsPurged = showsPurged;
     await deploy();
     await remove();
@@ -268,7 +268,7 @@ describe('the custom role', () => {
     });
   });
 
-  it('stays the one that it was, when the first id is free again', async () => {
+  it('keeps its ID when the first ID is free again', async () => {
     await deploy();
     await remove();
     deletedBefore(8);

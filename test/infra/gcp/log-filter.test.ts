@@ -12,7 +12,7 @@ const entries = readdirSync(folder)
 const letsThrough = loggingQuery(logFilter);
 
 describe('the filter of the log sink', () => {
-  it.each(entries)('lets %s through, if and only if there is a reason to look at a machine', (name, entry) => {
+  it.each(entries)('passes %s if and only if there is a reason to look at a machine', (name, entry) => {
     const hasFailed = name.includes('FAILED');
     expect({ name, through: letsThrough(entry) }).toEqual({
       name,
@@ -33,7 +33,7 @@ describe('the filter of the log sink', () => {
     'baremetalCaretakerPreempted',
     'somethingNew',
   ];
-  it.each(SYSTEM_EVENTS)('lets the system event %s through, and none of another service', (event) => {
+  it.each(SYSTEM_EVENTS)('passes the system event %s, and none of another service', (event) => {
     const entry = (type: string) => ({
       resource: { type },
       protoPayload: { methodName: `compute.instances.${event}` },
@@ -49,11 +49,11 @@ describe('the filter of the log sink', () => {
     'compute.instances.reset',
     'compute.instanceGroupManagers.resize',
     'xcompute.instances.preempted',
-  ])('keeps %s out', (methodName) => {
+  ])('blocks %s', (methodName) => {
     expect(
       letsThrough({ resource: { type: 'gce_instance' }, protoPayload: { methodName }, operation: { last: true } }),
     ).toBe(false);
   });
 
-  it('has no more than a filter may: 20,000 characters', () => expect(logFilter.length).toBeLessThan(20_000));
+  it('has at most the 20,000 characters that a filter may have', () => expect(logFilter.length).toBeLessThan(20_000));
 });

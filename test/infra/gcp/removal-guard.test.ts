@@ -29,7 +29,7 @@ const path = (name: string, region = 'europe-west1') =>
 describe('the removal guard', () => {
   beforeEach(() => deployerAt(google).deploy(packaged(), () => undefined));
 
-  it('lets a removal go on when no fence stands', async () => {
+  it('allows a removal if there is no fence', async () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [] });
     expect(await guarded()).toBe('');
   });
@@ -39,46 +39,46 @@ describe('the removal guard', () => {
     await expect(guarded()).rejects.toThrow(/did not say whether Nodes are fenced/);
   });
 
-  it('refuses when the region is another one than the functions stand in', async () => {
+  it('refuses if the functions are in another region', async () => {
     await expect(guarded({ region: 'us-central1' })).rejects.toThrow(
       /function doctor does not exist in us-central1, but .*europe-west1\/functions\/cloudfence-prod-doctor.* exist/,
     );
   });
 
-  it('refuses when only the doctor is gone', async () => {
+  it('refuses if only the doctor is gone', async () => {
     google.store.objects.delete(path('doctor'));
     await expect(guarded()).rejects.toThrow(/, but .*cloudfence-prod-on-event.* exist/);
   });
 
-  it('refuses when a region does not say what stands in it', async () => {
+  it('refuses if a region does not list its functions', async () => {
     for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
     google.store.unreachable = ['projects/my-project/locations/asia-east1'];
     await expect(guarded()).rejects.toThrow(/asia-east1/);
   });
 
-  it('refuses when who asks may not see functions', async () => {
+  it('refuses if the caller may not list functions', async () => {
     google.store.granted = new Set();
     await expect(guarded()).rejects.toThrow(/cloudfunctions\.functions\.get/);
   });
 
-  it("refuses when a proxy says that there is nothing, which is not Google's word", async () => {
+  it('refuses if a proxy, and not Google, says that there is nothing', async () => {
     google.store.proxied = true;
     await expect(guarded()).rejects.toThrow(/returned 404/);
   });
 
-  it('lets a removal go on that was cut off when all functions were gone', async () => {
+  it('allows a removal that was interrupted after all functions were gone', async () => {
     for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
     expect(await guarded()).toMatch(/The function doctor does not exist/);
   });
 
-  it('is not in the way of a cut-off removal of another stage', async () => {
+  it('does not block an interrupted removal of another stage', async () => {
     for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
     google.store.objects.set(path('x-doctor'), { name: path('x-doctor') });
     expect(await guarded()).toMatch(/The function doctor does not exist/);
   });
 });
 
-it('a deployment into another region is refused while the install stands in the first', async () => {
+it('a deployment into another region is refused while the install is in the first', async () => {
   await deployerAt(google).deploy(packaged(), () => undefined);
   const writes = google.writes().length;
   await expect(deployerAt(google, { region: 'us-central1' }).deploy(packaged(), () => undefined)).rejects.toThrow(

@@ -98,7 +98,7 @@ const after = async (deed: Deed, cloudFor: (world: GceWorld) => Cloud): Promise<
 };
 
 describe('the bundled SDK of Compute Engine', () => {
-  it.each(deeds)('%s as the whole SDK does', async (_, deed) => {
+  it.each(deeds)('%s like the whole SDK', async (_, deed) => {
     const options = (world: GceWorld) => ({
       newRequestId: requestIds(),
       endpoint: 'http://sandbox.invalid',

@@ -16,7 +16,7 @@ const deploy = () => deployerAt(google).deploy(packaged(), () => undefined);
 const runner = `serviceAccount:cloudfence-prod-run@${PROJECT}.iam.gserviceaccount.com`;
 
 describe('a deployment', () => {
-  it('waits for minutes until others know the accounts that it has just made', async () => {
+  it('waits for minutes until other services know its new accounts', async () => {
     google.store.delays = { ...google.store.delays, account: 2 * MINUTE };
     await deploy();
     expect(google.store.policies.get(`projects/${PROJECT}`)?.bindings.flatMap(({ members }) => members)).toContain(
@@ -27,7 +27,7 @@ describe('a deployment', () => {
     );
   });
 
-  it('builds again while what it has just granted to the building account is not known', async () => {
+  it('rebuilds while a new permission of the build account is not known yet', async () => {
     google.store.delays = { ...google.store.delays, grant: 5 * MINUTE };
     await deploy();
     expect(
@@ -35,7 +35,7 @@ describe('a deployment', () => {
     ).toMatchObject({ state: 'ACTIVE' });
   });
 
-  it('asks less and less often, and no longer than some minutes', async () => {
+  it('asks less and less often, and for some minutes at most', async () => {
     google.store.delays = { ...google.store.delays, account: Infinity };
     await expect(deploy()).rejects.toThrow(/setIamPolicy returned 400.*does not exist/);
     expect(google.store.now).toBeGreaterThan(5 * MINUTE);
@@ -43,7 +43,7 @@ describe('a deployment', () => {
     expect(google.recorded.length).toBeLessThan(100);
   });
 
-  it('says at once that a build failed which nothing that it did could mend', async () => {
+  it('reports a failed build at once if the deployment cannot correct it', async () => {
     await deploy();
     google.store.policies.set(`projects/${PROJECT}`, {
       etag: 'x',
@@ -57,7 +57,7 @@ describe('a deployment', () => {
     expect(google.store.now - before).toBeLessThan(MINUTE);
   });
 
-  it('does not wait for a secret that is not there', async () => {
+  it('does not wait for a secret that does not exist', async () => {
     google.store.objects.delete(`projects/${PROJECT}/secrets/prod-kubeconfig`);
     await expect(deploy()).rejects.toThrow(/prod-kubeconfig.* returned 404/);
     expect(google.store.now).toBeLessThan(MINUTE);
