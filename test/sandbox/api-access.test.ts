@@ -80,7 +80,7 @@ describe('a user', () => {
       'volumeattachments.storage.k8s.io is forbidden: User "fence" cannot list resource "volumeattachments" in API group "storage.k8s.io" at the cluster scope',
       'fence',
     ],
-  ])('without a rule for %s %s is told so', (method, path, message, token) => {
+  ])('without a rule for %s %s gets an explanation', (method, path, message, token) => {
     const { ask } = freshApi({ users: { ...users, fence: { ...fence, name: 'fence' } } });
     expect(ask(method, path, { token, body: {} })).toMatchObject({
       status: 403,
@@ -92,7 +92,7 @@ describe('a user', () => {
     ['GET', '/api/v1/nodes/n1'],
     ['PATCH', '/api/v1/namespaces/web/pods/p/status'],
     ['GET', '/api/v1/namespaces/kube-system/configmaps/cloudfence'],
-  ])('with a rule for %s %s gets past it', (method, path) => {
+  ])('with a rule for %s %s is allowed', (method, path) => {
     expect(freshApi({ users }).ask(method, path, { token: 'fence', body: [] }).status).toBe(404);
   });
 
@@ -102,15 +102,15 @@ describe('a user', () => {
     [{ verb: 'delete', resource: 'pods', namespace: 'web' }, false],
     [{ verb: 'get', resource: 'configmaps', name: 'cloudfence', namespace: 'kube-system' }, true],
     [{ verb: 'get', resource: 'configmaps', name: 'other', namespace: 'kube-system' }, false],
-  ])('that asks whether it may %j hears %s', (resourceAttributes, allowed) => {
+  ])('that asks whether it may %j gets the answer %s', (resourceAttributes, allowed) => {
     const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
     const answer = freshApi({ users }).ask('POST', path, { token: 'fence', body: { spec: { resourceAttributes } } });
     expect(answer).toMatchObject({ status: 201, body: { status: { allowed } } });
   });
 });
 
-describe('a fault', () => {
-  it('before the effect answers in the server’s place', () => {
+describe('an injected fault', () => {
+  it('before the effect replaces the server’s answer', () => {
     const tooMany = { status: 429, headers: { 'retry-after': '1' }, body: '{}' };
     const { ask, store } = freshApi({ faults: { before: () => tooMany } });
     expect(ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })).toMatchObject({

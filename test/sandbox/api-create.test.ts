@@ -15,7 +15,7 @@ const event = {
 };
 
 describe('creating', () => {
-  it('an object of a taken name is a conflict', () => {
+  it('an object with a taken name is a conflict', () => {
     const { ask } = freshApi();
     ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
     expect(ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })).toMatchObject({
@@ -24,7 +24,7 @@ describe('creating', () => {
     });
   });
 
-  it('a Node gives one that is not ready yet, on top of its own taints', () => {
+  it('a Node adds the not-ready taint to the Node’s own taints', () => {
     const { ask } = freshApi();
     const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
     const own = { key: 'k', value: 'v', effect: 'NoSchedule' };
@@ -35,7 +35,7 @@ describe('creating', () => {
     expect(taints('n3', { taints: [notReady] })).toEqual([notReady]);
   });
 
-  it('two events under one generateName gives two names', () => {
+  it('two events with one generateName gives two names', () => {
     const { ask } = freshApi();
     const names = [1, 2].map(() => ask('POST', EVENTS, { body: event }).body.metadata.name);
     expect(new Set(names).size).toBe(2);
@@ -56,7 +56,7 @@ describe('creating', () => {
     expect(answer.body.details?.causes?.map((cause) => cause.field)).toEqual([field]);
   });
 
-  it('a pod drops the status that it came with', () => {
+  it('a pod drops the status in the request', () => {
     const body = { metadata: { name: 'p' }, spec: { containers: [] }, status: { phase: 'Running' } };
     expect(freshApi().ask('POST', '/api/v1/namespaces/web/pods', { body }).body.status).toEqual({ phase: 'Pending' });
   });

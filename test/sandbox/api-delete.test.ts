@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 describe('deleting a pod', () => {
-  it('leaves it standing for its grace, and a second delete can only shorten that', () => {
+  it('keeps it for its grace period, and a second delete can only shorten that', () => {
     createPod();
     expect(api.ask('DELETE', POD).body.metadata.deletionTimestamp).toBe('2026-11-21T10:00:30Z');
     api.ask('DELETE', `${POD}?gracePeriodSeconds=60`);
@@ -28,7 +28,7 @@ describe('deleting a pod', () => {
     expect(api.ask('GET', POD).status).toBe(404);
   });
 
-  it('with grace 0 waits for its finalizers all the same', () => {
+  it('with grace 0 still waits for its finalizers', () => {
     createPod({ finalizers: ['batch.kubernetes.io/job-tracking'] });
     api.ask('DELETE', `${POD}?gracePeriodSeconds=0`);
     expect(api.ask('GET', POD).body.metadata.deletionTimestamp).toBeDefined();
@@ -42,7 +42,7 @@ describe('deleting a pod', () => {
     expect(api.ask('GET', POD).status).toBe(404);
   });
 
-  it('under another uid is a conflict in Kubernetes’ words', () => {
+  it('with another uid is a conflict in Kubernetes’ words', () => {
     const { uid } = createPod();
     const answer = api.ask('DELETE', POD, { body: { preconditions: { uid: 'old' } } });
     expect(answer.status).toBe(409);
@@ -54,7 +54,7 @@ describe('deleting a pod', () => {
 });
 
 describe('deleting a Node', () => {
-  it('under an old resourceVersion is a conflict', () => {
+  it('with an old resourceVersion is a conflict', () => {
     const { uid, resourceVersion } = api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } }).body
       .metadata;
     api.ask('PATCH', '/api/v1/nodes/n1', { body: [{ op: 'add', path: '/spec/unschedulable', value: true }] });
@@ -63,7 +63,7 @@ describe('deleting a Node', () => {
     expect(api.ask('GET', '/api/v1/nodes/n1').status).toBe(200);
   });
 
-  it('answers with a Status, and of one that is gone with a 404', () => {
+  it('answers with a Status, or with a 404 if it is gone', () => {
     api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
     expect(api.ask('DELETE', '/api/v1/nodes/n1').body).toMatchObject({ kind: 'Status', status: 'Success' });
     expect(api.ask('DELETE', '/api/v1/nodes/n1')).toMatchObject({
@@ -80,7 +80,7 @@ it('names the group of a missing volume attachment', () => {
   });
 });
 
-it('tells whoever listens of every accepted write, and of no refused one', () => {
+it('reports every accepted write to listeners, and no refused one', () => {
   const heard: string[] = [];
   api = freshApi({ onWrite: (resource, { metadata }) => void heard.push(`${resource} ${metadata.name}`) });
   createPod();

@@ -60,7 +60,7 @@ describe('a field selector', () => {
       '"spec.nodeName" is not a known field selector: only "metadata.name", "metadata.namespace"',
     ],
     ['/api/v1/nodes', 'spec.providerID', 'field label not supported: spec.providerID'],
-  ])('on %s does not know %s', (path, field, message) => {
+  ])('on %s does not support %s', (path, field, message) => {
     expect(api.ask('GET', `${path}?fieldSelector=${field}=x`)).toMatchObject({
       status: 400,
       body: { reason: 'BadRequest', message },
@@ -69,7 +69,7 @@ describe('a field selector', () => {
 });
 
 describe('a list in pages', () => {
-  it('goes on where it stopped and counts what is left', () => {
+  it('continues where it stopped and counts the rest', () => {
     const first = api.ask('GET', '/api/v1/pods?limit=2').body;
     const second = api.ask('GET', `/api/v1/pods?limit=2&continue=${first.metadata.continue}`).body;
     expect(first.metadata.remainingItemCount).toBe(1);
@@ -77,13 +77,13 @@ describe('a list in pages', () => {
     expect(second.metadata.continue).toBeUndefined();
   });
 
-  it('does not count what is left under a selector', () => {
+  it('does not count the rest under a selector', () => {
     const { metadata } = api.ask('GET', '/api/v1/pods?limit=1&labelSelector=app%3Dshop').body;
     expect(metadata.continue).toBeDefined();
     expect(metadata).not.toHaveProperty('remainingItemCount');
   });
 
-  it('ignores the limit when the cache is asked', () => {
+  it('ignores the limit if it is served from the cache', () => {
     expect(api.ask('GET', '/api/v1/pods?limit=1&resourceVersion=0').body.items).toHaveLength(3);
   });
 
@@ -98,14 +98,14 @@ describe('a list in pages', () => {
 });
 
 describe('a list of metadata', () => {
-  it('carries no spec', () => {
+  it('has no spec', () => {
     const { body } = api.ask('GET', '/api/v1/pods?limit=1', { headers: METADATA_LIST });
     expect(body.kind).toBe('PartialObjectMetadataList');
     expect(body.metadata.remainingItemCount).toBe(2);
     expect(body.items[0]).not.toHaveProperty('spec');
   });
 
-  it('has null for its items when there are none, unlike a list of whole objects', () => {
+  it('has null items if there are none, unlike a list of whole objects', () => {
     const path = '/api/v1/nodes?labelSelector=fenced%3Dtrue';
     expect(api.ask('GET', path, { headers: METADATA_LIST }).body.items).toBeNull();
     expect(api.ask('GET', path).body.items).toEqual([]);

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 describe('a JSON Patch', () => {
-  it('is applied whole, tests on the status included', () => {
+  it('is applied as a whole, including tests on the status', () => {
     const uid = api.ask('GET', NODE).body.metadata.uid;
     const answer = api.ask('PATCH', NODE, {
       body: [
@@ -34,7 +34,7 @@ describe('a JSON Patch', () => {
     ['a tested path is missing', { op: 'test', path: '/metadata/labels/none', value: 'x' }],
     ['a removed path is missing', { op: 'remove', path: '/metadata/annotations/none' }],
     ['the parent of an added path is missing', { op: 'add', path: '/metadata/labels/new', value: 'x' }],
-  ])('changes nothing and does not say why when %s', (_case, operation) => {
+  ])('changes nothing and gives no reason if %s', (_case, operation) => {
     const before = api.ask('GET', NODE).body;
     const answer = api.ask('PATCH', NODE, {
       body: [{ op: 'add', path: '/spec/unschedulable', value: true }, operation],
@@ -48,7 +48,7 @@ describe('a JSON Patch', () => {
     expect(api.ask('GET', NODE).body).toEqual(before);
   });
 
-  it('cannot add a taint twice, and names the cause', () => {
+  it('cannot add a taint twice, and says why', () => {
     const answer = api.ask('PATCH', NODE, {
       body: [{ op: 'add', path: '/spec/taints/-', value: { ...taint, value: 'other' } }],
     });
@@ -60,7 +60,7 @@ describe('a JSON Patch', () => {
     expect(answer.body.message).toContain('taints must be unique by key and effect pair');
   });
 
-  it('of the main resource leaves the status alone, one of the status the spec', () => {
+  it('of the main resource leaves the status alone, and one of the status leaves the spec alone', () => {
     api.ask('PATCH', NODE, { body: [{ op: 'replace', path: '/status/nodeInfo/bootID', value: 'boot-2' }] });
     expect(api.ask('GET', NODE).body.status).toEqual({ nodeInfo: { bootID: 'boot-1' } });
     api.ask('PATCH', `${NODE}/status`, {
@@ -73,7 +73,7 @@ describe('a JSON Patch', () => {
     expect(api.ask('GET', NODE).body.status.phase).toBe('Running');
   });
 
-  it('that changes nothing writes nothing', () => {
+  it('without changes writes nothing', () => {
     const { resourceVersion } = api.ask('GET', NODE).body.metadata;
     const answer = api.ask('PATCH', NODE, { body: [{ op: 'add', path: '/metadata/annotations/a', value: '1' }] });
     expect(answer).toMatchObject({ status: 200, body: { metadata: { resourceVersion } } });
@@ -81,12 +81,12 @@ describe('a JSON Patch', () => {
 });
 
 describe('a merge patch', () => {
-  it('adds, replaces and takes away', () => {
+  it('adds, replaces, and removes', () => {
     const answer = api.ask('PATCH', NODE, { body: { metadata: { annotations: { a: null, b: '2' } } }, headers: MERGE });
     expect(answer.body.metadata.annotations).toEqual({ b: '2' });
   });
 
-  it('under an old resourceVersion is a conflict', () => {
+  it('with an old resourceVersion is a conflict', () => {
     const old = api.ask('GET', NODE).body.metadata.resourceVersion;
     api.ask('PATCH', NODE, { body: { metadata: { annotations: { b: '2' } } }, headers: MERGE });
     const answer = api.ask('PATCH', NODE, {
@@ -104,7 +104,7 @@ describe('a merge patch', () => {
     expect(api.ask('GET', NODE).body.metadata.annotations).toEqual({ a: '1', b: '2' });
   });
 
-  it('under another uid is refused', () => {
+  it('with another uid is refused', () => {
     const answer = api.ask('PATCH', NODE, {
       body: { metadata: { uid: 'another', annotations: { b: '3' } } },
       headers: MERGE,
@@ -114,7 +114,7 @@ describe('a merge patch', () => {
   });
 });
 
-it('a strategic merge patch is not understood', () => {
+it('a strategic merge patch is not supported', () => {
   const answer = api.ask('PATCH', NODE, {
     body: {},
     headers: { 'content-type': 'application/strategic-merge-patch+json' },

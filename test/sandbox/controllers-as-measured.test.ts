@@ -25,7 +25,7 @@ const fence = (world: PlainWorld): void => {
 };
 
 describe('a new Node', () => {
-  it('bears the taint of one that is not ready, and loses it as soon as a watch tells that it is', () => {
+  it('has the not-ready taint and loses it as soon as a watch shows that it is ready', () => {
     const world = emptyPlainWorld(1);
     addMachine(world, 'm-1', 'node-1');
     while (!nodeOf(world)) world.advance(1);
@@ -37,7 +37,7 @@ describe('a new Node', () => {
 });
 
 describe('a Node that is cordoned', () => {
-  it('is tainted so, until it is not any more', () => {
+  it('is tainted until it is uncordoned', () => {
     const world = twoNodes(1);
     const cordon = (on: boolean): void => {
       const node = nodeOf(world);
@@ -52,7 +52,7 @@ describe('a Node that is cordoned', () => {
 });
 
 describe('a Node that comes back', () => {
-  it('may be scheduled to before its pods are let off', () => {
+  it('may get pods before the eviction of its pods is called off', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     world.advance(120_000);
@@ -65,7 +65,7 @@ describe('a Node that comes back', () => {
 });
 
 describe('a pod that is deleted with no grace', () => {
-  it('is seen doomed for one revision, then it is gone', () => {
+  it('is seen terminating for one revision and is then gone', () => {
     const world = twoNodes(1);
     const { uid } = getObject(world, 'pods', 'db-0', 'default')?.metadata ?? {};
     forceDeletePods(world, 'node-1');
@@ -77,7 +77,7 @@ describe('a pod that is deleted with no grace', () => {
     ]);
   });
 
-  it('was evicted under the node controller’s account when its time was up', () => {
+  it('was evicted by the node controller’s account when its time was up', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     world.advance(400_000);
@@ -90,7 +90,7 @@ describe('a pod that is deleted with no grace', () => {
 });
 
 describe('the external-attacher', () => {
-  it('publishes a second time what it has just published, and says so when that fails', () => {
+  it('publishes again what it has just published, and reports it if that fails', () => {
     const world = twoNodes(1);
     fence(world);
     expect(attachedTo(world, 'node-2', 10)).not.toBeNull();
@@ -103,7 +103,7 @@ describe('the external-attacher', () => {
     });
   });
 
-  it('needs half the time for a disk that the cloud has let go of already', () => {
+  it('needs half the time for a disk that the cloud has already detached', () => {
     const world = twoNodes(1);
     const disk = world.parts.cloud.disks['disk-1'];
     if (disk) disk.on = null;
@@ -113,7 +113,7 @@ describe('the external-attacher', () => {
     expect(seconds).toBeLessThan(0.8);
   });
 
-  it('gives up a call after six minutes, not after one', () => {
+  it('abandons a call after six minutes, not after one', () => {
     const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 10, 21) });
     const { holder, nodeOf: named } = databaseOnTwoNodes(world);
     world.parts.ec2.knobs.detachTakes = 3_600_000;
@@ -140,7 +140,7 @@ describe('attach-detach', () => {
       return secondsUntil(world, () => attachmentOn(world, 'node-2') !== undefined, 10) ?? Number.POSITIVE_INFINITY;
     });
 
-  it('looks for the end of a detach every half second, and may have just missed it', () => {
+  it('checks for the end of a detach every half second', () => {
     const measured = lags();
     expect(Math.max(...measured)).toBeLessThan(0.8);
     expect(measured.filter((lag) => lag > 0.4).length).toBeGreaterThan(2);

@@ -29,7 +29,7 @@ const nudge = (world: PlainWorld, node: string): void => {
 };
 
 describe('VolumeAttachments', () => {
-  it('bear the name that Kubernetes computes', () => {
+  it('have the name that Kubernetes computes', () => {
     const name = attachmentName(
       { driver: 'ebs.csi.aws.com', handle: 'vol-0123456789abcdef0' },
       'ip-10-0-0-1.ec2.internal',
@@ -37,13 +37,13 @@ describe('VolumeAttachments', () => {
     expect(name).toBe('csi-fe06e9b7f0788d36d037dc072e698d0df29ffac77397761bb77014101d61709d');
   });
 
-  it('carry the attacher’s finalizer and the node’s id', () => {
+  it('have the attacher’s finalizer and the node’s ID', () => {
     const attachment = attachmentOn(twoNodes(1), 'node-1');
     expect(attachment?.metadata.finalizers).toEqual(['external-attacher/disk-example-org']);
     expect(attachment?.metadata.annotations).toEqual({ 'csi.alpha.kubernetes.io/node-id': 'm-1' });
   });
 
-  it('are detached by their own annotation when the Node and its CSINode are gone', () => {
+  it('are detached by their own annotation if the Node and its CSINode are gone', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     deleteNode(world, 'node-1');
@@ -54,7 +54,7 @@ describe('VolumeAttachments', () => {
     expect(attachmentOn(world, 'node-1')).toBeUndefined();
   });
 
-  it('are made again on the dead node when deleted while a pod still wants the volume', () => {
+  it('are recreated on the dead node if deleted while a pod still wants the volume', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     const uid = attachmentOn(world, 'node-1')?.metadata.uid;
@@ -66,7 +66,7 @@ describe('VolumeAttachments', () => {
 });
 
 describe('a volume that is wanted on a second node', () => {
-  it('is refused, naming no pod, while it is attached elsewhere and nobody there wants it', () => {
+  it('is refused, naming no pod, while it is attached elsewhere and no pod there wants it', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     deleteNode(world, 'node-1');
@@ -77,7 +77,7 @@ describe('a volume that is wanted on a second node', () => {
     ]);
   });
 
-  it('is refused, naming the pod that uses it, and told once although the pod goes', () => {
+  it('is refused, naming the pod that uses it, and is reported once although the pod goes', () => {
     const world = twoNodes(1);
     addDeployment(world, { name: 'web', disk: addDisk(world, 'disk-2') });
     settle(world);
@@ -91,7 +91,7 @@ describe('a volume that is wanted on a second node', () => {
     ]);
   });
 
-  it('is not refused when it may be on several nodes at once', () => {
+  it('is not refused if it may be on several nodes at once', () => {
     const world = twoNodes(1);
     addDeployment(world, {
       name: 'files',
@@ -106,7 +106,7 @@ describe('a volume that is wanted on a second node', () => {
     expect(notes(world).filter((note) => note?.startsWith('Multi-Attach'))).toEqual([]);
   });
 
-  it('is tried elsewhere after a failed detach, when only the cloud refuses it', () => {
+  it('is tried elsewhere after a failed detach if only the cloud refuses it', () => {
     const world = twoNodes(1);
     Object.assign(disk(world) ?? {}, { refuses: 'detach' });
     fence(world);
@@ -137,17 +137,17 @@ describe('a detach that fails for 20 s', () => {
     expect(Math.abs(recovered([]) - 63.8)).toBeLessThan(2);
   });
 
-  it('costs half of that when the old VolumeAttachment is nudged, measured 31.8 s', () => {
+  it('costs half of that if the old VolumeAttachment is nudged, measured 31.8 s', () => {
     expect(Math.abs(recovered(['old']) - 31.8)).toBeLessThan(2);
   });
 
-  it('costs nothing more when the new one is nudged too, measured 24.1 s', () => {
+  it('costs nothing more if the new one is nudged too, measured 24.1 s', () => {
     expect(Math.abs(recovered(['old', 'new']) - 24.1)).toBeLessThan(2);
   });
 });
 
 describe('the out-of-service taint', () => {
-  it('takes the disk from under a slow unmount when it stands on a healthy node', () => {
+  it('takes the disk from under a slow unmount if it is on a healthy node', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.unmountMs = 5_000;
     taintOutOfService(world, 'node-1', 'NoSchedule');

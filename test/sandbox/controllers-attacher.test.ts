@@ -30,7 +30,7 @@ const label = (world: PlainWorld, name: string, pool: string): void => {
 };
 
 describe('the external-attacher', () => {
-  it('detaches nothing while it is down, and takes up its work when it is back', () => {
+  it('detaches nothing while it is down, and continues its work when it is back', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.attacherDown = true;
     fence(world);
@@ -40,13 +40,13 @@ describe('the external-attacher', () => {
     expect(attachedTo(world, 'node-2', 10)).not.toBeNull();
   });
 
-  it('moves a volume as fast as ever while its own pod runs elsewhere', () => {
+  it('moves a volume as fast as before while its own pod runs elsewhere', () => {
     const world = withAttacherOn('node-2');
     fence(world);
     expect(attachedTo(world, 'node-2', 10)).toBeLessThan(3);
   });
 
-  it('takes over after its leader lease when its pod was on the dead node', () => {
+  it('takes over after its leader lease if its pod was on the dead node', () => {
     const world = withAttacherOn('node-1');
     fence(world);
     const seconds = attachedTo(world, 'node-2', 60);

@@ -37,7 +37,7 @@ const isShutDown = (world: PlainWorld): boolean => {
 const offBy = (seconds: number, measured: number): number => Math.abs(seconds / measured - 1);
 
 describe('what Kubernetes does about a stopped machine, against a real control plane', () => {
-  it('moves nothing within 620 s by itself, and only marks the pod', () => {
+  it('moves nothing within 620 s by itself and only marks the pod', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     expect(
@@ -54,7 +54,7 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     expect(getObject(world, 'pods', 'db-0', 'default')?.spec.nodeName).toBe('node-1');
   });
 
-  it('puts a force-deleted pod back onto the dead node when there is no taint', () => {
+  it('binds the successor of a force-deleted pod to the dead node if there is no taint', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     const uid = getObject(world, 'pods', 'db-0', 'default')?.metadata.uid;
@@ -65,7 +65,7 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     expect(attachedTo(world, 'node-2', 600)).toBeNull();
   });
 
-  it('takes about 416 s when the Node is deleted', () => {
+  it('takes about 416 s if the Node is deleted', () => {
     expect(
       offBy(
         meanSeconds((world) => deleteNode(world, 'node-1'), 600),
@@ -74,7 +74,7 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     ).toBeLessThan(0.2);
   });
 
-  it('takes about 32 s when the pods and the VolumeAttachment are deleted with the Node', () => {
+  it('takes about 32 s if the pods and the VolumeAttachment are deleted with the Node', () => {
     const act = (world: PlainWorld): void => {
       deleteNode(world, 'node-1');
       forceDeletePods(world, 'node-1');
@@ -102,7 +102,7 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     ).toBeLessThan(0.2);
   });
 
-  it('takes 2.2 s under the taint with NoSchedule when the pods are force-deleted at once', () => {
+  it('takes 2.2 s under the taint with NoSchedule if the pods are force-deleted at once', () => {
     const act = (world: PlainWorld): void => {
       taintOutOfService(world, 'node-1', 'NoSchedule');
       world.advance(40);
@@ -111,12 +111,12 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     expect(offBy(meanSeconds(act, 30), 2.25)).toBeLessThan(0.2);
   });
 
-  it('takes about 453 s from termination when the cloud controller deletes the Node', () => {
+  it('takes about 453 s from termination if the cloud controller deletes the Node', () => {
     const act = (world: PlainWorld): void => void (world.parts.cluster.knobs.cloudController = true);
     expect(offBy(meanSeconds(act, 700, 'terminated'), 452.9)).toBeLessThan(0.2);
   });
 
-  it('never moves it when the cloud controller only sees the machine stopped', () => {
+  it('never moves it if the cloud controller only sees the machine stopped', () => {
     const world = twoNodes(2);
     world.parts.cluster.knobs.cloudController = true;
     power(world, 'm-1', 'stopped');
@@ -125,7 +125,7 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     expect(attachedTo(world, 'node-2', 700)).toBeNull();
   });
 
-  it('neither taints nor deletes a Node whose machine runs, however silent it is', () => {
+  it('neither taints nor deletes a Node whose machine runs, however long it is silent', () => {
     const world = twoNodes(2);
     world.parts.cluster.knobs.cloudController = true;
     world.parts.cluster.knobs.partitioned.push('node-1');
@@ -134,7 +134,7 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     expect(isShutDown(world)).toBe(false);
   });
 
-  it('never moves it after a Node delete when the six-minute timer is off', () => {
+  it('never moves it after a Node delete if the six-minute timer is off', () => {
     const world = twoNodes(3);
     world.parts.cluster.knobs.disableForceDetachOnTimeout = true;
     power(world, 'm-1', 'stopped');

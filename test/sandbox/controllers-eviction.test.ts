@@ -16,7 +16,7 @@ const evictions = (world: PlainWorld) =>
   );
 
 describe('eviction by taint', () => {
-  it('deletes the replacement by its name when a force delete overtakes it', () => {
+  it('deletes the replacement by its name if a force delete overtakes it', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     const dead = replacement(world)?.metadata.uid;
@@ -31,7 +31,7 @@ describe('eviction by taint', () => {
     expect(evictions(world).map(({ uid }) => uid)).not.toContain(dead);
   });
 
-  it('leaves the replacement alone when the force delete waits for the mark of the eviction', () => {
+  it('leaves the replacement alone if the force delete waits for the mark of the eviction', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     taintOutOfService(world, 'node-1', 'NoExecute');
@@ -50,7 +50,7 @@ describe('eviction by taint', () => {
     expect(evictions(world)).toEqual([]);
   });
 
-  it('calls off what was planned for later when the node is heard of again', () => {
+  it('cancels a planned eviction when the node reports again', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.partitioned.push('node-1');
     world.advance(200_000);
@@ -64,7 +64,7 @@ describe('eviction by taint', () => {
     expect(getObject(world, 'nodes', 'node-1')?.spec.taints).toBeUndefined();
   });
 
-  it('takes daemons off the node, unless they tolerate everything, and brings them back after the taint', () => {
+  it('removes daemons from the node, unless they tolerate every taint, and brings them back after the taint', () => {
     const world = twoNodes(1);
     addDaemonSet(world, { name: 'logs' });
     addDaemonSet(world, { name: 'csi', tolerateAll: true });
@@ -93,14 +93,14 @@ describe('the limits of the unreachable taint', () => {
     return world;
   };
 
-  it('goes to one node in ten seconds', () => {
+  it('is one node in ten seconds', () => {
     const world = manyNodes(['m-3', 'm-4', 'm-5', 'm-6']);
     for (const machine of ['m-1', 'm-3']) power(world, machine, 'stopped');
     expect(secondsUntil(world, () => evicting(world) === 1, 70)).not.toBeNull();
     expect(secondsUntil(world, () => evicting(world) === 2, 70)).toBeGreaterThan(9);
   });
 
-  it('is held back while most of a small zone is down: at most the first gets it, before the others are known to be down', () => {
+  it('is stricter while most of a small zone is down: at most the first node is tainted, before the others are known to be down', () => {
     const world = manyNodes(['m-3', 'm-4']);
     for (const machine of ['m-1', 'm-3', 'm-4']) power(world, machine, 'stopped');
     world.advance(300_000);
@@ -108,7 +108,7 @@ describe('the limits of the unreachable taint', () => {
     expect(evicting(world)).toBeLessThanOrEqual(1);
   });
 
-  it('is held back while no node is ready anywhere', () => {
+  it('is absolute while no node is ready anywhere', () => {
     const world = twoNodes(4);
     for (const machine of ['m-1', 'm-2']) power(world, machine, 'stopped');
     world.advance(400_000);

@@ -15,7 +15,7 @@ const history = (seed: number): PlainWorld => {
 };
 
 describe('the history of a cluster', () => {
-  it('is the same again for the same seed', () => {
+  it('is the same for the same seed', () => {
     expect(history(5).parts.cluster.audit).toEqual(history(5).parts.cluster.audit);
   });
 
@@ -23,7 +23,7 @@ describe('the history of a cluster', () => {
     expect(history(5).parts.cluster.audit).not.toEqual(history(6).parts.cluster.audit);
   });
 
-  it('goes on the same way in a fork, in the midst of a fence', () => {
+  it('continues the same way in a fork in the middle of a fence', () => {
     const world = history(7);
     const fork = world.fork();
     for (const one of [world, fork]) one.advance(300_000);
@@ -31,7 +31,7 @@ describe('the history of a cluster', () => {
     expect(fork.parts.cluster.memory).toEqual(world.parts.cluster.memory);
   });
 
-  it('is not touched by what happens in its fork', () => {
+  it('is not changed by its fork', () => {
     const world = twoNodes(8);
     const fork = world.fork();
     power(fork, 'm-1', 'stopped');
@@ -43,7 +43,7 @@ describe('the history of a cluster', () => {
     expect(world.parts.cloud.disks['disk-1']?.on).toBe('m-1');
   });
 
-  it('takes few turns to tell: 620 s in which nothing is done need some hundreds of appointments', () => {
+  it('takes few steps: 620 s without actions need some hundreds of appointments', () => {
     const world = twoNodes(9);
     power(world, 'm-1', 'stopped');
     const before = world.state.order;

@@ -27,7 +27,7 @@ const cordon = (world: PlainWorld): void => {
 };
 
 describe('a kubelet', () => {
-  it('carries the identity of its machine in every place', () => {
+  it('shows the identity of its machine in every place', () => {
     const world = twoNodes(1);
     expect(node(world)).toMatchObject({
       spec: { providerID: 'plain:///z-1a/m-1' },
@@ -48,7 +48,7 @@ describe('a kubelet', () => {
     expect(own.filter(({ resource }) => resource === 'nodes')).toHaveLength(2);
   });
 
-  it('says nothing once the guest is off, and goes on until then while it shuts down', () => {
+  it('is silent once the guest is off, and reports until then while it shuts down', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopping');
     const before = renewed(world);
@@ -61,7 +61,7 @@ describe('a kubelet', () => {
     expect(ready(world)).toBe(false);
   });
 
-  it('falls silent at the begin of a shutdown when the shutdown ends it early', () => {
+  it('is silent from the start of a shutdown that ends it early', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.shutdownKillsKubelet = 'early';
     power(world, 'm-1', 'stopping');
@@ -86,7 +86,7 @@ describe('a kubelet', () => {
     expect(db(world)).toMatchObject({ spec: { nodeName: 'node-1' }, status: { phase: 'Running' } });
   });
 
-  it('finishes off after its boot what was Terminating before', () => {
+  it('finishes after its boot what was Terminating before', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     deleteGracefully(world);
@@ -110,7 +110,7 @@ describe('a kubelet', () => {
     expect(guest?.mounts).toEqual(['disk-1']);
   });
 
-  it('goes on writing behind a partition, while the cluster hears nothing of it', () => {
+  it('continues to write behind a partition, while the cluster gets no report', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.partitioned.push('node-1');
     const last = renewed(world);
@@ -140,7 +140,7 @@ describe('a kubelet', () => {
     expect(world.parts.cloud.machines['m-2']?.mounts).toEqual(['disk-2']);
   });
 
-  it('unmounts before a deleted pod and its volumesInUse go', () => {
+  it('unmounts before a deleted pod and its volumesInUse entry go', () => {
     const world = twoNodes(1);
     expect(node(world)?.status).toMatchObject({ volumesInUse: [unique], volumesAttached: [{ name: unique }] });
     cordon(world);

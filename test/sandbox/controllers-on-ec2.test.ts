@@ -57,7 +57,7 @@ const fence = (world: Whole, name: string): void => {
 };
 
 describe('the cluster over EC2', () => {
-  it('moves the volume of a stopped instance to the other one, and harms nothing', () => {
+  it('moves the volume of a stopped instance to the other one without a violation', () => {
     const { world, volume, holder, other, nodeFor } = clusterOnEc2();
     stopInstance(world, holder);
     world.advance(60_000);

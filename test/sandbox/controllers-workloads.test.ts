@@ -48,7 +48,7 @@ describe('workloads on a dead node', () => {
     expect(podsOf(world, 'batch').map(({ status }) => status.phase)).toEqual(['Running']);
   });
 
-  it('a StatefulSet makes its replicas in order, each on its own disk', () => {
+  it('a StatefulSet creates its replicas in order, each on its own disk', () => {
     const world = twoNodes(1);
     addStatefulSet(world, { name: 'store', disks: [addDisk(world, 'disk-a'), addDisk(world, 'disk-b')] });
     settle(world);
@@ -60,7 +60,7 @@ describe('workloads on a dead node', () => {
     expect(podsOf(world, 'store')).toHaveLength(2);
   });
 
-  it('nothing replaces a bare pod, and its volume is free once PodGC has taken it', () => {
+  it('nothing replaces a bare pod, and its volume is free once PodGC has deleted it', () => {
     const world = twoNodes(1);
     addBarePod(world, { name: 'lone', spec: { nodeSelector: { 'kubernetes.io/hostname': 'node-2' } } });
     addMirrorPod(world, { name: 'proxy-node-2', node: 'node-2' });
@@ -75,7 +75,7 @@ describe('workloads on a dead node', () => {
     expect(listObjects(world, 'pods').map(({ metadata }) => metadata.name)).toEqual(['db-0']);
   });
 
-  it('a pod stays Pending when no node of its disk’s zone is left', () => {
+  it('a pod stays Pending if no node of its disk’s zone is left', () => {
     const world = emptyPlainWorld(1);
     addMachine(world, 'm-1', 'node-1', 'z-1a');
     addMachine(world, 'm-2', 'node-2', 'z-1b');

@@ -78,7 +78,7 @@ it('machines whose Nodes are gone count as well: five of the eleven Nodes that a
   expect(await fencedAt(zone, byEvents, 12)).toHaveLength(5);
 });
 
-it('a fence that was taken back within the window goes on counting', async () => {
+it('a fence that was released within the window still counts', async () => {
   const zone = allOff(9);
   const { world, machines } = zone;
   for (let times = 0; times < 4; times += 1) await byEvents(zone);
@@ -124,7 +124,7 @@ describe('work that comes back to a parked Node', () => {
     return zone;
   };
 
-  it('needs no claim while the one that it had still counts', async () => {
+  it('needs no claim while its previous claim still counts', async () => {
     const { world, machines } = await parked(1, 3);
     const outcome = await fenceOne(world, machines[0] ?? '');
     expect(outcome).toMatchObject({
@@ -137,7 +137,7 @@ describe('work that comes back to a parked Node', () => {
     });
   });
 
-  it('needs another one once that has left the window, and waits until there is room', async () => {
+  it('needs another claim once the previous one has left the window, and waits until there is room', async () => {
     const { world, machines } = await parked(16, 4);
     const before = stateOf(world).nodes;
     expect(await fenceOne(world, machines[0] ?? '')).toMatchObject({
@@ -155,7 +155,7 @@ describe('work that comes back to a parked Node', () => {
     expect(stateOf(world).harm).toEqual([]);
   });
 
-  it('is counted by the others: at most so many within the window, whichever fences they are', async () => {
+  it('counts for the others: at most so many within the window, whichever fences they are', async () => {
     const zone = await parked(16, 3);
     expect(await fenceOne(zone.world, zone.machines[0] ?? '')).toMatchObject({ outcome: 'fenced' });
     expect(await fenceOne(zone.world, zone.machines[4] ?? '')).toMatchObject({
@@ -165,10 +165,10 @@ describe('work that comes back to a parked Node', () => {
   });
 });
 
-describe('runs that come to the cap together', () => {
+describe('runs that reach the cap together', () => {
   const labelled = (world: AwsWorld): number => stateOf(world).nodes.filter((line) => line.includes('labelled')).length;
 
-  it('all at once: as many as may begin, do', async () => {
+  it('all at once: as many begin as the cap allows', async () => {
     const { world, machines } = allOff(9);
     const outcomes = await Promise.all(
       machines.map((machine) => fenceOne(world, machine, { cap: { share: 0.49, atOnce: 1 } })),
@@ -178,7 +178,7 @@ describe('runs that come to the cap together', () => {
     expect(labelled(world)).toBe(4);
   });
 
-  it('two in lock-step, in every order of their calls: one of them begins', async () => {
+  it('two in lockstep, in every order of their calls: one of them begins', async () => {
     const { world: untouched, machines } = allOff(2);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 1 }), { maxLength: 20 }), async (order) => {
@@ -201,7 +201,7 @@ describe('runs that come to the cap together', () => {
     );
   });
 
-  it('killed behind their claims and delivered again: those that were admitted go on, and no others', async () => {
+  it('killed after their claims and delivered again: the admitted ones continue, and no others', async () => {
     const { world, machines } = allOff(9);
     const policy = { cap: { share: 0.49, atOnce: 1 } };
     const killed = async (machine: string): Promise<void> => {
@@ -221,7 +221,7 @@ describe('runs that come to the cap together', () => {
   });
 });
 
-it('what stands on a Node counts for nothing: a forged fence of the year 9999 holds no place', async () => {
+it('a fence on a Node does not count by itself: a forged fence of the year 9999 holds no place', async () => {
   const { world, machines } = allOff(9, stopMachine, 1);
   const [machine = ''] = machines;
   const forged = {

@@ -50,7 +50,7 @@ const react = async (clusters: (own: Cluster) => readonly Cluster[], tagged?: st
 };
 
 describe('a machine among several clusters', () => {
-  it('is found in the one that holds it', async () => {
+  it('is found in the cluster that holds it', async () => {
     const { outcome, fenced } = await react((own) => [named('one', empty()), named('two', own)]);
     expect({ ...outcome, fenced }).toMatchObject({ outcome: 'fenced', cluster: 'two', fenced: true });
   });
@@ -60,7 +60,7 @@ describe('a machine among several clusters', () => {
     expect(outcome).toMatchObject({ outcome: 'fenced', cluster: 'two' });
   });
 
-  it('is waited for, never ignored, when no cluster that answers holds it', async () => {
+  it('is waited for, and never ignored, if no cluster that answers holds it', async () => {
     const { outcome, fenced } = await react(() => [silent(), named('one', empty())]);
     expect({ ...outcome, fenced }).toMatchObject({
       outcome: 'waiting',
@@ -69,24 +69,24 @@ describe('a machine among several clusters', () => {
     });
   });
 
-  it('is ignored when all answer and none holds it', async () => {
+  it('is ignored if all answer and none holds it', async () => {
     const { outcome } = await react(() => [named('one', empty()), named('two', empty())]);
     expect(outcome).toMatchObject({ outcome: 'ignored', reason: { code: 'no-node' } });
   });
 
-  it('is looked for in the cluster that its tag names, and no other', async () => {
+  it('is looked for only in the cluster that its tag names', async () => {
     const { outcome } = await react((own) => [named('one', own), silent()], 'one');
     expect(outcome).toMatchObject({ outcome: 'fenced', cluster: 'one' });
     const elsewhere = await react((own) => [named('one', empty()), named('two', own)], 'one');
     expect(elsewhere.outcome).toMatchObject({ outcome: 'ignored' });
   });
 
-  it('is looked for everywhere when its tag names a cluster that is not configured', async () => {
+  it('is looked for everywhere if its tag names a cluster that is not configured', async () => {
     const { outcome } = await react((own) => [named('one', own)], 'somebody-elses');
     expect(outcome).toMatchObject({ outcome: 'fenced', cluster: 'one' });
   });
 
-  it('is refused when two clusters claim it', async () => {
+  it('is refused if two clusters claim it', async () => {
     const { outcome, fenced } = await react((own) => [named('one', own), named('two', own)]);
     expect({ ...outcome, fenced }).toMatchObject({
       outcome: 'refused',

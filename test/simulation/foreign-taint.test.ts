@@ -68,7 +68,7 @@ const QUARANTINE = 'cloudfence.dev/quarantine=fenced:NoSchedule';
 const ourLabels = (incident: Incident): readonly string[] =>
   Object.keys(nodeOf(incident)?.metadata.labels ?? {}).filter((key) => key.startsWith('cloudfence'));
 
-describe.each(effects)('a taint of somebody else’s (%s)', (effect) => {
+describe.each(effects)('a taint of someone else’s (%s)', (effect) => {
   const THEIRS = `${KEY}=nodeshutdown:${effect}`;
 
   const parkedAndTainted = async (): Promise<Incident> => {
@@ -79,7 +79,7 @@ describe.each(effects)('a taint of somebody else’s (%s)', (effect) => {
     return incident;
   };
 
-  it('that came to a parked Node stays when work comes back, and the fence goes on', async () => {
+  it('that was added to a parked Node stays when work comes back, and the fence continues', async () => {
     const incident = await parkedAndTainted();
     expect(await fence(incident, { runId: 'event' })).toMatchObject({
       outcome: 'fenced',
@@ -90,7 +90,7 @@ describe.each(effects)('a taint of somebody else’s (%s)', (effect) => {
     expect(ourLabels(incident)).toEqual([FENCED_LABEL]);
   });
 
-  it('... also where only sweeps look, and it outlasts the return of the machine, which is told', async () => {
+  it('... also if only sweeps look; it outlasts the return of the machine, which is reported', async () => {
     const incident = await parkedAndTainted();
     await sweepFor(incident, 120_000);
     expect(taintsOf(incident)).toEqual([QUARANTINE, THEIRS]);
@@ -106,7 +106,7 @@ describe.each(effects)('a taint of somebody else’s (%s)', (effect) => {
   });
 });
 
-it('a taint of somebody else’s that came beside ours in mid-fence stays when ours goes', async () => {
+it('a taint of someone else’s that was added next to ours in mid-fence stays when ours goes', async () => {
   const incident = await diedAfterMark();
   putOutOfService(incident, 'NoExecute');
   expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
@@ -114,14 +114,14 @@ it('a taint of somebody else’s that came beside ours in mid-fence stays when o
   expect(ourLabels(incident)).toEqual([FENCED_LABEL]);
 });
 
-describe('a taint that a person has put in the place of ours', () => {
+describe('a taint with which a person replaced ours', () => {
   const replaced = async (): Promise<Incident> => {
     const incident = await diedAfterMark();
     overwrite(incident);
     return incident;
   };
 
-  it('is theirs, and the fence goes on below it', async () => {
+  it('is theirs, and the fence continues under it', async () => {
     const incident = await replaced();
     expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
     expect(taintsOf(incident)).toEqual([`${KEY}=nodeshutdown:NoSchedule`, QUARANTINE]);
@@ -155,7 +155,7 @@ describe('the label of our taint that a person left behind', () => {
     expect(ourLabels(incident)).toEqual([]);
   });
 
-  it('tells of what they took back while the machine is off, whoever puts the Node out of service then', async () => {
+  it('shows what was removed while the machine is off, whoever then puts the Node out of service', async () => {
     const incident = await left();
     putOutOfService(incident, 'NoExecute');
     expect(await fence(incident, { runId: 'event' })).toMatchObject({

@@ -22,7 +22,7 @@ const walked = async (happen: () => Promise<{ world: AwsWorld; scene: DatabaseSc
 };
 
 describe.each(incidents.filter(([, , right]) => right === 'fenced'))('a machine %s', (_, happen) => {
-  it('is brought to a safe end when the run is frozen for an hour and thaws', async () => {
+  it('reaches a safe end if the run is frozen for an hour and thaws', async () => {
     const { crossings, scene } = await walked(async () => happen());
     for (const { known, command, world } of someOf(crossings)) {
       const frozen = world.fork();
@@ -100,7 +100,7 @@ it.each([
   ['stopped below pods of every kind', crowded],
   ['stopped while the CSI attacher is down', attacherDown],
 ])(
-  'a call about a machine %s that was about to leave when the process froze does not leave when it thaws',
+  'a call about a machine %s that was about to leave when the process froze is not sent when it thaws',
   async (_, happen) => {
     const { crossings } = await walked(async () => happen(), 20_000);
     const destructive = crossings.filter(
@@ -120,7 +120,7 @@ it.each([
   },
 );
 
-it('a machine that was started and stopped again meanwhile is fenced anew, under a new record', async () => {
+it('a machine that was started and stopped again meanwhile is fenced again, under a new record', async () => {
   const { crossings, scene } = await walked(async () => stopped());
   for (const { known, command, world } of someOf(crossings)) {
     const frozen = world.fork();

@@ -89,7 +89,7 @@ const parked = async (): Promise<Incident> => {
 };
 
 describe('without the label that names the fence', () => {
-  it('a parked Node gets it back, and is released after the machine’s return', async () => {
+  it('a parked Node gets the label back, and is released after the machine’s return', async () => {
     const incident = await parked();
     byHand(incident, withoutLabel);
     await sweepFor(incident, 120_000);
@@ -98,7 +98,7 @@ describe('without the label that names the fence', () => {
     nothingIsLeft(incident);
   });
 
-  it('a parked Node is released after the machine’s return, though nobody looked before', async () => {
+  it('a parked Node is released after the machine’s return, even without a look in between', async () => {
     const incident = await parked();
     byHand(incident, withoutLabel);
     startMachine(incident.world, incident.scene.holder);
@@ -107,7 +107,7 @@ describe('without the label that names the fence', () => {
     nothingIsLeft(incident);
   });
 
-  it('a mark of ours is carried to its end', async () => {
+  it('a mark of ours is finished', async () => {
     const incident = await diedAfterMark();
     byHand(incident, withoutLabel);
     expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
@@ -130,7 +130,7 @@ describe('without the label that names the fence', () => {
 });
 
 describe('without the label and the quarantine', () => {
-  it('somebody has taken the fence back, and our taint goes when the machine returns', async () => {
+  it('the fence counts as released by hand, and our taint goes when the machine returns', async () => {
     const incident = await diedAfterMark();
     byHand(incident, (node) => {
       withoutLabel(node);
@@ -147,7 +147,7 @@ describe('without the label and the quarantine', () => {
 });
 
 describe('without the record', () => {
-  it('a parked Node is parked anew while its machine is off, and released after its return', async () => {
+  it('a parked Node is parked again while its machine is off, and released after its return', async () => {
     const incident = await parked();
     byHand(incident, withoutRecord);
     await sweepFor(incident, 60_000);
@@ -156,7 +156,7 @@ describe('without the record', () => {
     nothingIsLeft(incident);
   });
 
-  it('a parked Node whose machine has returned meanwhile names the command that releases it', async () => {
+  it('for a parked Node whose machine has returned meanwhile, the outcome names the command that releases it', async () => {
     const incident = await parked();
     byHand(incident, withoutRecord);
     const said = await returns(incident);
@@ -177,7 +177,7 @@ describe('without the record', () => {
     nothingIsLeft(incident);
   });
 
-  it('and without the label, the quarantine alone is told by each sweep while its kubelet lives', async () => {
+  it('and without the label: each sweep reports the quarantine that is left while its kubelet lives', async () => {
     const incident = await parked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(90_000);
@@ -186,7 +186,7 @@ describe('without the record', () => {
     expect(taintsOf(incident)).toEqual([QUARANTINE.key]);
   });
 
-  it('and without the label, the quarantine alone is released by a person', async () => {
+  it('and without the label: a person releases the quarantine that is left', async () => {
     const incident = await parked();
     byHand(incident, (node) => withoutRecord(node) && withoutLabel(node));
     startMachine(incident.world, incident.scene.holder);
@@ -197,7 +197,7 @@ describe('without the record', () => {
 });
 
 describe('with the record alone', () => {
-  it('the Node is not fenced in that boot, and the sentence names what a person can do', async () => {
+  it('the Node is not fenced in that boot, and the outcome names what a person can do', async () => {
     const incident = await diedAfterMark();
     byHand(incident, withoutAllButRecord);
     const outcome = await fence(incident, { runId: 'event' });
@@ -233,7 +233,7 @@ describe('with the record alone', () => {
     nothingIsLeft(incident);
   });
 
-  it('a kubelet that writes what nobody can read keeps its machine from nothing', async () => {
+  it('a kubelet that writes an unreadable record does not prevent the fence of its machine', async () => {
     const incident = stage(1);
     byHand(incident, writes('x'));
     expect(await stopsAgain(incident)).toBe('fenced');

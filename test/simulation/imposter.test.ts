@@ -43,7 +43,7 @@ const framed = () => {
   return { world, imposter, victim, occasion };
 };
 
-it('a kubelet that claims another’s machine keeps it from nothing, and is itself reported', async () => {
+it('a kubelet that claims another Node’s machine does not prevent its fence, and is itself reported', async () => {
   const { world, imposter, victim, occasion } = framed();
   const { outcomes } = await sweep(occasion, portsOver(world));
   expect(outcomes).toContainEqual(expect.objectContaining({ machine: victim, outcome: 'fenced' }));
@@ -57,7 +57,7 @@ it('a kubelet that claims another’s machine keeps it from nothing, and is itse
   expect(stateOf(world).harm).toEqual([]);
 });
 
-it('nor when an event names that machine and its Node’s name cannot be guessed', async () => {
+it('nor if an event names that machine and its Node’s name cannot be guessed', async () => {
   const { world, victim, occasion } = framed();
   const ports = portsOver(world);
   const nameless = {

@@ -65,7 +65,7 @@ const namesNobody = ({ world, machines: [first = ''] }: Zone): void => {
 const isMarkedIn = ({ world, machines }: Zone, at: number): boolean =>
   getObject(world, 'nodes', nodeOf(world, machines[at] ?? ''))?.metadata.labels?.[FENCED_LABEL] !== undefined;
 
-it('of a machine whose Node was deleted is given back within minutes', async () => {
+it('the place of a machine whose Node was deleted is given back within minutes', async () => {
   const zone = await killedBefore(concludes, terminateMachine);
   const { world, machines } = zone;
   const [, second = ''] = machines;
@@ -74,7 +74,7 @@ it('of a machine whose Node was deleted is given back within minutes', async () 
   expect(stateOf(world).harm).toEqual([]);
 });
 
-it('of a machine that runs again, and was never marked, is given back within minutes', async () => {
+it('the place of a machine that runs again, and was never marked, is given back within minutes', async () => {
   const zone = await killedBefore(({ known }) => known.memory.admission?.admitted === true);
   const { world, machines } = zone;
   expect(isMarkedIn(zone, 0)).toBe(false);
@@ -104,14 +104,14 @@ it.each([
         });
     },
   ],
-])('of a machine %s is held', async (_, happens) => {
+])('the place of a machine %s is held', async (_, happens) => {
   const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
   happens(zone);
   expect(await sweepFor(zone, 8)).toEqual([]);
   expect(isMarkedIn(zone, 1)).toBe(false);
 });
 
-it('of a machine whose Node is parked is given back although a sweep looks at few parked Nodes', async () => {
+it('the place of a machine whose Node is parked is given back even if a sweep looks at few parked Nodes', async () => {
   const { world, machines } = allOff(16, undefined, 14);
   const policy = { cap: { share: 1, atOnce: 0 } };
   const last = machines.at(-1) ?? '';
@@ -124,7 +124,7 @@ it('of a machine whose Node is parked is given back although a sweep looks at fe
   expect(await sweepFor({ world: cut.world, machines }, 1, policy)).toContain(last);
 });
 
-it('of a machine whose fence ends after all is given back then', async () => {
+it('the place of a machine whose fence ends after all is given back then', async () => {
   const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
   expect(await sweepFor(zone, 5)).toEqual([]);
   zone.world.parts.cluster.knobs.attacherDown = false;
@@ -134,7 +134,7 @@ it('of a machine whose fence ends after all is given back then', async () => {
 it.each([
   ['in a dry run', { dryRun: true }],
   ['under a pause', { paused: 'upgrade' }],
-])('is given back by nobody %s', async (_, policy) => {
+])('a place is not given back %s', async (_, policy) => {
   const zone = await killedBefore(concludes, terminateMachine);
   await sweepFor(zone, 4, policy);
   expect(await fenceOne(zone.world, zone.machines[1] ?? '')).toMatchObject({ reason: { code: 'cap-reached' } });

@@ -39,7 +39,7 @@ const killedAfter = async ({ world, known, command }: Crossing, machine: string)
 };
 
 describe.each(incidents)('a machine %s', (_, happen, right) => {
-  it('is brought to the same end, whichever call the run is killed before or after', async () => {
+  it('reaches the same end, whichever call the run is killed before or after', async () => {
     const { world, scene } = await happen();
     const { crossings, outcome } = await walk(
       world,

@@ -7,7 +7,7 @@ import type { Troubles } from './rig.ts';
 import { stateOf } from './state.ts';
 import { allOff, byEvents, fenceOne, MINUTE } from './zone.ts';
 
-describe('where fences are entered', () => {
+describe('the ledger of fences', () => {
   const ledgerPath = /\/configmaps\/cloudfence-ledger$/;
   const ledgers = (world: AwsWorld) =>
     listObjects(world, 'configmaps').map(({ metadata, data }) => [metadata.name, data]);
@@ -27,20 +27,23 @@ describe('where fences are entered', () => {
     },
   });
 
-  it.each([[['GET']], [['PATCH']]])('nobody may %j: nothing is begun, and the mend is named', async (methods) => {
-    const { world, machines } = allOff(2);
-    const [first = '', second = ''] = machines;
-    await fenceOne(world, first, { cap: { share: 1, atOnce: 1 } });
-    const before = stateOf(world);
-    expect(await fenceOne(world, second, { cap: { share: 1, atOnce: 1 } }, denied(methods))).toMatchObject({
-      outcome: 'failed',
-      reason: { code: 'denied', says: expect.stringContaining('infra/kubernetes/rbac.yaml') },
-      steps: [],
-    });
-    expect(stateOf(world)).toEqual(before);
-  });
+  it.each([[['GET']], [['PATCH']]])(
+    'without permission to %j: nothing begins, and the remedy is named',
+    async (methods) => {
+      const { world, machines } = allOff(2);
+      const [first = '', second = ''] = machines;
+      await fenceOne(world, first, { cap: { share: 1, atOnce: 1 } });
+      const before = stateOf(world);
+      expect(await fenceOne(world, second, { cap: { share: 1, atOnce: 1 } }, denied(methods))).toMatchObject({
+        outcome: 'failed',
+        reason: { code: 'denied', says: expect.stringContaining('infra/kubernetes/rbac.yaml') },
+        steps: [],
+      });
+      expect(stateOf(world)).toEqual(before);
+    },
+  );
 
-  it('an end that cannot be entered ends with the window', async () => {
+  it('counts a fence whose end cannot be entered until the window has passed', async () => {
     const { world, machines } = allOff(9);
     const [first = '', second = ''] = machines;
     let patches = 0;
@@ -56,7 +59,7 @@ describe('where fences are entered', () => {
     expect(await fenceOne(world, second)).toMatchObject({ outcome: 'fenced' });
   });
 
-  it('a dry run enters nothing, and is told what the cap would say', async () => {
+  it('is not written in a dry run, which still reports what the cap would say', async () => {
     const { world, machines } = allOff(9);
     for (const machine of machines)
       expect(await fenceOne(world, machine, { dryRun: true })).toMatchObject({ outcome: 'would-fence' });
@@ -70,7 +73,7 @@ describe('where fences are entered', () => {
     expect(ledgers(world)).toEqual(before);
   });
 
-  it('while people have lifted the cap, all begin, and count afterwards', async () => {
+  it('admits all fences while people have lifted the cap, and counts them afterwards', async () => {
     const { world, machines } = allOff(9);
     const data = {
       'cap-lifted-until': new Date(world.now() + 30 * MINUTE).toISOString(),

@@ -89,7 +89,7 @@ const unharmed = ({ world, scene }: Incident): void => {
   });
 };
 
-describe('a machine that came back below a mark that a dead run left', () => {
+describe('a machine that came back under a mark that a killed run left', () => {
   it('keeps its disk when its kubelet is cut off, for as long as it runs', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
@@ -103,7 +103,7 @@ describe('a machine that came back below a mark that a dead run left', () => {
     unharmed(incident);
   });
 
-  it('loses the taint even under a pause', async () => {
+  it('loses the taint even while paused', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(15_000);
@@ -166,7 +166,7 @@ describe('a machine that came back below a mark that a dead run left', () => {
     unharmed(incident);
   });
 
-  it('loses the taint to the next sweep although somebody removed every label, and its kubelet lives', async () => {
+  it('loses the taint to the next sweep although someone removed every label and its kubelet lives', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(60_000);
@@ -188,7 +188,7 @@ describe('a machine that came back below a mark that a dead run left', () => {
     unharmed(incident);
   });
 
-  it('loses the taint although another Node names it, too', async () => {
+  it('loses the taint although another Node also names it', async () => {
     const incident = await marked();
     const { world, scene } = incident;
     const name = scene.nodeOf(scene.holder);
@@ -208,7 +208,7 @@ describe('a machine that came back below a mark that a dead run left', () => {
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
-  it('loses the taint also where the other Node bears one of somebody else’s, which stays', async () => {
+  it('loses the taint even if the other Node has someone else’s taint, which stays', async () => {
     const incident = await marked();
     const { world, scene } = incident;
     addClaimant(incident, [{ key: OUT_OF_SERVICE, effect: 'NoSchedule' }]);
@@ -230,7 +230,7 @@ describe('a machine that came back below a mark that a dead run left', () => {
     expect(getObject(world, 'nodes', 'another-name')?.spec.taints).toMatchObject([{ key: OUT_OF_SERVICE }]);
   });
 
-  it('is told of once it has been out of reach for five minutes', async () => {
+  it('is reported once it has been out of reach for five minutes', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(60_000);
@@ -250,7 +250,7 @@ describe('a machine that came back below a mark that a dead run left', () => {
     unharmed(incident);
   });
 
-  it('is fenced anew when it goes off again', async () => {
+  it('is fenced again when it goes off again', async () => {
     const incident = await marked();
     const { world, scene } = incident;
     startMachine(world, scene.holder);
@@ -265,8 +265,8 @@ describe('a machine that came back below a mark that a dead run left', () => {
   });
 });
 
-describe('a Node that is parked', () => {
-  it('is freed of a pod that somebody binds to it by name, by the next sweep', async () => {
+describe('a parked Node', () => {
+  it('is freed by the next sweep of a pod that someone binds to it by name', async () => {
     const incident = stopped();
     const { world, scene } = incident;
     expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
@@ -277,7 +277,7 @@ describe('a Node that is parked', () => {
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
-  it('whose quarantine somebody removed while its machine was up again gets it back, when that is off again', async () => {
+  it('whose quarantine someone removed while its machine was up again gets it back when the machine is off again', async () => {
     const incident = stopped();
     const { world, scene } = incident;
     await fence(incident);
@@ -302,7 +302,7 @@ describe('a Node that is parked', () => {
     expect(taintsOf(incident)).toEqual([]);
   });
 
-  it('whose machine has come and gone again without us is parked anew, and its Node goes when it is terminated', async () => {
+  it('whose machine has come back and gone off again unnoticed is parked again, and deleted when the machine is terminated', async () => {
     const incident = stopped();
     const { world, scene } = incident;
     await fence(incident);

@@ -56,7 +56,7 @@ const moved = ({ world, scene }: Incident): void =>
 
 describe('a workload that is pinned to the dead Node', () => {
   it.each([1, 3])(
-    'keeps neither the volumes of others nor our taint there, and the end names it (%i replicas)',
+    'keeps neither other pods’ volumes nor our taint there, and the end names it (%i replicas)',
     async (replicas) => {
       const incident = off(pinned(replicas));
       const outcome = await fence(incident);
@@ -74,14 +74,14 @@ describe('a workload that is pinned to the dead Node', () => {
     },
   );
 
-  it('is not chased again by each run that comes later, and brings no mark back', async () => {
+  it('is not deleted again by each later run, and brings no mark back', async () => {
     const incident = off(pinned());
     await fence(incident);
     incident.world.advance(60_000);
     expect(await fence(incident)).toMatchObject({ outcome: 'fenced', steps: [] });
   });
 
-  it('is cleared once somebody has taken it away there', async () => {
+  it('is cleared once someone has deleted it', async () => {
     const incident = off(pinned());
     await fence(incident);
     const web = Object.values(incident.world.parts.cluster.objects.deployments).find(
@@ -103,7 +103,7 @@ describe('a workload that is pinned to the dead Node', () => {
     moved(incident);
   });
 
-  it('does not keep a disk there that only the cloud can get off', async () => {
+  it('does not keep a disk there that only the cloud can detach', async () => {
     const incident = pinned();
     incident.world.parts.cluster.knobs.attacherDown = true;
     off(incident);
@@ -112,7 +112,7 @@ describe('a workload that is pinned to the dead Node', () => {
     expect(stateOf(incident.world).disks).toContain(`${incident.scene.volume} at nobody`);
   });
 
-  it('that has a volume is work as before: our taint stays, and the run neither hurries nor holds up others', async () => {
+  it('that has a volume is work as before: our taint stays, and the run neither hurries nor delays others', async () => {
     const incident = stage(1);
     const { world } = incident;
     const handle = addVolume(world);
@@ -138,7 +138,7 @@ describe('a workload that is pinned to the dead Node', () => {
     moved(incident);
   });
 
-  it('under ever new names does not hold up a fence either', async () => {
+  it('under ever new names does not block a fence either', async () => {
     const incident = off(stage(1));
     const { world } = incident;
     const one = (name: string): void => void addBarePod(world, { name, spec: { nodeName: nodeOf(incident) } });
@@ -159,7 +159,7 @@ describe('a workload that is pinned to the dead Node', () => {
     moved(incident);
   });
 
-  it('is told under what is left, and its maker is remembered', async () => {
+  it('is reported among what is left, and its maker is remembered', async () => {
     const incident = off(pinned());
     const first = await fence(incident);
     const [standingNow] = podsNamed(incident.world, 'web-');

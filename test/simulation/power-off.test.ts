@@ -33,7 +33,7 @@ const cutOff = (minutes: number): Incident => {
   return { world, scene };
 };
 
-it('is reported by default, and left alone', async () => {
+it('is reported by default and left alone', async () => {
   const incident = cutOff(10);
   expect(await fence(incident)).toMatchObject({
     outcome: 'refused',
@@ -43,7 +43,7 @@ it('is reported by default, and left alone', async () => {
   expect(stateOf(incident.world).disks).toContain(`${incident.scene.volume} at ${incident.scene.holder} attached`);
 });
 
-it('is switched off under power-off, proven off, and then fenced', async () => {
+it('is powered off under power-off, proven off, and then fenced', async () => {
   const incident = cutOff(10);
   const { world, scene } = incident;
   const outcome = await fence(incident, { policy: { unreachable: 'power-off' } });
@@ -118,7 +118,7 @@ describe.each([
       10,
     ],
   ];
-  it.each(forbids)('is not switched off: %s', async (__, forbid, minutes) => {
+  it.each(forbids)('is not powered off: %s', async (__, forbid, minutes) => {
     const incident = happens(minutes);
     forbid(incident);
     const { world, scene } = incident;
@@ -128,7 +128,7 @@ describe.each([
     expect(instanceIn(world, scene.holder)).toEqual(before);
   });
 
-  it('is switched off where nothing forbids it', async () => {
+  it('is powered off if nothing forbids it', async () => {
     const outcome = await fence(happens(10), { policy: { unreachable: 'power-off' } });
     expect(outcome.steps[0]).toMatchObject({ step: 'power-off', result: 'done' });
   });
@@ -169,7 +169,7 @@ describe('among several clusters', () => {
     ['an event about a machine whose tag names one of them', byTaggedEvent, 'power-off-refused'],
   ] as const;
 
-  it.each(ways)('is not switched off while a Node of another cluster names it: by %s', async (_, by, code) => {
+  it.each(ways)('is not powered off while a Node of another cluster names it: by %s', async (_, by, code) => {
     const incident = twice();
     const outcomes = await by(incident, portsTo(incident, incident.elsewhere));
     expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code }, steps: [] }]);
@@ -185,7 +185,7 @@ describe('among several clusters', () => {
     expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
   });
 
-  it.each(ways)('is switched off when no other cluster names it: by %s', async (_, by) => {
+  it.each(ways)('is powered off if no other cluster names it: by %s', async (_, by) => {
     const incident = twice();
     const empty = clusterOver(createAwsSandbox({ seed: 9, now: Date.UTC(2026, 0, 1) }));
     const outcomes = await by(incident, portsTo(incident, empty));
@@ -193,7 +193,7 @@ describe('among several clusters', () => {
   });
 });
 
-it('that hangs in stopping for more than ten minutes is forced under power-off', async () => {
+it('that hangs in stopping for more than ten minutes is forced off under power-off', async () => {
   const incident = cutOff(0);
   const { world, scene } = incident;
   shutdownTakes(world, scene.holder, null);

@@ -43,7 +43,7 @@ const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> 
 };
 
 describe('a new machine under the Node of a terminated one', () => {
-  it.each([0, 3_000, 8_000])('keeps its pods when an event about the old one comes late (+%i ms)', async (later) => {
+  it.each([0, 3_000, 8_000])('keeps its pods if an event about the old one comes late (+%i ms)', async (later) => {
     const incident = terminated();
     incident.world.advance(10_000);
     takeOver(incident);
@@ -59,7 +59,7 @@ describe('a new machine under the Node of a terminated one', () => {
     expect([pod(), taintsOf(incident), stateOf(incident.world).harm]).toEqual(['Running', [], []]);
   });
 
-  it('keeps its pods below a mark that a dead run left, and loses the taint', async () => {
+  it('keeps its pods under a mark that a killed run left, and loses the taint', async () => {
     const incident = await diedMarking(terminated());
     takeOver(incident);
     incident.world.advance(30_000);
@@ -88,7 +88,7 @@ describe('a new machine under the Node of a terminated one', () => {
     expect(taintsOf(incident)).toEqual([QUARANTINE]);
   });
 
-  it('is not fenced once more in the old one’s place, and a person is told the command that ends its quarantine', async () => {
+  it('is not fenced in place of the old one, and a person is told the command that ends its quarantine', async () => {
     const incident = terminated();
     await fence(incident, { policy: { deleteNode: 'never' } });
     const before = nodeOf(incident)?.metadata.annotations?.[RECORD_ANNOTATION];
@@ -109,7 +109,7 @@ describe('a new machine under the Node of a terminated one', () => {
   };
 
   it.each([0, 25_000, 100_000])(
-    'keeps its pods when it is cut off half an hour after the termination (+%i ms)',
+    'keeps its pods if it is cut off half an hour after the termination (+%i ms)',
     async (ms) => {
       const incident = terminated();
       takeOver(incident);
@@ -133,7 +133,7 @@ describe('a new machine under the Node of a terminated one', () => {
     return incident;
   };
 
-  it('keeps its pods once a person has released the old one’s fence, also while it is cut off', async () => {
+  it('keeps its pods once a person has released the old one’s fence, even while it is cut off', async () => {
     const incident = await fencedBefore();
     const { world, scene } = incident;
     const pod = livingPod(incident);
@@ -151,7 +151,7 @@ describe('a new machine under the Node of a terminated one', () => {
     expect(taintsOf(incident)).not.toContain(QUARANTINE);
   });
 
-  it('keeps its pods when the cloud has forgotten the old one, also while it is cut off', async () => {
+  it('keeps its pods if the cloud has forgotten the old one, even while it is cut off', async () => {
     const incident = await fencedBefore();
     const pod = livingPod(incident);
     forget(incident.world, incident.scene.holder);

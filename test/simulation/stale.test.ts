@@ -56,13 +56,13 @@ it.each([
     'reads are stale by two seconds, and calls on their way for three',
     { staleUpTo: 2_000, transit: 3_000, bootTakes: 8_000 },
   ],
-])('nothing is harmed while S + 2 s + transit < B: %s', async (_, parameters) => {
+])('no invariant is violated while S + 2 s + transit < B: %s', async (_, parameters) => {
   expect(await harmOfStarting(parameters)).toBe(0);
 });
 
 it.each([
   ['boots faster than reads become current', { staleUpTo: 20_000, bootTakes: 500 }],
   ['boots faster than calls arrive', { transit: 8_000, bootTakes: 3_000 }],
-])('the assumption is needed: a machine that %s can be harmed', async (_, parameters) => {
+])('the assumption is needed: without it, a machine that %s can violate an invariant', async (_, parameters) => {
   expect(await harmOfStarting(parameters)).toBeGreaterThan(0);
 });

@@ -51,7 +51,7 @@ const crossingsOf = async ({ world, scene }: Incident): Promise<readonly Crossin
     )
   ).crossings;
 
-it('is forced by a later run, ten minutes after an earlier one saw it first', async () => {
+it('is forced off by a later run, ten minutes after an earlier run saw it first', async () => {
   const incident = hung();
   const { world, scene } = incident;
   expect(await look(incident)).toMatchObject(waits('stopping'));
@@ -66,7 +66,7 @@ it('is forced by a later run, ten minutes after an earlier one saw it first', as
   expect(world.parts.ec2.harm).toEqual([]);
 });
 
-it('whenever the earlier run was killed once it had noted that, and whoever comes later', async () => {
+it('... whenever the earlier run was killed after its note, and whichever run comes later', async () => {
   const incident = hung();
   const crossings = await crossingsOf(incident);
   const note = crossings.findIndex(({ command }) => command.do === 'act');
@@ -81,7 +81,7 @@ it('whenever the earlier run was killed once it had noted that, and whoever come
   }
 });
 
-it('is counted anew where the earlier run was killed before it could note anything', async () => {
+it('is timed again if the earlier run was killed before it could write a note', async () => {
   const incident = hung();
   const [first] = await crossingsOf(incident);
   if (!first) throw new Error('nothing was done');
@@ -90,7 +90,7 @@ it('is counted anew where the earlier run was killed before it could note anythi
   expect(await look({ ...incident, world })).toMatchObject(waits('stopping'));
 });
 
-it('of another boot is counted anew', async () => {
+it('of another boot is timed again', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident);
@@ -109,7 +109,7 @@ it('of another boot is counted anew', async () => {
   expect(instance().state).toBe('stopping');
 });
 
-it('that runs again is noted no longer', async () => {
+it('that runs again loses its note', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident);
@@ -120,7 +120,7 @@ it('that runs again is noted no longer', async () => {
   expect(noted(incident)).toBeNull();
 });
 
-it('... by the next sweep also where its kubelet lives and no event tells of it', async () => {
+it('... by the next sweep, even if its kubelet lives and no event reports it', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident);
@@ -134,7 +134,7 @@ it('... by the next sweep also where its kubelet lives and no event tells of it'
   expect(await sweepOnce(incident)).toEqual([]);
 });
 
-it('is an alarm under the default policy, too, and left alone', async () => {
+it('is an alarm under the default policy and is left alone', async () => {
   const incident = hung();
   const { world, scene } = incident;
   expect(await look(incident, {})).toMatchObject(waits('stopping'));
@@ -144,7 +144,7 @@ it('is an alarm under the default policy, too, and left alone', async () => {
   expect(instanceIn(world, scene.holder)?.state).toBe('stopping');
 });
 
-it('is an alarm of the sweep, too', async () => {
+it('is an alarm of the sweep', async () => {
   const incident = hung();
   const said: string[] = [];
   for (let minutes = 0; minutes < 15; minutes += 1) {
@@ -155,7 +155,7 @@ it('is an alarm of the sweep, too', async () => {
   expect(events(incident)).toContain('MachineStoppingTooLong');
 });
 
-it('is an alarm of the sweep, too, while its kubelet goes on, once an event has noted it', async () => {
+it('is an alarm of the sweep while its kubelet goes on, once an event has noted it', async () => {
   const incident = hung();
   incident.world.parts.cluster.knobs.partitioned.splice(0);
   expect(await look(incident, {})).toMatchObject(waits('stopping'));

@@ -27,7 +27,7 @@ const refusing = (method: string, path: RegExp): Troubles => ({
 const moved = (world: AwsWorld, volume: string, to: string) =>
   expect(stateOf(world).disks).toContain(`${volume} at ${to} attached`);
 
-it('one pod that the API server refuses to delete does not hold up the others, and the end names it', async () => {
+it('a pod that the API server refuses to delete does not block the others, and the end names it', async () => {
   const { world, scene } = crowded();
   const ports = portsOver(world, refusing('DELETE', /\/pods\/bare/));
   const outcome = await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
@@ -40,7 +40,7 @@ it('one pod that the API server refuses to delete does not hold up the others, a
   moved(world, scene.volume, scene.spare);
 });
 
-it('one that goes by another hand, once the API server has refused us, leaves a fence that is done', async () => {
+it('a pod that someone else deletes after the API server has refused us leaves a finished fence', async () => {
   const { world, scene } = crowded();
   const ports = portsOver(world, {
     api: {
@@ -57,7 +57,7 @@ it('one that goes by another hand, once the API server has refused us, leaves a 
   expect(outcome.steps.filter(({ result }) => result === 'refused')).not.toEqual([]);
 });
 
-it('one that is declined again and again is marked once, and then only asked for', async () => {
+it('a pod that is declined again and again is marked once, and then only deleted again', async () => {
   const { world, scene } = crowded();
   const stepsOf = async (): Promise<string> => {
     const ports = portsOver(world, refusing('DELETE', /\/pods\/bare/));
@@ -69,7 +69,7 @@ it('one that is declined again and again is marked once, and then only asked for
   expect([await stepsOf(), await stepsOf()]).toEqual(['failed delete-pod', 'failed delete-pod']);
 });
 
-it('a disk that the driver cannot get off is forced off in the end, whoever began to detach it', async () => {
+it('a disk that the driver cannot detach is detached by force in the end, whoever began to detach it', async () => {
   const { world, scene } = attacherDown();
   world.parts.ec2.knobs.detachTakes = 3_600_000;
   const first = portsOver(world);
@@ -82,7 +82,7 @@ it('a disk that the driver cannot get off is forced off in the end, whoever bega
   ).toBe(true);
 });
 
-it('a slow answer about disks does not keep a proof from being fresh', async () => {
+it('a slow answer about disks does not age a proof', async () => {
   const { world, scene } = stopped();
   const ports = portsOver(world, { ec2Takes: (action) => (action === 'DescribeVolumes' ? 1_900 : 100) });
   expect(await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports)).toMatchObject({
@@ -90,16 +90,13 @@ it('a slow answer about disks does not keep a proof from being fresh', async () 
   });
 });
 
-it.each([700, 1_500])(
-  'a cloud that takes its time to answer does not keep a disk from being detached (%i ms)',
-  async (takes) => {
-    const { world, scene } = attacherDown();
-    const ports = portsOver(world, { ec2Takes: () => takes });
-    await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
-    expect(stateOf(world).disks).toContain(`${scene.volume} at nobody`);
-    expect(world.parts.ec2.harm).toEqual([]);
-  },
-);
+it.each([700, 1_500])('a cloud that answers slowly does not prevent the detach of a disk (%i ms)', async (takes) => {
+  const { world, scene } = attacherDown();
+  const ports = portsOver(world, { ec2Takes: () => takes });
+  await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
+  expect(stateOf(world).disks).toContain(`${scene.volume} at nobody`);
+  expect(world.parts.ec2.harm).toEqual([]);
+});
 
 it('a cloud that is too slow for any proof is waited for with pauses, and nothing is done', async () => {
   const { world, scene } = stopped();
@@ -110,7 +107,7 @@ it('a cloud that is too slow for any proof is waited for with pauses, and nothin
   expect(calls).toBeLessThan(80);
 });
 
-it('a dry run comes to an end when an attachment is stuck whose disk is free', async () => {
+it('a dry run ends even if an attachment is stuck whose disk is free', async () => {
   const { world, scene } = attacherDown();
   await fence({ world, scene }, { lasts: 30_000 });
   for (const attachment of Object.values(world.parts.cluster.objects.volumeattachments))
@@ -130,7 +127,7 @@ const removeFence = (world: AwsWorld, name: string): void => {
   });
 };
 
-describe('a fence that a person takes back', () => {
+describe('a fence that a person removes', () => {
   it('is not put back in mid-fence', async () => {
     const { world, scene } = stopped();
     const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine: scene.holder }));
@@ -151,7 +148,7 @@ describe('a fence that a person takes back', () => {
   });
 });
 
-it('a fence that a person took away while no run was under way is not put back by a run that comes later, and remembers nothing', async () => {
+it('a fence that a person removed while no run was under way is not put back by a later run that remembers nothing', async () => {
   const { world, scene } = await diedAfterMark();
   removeFence(world, scene.nodeOf(scene.holder));
   expect(await fence({ world, scene })).toMatchObject({
@@ -166,7 +163,7 @@ it('a fence that a person took away while no run was under way is not put back b
   expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [] entombed`);
 });
 
-it("pods of another machine that bore the dead one's name, and whose Node is gone too, are left alone", async () => {
+it('pods of another machine that had the dead one’s name, and whose Node is gone too, are left alone', async () => {
   const { world, scene } = stopped();
   const name = scene.nodeOf(scene.holder);
   const node = getObject(world, 'nodes', name);
@@ -178,7 +175,7 @@ it("pods of another machine that bore the dead one's name, and whose Node is gon
   expect(getObject(world, 'pods', 'living', 'default')?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-it('a pod that only a foreign finalizer holds, and that we may not fail, keeps no taint of ours on, and is asked for once', async () => {
+it('a pod that only a foreign finalizer holds, and that we may not fail, does not keep our taint on, and is deleted once', async () => {
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
   const held = getObject(world, 'pods', 'held', 'default');
@@ -194,7 +191,7 @@ it('a pod that only a foreign finalizer holds, and that we may not fail, keeps n
   expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [cloudfence.dev/quarantine] fencing labelled`);
 });
 
-it('a pod that only a foreign finalizer holds does not keep a healthy node out for ever', async () => {
+it('a pod that only a foreign finalizer holds does not keep a healthy node out of service forever', async () => {
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
   const held = getObject(world, 'pods', 'held', 'default');

@@ -59,7 +59,7 @@ const fencedBySweep = async (): Promise<Incident> => {
   return incident;
 };
 
-it('our taint on a machine that lives again is found and lifted, although somebody removed the label that names the fence', async () => {
+it('our taint on a machine that runs again is found and lifted, although someone removed the label that names the fence', async () => {
   const { world, scene } = await diedAfterMark();
   const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
   if (node)
@@ -77,7 +77,7 @@ it('our taint on a machine that lives again is found and lifted, although somebo
 });
 
 describe('a machine that is off', () => {
-  it('is fenced when all its events were lost: its kubelet has been silent for 70 s', async () => {
+  it('is fenced if all its events were lost: its kubelet has been silent for 70 s', async () => {
     const incident = offFor(70_000);
     const { world, scene } = incident;
     expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.holder} attached`);
@@ -88,20 +88,20 @@ describe('a machine that is off', () => {
     expect(stateOf(world).harm).toEqual([]);
   });
 
-  it('is left to its event for as long as the silence may be a hiccup', async () => {
+  it('is left to its event for as long as the silence may be short', async () => {
     const incident = offFor(40_000);
     expect((await sweepOf(incident.world)).outcomes).toEqual([]);
     expect(nodeLine(incident)).toMatch(/ \[]$/);
   });
 
-  it('is no news any more once its node is parked under the fence', async () => {
+  it('is not reported again once its node is parked under the fence', async () => {
     const { world } = await fencedBySweep();
     const before = stateOf(world);
     expect((await sweepOf(world)).outcomes).toEqual([]);
     expect(stateOf(world)).toEqual(before);
   });
 
-  it('is freed of what its deleted Node left behind', async () => {
+  it('is freed of what remains of its deleted Node', async () => {
     const { world, scene } = nodeGone();
     expect(stateOf(world).attachments).toEqual([expect.stringContaining(`to ${scene.nodeOf(scene.holder)} attached`)]);
     await sweepOf(world);
@@ -134,8 +134,8 @@ const crowdedOut = (count: number, others: (world: AwsWorld, machines: readonly 
   };
 };
 
-describe('among many that only look dead, a machine that is off', () => {
-  it('is freed although those before it in the sweep shut down for ever', async () => {
+describe('a machine that is off, among many that only look dead', () => {
+  it('is freed although those before it in the sweep shut down forever', async () => {
     let stuck: readonly string[] = [];
     const { world, last, disk } = crowdedOut(8, (world, machines) => {
       stuck = machines;
@@ -157,7 +157,7 @@ describe('among many that only look dead, a machine that is off', () => {
     expect(stateOf(world).harm).toEqual([]);
   });
 
-  it('comes before all that run, should the time not suffice for every one', async () => {
+  it('comes before all that run if there is not enough time for every one', async () => {
     const { world, last } = crowdedOut(24, (world, machines) => {
       world.parts.cluster.knobs.partitioned = machines.map(
         (machine) => instanceIn(world, machine)?.privateDnsName ?? '',
@@ -187,7 +187,7 @@ it('a machine that has just died does not wait behind twelve fences that cannot 
   expect(outcomes).toHaveLength(13);
 });
 
-it('a kubelet that renews its Lease between look and mark is heeded, though its machine was looked at together with others', async () => {
+it('a renewed Lease between look and mark is honored, even if the machine was looked at in a batch', async () => {
   const { world, scene } = stopped();
   stopMachine(world, scene.spare);
   world.advance(25_000);
@@ -218,7 +218,7 @@ it('a kubelet that renews its Lease between look and mark is heeded, though its 
   });
 });
 
-it('a fenced node whose machine has come back is released, over as many sweeps as it takes', async () => {
+it('a fenced node whose machine has come back is released, over as many sweeps as needed', async () => {
   const incident = await fencedBySweep();
   const { world, scene } = incident;
   startMachine(world, scene.holder);
@@ -229,7 +229,7 @@ it('a fenced node whose machine has come back is released, over as many sweeps a
   expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
 });
 
-it('a node that is out of reach while its machine runs is reported, and nothing else', async () => {
+it('a node that is out of reach while its machine runs is only reported', async () => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const scene = databaseOnTwoNodes(world);
   const node = scene.nodeOf(scene.holder);
@@ -264,7 +264,7 @@ describe('of two clusters', () => {
     expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
   });
 
-  it('both are left alone when both claim one machine', async () => {
+  it('both are left alone if both claim one machine', async () => {
     const { world } = offFor(70_000);
     const before = stateOf(world);
     const { outcomes } = await sweepOf(world, withOther(world, {}));
@@ -273,7 +273,7 @@ describe('of two clusters', () => {
   });
 });
 
-it('a paused cluster is left as it is', async () => {
+it('a paused cluster is left alone', async () => {
   const { world, scene } = offFor(70_000);
   const pause = {
     apiVersion: 'v1',

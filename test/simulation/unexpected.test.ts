@@ -102,7 +102,7 @@ const failed = (machine: string) => ({
   },
 });
 
-describe('a fault that nobody thought of', () => {
+describe('an unforeseen fault', () => {
   it.each(troubles)('in %s ends that machine’s run with one sentence, and the sweep goes on', async (_, portsFor) => {
     const { world, unlucky, other } = twoDead();
     const { outcomes, unreachable } = await sweepOf(world, portsFor(world, unlucky));
@@ -111,7 +111,7 @@ describe('a fault that nobody thought of', () => {
     expect([unreachable, stateOf(world).harm]).toEqual([[], []]);
   });
 
-  it.each(troubles)('in %s ends it in a batch of events as well', async (_, portsFor) => {
+  it.each(troubles)('in %s ends that run in a batch of events as well', async (_, portsFor) => {
     const { world, unlucky, other } = twoDead();
     const outcomes = await react([unlucky, other], occasion(world), portsFor(world, unlucky));
     expect(outcomes).toMatchObject([failed(unlucky), { machine: other, outcome: 'fenced' }]);
@@ -128,7 +128,7 @@ describe('a fault that nobody thought of', () => {
     expect(outcomes.map(({ outcome }) => outcome)).toContain('fenced');
   });
 
-  it('in what tells one Node’s machine refuses that Node, and the others of the cluster are swept', async () => {
+  it('in the identity of one Node refuses that Node, and the others of the cluster are swept', async () => {
     const { world, unlucky, other } = twoDead();
     const ports = withCluster(world, (inner) => ({
       suspects: async (...asked) =>

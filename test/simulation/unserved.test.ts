@@ -57,7 +57,7 @@ const portsTo = (world: AwsWorld, cloud: Cloud): Ports => ({ ...portsOver(world)
 /** Pods of a Node that is out of reach are evicted by Kubernetes itself. */
 const ownWriting = ({ nodes, attachments, harm }: ReturnType<typeof stateOf>) => ({ nodes, attachments, harm });
 
-describe('a machine of an account that is not asked', () => {
+describe('a machine of an unserved account', () => {
   it.each(['reachable', 'cut off'])('is left alone, whatever volume of ours a pod on it claims (%s)', async (how) => {
     const { world, scene, cloud } = stage();
     if (how === 'cut off') cutOff(world, scene);
@@ -68,7 +68,7 @@ describe('a machine of an account that is not asked', () => {
     expect(ownWriting(stateOf(world))).toEqual(before);
   });
 
-  it('is left alone although it holds a disk of its own account beside the one of ours', async () => {
+  it('is left alone although it holds a disk of its own account next to ours', async () => {
     const { world, scene, cloud } = stage();
     const ports = portsTo(world, cloud);
     const outcome = await run(freshRun(world, ports, { machine: scene.holder }), ports);
@@ -79,7 +79,7 @@ describe('a machine of an account that is not asked', () => {
     });
   });
 
-  it('is left alone by the sweep as well', async () => {
+  it('is left alone by the sweep', async () => {
     const { world, scene, cloud } = stage();
     cutOff(world, scene);
     const before = ownWriting(stateOf(world));
@@ -94,7 +94,7 @@ describe('a machine of an account that is not asked', () => {
     expect(ownWriting(stateOf(world))).toEqual(before);
   });
 
-  it('is left alone once its Node is gone, too', async () => {
+  it('is left alone once its Node is gone', async () => {
     const { world, scene, cloud } = stage();
     cutOff(world, scene);
     const node = getObject(world, 'nodes', scene.nodeOf(scene.spare));
@@ -109,7 +109,7 @@ describe('a machine of an account that is not asked', () => {
   });
 });
 
-it('a machine of a region that is not asked is refused by name, with the setting that would serve it', async () => {
+it('a machine of an unserved region is refused by name, with the setting that would serve it', async () => {
   const { world, scene } = stage();
   cutOff(world, scene);
   const ports = portsTo(world, cloudOf(ec2WorldOf('999900001111', 'us-east-1'), world, 'us-east-1'));

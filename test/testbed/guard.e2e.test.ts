@@ -17,8 +17,8 @@ const runs = (pid: number): boolean => {
 
 const sleeper = () => spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
 
-describe('what a guard watches', () => {
-  it('is gone when the guard is dismissed', async () => {
+describe('a process under a guard', () => {
+  it('is stopped when the guard is dismissed', async () => {
     const guard = openGuard();
     const watched = [sleeper(), sleeper()];
     const gone = watched.map((child) => once(child, 'exit'));
@@ -27,7 +27,7 @@ describe('what a guard watches', () => {
     expect((await Promise.all(gone)).map(([, signal]) => signal)).toEqual(['SIGKILL', 'SIGKILL']);
   });
 
-  it('is killed at once when it comes after the dismissal', async () => {
+  it('is killed at once if it starts after the dismissal', async () => {
     const guard = openGuard();
     await guard.dismiss();
     const late = sleeper();
@@ -36,7 +36,7 @@ describe('what a guard watches', () => {
     expect((await gone)[1]).toBe('SIGKILL');
   });
 
-  it('does not outlive a process that is killed outright', async () => {
+  it('does not outlive a parent that is killed', async () => {
     const child = fork(fileURLToPath(new URL('guarded.ts', import.meta.url)), { stdio: 'ignore', execArgv: [] });
     const [message] = await once(child, 'message');
     const pid = Number(message);

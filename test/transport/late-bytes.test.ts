@@ -31,13 +31,13 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     await subject?.front.close();
   });
 
-  it('is done, and told, while its proof lasts', async () => {
+  it('is done and reported while its proof lasts', async () => {
     const one = await opened();
     await one.act(proof().permit, unhurried());
     expect(one.front.arrived()).toHaveLength(1);
   });
 
-  it('does not leave when its proof ends during a slow TLS handshake', async () => {
+  it('does not leave if its proof ends during a slow TLS handshake', async () => {
     const one = await opened();
     const { permit, end } = proof();
     one.front.holdHandshakes(one.readsBefore);
@@ -49,7 +49,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     expect(await arrivals(one)).toEqual([]);
   });
 
-  it('does not leave when only the clock knows that the proof has ended, as in a process that was frozen', async () => {
+  it('does not leave if only the clock shows that the proof has ended, as in a process that was frozen', async () => {
     const one = await opened();
     const { permit, age } = proof();
     one.front.holdHandshakes(one.readsBefore);
@@ -61,7 +61,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     expect(await arrivals(one)).toEqual([]);
   });
 
-  it('does not leave over a connection that is warm, once its proof has ended', async () => {
+  it('does not leave over a warm connection once its proof has ended', async () => {
     const one = await opened();
     await one.warm(unhurried());
     const { permit, age } = proof();
@@ -72,7 +72,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     expect(one.front.arrived()).toHaveLength(1);
   });
 
-  it('is reset when its answer has not come while its proof lasts, and its result is unknown', async () => {
+  it('is reset if its answer has not come while its proof lasts, and its result is unknown', async () => {
     const one = await opened();
     const { permit, end } = proof();
     one.front.holdAnswers();
@@ -89,7 +89,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     expect(await arrivals(one)).toHaveLength(1);
   });
 
-  it('is reset, too, when the caller gives up', async () => {
+  it('is reset if the caller gives up', async () => {
     const one = await opened();
     const giveUp = new AbortController();
     one.front.holdAnswers();
@@ -103,14 +103,14 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     await expect.poll(() => one.front.resets()).toBe(1);
   });
 
-  it('is not sent on to where its answer points', async () => {
+  it('does not follow a redirect', async () => {
     const one = await opened();
     one.front.redirect();
     expect(await failure(one.act(proof().permit, unhurried()))).toBeInstanceOf(CloudfenceError);
     expect(await arrivals(one)).toHaveLength(1);
   });
 
-  it('leaves, and is told as done, where each call takes 520 ms and its connections are warm', async () => {
+  it('leaves, and is reported as done, if each call takes 520 ms and its connections are warm', async () => {
     const one = await opened();
     const clock = systemClock();
     await one.warm(unhurried());

@@ -59,21 +59,21 @@ const closedPort = async (): Promise<number> => {
 
 /** Some SDKs ask again for seconds: all of them wait side by side. */
 describe.concurrent.each(each)('%s without an answer', (_name, ask) => {
-  it('says where nobody listens', async () => {
+  it('says where no server listens', async () => {
     const port = await closedPort();
     const failed = ask(`http://127.0.0.1:${port}`);
     await expect(failed).rejects.toBeInstanceOf(Unavailable);
     await expect(failed).rejects.toThrow(new RegExp(`ECONNREFUSED 127\\.0\\.0\\.1:${port}`));
   });
 
-  it('says which name nobody knows', async () => {
+  it('says which name is unknown', async () => {
     const failed = ask('http://nobody.invalid');
     await expect(failed).rejects.toBeInstanceOf(Unavailable);
     await expect(failed).rejects.toThrow(/(ENOTFOUND|EAI_AGAIN) nobody\.invalid/);
   });
 });
 
-it('of many addresses that were tried in vain the first is named', () => {
+it('of many addresses that were tried in vain, names the first', () => {
   const one = (address: string) =>
     Object.assign(new Error(`connect ECONNREFUSED ${address}:443`), { code: 'ECONNREFUSED', address, port: 443 });
   const all = Object.assign(new AggregateError([one('10.0.0.1'), one('10.0.0.2')]), { code: 'ECONNREFUSED' });
@@ -83,9 +83,10 @@ it('of many addresses that were tried in vain the first is named', () => {
   );
 });
 
-it('what is no error of the network is none', () => expect(describeNetworkError(new Error('ENOTFOUND'))).toBeNull());
+it('an error that is not of the network is not treated as one', () =>
+  expect(describeNetworkError(new Error('ENOTFOUND'))).toBeNull());
 
-it('of a sentence that goes on only the first line is kept, and not all of it', () => {
+it('only the first line of a long message is kept, and not all of it', () => {
   expect(firstLineOf('who may not do what\nand the request, signature and all')).toBe('who may not do what');
   expect(firstLineOf('x'.repeat(9_000))).toHaveLength(2_001);
 });
@@ -146,7 +147,7 @@ it.each(Object.entries(denials))('%s says who may not do what, in its own words'
   await door.close();
 });
 
-it('a request that EC2 quotes, session token and all, is not told', async () => {
+it('a request that EC2 quotes, with its session token, is not shown', async () => {
   const door = await openStandIn(() => ({
     status: 403,
     headers: { 'content-type': 'text/xml' },

@@ -52,7 +52,7 @@ describe('an order through a proxy', () => {
     return answer;
   };
 
-  it('does not leave by a tunnel that is made too late', async () => {
+  it('does not leave through a tunnel that is opened too late', async () => {
     const { agent, front, asked, tunnel } = await behindProxy();
     const { permit, end } = proof();
     const failed = sent(permit, ({ through }) => order(front, through(agent)));
@@ -79,7 +79,7 @@ describe('an order through a proxy', () => {
   });
 });
 
-it('a handshake that fails is told as what it is', async () => {
+it('reports a failed handshake as what it is', async () => {
   const front = await openSlowFront(
     () => ({ status: 200, body: '' }),
     () => true,

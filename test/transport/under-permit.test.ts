@@ -12,7 +12,7 @@ import { answered, closeAll, closing, failure, portOf, post, sent, serving } fro
 afterEach(closeAll);
 
 describe('an order that waits', () => {
-  it('for one of few connections does not leave by the next that is free, and takes none away', async () => {
+  it('for one of few connections does not leave by the next free one, and takes none away', async () => {
     const arrived: string[] = [];
     const waiting = Promise.withResolvers<() => void>();
     const port = await serving((request, response) => {
@@ -34,7 +34,7 @@ describe('an order that waits', () => {
     agent.destroy();
   });
 
-  it.each(['name', 'connection'])('for a %s is not sent when its proof ends', async (what) => {
+  it.each(['name', 'connection'])('for a %s is not sent if its proof ends', async (what) => {
     const asked = Promise.withResolvers<void>();
     const lookup = (): void => asked.resolve();
     const createConnection = (): undefined => {
@@ -52,7 +52,7 @@ describe('an order that waits', () => {
     agent.destroy();
   });
 
-  it('and whose SDK has given up on its own is not sent afterwards', async () => {
+  it('whose SDK has given up is not sent afterwards', async () => {
     const arrived: string[] = [];
     const waiting = Promise.withResolvers<() => void>();
     const port = await serving((request, response) => {
@@ -77,7 +77,7 @@ describe('an order that waits', () => {
 });
 
 describe('an order that has left', () => {
-  it('takes back what still lies in its buffers, of a server that does not read', async () => {
+  it('removes what is still in its buffers if the server does not read', async () => {
     const come = Promise.withResolvers<Socket>();
     const server = createTcpServer({ pauseOnConnect: true }, (socket) => come.resolve(socket));
     closing(server);
@@ -100,7 +100,7 @@ describe('an order that has left', () => {
     expect(got).not.toContain('LAST');
   });
 
-  it('and whose answer began in time is unknown all the same when the rest of it did not come', async () => {
+  it('whose answer began in time is still unknown if the rest of it did not come', async () => {
     const begun = Promise.withResolvers<void>();
     const port = await serving((_request, response) => {
       response.writeHead(200, { 'content-length': 10 }).write('half');
@@ -117,7 +117,7 @@ describe('an order that has left', () => {
     });
   });
 
-  it('and was answered keeps its connection for the next', async () => {
+  it('that was answered keeps its connection for the next', async () => {
     let connections = 0;
     const port = await serving((request, response) => void text(request).then(() => response.end('done')));
     const agent = new Agent({ keepAlive: true });
@@ -134,7 +134,7 @@ describe('an order that has left', () => {
     agent.destroy();
   });
 
-  it('that is sent twice by its SDK is checked twice', async () => {
+  it('that its SDK sends twice is checked twice', async () => {
     const arrived: string[] = [];
     const port = await serving((request, response) => {
       arrived.push(request.url ?? '');

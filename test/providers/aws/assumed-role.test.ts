@@ -25,14 +25,14 @@ it('a machine of another account is seen with the credentials of its role', asyn
   ]);
 });
 
-it('a role is assumed once, for reads and writes alike, while its credentials are good', async () => {
+it('a role is assumed once, for reads and writes, while its credentials are valid', async () => {
   const { look, cloud, machine, sts, role } = await stage();
   await Promise.all([look(), look(), look()]);
   await cloud.powerOff({ machine, incarnation: null }, granted, patient());
   expect(sts.assumed(role.arn)).toBe(1);
 });
 
-it('credentials that are about to expire are renewed, before anybody notices', async () => {
+it('credentials that are about to expire are renewed in advance', async () => {
   const { look, sts, machine } = await stage(HOUR / 15);
   await look();
   sts.expireAll();
@@ -43,7 +43,7 @@ it.each([
   ['an external id that its trust policy does not know', { externalId: 'guessed' }],
   ['no external id where one is asked for', { externalId: undefined }],
   ['a role that does not exist', { role: 'arn:aws:iam::222233334444:role/nobody' }],
-])('a role is denied, by its name, with %s', async (_, given) => {
+])('a role is denied by its name with %s', async (_, given) => {
   const { look, entry } = await stage(HOUR, given);
   const failure = look();
   await expect(failure).rejects.toThrow(Denied);
@@ -64,7 +64,7 @@ it.each([
   await expect(look()).rejects.toBeInstanceOf(expected);
 });
 
-it('what was refused is asked for again, and not remembered', async () => {
+it('a refusal is not cached', async () => {
   const { look, sts, machine } = await stage();
   sts.fail({ status: 403, code: 'AccessDenied' });
   await expect(look()).rejects.toThrow(Denied);

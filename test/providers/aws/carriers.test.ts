@@ -30,7 +30,7 @@ describe('the machine that an identity source names', () => {
   });
 
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)(
-    '%s counts when the EBS driver wrote it',
+    '%s counts if the EBS driver wrote it',
     (source) => {
       const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
       expect(machineOf(written('ebs.csi.aws.com', id))).toBe(id);
@@ -65,11 +65,11 @@ describe('names and clusters of a machine', () => {
     ]);
   });
 
-  it('knows names of a terminated machine, which has no private DNS name any more', () => {
+  it('knows names of a terminated machine, which no longer has a private DNS name', () => {
     expect(candidateNodeNames(id, '', 'cn-north-1')).toEqual([`${id}.cn-north-1.compute.internal`, id]);
   });
 
-  it('hears of clusters from ownership tags and from the tag of EKS, once each', () => {
+  it('finds clusters in ownership tags and in the tag of EKS, once each', () => {
     const tags = [
       { Key: 'kubernetes.io/cluster/blue', Value: 'owned' },
       { Key: 'kubernetes.io/cluster/green', Value: 'shared' },
@@ -91,7 +91,7 @@ describe('a place that is not served', () => {
     ['aws:///us-west-2-lax-1a/i-0123456789abcdef0', 'us-west-2'],
     ['aws:///us-gov-west-1b/i-0123456789abcdef0', 'us-gov-west-1'],
     ['aws:///somewhere/i-0123456789abcdef0', 'somewhere'],
-  ])('is named by the zone of %s', (value, place) => {
+  ])('is recognized by the zone of %s', (value, place) => {
     expect(at(value)).toEqual({ scope: place, remedy: expect.stringMatching(new RegExp(`${place}.*territories`)) });
   });
 
@@ -101,7 +101,7 @@ describe('a place that is not served', () => {
     'aws:////i-0123456789abcdef0',
     'i-0123456789abcdef0',
     'gce://p/z/n',
-  ])('is none of %s', (value) => {
+  ])('is not recognized in %s', (value) => {
     expect(at(value)).toBeNull();
     expect(at(value, 'csiNode')).toBeNull();
   });

@@ -28,7 +28,7 @@ describe('what an answer of EC2 proves', () => {
   });
 
   it.each(['Client.UserInitiatedShutdown', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
-    'stopped is off where the machine cannot hibernate, whatever the reason (%s)',
+    'stopped is off if the machine cannot hibernate, whatever the reason (%s)',
     (code) => {
       expect(classifyPower(said('stopped', code, false))).toEqual({ power: 'off', forGood: false });
     },
@@ -39,24 +39,24 @@ describe('what an answer of EC2 proves', () => {
     'Client.InstanceInitiatedShutdown',
     'Server.ScheduledStop',
     'Server.InternalError',
-  ])('stopped is off where the machine could have hibernated and the reason says plain shutdown (%s)', (code) => {
+  ])('stopped is off if the machine could have hibernated and the reason says plain shutdown (%s)', (code) => {
     expect(classifyPower(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
     expect(classifyPower(said('stopped', code)).power).toBe('off');
   });
 
   it.each(['Client.UserInitiatedHibernate', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
-    'stopped is suspended where the machine could have hibernated and the reason does not say otherwise (%s)',
+    'stopped is suspended if the machine could have hibernated and the reason does not say otherwise (%s)',
     (code) => {
       expect(classifyPower(said('stopped', code, true)).power).toBe('suspended');
       expect(classifyPower(said('stopped', code)).power).toBe('suspended');
     },
   );
 
-  it('stopped is suspended where the reason says so, whatever the machine is said to be able to', () => {
+  it('stopped is suspended if the reason says so, even if the machine cannot hibernate', () => {
     expect(classifyPower(said('stopped', 'Client.UserInitiatedHibernate', false)).power).toBe('suspended');
   });
 
-  it('no state at all is unknown', () => {
+  it('a missing state is unknown', () => {
     expect(classifyPower({}).power).toBe('unknown');
     expect(classifyPower({ State: {} }).power).toBe('unknown');
   });

@@ -29,19 +29,16 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'UnauthorizedOperation', status: 403 }, Denied],
     [{ kind: 'error', code: 'OperationNotPermitted', status: 400 }, Refused],
     [{ kind: 'drop' }, Unavailable],
-  ] satisfies [Mishap, unknown][])(
-    'leaves once or not at all: it is not tried again by the SDK (%o)',
-    async (mishap, expected) => {
-      const { world, machine, disk } = withDisk();
-      addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
-      await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
-        expected,
-      );
-      expect(held(world, disk)).toBe(true);
-    },
-  );
+  ] satisfies [Mishap, unknown][])('leaves at most once: the SDK does not retry it (%o)', async (mishap, expected) => {
+    const { world, machine, disk } = withDisk();
+    addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
+    await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
+      expected,
+    );
+    expect(held(world, disk)).toBe(true);
+  });
 
-  it('is an error when its answer was lost, although the disk goes', async () => {
+  it('is an error if its answer was lost, although the disk goes', async () => {
     const { world, machine, disk } = withDisk();
     addFault(world.parts.ec2, { action: 'DetachVolume', when: 'after', mishap: { kind: 'drop' } });
     await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
@@ -50,7 +47,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(false);
   });
 
-  it('is held back when signing outlasted the proof', async () => {
+  it('is held back if signing took longer than the proof lasts', async () => {
     const { world, machine, disk } = withDisk();
     let monotonic = 0;
     const slowly = async () => {
@@ -67,7 +64,7 @@ describe('a detach', () => {
   });
 
   it.each(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound'])(
-    'does not take %s for done while the disk still names the machine',
+    'does not count %s as done while the disk still names the machine',
     async (code) => {
       const { world, machine, disk } = withDisk();
       addFault(world.parts.ec2, { action: 'DetachVolume', mishap: { kind: 'error', code, status: 400 } });
@@ -78,7 +75,7 @@ describe('a detach', () => {
     },
   );
 
-  it('is no success when the disk cannot be read again', async () => {
+  it('does not succeed if the disk cannot be read again', async () => {
     const { world, machine } = withDisk();
     const free = addVolume(world);
     addFault(world.parts.ec2, {
@@ -100,7 +97,7 @@ describe('a detach', () => {
 });
 
 describe('a power-off', () => {
-  it('stops a machine whose operating system never would', async () => {
+  it('stops a machine whose operating system never shuts down', async () => {
     const { world, machine } = withDisk({ shutdownTakes: null });
     await cloudOf(world).powerOff(target(machine), granted, patient());
     world.advance(MINUTE);
@@ -114,7 +111,7 @@ describe('a power-off', () => {
 });
 
 describe('a witness', () => {
-  it('needs every disk to be found, and an error is no witness', async () => {
+  it('needs every disk to be found; an error is no witness', async () => {
     const { world, machine, disk } = withDisk();
     const unknown = ['vol-fffffff1', 'vol-fffffff2', 'vol-fffffffff'];
     expect(await cloudOf(world).witness(machine, [...unknown, disk], patient())).toBe('held');

@@ -38,7 +38,7 @@ describe('the token for an EKS cluster', () => {
     expect(urlIn(await eksToken(identity(() => NOON, 'cn-north-1'))).hostname).toBe('sts.cn-north-1.amazonaws.com.cn');
   });
 
-  it('is kept for a while and renewed well before its 15 minutes are over', async () => {
+  it('is kept for a while, and renewed well before its 15 minutes are over', async () => {
     let now = NOON;
     const token = eksTokenProvider(identity(() => now));
     const first = await token();
@@ -48,7 +48,7 @@ describe('the token for an EKS cluster', () => {
     expect(await token()).not.toBe(first);
   });
 
-  it('is asked for anew after the credentials failed once', async () => {
+  it('is requested again after the credentials failed once', async () => {
     let failing = true;
     const provider = async () => {
       if (failing) throw new Error('no credentials yet');
@@ -87,7 +87,7 @@ describe('the endpoint of an EKS cluster', () => {
     });
   });
 
-  it('is a fault of the configuration while the cluster is being made', async () => {
+  it('is a configuration error while the cluster is being created', async () => {
     await expect(
       readEksEndpoint(clientAnswering(200, { cluster: { status: 'CREATING' } }), 'blue', signal),
     ).rejects.toBeInstanceOf(InvalidConfiguration);

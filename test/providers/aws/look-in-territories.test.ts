@@ -13,7 +13,7 @@ const [home, other]: readonly [Territory, Territory] = [
 
 const missing = async (_: Territory, ids: readonly string[]) => ids.map((id) => missingMachineFacts(id, null));
 
-it('two looks side by side each ask every territory, though one of them forgets meanwhile where the machine was', async () => {
+it('each of two concurrent looks asks every territory, although one of them discards a stale location', async () => {
   const territories: Territories = { home, others: [other], owners: new Map([[MACHINE, other]]) };
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
   const slow = lookInTerritories([MACHINE], territories, async (territory, ids) => {
@@ -28,7 +28,7 @@ it('two looks side by side each ask every territory, though one of them forgets 
   await expect(slow).rejects.toThrow('home is down');
 });
 
-it('a fault of our own is not taken for a territory that does not answer, not even when another knows the machine', async () => {
+it('a fault of our own does not count as a territory without an answer, even if another territory knows the machine', async () => {
   const third: Territory = { name: 'third', cloud };
   const territories: Territories = { home, others: [other, third], owners: new Map() };
   const broken = lookInTerritories([MACHINE], territories, async (territory, ids) => {
@@ -39,7 +39,7 @@ it('a fault of our own is not taken for a territory that does not answer, not ev
   await expect(broken).rejects.toThrow(TypeError);
 });
 
-it('a machine that one of them knows does not wait for another that is down', async () => {
+it('a machine that one territory knows does not wait for another that is down', async () => {
   const third: Territory = { name: 'third', cloud };
   const territories: Territories = { home, others: [third, other], owners: new Map() };
   const facts = await lookInTerritories([MACHINE], territories, async (territory, ids) => {
@@ -50,7 +50,7 @@ it('a machine that one of them knows does not wait for another that is down', as
   expect(facts).toMatchObject([{ machine: MACHINE, power: 'running', evidence: { territory: 'other' } }]);
 });
 
-it('a machine that a territory leaves out of its answer is asked for in the others, and is missing only where all say so', async () => {
+it('a machine that a territory omits from its answer is looked up in the others, and is missing only if all say so', async () => {
   const territories: Territories = { home, others: [other], owners: new Map() };
   const leftOut = (knows: boolean) =>
     lookInTerritories([MACHINE], territories, async (territory, ids) => {

@@ -23,7 +23,7 @@ const stop = (world: Ec2World, id: string, hibernate = false): void => {
   if (instance) stopByUser(world, instance, { ...plainStop, hibernate });
 };
 
-describe('a list of EC2 that never ends', () => {
+describe('an EC2 list that never ends', () => {
   const promising = (world: Ec2World, action: string) => {
     const inner = inProcessHandler(world);
     let calls = 0;
@@ -40,7 +40,7 @@ describe('a list of EC2 that never ends', () => {
   };
 
   it.each(['DescribeInstances', 'DescribeVolumes'])(
-    'of %s is given up: what was read by then is no answer',
+    'of %s is abandoned: what was read by then is no answer',
     async (action) => {
       const world = ec2World();
       const { cloud, calls } = promising(world, action);
@@ -101,7 +101,7 @@ describe('a look at instances of EC2', () => {
     expect(await look(world, [id])).toMatchObject([{ power: 'off', since: null, evidence: { transition: 'none' } }]);
   });
 
-  it('answers for each of many machines, bad ids among them, over pages and reservations', async () => {
+  it('answers for each of many machines, including bad IDs, over pages and reservations', async () => {
     const world = ec2World({ pageSize: 7 });
     const known = Array.from({ length: 230 }, () => addInstance(world));
     const gone = [known[3], known[150], known[229]].flatMap((id) => id ?? []);
@@ -113,7 +113,7 @@ describe('a look at instances of EC2', () => {
     expect(facts.filter((one) => one.power === 'running')).toHaveLength(227);
   });
 
-  it('tells which disks must be kept, and why', async () => {
+  it('says which disks must be kept, and why', async () => {
     const world = ec2World({ pageSize: 2 });
     const [id, other] = [addInstance(world), addInstance(world)];
     const root = volumesOf(world, id)[0]?.id;
@@ -130,7 +130,7 @@ describe('a look at instances of EC2', () => {
     });
   });
 
-  it('leaves every disk alone that names a machine unknown to EC2', async () => {
+  it('leaves a disk alone if it names a machine unknown to EC2', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addVolume(world, {}, { instance: id });
@@ -141,7 +141,7 @@ describe('a look at instances of EC2', () => {
 });
 
 describe('a look that EC2 does not answer', () => {
-  it('is tried again by the SDK when throttled', async () => {
+  it('is retried by the SDK when throttled', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addFault(world.parts.ec2, { mishap: throttled });
@@ -166,7 +166,7 @@ describe('a look that EC2 does not answer', () => {
     await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(expected);
   });
 
-  it('is an error when only the disks do not answer', async () => {
+  it('is an error if only the disks do not answer', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addFault(world.parts.ec2, {
@@ -176,7 +176,7 @@ describe('a look that EC2 does not answer', () => {
     await expect(lookOnce(world, [id], true)).rejects.toBeInstanceOf(Denied);
   });
 
-  it('is unavailable when the connection breaks, and when the caller gives up on a silent one', async () => {
+  it('is unavailable if the connection breaks, or if the caller gives up on a silent one', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addFault(world.parts.ec2, { mishap: { kind: 'drop' } });

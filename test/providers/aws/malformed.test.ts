@@ -62,7 +62,7 @@ it('no malformed answer makes a running machine missing or off', async () => {
   );
 });
 
-it('no malformed answer makes a disk free that a machine holds, nor one that is unknown', async () => {
+it('no malformed answer makes a disk free that a machine holds, nor a disk that is unknown', async () => {
   const proven = cloud();
   await fc.assert(
     fc.asyncProperty(malformedXml, fc.constantFrom(disk, 'vol-0ffffffffffffffff'), async (how, asked) => {
@@ -73,7 +73,7 @@ it('no malformed answer makes a disk free that a machine holds, nor one that is 
   );
 });
 
-it('no malformed answer makes an unknown machine anything that acts', async () => {
+it('no malformed answer makes an unknown machine anything that leads to an action', async () => {
   const proven = cloud();
   await fc.assert(
     fc.asyncProperty(malformedXml, async (how) => {

@@ -33,8 +33,8 @@ const tried = (
 const denying = (world: Ec2World, action: string) =>
   addFault(world.parts.ec2, { times: 99, action, params: { DryRun: 'true' }, mishap: unauthorized });
 
-describe('an order is tried in a dry run', () => {
-  it('on what machines of Nodes hold, and nothing changes', async () => {
+describe('the probe tries an order in a dry run', () => {
+  it('on machines that Nodes name, and nothing changes', async () => {
     const world = ec2World();
     const { machine, disk } = holderIn(world);
     const before = JSON.stringify(world.parts.ec2.volumes);
@@ -56,7 +56,7 @@ describe('an order is tried in a dry run', () => {
   it.each([
     ['DetachVolume', 0, /EC2 denies ec2:DetachVolume on vol-\w+ of i-\w+: .*disk that Kubernetes does not detach/],
     ['StopInstances', 1, /EC2 denies ec2:StopInstances on i-\w+: .*power-off/],
-  ])('%s that is denied is a failure, and says what that means', async (action, at, words) => {
+  ])('%s that is denied is a failure, with an explanation', async (action, at, words) => {
     const world = ec2World();
     const { machine } = holderIn(world, { machine: { [TAG]: 'owned' }, disk: { [TAG]: 'owned' } });
     denying(world, action);
@@ -65,7 +65,7 @@ describe('an order is tried in a dry run', () => {
     expect(verdicts[1 - at]).toMatchObject({ verdict: 'ok' });
   });
 
-  it('names the tag that is missing, and on what', async () => {
+  it('names the missing tag and the resource', async () => {
     const world = ec2World();
     const { machine, disk } = holderIn(world, { machine: { [TAG]: 'shared' } });
     denying(world, 'DetachVolume');
@@ -79,12 +79,12 @@ describe('an order is tried in a dry run', () => {
     expect(detach?.says).not.toContain(`${machine} does not have the tag`);
   });
 
-  it('is not asked for where the policy never gives it', async () => {
+  it('omits an order that the policy never gives', async () => {
     const world = ec2World();
     expect(await tried(world, [holderIn(world).machine], { ...defaultPolicy, detach: 'never' })).toEqual([]);
   });
 
-  it('on what does not exist proves nothing when it is denied, for that bears no tag', async () => {
+  it('proves nothing if an order on a missing resource is denied, because that resource has no tag', async () => {
     const world = ec2World();
     denying(world, 'DetachVolume');
     expect(await tried(world, [addInstance(world)])).toMatchObject([
@@ -96,7 +96,7 @@ describe('an order is tried in a dry run', () => {
     expect(await tried(open, [])).toMatchObject([{ verdict: 'ok' }, { verdict: 'ok' }]);
   });
 
-  it('does not take trouble for an answer', async () => {
+  it('does not treat an error as an answer', async () => {
     const world = ec2World();
     const { machine } = holderIn(world);
     addFault(world.parts.ec2, { times: 9, action: 'DetachVolume', mishap: throttled });
@@ -104,7 +104,7 @@ describe('an order is tried in a dry run', () => {
   });
 });
 
-it('a denied read is no answer either', async () => {
+it('does not treat a denied read as an answer', async () => {
   const world = ec2World();
   addFault(world.parts.ec2, { times: 9, action: 'DescribeVolumes', mishap: unauthorized });
   await expect(probeReads(clientsOf(world), region, patient())).rejects.toThrow(Denied);

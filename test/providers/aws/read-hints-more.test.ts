@@ -24,14 +24,14 @@ describe('events of Auto Scaling', () => {
     ['EC2 Instance Launch Successful', 'launch-successful'],
     ['EC2 Instance Launch Unsuccessful', 'launch-unsuccessful'],
     ['EC2 Instance Terminate Unsuccessful', 'terminate-unsuccessful'],
-  ])('%s names an instance, or none', (type, because) => {
+  ])('%s names an instance or none', (type, because) => {
     expect(summary(event(type, { EC2InstanceId: MACHINE }, 'aws.autoscaling'))).toEqual([[MACHINE, because]]);
     for (const detail of [{}, { EC2InstanceId: '' }, { EC2InstanceId: null }])
       expect(readHints(event(type, detail, 'aws.autoscaling'))).toEqual(aside(/names no instance/));
     expect(readHints(event(type, { EC2InstanceId: 'web-1' })).faults).not.toEqual([]);
   });
 
-  it('come to a queue or a topic without EventBridge, too', () => {
+  it('also arrive through a queue or a topic without EventBridge', () => {
     const raw = {
       LifecycleTransition: 'autoscaling:EC2_INSTANCE_TERMINATING',
       EC2InstanceId: MACHINE,
@@ -65,7 +65,7 @@ describe('events of Auto Scaling', () => {
 });
 
 describe('CloudTrail', () => {
-  it('tells of calls that are about something else, or that were refused before they named anything', () => {
+  it('reports calls about other things, or calls that were refused before they named anything', () => {
     expect(readHints(call({ eventName: 'CreateTags', requestParameters: { resourcesSet: {} } }))).toEqual(
       aside(/CreateTags/),
     );
@@ -77,7 +77,7 @@ describe('CloudTrail', () => {
     expect(readHints(call({ eventName: 'RunInstances', responseElements: null }))).toEqual(aside(/RunInstances/));
   });
 
-  it('is a fault only where a call names its instances in a way that is not understood, and says so', () => {
+  it('is a fault only if a call names its instances in an unknown way, and the fault says so', () => {
     const { hints, faults } = readHints(
       call({ eventName: 'StopInstances', requestParameters: { instancesSet: 'all' } }),
     );
@@ -87,7 +87,7 @@ describe('CloudTrail', () => {
     ]);
   });
 
-  it('tells of Spot instances that were taken back', () => {
+  it('reports Spot instances that were taken back', () => {
     const evicted = (serviceEventDetails: unknown) =>
       event('AWS Service Event via CloudTrail', { eventName: 'BidEvictedEvent', serviceEventDetails });
     expect(summary(evicted({ instanceIdSet: [MACHINE, 'i-abcd1111'] }))).toEqual([
@@ -99,7 +99,7 @@ describe('CloudTrail', () => {
 });
 
 it.each(['aws.ec2', 'aws.autoscaling', 'aws.health'])(
-  'other events of %s are understood to be none of ours',
+  'other events of %s are understood and name no machine of ours',
   (source) => {
     expect(readHints(event('EBS Volume Notification', {}, source))).toEqual(aside(/EBS Volume Notification/));
   },
@@ -113,6 +113,6 @@ it.each([
     { Entries: [{ Source: 'aws.ec2', DetailType: stopped['detail-type'], Detail: JSON.stringify(stopped.detail) }] },
   ],
   ['a byte order mark', `\uFEFF${JSON.stringify(stopped)}`],
-])('%s is taken off', (_, raw) => {
+])('%s is unwrapped', (_, raw) => {
   expect(summary(raw)).toEqual([[MACHINE, 'state-change-stopped']]);
 });

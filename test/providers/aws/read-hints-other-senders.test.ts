@@ -19,7 +19,7 @@ const withDetail = (detail: object, more: object = {}) => ({
 });
 
 describe('AWS Health', () => {
-  it('says whose machines are meant, and where, whoever it was delivered to', () => {
+  it('says whose machines are meant and where, whoever received the event', () => {
     expect(readHints(health)).toMatchObject({
       hints: [{ machine: 'i-12345678', because: 'health', account: '444455556666', region: 'us-east-1' }],
       faults: [],
@@ -27,7 +27,7 @@ describe('AWS Health', () => {
     });
   });
 
-  it('is believed as to its envelope where it says nothing of that', () => {
+  it('uses the envelope if the event does not say so', () => {
     const detail = { affectedAccount: null, eventRegion: '' };
     expect(readHints(withDetail(detail)).hints).toMatchObject([{ account: '111122223333', region: 'us-west-2' }]);
     expect(readHints(json('health-scheduled-change.nth.json')).hints).toMatchObject([
@@ -35,14 +35,14 @@ describe('AWS Health', () => {
     ]);
   });
 
-  it('may leave lists out, and entities without a name', () => {
+  it('may omit lists and have entities without a name', () => {
     expect(readHints(withDetail({ affectedEntities: null }, { resources: null }))).toEqual(aside(/names no instance/));
     expect(
       readHints(withDetail({ affectedEntities: [{ status: 'IMPAIRED' }, { entityValue: MACHINE }] })),
     ).toMatchObject({ hints: [{ machine: MACHINE }], faults: [] });
   });
 
-  it('tells of abuse as well, for which machines are stopped', () => {
+  it('reports abuse as well, for which machines are stopped', () => {
     expect(readHints({ ...health, 'detail-type': 'AWS Health Abuse Event' }).hints).toMatchObject([
       { machine: 'i-12345678', account: '444455556666' },
     ]);
@@ -64,17 +64,17 @@ describe('CloudTrail', () => {
     ['a log file', file],
     ['a record', record],
     ['what was looked up', { Events: [{ EventName: 'StopInstances', CloudTrailEvent: JSON.stringify(record) }] }],
-  ])('speaks of machines in %s, without EventBridge', (_, raw) => {
+  ])('names machines in %s without EventBridge', (_, raw) => {
     expect(readHints(raw)).toMatchObject({ hints: [stopped], faults: [], ignored: [] });
   });
 
-  it('names the account that a record is of before the one that asked', () => {
+  it('prefers the account of the record to the account of the caller', () => {
     expect(readHints({ ...record, recipientAccountId: '999900001111', eventID: 'e' }).hints).toMatchObject([
       { account: '999900001111', eventId: 'e' },
     ]);
   });
 
-  it('tells of services in records, too, and of much else', () => {
+  it('reports services in records as well, and other things', () => {
     const evicted = {
       ...record,
       eventType: 'AwsServiceEvent',
@@ -91,7 +91,7 @@ describe('CloudTrail', () => {
     expect(readHints({ ...record, eventName: 'constructor' })).toEqual(aside(/a call of constructor$/));
   });
 
-  it('is no fault of ours where a call was refused for the ids that it named', () => {
+  it('is no fault if a call was refused because of the IDs that it named', () => {
     const refused = {
       ...record,
       errorCode: 'Client.InvalidInstanceID.Malformed',
@@ -121,14 +121,14 @@ describe('fleets', () => {
     });
   });
 
-  it('tell of themselves, and that is about no instance', () => {
+  it('also report about themselves, which names no instance', () => {
     expect(readHints({ ...fleet, 'detail-type': 'EC2 Fleet State Change', detail: { 'sub-type': 'active' } })).toEqual(
       aside(/EC2 Fleet State Change/),
     );
   });
 });
 
-it('a body that a pipe has parsed already is an event', () => {
+it('a body that a pipe has already parsed is an event', () => {
   expect(readHints([{ messageId: 'm', body: json('state-change-stopped.derived.json') }])).toMatchObject({
     hints: [{ machine: 'i-abcd1111', because: 'state-change-stopped' }],
     faults: [],

@@ -24,11 +24,11 @@ describe('hints in the events of AWS', () => {
     ['asg-terminate-lifecycle-action.nth.json', 'i-0633ac2b0d9769723', 'terminate-lifecycle-action'],
     ['asg-terminate-successful.aws-lambda-go.json', 'i-1234567890abcdef0', 'terminate-successful'],
     ['health-scheduled-change.nth.json', 'i-12345678', 'health'],
-  ])('%s speaks of %s', (name, machine, because) => {
+  ])('%s names %s', (name, machine, because) => {
     expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], ignored: [] });
   });
 
-  it('carries whose event it is, when it happened, and which replay brought it', () => {
+  it('carries its account, its time, and the replay that delivered it', () => {
     expect(readHints({ ...stopped, 'replay-name': 'monday' }).hints).toEqual([
       {
         machine: 'i-abcd1111',
@@ -83,7 +83,7 @@ describe('hints in the events of AWS', () => {
   });
 });
 
-describe('wrappings around events', () => {
+describe('wrappers of events', () => {
   const body = JSON.stringify(stopped);
   const sns = JSON.stringify({ Type: 'Notification', MessageId: 'm', Message: body });
   it.each([
@@ -94,11 +94,11 @@ describe('wrappings around events', () => {
     ['an SNS record', { Records: [{ EventSource: 'aws:sns', Sns: { Message: body } }] }],
     ['JSON text', text('state-change-stopped.derived.json')],
     ['JSON lines', `\n${body}\n\n`],
-  ])('%s is taken off', (_, raw) => {
+  ])('%s is unwrapped', (_, raw) => {
     expect(summary(raw)).toEqual([['i-abcd1111', 'state-change-stopped']]);
   });
 
-  it('keeps the good of a batch and names the bad by its place', () => {
+  it('keeps the good entries of a batch and names the bad ones by their place', () => {
     const reading = readHints({
       Records: [
         { messageId: 'a', body: '{' },
@@ -116,7 +116,7 @@ describe('wrappings around events', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('an unreadable event', () => {
   it.each([
     [
       'a detail that names nothing',
@@ -148,7 +148,7 @@ describe('what cannot be read', () => {
     ]);
   });
 
-  it('is never passed over in silence, and never throws', () => {
+  it('is never ignored in silence and never throws', () => {
     const wrapped = fc.oneof(
       fc.jsonValue(),
       fc.jsonValue().map((value) => JSON.stringify(value)),

@@ -28,7 +28,7 @@ const down = (world: Ec2World, action: string): void =>
   addFault(world.parts.ec2, { action, mishap: { kind: 'error', code: 'InternalError', status: 500 }, times: 1_000 });
 
 describe('a look in several territories', () => {
-  it('asks home only for what home knows', async () => {
+  it('asks only home for what home knows', async () => {
     const { worlds, look, calls, sts, role } = await stage();
     const machine = addInstance(worlds.home);
     const [facts] = await look(machine);
@@ -37,7 +37,7 @@ describe('a look in several territories', () => {
     expect({ other: calls().other, assumed: sts.assumed(role.arn) }).toEqual({ other: {}, assumed: 0 });
   });
 
-  it('answers for each of many machines, wherever they are, and says where', async () => {
+  it('answers for each of many machines, wherever they are, and gives their location', async () => {
     const { worlds, look } = await stage();
     const [here, there] = [addInstance(worlds.home), addInstance(worlds.other)];
     const facts = await look(there, here, NOBODY, there);
@@ -53,7 +53,7 @@ describe('a look in several territories', () => {
     });
   });
 
-  it('goes straight to where the machine was seen before, even while home is down', async () => {
+  it('goes directly to where the machine was seen before, even while home is down', async () => {
     const { worlds, look, calls } = await stage();
     const machine = addInstance(worlds.other);
     await look(machine);
@@ -63,7 +63,7 @@ describe('a look in several territories', () => {
     expect(calls().home).toEqual(before);
   });
 
-  it('asks everywhere again for a machine that its territory knows no more', async () => {
+  it('asks everywhere again for a machine that its territory no longer knows', async () => {
     const { worlds, look } = await stage();
     const machine = addInstance(worlds.other);
     await look(machine);
@@ -73,14 +73,14 @@ describe('a look in several territories', () => {
     await expect(look(machine)).rejects.toThrow(Unavailable);
   });
 
-  it('calls nothing missing while a territory does not answer', async () => {
+  it('calls no machine missing while a territory does not answer', async () => {
     const { worlds, look } = await stage();
     down(worlds.other, 'DescribeInstances');
     await expect(look(NOBODY)).rejects.toThrow(Unavailable);
     expect(await look(addInstance(worlds.home))).toMatchObject([{ power: 'running' }]);
   });
 
-  it('keeps what a disk says of a machine that is missing everywhere', async () => {
+  it('keeps what a disk says about a machine that is missing everywhere', async () => {
     const { worlds, look } = await stage();
     const machine = addInstance(worlds.other);
     const disk = addVolume(worlds.other, {}, { instance: machine });
@@ -92,7 +92,7 @@ describe('a look in several territories', () => {
 });
 
 describe('a witness in several territories', () => {
-  it('is a free disk of any of them', async () => {
+  it('is a free disk in any of them', async () => {
     const { worlds, cloud } = await stage();
     expect(await cloud.witness(NOBODY, [addVolume(worlds.other)], patient())).toBe('released');
     expect(await cloud.witness(NOBODY, [addVolume(worlds.home)], patient())).toBe('released');
@@ -106,16 +106,19 @@ describe('a witness in several territories', () => {
     expect(await cloud.witness(machine, [addVolume(worlds.home), held], patient())).toBe('held');
   });
 
-  it.each(['home', 'other'] as const)('is doubt while %s does not answer, whatever the other says', async (silent) => {
-    const { worlds, cloud } = await stage();
-    down(worlds[silent], 'DescribeVolumes');
-    const free = addVolume(worlds[silent === 'home' ? 'other' : 'home']);
-    await expect(cloud.witness(NOBODY, [free], patient())).rejects.toThrow(Unavailable);
-  });
+  it.each(['home', 'other'] as const)(
+    'is in doubt while %s does not answer, whatever the other says',
+    async (silent) => {
+      const { worlds, cloud } = await stage();
+      down(worlds[silent], 'DescribeVolumes');
+      const free = addVolume(worlds[silent === 'home' ? 'other' : 'home']);
+      await expect(cloud.witness(NOBODY, [free], patient())).rejects.toThrow(Unavailable);
+    },
+  );
 });
 
-describe('a verb in several territories', () => {
-  it('goes where the machine is, looked at before or not', async () => {
+describe('an operation in several territories', () => {
+  it('goes where the machine is, whether or not a look came first', async () => {
     const { worlds, cloud } = await stage();
     const machine = addInstance(worlds.other);
     const disk = addVolume(worlds.other, {}, { instance: machine });
@@ -124,7 +127,7 @@ describe('a verb in several territories', () => {
     expect(volumeIn(worlds.other, disk)?.attachments).toEqual([]);
   });
 
-  it('goes nowhere when nobody knows the machine', async () => {
+  it('goes nowhere if no territory knows the machine', async () => {
     const { worlds, cloud, calls } = await stage();
     await expect(
       cloud.detach({ machine: NOBODY, incarnation: null }, addVolume(worlds.home), 'plain', granted, patient()),

@@ -33,7 +33,7 @@ const clientSeeing = (seen: readonly Seen[]): EC2Client => {
 const free: Seen = { status: 'available' };
 const elsewhere: Seen = { status: 'in-use', at: ['i-abcd2222'] };
 
-describe('what volumes testify of a machine that EC2 does not know', () => {
+describe('the evidence of volumes about a machine that EC2 does not know', () => {
   it.each<readonly [string, readonly Seen[], Witness]>([
     ['free', [free], 'released'],
     ['in use elsewhere', [elsewhere], 'released'],

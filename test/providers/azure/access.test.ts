@@ -28,8 +28,8 @@ const asked = async (answer: Answered) => {
   return aksKubeconfig({ ...entra(), endpoint: door.url }, cluster, patient());
 };
 
-describe('the way to an AKS cluster', () => {
-  it('is the kubeconfig that AKS gives to users, asked for by its own path', async () => {
+describe('the access to an AKS cluster', () => {
+  it('is the kubeconfig that AKS gives to users, requested by its own path', async () => {
     expect(
       await asked({
         body: { kubeconfigs: [{ name: 'clusterUser', value: Buffer.from('kind: Config').toString('base64') }] },
@@ -50,7 +50,7 @@ describe('the way to an AKS cluster', () => {
     [403, 'AuthorizationFailed', Denied],
     [401, 'InvalidAuthenticationToken', Denied],
     [404, 'ResourceNotFound', Refused],
-  ])('that answers %i %s is no way', async (status, code, kind) => {
+  ])('is denied if the answer is %i %s', async (status, code, kind) => {
     await expect(asked({ status, body: { error: { code } } })).rejects.toMatchObject({
       message: expect.stringContaining(code),
       constructor: kind,
@@ -58,20 +58,20 @@ describe('the way to an AKS cluster', () => {
   });
 
   it.each([{ kubeconfigs: [] }, 'no JSON at all', { kubeconfigs: [{ value: '§' }] }])(
-    'that answers %j cannot be had now',
+    'is unavailable if the answer is %j',
     async (body) => {
       await expect(asked({ body })).rejects.toBeInstanceOf(Unavailable);
     },
   );
 
-  it('does not lead where a redirect points', async () => {
+  it('does not follow a redirect', async () => {
     const elsewhere = await openStandIn(() => ({}));
     await expect(asked({ status: 307, headers: { location: elsewhere.url } })).rejects.toBeInstanceOf(Unavailable);
     expect(elsewhere.asked).toEqual([]);
     await elsewhere.close();
   });
 
-  it('is opened by a token for AKS, which is renewed five minutes before its end and not sooner', async () => {
+  it('uses a token for AKS, which is renewed five minutes before its end and not sooner', async () => {
     let now = 0;
     const identity = entra(60 * MINUTE, () => now);
     const token = aksTokenProvider(identity, () => now);
@@ -105,7 +105,7 @@ const behindTls = (status: number, body: object) => {
 };
 
 describe('a secret in a Key Vault', () => {
-  it('is read from the vault that is named, over plain http without a token', async () => {
+  it('is read from the named vault, over plain http without a token', async () => {
     door = await openStandIn(() => ({ body: { value: 'kind: Config', id: 'x' } }));
     expect(await readVaultSecret(entra(), { vault: door.url, secret: 'kube' }, patient())).toBe('kind: Config');
     expect(door.asked).toEqual([{ method: 'GET', url: '/secrets/kube?api-version=7.4', authorization: null }]);
@@ -119,7 +119,7 @@ describe('a secret in a Key Vault', () => {
       'https://blue.vault.usgovcloudapi.net',
       'https://vault.usgovcloudapi.net/.default',
     ],
-  ])("of %s is asked for with a token for that cloud's vaults", async (vault, host, scope) => {
+  ])('of %s is requested with a token for that cloud’s vaults', async (vault, host, scope) => {
     const { sent, options } = behindTls(200, { value: 'text' });
     await readVaultSecret(options, { vault, secret: 'kube' }, patient());
     expect(sent).toEqual([{ url: `${host}/secrets/kube?api-version=7.4`, authorization: `Bearer ${scope} #1` }]);
@@ -128,7 +128,7 @@ describe('a secret in a Key Vault', () => {
   it.each([
     [403, Denied],
     [404, Refused],
-  ])('that answers %i is not had', async (status, kind) => {
+  ])('is not returned if the answer is %i', async (status, kind) => {
     const { options } = behindTls(status, { error: { code: 'Forbidden' } });
     await expect(readVaultSecret(options, { vault: 'blue', secret: 'kube' }, patient())).rejects.toBeInstanceOf(kind);
   });
@@ -139,4 +139,4 @@ it.each([
   ['https://management.chinacloudapi.cn', 'https://management.chinacloudapi.cn/.default'],
   ['https://management.usgovcloudapi.net/', 'https://management.usgovcloudapi.net/.default'],
   ['https://arm.private.example', 'https://management.azure.com/.default'],
-])('a token for ARM at %s is one for %s', (endpoint, scope) => expect(armScope(endpoint)).toBe(scope));
+])('a token for ARM at %s is a token for %s', (endpoint, scope) => expect(armScope(endpoint)).toBe(scope));

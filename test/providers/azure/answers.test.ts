@@ -91,7 +91,7 @@ describe('a machine that ARM shows', () => {
       undefined,
     ],
     ['deallocated', off, undefined],
-  ])('%s: is it off but for an operation', async (_, codes, offUnderOperation) => {
+  ])('%s: whether it is off except for an operation', async (_, codes, offUnderOperation) => {
     expect((await look(VM, vm(codes)))?.offUnderOperation).toBe(offUnderOperation);
   });
 });
@@ -123,7 +123,7 @@ describe('a machine that ARM does not find', () => {
     [failure('InvalidParameter', 400), Refused],
     [{ status: 404, body: '<html>no such page</html>' }, Refused],
     [{ status: 404, body: {} }, Refused],
-  ])('for another reason is an error (%o)', async (answer, kind) => {
+  ])('is an error for any other reason (%o)', async (answer, kind) => {
     await expect(look(INSTANCE, answer)).rejects.toBeInstanceOf(kind);
   });
 });
@@ -150,7 +150,7 @@ describe('an instance of a scale set that ARM does not find', () => {
     ['InstanceIdNotFound', 404],
     ['InvalidParameter', 400],
     ['BadRequest', 400],
-  ])('is gone where its set does not list it, whatever the code (%s, %i)', async (code, status) => {
+  ])('is gone if its set does not list it, whatever the code (%s, %i)', async (code, status) => {
     expect(await lookAt(failure(code, status), () => listed(`${set}/1`, `${set}/33`))).toMatchObject({
       power: 'missing',
       evidence: { state: code },
@@ -164,7 +164,7 @@ describe('an instance of a scale set that ARM does not find', () => {
     });
   });
 
-  it('is looked for on every page, and not for ever', async () => {
+  it('is looked for on every page, but not forever', async () => {
     const paged =
       (last: number, name: (page: number) => string) =>
       (page: number): Answered => ({

@@ -42,7 +42,7 @@ describe('the machine that an identity source names', () => {
   });
 
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID', 'instanceIdAnnotation'] as const)(
-    '%s says nothing: it holds a name or another id',
+    '%s says nothing, because it holds a name or another ID',
     (source) => {
       const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
       for (const value of ['aks-pool-vmss000007', vm, `azure://${vm}`])
@@ -50,7 +50,7 @@ describe('the machine that an identity source names', () => {
     },
   );
 
-  it('is the same to a disk, which names an instance by its name', () => {
+  it('is the same for a disk, which names an instance by its name', () => {
     expect(isMachine(instance.replace('/7', '/aks-pool-vmss_7').toUpperCase(), instance.toLowerCase())).toBe(true);
     expect(isMachine(instance.replace('/7', '/aks-pool-vmss_71'), instance.toLowerCase())).toBe(false);
     expect(isMachine(`${vm}1`, vm.toLowerCase())).toBe(false);
@@ -68,7 +68,7 @@ describe('the incarnations that an identity source may mean', () => {
     expect(read('systemUUID', '00000000-0000-0000-0000-000000000000')).toHaveLength(1);
   });
 
-  it('are one for an annotation, and none for what is no vmId', () => {
+  it('are one for an annotation, and none for a value that is not a vmId', () => {
     expect(read('instanceIdAnnotation', vmId.toUpperCase())).toEqual([vmId]);
     for (const value of ['7183746512345678901', `${vmId}0`, '']) expect(read('systemUUID', value)).toEqual([]);
     for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)
@@ -88,7 +88,7 @@ describe('the disk behind a volume handle', () => {
   });
 });
 
-it('clusters are named by the tags of AKS and of Cluster API, once each', () => {
+it('clusters are recognized by the tags of AKS and of Cluster API, once each', () => {
   const capi = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
   expect(
     clusterNamesFromTags({
@@ -105,7 +105,7 @@ it('clusters are named by the tags of AKS and of Cluster API, once each', () => 
 describe('a place that is not served', () => {
   const machine = (subscription: string) =>
     `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
-  it('is another subscription, by a providerID in any letter case', () => {
+  it('is another subscription in a providerID, in any letter case', () => {
     expect(unservedScope({ source: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({
       scope: 'subscription other',
       remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other'),

@@ -31,22 +31,25 @@ describe('what an answer of ARM proves', () => {
     expect(classifyPower(said([code]))).toBe(power);
   });
 
-  it.each(['PowerState/deallocated', 'powerstate/DEALLOCATED'])('%s is off where nothing is under way', (code) => {
+  it.each(['PowerState/deallocated', 'powerstate/DEALLOCATED'])('%s is off if no operation is under way', (code) => {
     expect(classifyPower(said(['ProvisioningState/succeeded', code]))).toBe('off');
     expect(classifyPower(said([code], 'SUCCEEDED', { osDiskState: 'Reserved' }))).toBe('off');
   });
 
-  it('stopped is off only when a second read says the same', () => {
+  it('stopped is off only if a second read says the same', () => {
     expect(classifyPower(said(['PowerState/stopped']))).toBe('off-if-repeated');
   });
 
-  it.each(['Creating', 'Updating', 'Deleting', 'Migrating'])('neither proves anything while it is %s', (state) => {
-    expect(classifyPower(said(['PowerState/deallocated'], state))).toBe('stopping');
-    expect(classifyPower(said(['PowerState/stopped'], state))).toBe('stopping');
-  });
+  it.each(['Creating', 'Updating', 'Deleting', 'Migrating'])(
+    'neither state proves anything while it is %s',
+    (state) => {
+      expect(classifyPower(said(['PowerState/deallocated'], state))).toBe('stopping');
+      expect(classifyPower(said(['PowerState/stopped'], state))).toBe('stopping');
+    },
+  );
 
   it.each(['Failed', 'Canceled', 'SomethingNew', ''])(
-    'neither proves anything when an operation came to nothing (%s)',
+    'neither state proves anything if an operation failed (%s)',
     (state) => {
       expect(classifyPower(said(['PowerState/deallocated'], state))).toBe('unknown');
       expect(classifyPower(said(['PowerState/stopped'], state))).toBe('unknown');
@@ -54,7 +57,7 @@ describe('what an answer of ARM proves', () => {
   );
 
   it.each(['PowerState/stopped', 'PowerState/deallocated'])(
-    'a sign of hibernation makes %s suspended, whatever the machine is said to be able to',
+    'a sign of hibernation makes %s suspended, even if the machine cannot hibernate',
     (code) => {
       expect(classifyPower(said([code], 'Succeeded', { osDiskState: 'frozen' }))).toBe('suspended');
       expect(classifyPower(said([code, 'HibernationState/Hibernated'], 'Succeeded', { osDiskState: 'Reserved' }))).toBe(
@@ -63,7 +66,7 @@ describe('what an answer of ARM proves', () => {
     },
   );
 
-  it('one that can hibernate has to show a plain deallocation', () => {
+  it('a machine that can hibernate has to show a plain deallocation', () => {
     const able = (code: string, osDiskState?: string) =>
       classifyPower(said([code], 'Succeeded', { hibernationEnabled: true, ...(osDiskState && { osDiskState }) }));
     expect(able('PowerState/deallocated', 'Reserved')).toBe('off');
@@ -73,7 +76,7 @@ describe('what an answer of ARM proves', () => {
     expect(classifyPower(said(['PowerState/deallocated'], 'Succeeded', { hibernationEnabled: false }))).toBe('off');
   });
 
-  it('two power states that differ prove nothing, in either order, and one that is told twice is one', () => {
+  it('two different power states prove nothing, in either order, and a repeated one counts once', () => {
     expect(classifyPower(said(['PowerState/deallocated', 'PowerState/running']))).toBe('unknown');
     expect(classifyPower(said(['PowerState/running', 'PowerState/deallocated']))).toBe('unknown');
     expect(classifyPower(said(['PowerState/deallocated', 'powerstate/Deallocated']))).toBe('off');
@@ -85,12 +88,12 @@ describe('what an answer of ARM proves', () => {
     ['ProvisioningState/failed/AllocationFailed', 'unknown'],
     ['ProvisioningState/', 'unknown'],
     ['ProvisioningState/succeeded/somethingMore', 'off'],
-  ] as const)('neither proves anything while the view says %s, whatever the model says', (code, power) => {
+  ] as const)('neither state proves anything while the view says %s, whatever the model says', (code, power) => {
     expect(classifyPower(said([code, 'PowerState/deallocated']))).toBe(power);
     expect(classifyPower(said(['PowerState/deallocated', 'ProvisioningState/succeeded'], 'Failed'))).toBe('unknown');
   });
 
-  it('no instance view at all is unknown', () => {
+  it('a missing instance view is unknown', () => {
     expect(classifyPower({ vm: { location: 'westeurope', provisioningState: 'Succeeded' }, osDiskState: null })).toBe(
       'unknown',
     );

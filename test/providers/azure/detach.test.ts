@@ -30,24 +30,21 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'OperationNotAllowed', status: 409 }, Refused],
     [{ kind: 'error', code: 'AuthorizationFailed', status: 403 }, Denied],
     [{ kind: 'drop' }, Unavailable],
-  ] satisfies [Mishap, unknown][])(
-    'leaves once or not at all: it is not tried again by the SDK (%o)',
-    async (mishap, expected) => {
-      const { world, target, disk } = withDisk();
-      addFault(world.parts.azure, { call: POST, mishap });
-      await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
-      expect(held(world, disk)).toBe(true);
-    },
-  );
+  ] satisfies [Mishap, unknown][])('leaves at most once: the SDK does not retry it (%o)', async (mishap, expected) => {
+    const { world, target, disk } = withDisk();
+    addFault(world.parts.azure, { call: POST, mishap });
+    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
+    expect(held(world, disk)).toBe(true);
+  });
 
-  it('is an error when its answer was lost, although the disk goes', async () => {
+  it('is an error if its answer was lost, although the disk goes', async () => {
     const { world, target, disk } = withDisk();
     addFault(world.parts.azure, { call: POST, when: 'after', mishap: { kind: 'drop' } });
     await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
     expect(held(world, disk)).toBe(false);
   });
 
-  it('is held back when getting a token outlasted the proof, and leaves with a token that was ready', async () => {
+  it('is held back if getting a token took longer than the proof lasts, and leaves with a token that was ready', async () => {
     const { world, target, disk } = withDisk();
     let monotonic = 0;
     let reads = 0;
@@ -87,7 +84,7 @@ describe('a detach', () => {
     },
   );
 
-  it.each(['async', 'location', 'both'] as const)('is seen to its end when that comes soon (%s)', async (pollBy) => {
+  it.each(['async', 'location', 'both'] as const)('is followed to its end if that comes soon (%s)', async (pollBy) => {
     const { world, target, disk } = withDisk({ power: 'deallocated' }, { pollBy });
     const cloud = cloudOf(
       world,
@@ -97,7 +94,7 @@ describe('a detach', () => {
     expect(diskIn(world, disk)?.attachments).toEqual([]);
   });
 
-  it('goes on when it outlasts its following, or the caller gives up on it', async () => {
+  it('continues if it takes longer than it is followed, or if the caller gives up', async () => {
     const slow = withDisk();
     await cloudOf(slow.world).detach(slow.target, slow.disk, 'plain', granted, patient());
     expect(diskIn(slow.world, slow.disk)?.attachments).toMatchObject([{ state: 'detaching' }]);
@@ -118,7 +115,7 @@ describe('a detach', () => {
     expect(held(left.world, left.disk)).toBe(false);
   });
 
-  it('goes on where asking about it is denied', async () => {
+  it('continues if its state may not be read', async () => {
     const { world, target, disk } = withDisk();
     addFault(world.parts.azure, {
       call: 'operation.get',
@@ -128,7 +125,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(false);
   });
 
-  it('is an error when nobody says what became of it', async () => {
+  it('is an error if its result is unknown', async () => {
     const { world, target, disk } = withDisk();
     addFault(world.parts.azure, {
       call: 'operation.get',
@@ -137,7 +134,7 @@ describe('a detach', () => {
     await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
   });
 
-  it('by force pushes a plain one aside that hangs on a guest', async () => {
+  it('by force overrides a plain detach that hangs in the guest', async () => {
     const { world, machine, target, disk } = withDisk({ mounts: [] });
     const guest = machineIn(world, machine);
     if (guest)
@@ -148,7 +145,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(false);
   });
 
-  it('waits for nobody: another operation at the machine makes it unavailable, by force too', async () => {
+  it('does not wait: another operation on the machine makes it unavailable, even by force', async () => {
     const { world, machine, target, disk } = withDisk();
     const other = addDisk(world);
     const [free, holder] = [diskIn(world, other), machineIn(world, machine)];
@@ -157,7 +154,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(true);
   });
 
-  it('is declined before it leaves for an OS disk, a shared one, and a machine of another subscription', async () => {
+  it('is declined before it leaves for an OS disk, a shared disk, and a machine of another subscription', async () => {
     const { world, machine, target, disk } = withDisk();
     const [os] = disksOf(world, machine);
     const shared = addDisk(world, { maxShares: 2 }, { machine });
@@ -170,7 +167,7 @@ describe('a detach', () => {
     for (const one of [os?.id ?? '', shared, disk]) expect(held(world, one)).toBe(true);
   });
 
-  it('is refused where the machine is gone and its disk names it still, and done once it does not', async () => {
+  it('is refused if the machine is gone and its disk still names it, and done once the disk does not', async () => {
     const { world, machine, target, disk } = withDisk();
     const doomed = machineIn(world, machine);
     if (doomed) remove(world, doomed);
@@ -180,7 +177,7 @@ describe('a detach', () => {
     await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).resolves.toBeUndefined();
   });
 
-  it('takes a decline for done only when the disk says so, too', async () => {
+  it('treats a decline as done only if the disk says so', async () => {
     const { world, machine, target, disk } = withDisk();
     const decline = { kind: 'error', code: 'InvalidParameter', status: 400 } as const;
     addFault(world.parts.azure, { call: POST, mishap: decline });
@@ -196,7 +193,7 @@ describe('a detach', () => {
 });
 
 describe('a witness', () => {
-  it('needs every disk to be found, also one that somebody else holds by now; an error is none', async () => {
+  it('needs every disk to be found, even one that another machine holds by now; an error is no witness', async () => {
     const { world, machine, disk } = withDisk();
     const [free, other] = [addDisk(world), addMachine(world)];
     const elsewhere = addDisk(world, {}, { machine: other });
@@ -216,7 +213,7 @@ describe('a witness', () => {
     await expect(ask([free])).rejects.toBeInstanceOf(Denied);
   });
 
-  it('hears from the disk of an instance, which it names in its own way', async () => {
+  it('can be the disk of an instance, which names the instance in its own way', async () => {
     const { world, machine, disk } = withDisk({ set: 'Pool', power: 'deallocated' });
     expect(await cloudOf(world).witness(machine, [disk], patient())).toBe('held');
     const [holder, attached] = [machineIn(world, machine), diskIn(world, disk)];

@@ -26,8 +26,8 @@ const successor = (wanted: Wanted) => {
   return { world, machine, disk, former, cloud: cloudOf(world) };
 };
 
-describe('an order for a machine whose name another one bears now', () => {
-  it.each(['plain', 'forced'] as const)('takes no disk from it (%s)', async (manner) => {
+describe('an order for a machine whose name another machine has now', () => {
+  it.each(['plain', 'forced'] as const)('takes no disk from the other machine (%s)', async (manner) => {
     const { world, machine, disk, former, cloud } = successor({ power: 'deallocated' });
     for (const target of [former, { machine, incarnation: null }]) {
       await expect(cloud.detach(target, disk, manner, granted, patient())).rejects.toBeInstanceOf(Refused);
@@ -45,7 +45,7 @@ describe('an order for a machine whose name another one bears now', () => {
     expect(diskIn(world, disk)?.attachments).toEqual([]);
   });
 
-  it('does not power it off', async () => {
+  it('does not power off the other machine', async () => {
     const { world, machine, former, cloud } = successor({});
     for (const target of [former, { machine, incarnation: null }])
       await expect(cloud.powerOff(target, granted, patient())).rejects.toBeInstanceOf(Refused);
@@ -53,7 +53,7 @@ describe('an order for a machine whose name another one bears now', () => {
     expect(machineIn(world, machine)?.power).toBe('running');
   });
 
-  it('is done when its disk is free, or somebody else’s, whoever bears the name', async () => {
+  it('is done if its disk is free, or another machine’s, whichever machine has the name', async () => {
     const { world, machine, former, cloud } = successor({});
     const other = addMachine(world);
     const [free, elsewhere] = [addDisk(world), addDisk(world, {}, { machine: other })];

@@ -15,7 +15,7 @@ const world = () => {
 };
 
 describe('the holders of disks', () => {
-  it('are named by each disk itself, none by a free one, all by one that is shared', async () => {
+  it('are named by each disk: none by a free disk, all by a shared one', async () => {
     const { world: azure, machine, volume, holders } = world();
     const other = addMachine(azure);
     const [held, free] = [addDisk(azure, {}, { machine }), addDisk(azure)];
@@ -34,7 +34,7 @@ describe('the holders of disks', () => {
     ]);
   });
 
-  it('are not known of another driver’s volume, nor of a disk that nobody finds', async () => {
+  it('are unknown for another driver’s volume and for a disk that is not found', async () => {
     const { world: azure, volume, holders } = world();
     const disk = addDisk(azure);
     expect(
@@ -42,7 +42,7 @@ describe('the holders of disks', () => {
     ).toEqual([]);
   });
 
-  it('is still the machine that was deleted, until the disk lets go', async () => {
+  it('include the deleted machine until the disk releases it', async () => {
     const { world: azure, machine, volume, holders } = world();
     const disk = addDisk(azure, {}, { machine });
     Object.assign(azure.parts.azure.knobs, { disksHeldFor: 10 * MINUTE });
@@ -62,7 +62,7 @@ describe('the holders of disks', () => {
     expect(machinesHoldingDisk({ location: 'westeurope', ...disk })).toEqual(by);
   });
 
-  it('are not made up where Azure does not answer', async () => {
+  it('are not invented if Azure does not answer', async () => {
     const { world: azure, machine, volume, holders } = world();
     const disk = addDisk(azure, {}, { machine });
     addFault(azure.parts.azure, { mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });

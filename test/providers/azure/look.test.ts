@@ -63,7 +63,7 @@ describe('a look at machines of Azure', () => {
     ]);
   });
 
-  it('knows an instance of a scale set by the name of its computer', async () => {
+  it('recognizes an instance of a scale set by its computer name', async () => {
     const world = azureWorld();
     const id = addMachine(world, { set: 'aks-Pool-vmss' });
     expect(await look(world, [id])).toMatchObject([
@@ -74,7 +74,7 @@ describe('a look at machines of Azure', () => {
     ]);
   });
 
-  it('takes the time of the last operation where the OS disk tells none, and nothing where neither does', async () => {
+  it('uses the time of the last operation if the OS disk gives none, and nothing if neither does', async () => {
     const world = azureWorld();
     const id = addMachine(world, { power: 'deallocated' });
     const [osDisk] = disksOf(world, id);
@@ -90,7 +90,7 @@ describe('a look at machines of Azure', () => {
     expect(await look(world, [updating])).toMatchObject([{ generation: null }]);
   });
 
-  it('answers for each of many machines, unknown and foreign ones among them', async () => {
+  it('answers for each of many machines, including unknown and foreign ones', async () => {
     const world = azureWorld();
     const known = Array.from({ length: 30 }, () => addMachine(world));
     const gone = [known[3], known[29]].flatMap((id) => id ?? []);
@@ -105,7 +105,7 @@ describe('a look at machines of Azure', () => {
     expect(facts.filter(({ power }) => power === 'running')).toHaveLength(28);
   });
 
-  it('tells which disks must be kept, and why', async () => {
+  it('says which disks must be kept, and why', async () => {
     const world = azureWorld();
     const [id, other] = [addMachine(world), addMachine(world)];
     const [os] = disksOf(world, id);
@@ -122,7 +122,7 @@ describe('a look at machines of Azure', () => {
     ]);
   });
 
-  it('reads the OS disk that the machine has now, whichever it had before', async () => {
+  it('reads the machine’s current OS disk, whichever it had before', async () => {
     const world = azureWorld();
     const cloud = cloudOf(world);
     const id = addMachine(world);
@@ -137,7 +137,7 @@ describe('a look at machines of Azure', () => {
     );
   });
 
-  it('leaves a disk alone that does not confirm what the machine says', async () => {
+  it('leaves a disk alone if it does not confirm what the machine says', async () => {
     const world = azureWorld();
     const id = addMachine(world);
     addDisk(world, {}, { machine: id });
@@ -155,7 +155,7 @@ describe('a look at machines of Azure', () => {
 });
 
 describe('a look that ARM does not answer', () => {
-  it('is tried again by the SDK when throttled', async () => {
+  it('is retried by the SDK when throttled', async () => {
     const world = azureWorld();
     const id = addMachine(world);
     addFault(world.parts.azure, { mishap: throttled });
@@ -179,7 +179,7 @@ describe('a look that ARM does not answer', () => {
   });
 
   it.each(['ResourceGroupNotFound', 'SubscriptionNotFound', 'NotFound'])(
-    'does not take %s for a machine that is gone',
+    'does not treat %s as a machine that is gone',
     async (code) => {
       const world = azureWorld();
       const id = addMachine(world);
@@ -188,7 +188,7 @@ describe('a look that ARM does not answer', () => {
     },
   );
 
-  it('is an error when only a disk does not answer', async () => {
+  it('is an error if only a disk does not answer', async () => {
     const world = azureWorld();
     const id = addMachine(world);
     addFault(world.parts.azure, {
@@ -211,7 +211,7 @@ describe('a look that ARM does not answer', () => {
       'chain failed\nHeaders: {"x": "secret"}',
       /no token: run `az login`/,
     ],
-  ])('is denied when there is no token to ask with, of %s', async (_, name, message, says) => {
+  ])('is denied if there is no token to ask with, of %s', async (_, name, message, says) => {
     const world = azureWorld();
     const getToken = async () => Promise.reject(Object.assign(new Error(message), { name }));
     const failure = cloudOf(world, clientsOf(world, { credential: { getToken } })).look(
@@ -223,7 +223,7 @@ describe('a look that ARM does not answer', () => {
     await expect(failure).rejects.toThrow(says);
   });
 
-  it('is unavailable when the connection breaks, and when the caller gives up on a silent one', async () => {
+  it('is unavailable if the connection breaks, or if the caller gives up on a silent one', async () => {
     const world = azureWorld();
     const id = addMachine(world);
     addFault(world.parts.azure, { mishap: { kind: 'drop' } });

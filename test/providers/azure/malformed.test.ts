@@ -62,7 +62,7 @@ describe('no malformed answer', () => {
     );
   });
 
-  it('makes a disk free that a machine holds, nor one that is unknown', async () => {
+  it('makes a disk free that a machine holds, nor a disk that is unknown', async () => {
     const proven = cloud();
     await fc.assert(
       fc.asyncProperty(
@@ -83,7 +83,7 @@ describe('no malformed answer', () => {
     );
   });
 
-  it('makes a machine that holds its disk let go of it', async () => {
+  it('makes a disk seem free that a machine holds', async () => {
     const proven = cloud();
     await fc.assert(
       fc.asyncProperty(malformed, fc.constantFrom(0, 1), async (how, at) => {

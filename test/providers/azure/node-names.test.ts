@@ -12,11 +12,11 @@ describe('names of Nodes on Azure', () => {
     [`${PLACE}/virtualmachines/db-0`, ['db-0']],
     [`${PLACE}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/10`, ['aks-pool-vmss00000a']],
     ['no machine', []],
-  ])('are told from the id of a machine that is gone: %s', (machine, names) => {
+  ])('are derived from the ID of a machine that is gone: %s', (machine, names) => {
     expect(candidateNodeNames(machine)).toEqual(names);
   });
 
-  it('tell what the machine’s id may have been, in the group of the disk', () => {
+  it('tell what the machine’s ID may have been, in the group of the disk', () => {
     expect(machinesNamed('aks-pool-vmss00000a', volume)).toEqual([
       `${PLACE}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/10`,
       `${PLACE}/virtualmachines/aks-pool-vmss00000a`,
@@ -24,7 +24,7 @@ describe('names of Nodes on Azure', () => {
     expect(machinesNamed('db-0', volume)).toEqual([`${PLACE}/virtualmachines/db-0`]);
   });
 
-  it('tell nothing beside a volume of another driver', () => {
+  it('tell nothing for a volume of another driver', () => {
     expect(machinesNamed('db-0', { driver: 'file.csi.azure.com', handle: volume.handle })).toEqual([]);
   });
 });

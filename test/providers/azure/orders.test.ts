@@ -18,7 +18,7 @@ const powered = (wanted: Wanted = {}) => {
 };
 
 describe('a power-off', () => {
-  it('stops a machine whose operating system never would, also while it is being deallocated', async () => {
+  it('stops a machine whose operating system never shuts down, even while it is being deallocated', async () => {
     const { world, machine, target } = powered({ shutdownTakes: null });
     await cloudOf(world).powerOff(target, granted, patient());
     world.advance(MINUTE);
@@ -42,7 +42,7 @@ describe('a power-off', () => {
     expect(machineIn(world, machine)?.power).toBe(power);
   });
 
-  it('is refused for a machine that is gone, and for none of our subscription', async () => {
+  it('is refused for a machine that is gone and for a machine of another subscription', async () => {
     const { world, target } = powered();
     const gone = { ...target, machine: `${prefix}/virtualmachines/nobody` };
     const foreign = { ...target, machine: target.machine.replace(/subscriptions\/[^/]+/, 'subscriptions/another') };
@@ -64,8 +64,8 @@ describe('a power-off', () => {
   });
 });
 
-describe('a scale set in the place of a machine', () => {
-  it('is expanded to its machines over pages, and everything else is left as it is', async () => {
+describe('a scale set in place of a machine', () => {
+  it('is expanded to its machines over pages; everything else stays as it is', async () => {
     const world = azureWorld({ pageSize: 2 });
     const instances = Array.from({ length: 5 }, () => addMachine(world, { set: 'Pool' }));
     addMachine(world, { set: 'other' });
@@ -74,7 +74,7 @@ describe('a scale set in the place of a machine', () => {
     expect(await cloudOf(world).expand([alone, set, set, 'i-1'], patient())).toEqual([alone, ...instances, 'i-1']);
   });
 
-  it('is given up when the list of its machines never ends', async () => {
+  it('is abandoned if the list of its machines never ends', async () => {
     const world = azureWorld();
     addMachine(world, { set: 'Pool' });
     const inner = inProcessClient(world);
@@ -97,7 +97,7 @@ describe('a scale set in the place of a machine', () => {
     expect(calls).toBeLessThan(110);
   });
 
-  it('has no machines when it is gone, and is left as it is when it is of another subscription', async () => {
+  it('has no machines if it is gone, and stays as it is if it is of another subscription', async () => {
     const world = azureWorld();
     addMachine(world, { set: 'Pool' });
     const set = `${prefix}/virtualmachinescalesets/nothing`;

@@ -15,7 +15,7 @@ const action = (operationName: string, resourceUri = VM) => ({
   data: { operationName, resourceUri },
 });
 
-describe('events that are understood to be none of ours', () => {
+describe('events that are understood and name no machine of ours', () => {
   it.each([
     ['an action on something else', json('arm-ResourceActionSuccess.eventgrid-schema.docs.json'), /listKeys/],
     [
@@ -51,7 +51,7 @@ describe('events that are understood to be none of ours', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('an unreadable event', () => {
   it.each([
     ['an operation without a name', { ...action(''), data: {} }, '$.data.operationName'],
     [
@@ -94,14 +94,14 @@ describe('what cannot be read', () => {
     ['a text that begins with them', cut.slice(cut.indexOf('"claims"'))],
     ['the same in base64', Buffer.from(cut).toString('base64')],
     ['old payloads', [{ ...json('arm-vm-deallocate.old-strings.derived.json')[0], eventType: 'com.example.other' }]],
-  ])('never shows who did it: %s', (_, raw) => {
+  ])('never shows who caused it: %s', (_, raw) => {
     const { faults } = readHints(raw);
     expect(faults).not.toEqual([]);
     for (const { what, remedy, excerpt } of faults) expect(what + remedy + excerpt).not.toMatch(person);
     expect(faults[0]?.excerpt).not.toBe('');
   });
 
-  it('is never passed over in silence, and never throws', () => {
+  it('is never ignored in silence and never throws', () => {
     const event = json('health-vm-unavailable.derived.json');
     const wrapped = fc.oneof(
       fc.jsonValue(),
@@ -125,7 +125,7 @@ describe('what cannot be read', () => {
 describe('the validation handshake of a subscription', () => {
   const post = (body: unknown) => handshakeAnswer({ method: 'POST', headers: {}, body });
 
-  it('is answered as the documentation says, in either schema', () => {
+  it('is answered as the documentation says, in both schemas', () => {
     const answer = post(json('subscription-validation.request.docs.json'));
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
     expect(JSON.parse(answer?.body ?? '')).toEqual(json('subscription-validation.response.docs.json'));
@@ -139,7 +139,7 @@ describe('the validation handshake of a subscription', () => {
     });
   });
 
-  it('is nothing else', () => {
+  it('is recognized only as such', () => {
     expect(post(json('arm-vm-deallocate.derived.json'))).toBeNull();
     expect(post(null)).toBeNull();
     expect(handshakeAnswer({ method: 'OPTIONS', headers: {}, body: null })).toBeNull();

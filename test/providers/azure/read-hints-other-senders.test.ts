@@ -16,7 +16,7 @@ const action = (operationName: string, data: object) => ({
 });
 const deallocated = 'Microsoft.Compute/virtualMachines/deallocate/action';
 
-describe('hints in what other senders of Azure tell', () => {
+describe('hints in the events of other Azure senders', () => {
   it.each([
     ['resources-vm-deleted.derived.json', 'resource-deleted'],
     ['resource-health-alert-common-schema.derived.json', 'alert-resource-health'],
@@ -30,7 +30,7 @@ describe('hints in what other senders of Azure tell', () => {
     });
   });
 
-  it('are none where a resource of another kind is deleted', () => {
+  it('are absent if a resource of another kind is deleted', () => {
     expect(readHints(json('resources-Deleted.cloudevents-schema.docs.json'))).toEqual(
       aside(/resource-deleted\) that names no machine but .*storageAccounts/),
     );
@@ -46,13 +46,13 @@ describe('hints in what other senders of Azure tell', () => {
 });
 
 describe('an operation of ARM', () => {
-  it('is about its subject where its resource is none, and the other way round', () => {
+  it('is about its subject if its resource is not a machine, and the other way round', () => {
     expect(summary(action(deallocated, { resourceUri: `${VM}/deallocate` }))).toEqual([[VM, 'arm-deallocate']]);
     const { subject: _, ...withoutSubject } = action(deallocated, { resourceUri: VM });
     expect(summary(withoutSubject)).toEqual([[VM, 'arm-deallocate']]);
   });
 
-  it('is found in the answer of a pull from a namespace', () => {
+  it('is found in the answer to a pull from a namespace', () => {
     expect(
       summary({
         value: [
@@ -69,7 +69,7 @@ describe('an operation of ARM', () => {
     ).toEqual([[VM, 'arm-deallocate']]);
   });
 
-  it('on a member of a flexible scale set is about the virtual machine that it is', () => {
+  it('on a member of a flexible scale set is about the virtual machine', () => {
     const resourceUri = `${SET}/virtualMachines/aks-Pool-vmss_df53ee36`;
     const operationName = 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/deallocate/action';
     expect(summary(action(operationName, { resourceUri }))).toEqual([
@@ -89,7 +89,7 @@ describe('an operation of ARM', () => {
 describe('records of the activity log', () => {
   const [streamed] = json('activity-log-streamed-deallocate.derived.json').records;
 
-  it('are no orders of a person, although they name a resource', () => {
+  it('are not a person’s orders, although they name a resource', () => {
     expect(readHints({ ...streamed, operationName: 'MICROSOFT.COMPUTE/VIRTUALMACHINES/READ' })).toEqual(
       aside(/VIRTUALMACHINES\/READ/),
     );
@@ -102,7 +102,7 @@ describe('records of the activity log', () => {
     ).toEqual(aside(/LISTKEYS/));
   });
 
-  it('are read as they are listed, and of resource health', () => {
+  it('are read as they are listed, and those of resource health as well', () => {
     const listed = {
       resourceId: VM,
       operationName: { value: deallocated, localizedValue: 'Deallocate' },
@@ -122,7 +122,7 @@ describe('records of the activity log', () => {
     ).toEqual([[VM, 'activity-resource-health']]);
   });
 
-  it('show nobody who did it when they cannot be read', () => {
+  it('do not show who caused them if they cannot be read', () => {
     const { identity, callerIpAddress, ...rest } = streamed;
     for (const raw of [
       { records: [{ identity, callerIpAddress, ...rest, resourceId: 7 }] },
@@ -157,13 +157,13 @@ describe('alerts', () => {
     expect(summary(raw)).toEqual([[VM, 'alert-deallocate']]);
   });
 
-  it('of resource health may have no context at all', () => {
+  it('of resource health may have no context', () => {
     expect(summary(alert({ monitoringService: 'Resource Health', alertTargetIDs: [VM] }, null))).toEqual([
       [VM, 'alert-resource-health'],
     ]);
   });
 
-  it('on a metric come in a schema of their own, too, and most metrics tell nothing', () => {
+  it('on a metric have a schema of their own, and most metrics say nothing', () => {
     const metric = (metricName: string) => ({
       schemaId: 'AzureMonitorMetricAlert',
       data: {
@@ -176,7 +176,7 @@ describe('alerts', () => {
     expect(readHints(metric('Percentage CPU'))).toEqual(aside(/something else/));
   });
 
-  it('of other schemas are one fault, with its mend', () => {
+  it('of other schemas are one fault with its remedy', () => {
     expect(readHints({ schemaId: 'Microsoft.Insights/LogAlert', data: {} }).faults).toMatchObject([
       {
         where: '$.schemaId',
@@ -199,7 +199,7 @@ describe('a CloudEvent in binary mode', () => {
     expect(summary(event)).toEqual([[VM, 'arm-deallocate']]);
   });
 
-  it('is a fault of its data where that is none, and of no other body', () => {
+  it('is a fault of its data if that is unreadable, and of no other body', () => {
     expect(readHints(toStructuredEvent({ ...headers, 'ce-subject': '100%' }, 'nonsense')).faults).toMatchObject([
       { where: '$.data' },
     ]);

@@ -19,7 +19,7 @@ describe('hints in the events of Azure', () => {
     ['health-instance-preempted.derived.json', INSTANCE, 'annotated-virtual-machine-preempted'],
     ['health-vm-unavailable.derived.json', VM, 'availability-unavailable'],
     ['activitylog-alert-common-schema.derived.json', VM, 'alert-deallocate-succeeded'],
-  ])('%s speaks of %s', (name, machine, because) => {
+  ])('%s names %s', (name, machine, because) => {
     expect(readHints(json(name))).toMatchObject({
       hints: [{ machine, because, account: SUBSCRIPTION, region: null, replay: null }],
       faults: [],
@@ -47,7 +47,7 @@ describe('hints in the events of Azure', () => {
     ]);
   });
 
-  it('reads the resource of an alert wherever it stands', () => {
+  it('reads the resource of an alert wherever it is', () => {
     const operationName = 'Microsoft.Compute/virtualMachines/powerOff/action';
     const health = {
       eventSource: 'ResourceHealth',
@@ -77,7 +77,7 @@ describe('hints in the events of Azure', () => {
   });
 });
 
-describe('wrappings around events', () => {
+describe('wrappers of events', () => {
   const event = json('arm-vm-deallocate.cloudevents.derived.json');
   const body = JSON.stringify(event);
   const base64 = Buffer.from(body).toString('base64');
@@ -92,11 +92,11 @@ describe('wrappings around events', () => {
     ['bytes', Buffer.from(body)],
     ['a byte order mark', `\uFEFF${body}`],
     ['JSON lines', `\n${body}\n\n`],
-  ])('%s is taken off', (_, raw) => {
+  ])('%s is unwrapped', (_, raw) => {
     expect(summary(raw)).toEqual([[VM, 'arm-deallocate']]);
   });
 
-  it('keeps the good of a batch and names the bad by its place', () => {
+  it('keeps the good entries of a batch and names the bad ones by their place', () => {
     const reading = readHints([{ ...event, data: {} }, event]);
     expect(reading.hints).toHaveLength(1);
     expect(reading.faults).toMatchObject([{ where: '$[0].data.operationName' }]);

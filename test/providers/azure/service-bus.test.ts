@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => queue.close());
 
-it('sends a text with the time before which nobody gets it, and its properties in quotes', async () => {
+it('sends a text with its earliest delivery time, and its properties in quotes', async () => {
   await send('events', { text: '{"a":1}', notBefore: Date.UTC(2026, 0, 2, 3, 4, 5), properties: {} });
   await send('events', { text: 'nonsense', notBefore: null, properties: { reason: 'not "JSON": ümlaut\nin line 2' } });
   expect(taken).toEqual([
@@ -35,7 +35,7 @@ it('sends a text with the time before which nobody gets it, and its properties i
   ]);
 });
 
-it('says that it may not, by what it may not', async () => {
+it('reports a missing permission by its name', async () => {
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(Denied);
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(
     /messages\/send\/action returned/,

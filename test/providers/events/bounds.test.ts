@@ -47,26 +47,26 @@ describe.each(readers)('the reader of %s', (_, read) => {
     ],
     ['more entries than anybody sends', `[${'1,'.repeat(MIB)}1]`],
     ['more lines than anybody sends', '1\n'.repeat(MIB)],
-  ])('says in a few words what is wrong with %s', (__, text) => {
+  ])('describes briefly what is wrong with %s', (__, text) => {
     const reading = read(text);
     expect(reading.hints).toEqual([]);
     expect(reading.faults.length + reading.ignored.length).toBeGreaterThan(0);
     expect(told(reading)).toBeLessThan(20_000);
   });
 
-  it('tells of a few of many faults, and how many there are beside', () => {
+  it('reports a few of many faults and the number of the others', () => {
     const { faults } = read(`[${'1,'.repeat(9_999)}1]`);
     expect(faults).toHaveLength(21);
     expect(faults.at(-1)?.what).toBe('9980 more parts of the event cannot be read');
   });
 });
 
-it('tells of a few of many events that name no machine', () => {
+it('reports a few of many events that name no machine', () => {
   const { ignored } = readAws(Array.from({ length: 5_000 }, () => ({ Event: 'autoscaling:TEST_NOTIFICATION' })));
   expect([ignored.length, ignored.at(-1)?.what]).toEqual([21, '4980 more parts of the event, without a machine']);
 });
 
-it('looks at as many machines as a call may name, and says that there are more', () => {
+it('looks at as many machines as a call may name, and reports that there are more', () => {
   const machines = Array.from({ length: 1_200 }, (_, at) => ({ instanceId: `i-${at.toString(16).padStart(8, '0')}` }));
   const { hints, faults } = readAws(machines);
   expect([hints.length, faults]).toMatchObject([
@@ -75,7 +75,7 @@ it('looks at as many machines as a call may name, and says that there are more',
   ]);
 });
 
-it('keeps what an event says of itself short', () => {
+it('keeps an event’s own text short', () => {
   const long = 'x'.repeat(100_000);
   const { hints } = readAws({
     'detail-type': 'EC2 Instance State-change Notification',

@@ -94,7 +94,7 @@ describe('on AWS', () => {
     ['a camel', { ...stopped, detail: { instanceId: ID, state: 'stopped' } }],
     ['capitals', { ...stopped, detail: { InstanceId: ID, state: 'stopped' } }],
     ['an ARN beside the detail', { ...stopped, detail: { state: 'stopped' }, resources: [ARN] }],
-  ])('is read through or by %s', (_, raw) => {
+  ])('is read through or from %s', (_, raw) => {
     expect(summary(readAws(raw))).toEqual([[ID, 'state-change-stopped']]);
   });
 
@@ -111,7 +111,7 @@ describe('on AWS', () => {
     expect(summary(readAws(raw))).toEqual([[ID, because]]);
   });
 
-  it('an id that is none is a fault, whatever ARN stands beside it; and a control message is nothing', () => {
+  it('an invalid ID is a fault, whatever ARN is next to it, and a control message is ignored', () => {
     expect(
       readAws({ ...stopped, detail: { 'instance-id': 'web-1', state: 'stopped' }, resources: [ARN] }),
     ).toMatchObject({ hints: [], faults: [{ where: "$.detail['instance-id']" }] });
@@ -132,7 +132,7 @@ describe('on Azure', () => {
     ['a text that is zipped', zipped([{ ...cloudEvent, data: operation }])],
     ['the data alone', operation],
     ['an event that names it by its subject', { ...cloudEvent, data: { operationName: operation.operationName } }],
-  ])('is read through or by %s', (_, raw) => {
+  ])('is read through or from %s', (_, raw) => {
     expect(summary(readAzure(raw))).toEqual([[VM, 'arm-deallocate']]);
   });
 });
@@ -145,7 +145,7 @@ describe('on Google Cloud', () => {
     ['a text in base64', base64(entry)],
     ['pulled messages', { receivedMessages: [{ ackId: '1', message: { data: base64(entry) } }] }],
     ['the payload alone', entry.protoPayload],
-  ])('is read through or by %s', (_, raw) => {
+  ])('is read through or from %s', (_, raw) => {
     expect(summary(readGcp(raw))).toEqual([[INSTANCE, 'guest-terminate']]);
   });
 });

@@ -21,8 +21,8 @@ const described = async (answer: Answered) => {
   return readGkeEndpoint(platformAuth(options), options, cluster, patient());
 };
 
-describe('the way to a GKE cluster', () => {
-  it('is the address that the container API tells, with the authority that vouches for it', async () => {
+describe('the access to a GKE cluster', () => {
+  it('is the address that the container API returns, with its certificate authority', async () => {
     expect(await described({ body: { endpoint: '203.0.113.7', masterAuth, status: 'RUNNING' } })).toEqual({
       server: 'https://203.0.113.7',
       ca,
@@ -58,7 +58,7 @@ describe('the way to a GKE cluster', () => {
     expect(await described({ body: { endpoint: '10.0.0.2', masterAuth, controlPlaneEndpointsConfig } })).toEqual(way);
   });
 
-  it('is not there yet while the cluster is made', async () => {
+  it('is not available yet while the cluster is being created', async () => {
     await expect(described({ body: { status: 'PROVISIONING' } })).rejects.toThrow(
       new InvalidConfiguration(['GKE cluster blue has no endpoint: its status is PROVISIONING']),
     );
@@ -68,11 +68,11 @@ describe('the way to a GKE cluster', () => {
     [403, Denied],
     [401, Denied],
     [404, Refused],
-  ])('that answers %i is no way', async (status, kind) => {
+  ])('is denied if the answer is %i', async (status, kind) => {
     await expect(described({ status, body: { error: { code: status, message: 'no' } } })).rejects.toBeInstanceOf(kind);
   });
 
-  it('that answers something else cannot be had now', async () => {
+  it('is unavailable if the answer is something else', async () => {
     await expect(described({ body: { masterAuth: { clusterCaCertificate: 7 } } })).rejects.toBeInstanceOf(Unavailable);
   });
 });
@@ -102,7 +102,7 @@ const behindTls = (tokens: () => Response, body: object = {}) => {
 const oneToken = () => Response.json({ access_token: 'secret', expires_in: 3600 });
 
 describe('a token for GKE', () => {
-  it('is handed out, and kept as long as it lasts', async () => {
+  it('is returned, and kept as long as it is valid', async () => {
     let given = 0;
     const { auth } = behindTls(() => {
       given += 1;
@@ -112,12 +112,12 @@ describe('a token for GKE', () => {
     expect([await token(), await token(), given]).toEqual(['secret', 'secret', 1]);
   });
 
-  it.each([400, 401, 403])('is denied by a service that answers %i', async (status) => {
+  it.each([400, 401, 403])('is denied if the service answers %i', async (status) => {
     const { auth } = behindTls(() => Response.json({ error: 'invalid_grant' }, { status }));
     await expect(gkeTokenProvider(auth)()).rejects.toBeInstanceOf(Denied);
   });
 
-  it('is denied where there are no credentials', async () => {
+  it('is denied without credentials', async () => {
     const { auth } = behindTls(oneToken);
     auth.getClient = () => Promise.reject(new Error('Could not load the default credentials'));
     await expect(gkeTokenProvider(auth)()).rejects.toBeInstanceOf(Denied);
@@ -127,7 +127,7 @@ describe('a token for GKE', () => {
 describe('a secret in Secret Manager', () => {
   const payload = { payload: { data: Buffer.from('kind: Config').toString('base64') } };
 
-  it('is read from the endpoint that is named, over plain http without a token', async () => {
+  it('is read from the named endpoint, over plain http without a token', async () => {
     door = await openStandIn(() => ({ body: payload }));
     const options = { endpoint: door.url };
     expect(
@@ -149,7 +149,7 @@ describe('a secret in Secret Manager', () => {
       'projects/p/locations/europe-west3/secrets/kube',
       'https://secretmanager.europe-west3.rep.googleapis.com/v1/projects/p/locations/europe-west3/secrets/kube/versions/3:access',
     ],
-  ])('%s is asked for with a token, where it is kept', async (secret, url) => {
+  ])('%s is requested with a token where it is stored', async (secret, url) => {
     const { sent, options, auth } = behindTls(oneToken, payload);
     expect(await readSecret(auth, options, { secret, version: '3' }, patient())).toBe('kind: Config');
     expect(sent).toEqual([[url, 'Bearer secret']]);

@@ -75,7 +75,7 @@ describe('an instance that Compute Engine shows', () => {
     });
   });
 
-  it('is proof without saying since when it is down, and has a generation without ever having started', async () => {
+  it('is proof even if it does not say since when it is down, and has a generation even if it was never started', async () => {
     expect(await look(instance({ status: 'TERMINATED' }))).toMatchObject({
       power: 'off',
       since: null,
@@ -89,7 +89,7 @@ describe('an instance that Compute Engine shows', () => {
     ).toMatchObject({ generation: null, incarnation: { made: null } });
   });
 
-  it('is no answer without an id', async () => {
+  it('without an ID is no answer', async () => {
     await expect(look({ body: { name: 'node-1', status: 'TERMINATED' } })).rejects.toBeInstanceOf(Unavailable);
   });
 
@@ -100,7 +100,7 @@ describe('an instance that Compute Engine shows', () => {
     ['read only', { mode: 'READ_ONLY' }, /READ_ONLY/],
     ['of a beta link', { source: `https://www.googleapis.com/compute/beta/${DISK}` }, null],
     ['whole', {}, null],
-  ])('has a disk that may be taken only where nothing speaks against it: %s', async (_, more, keep) => {
+  ])('has a disk that may be taken only if nothing speaks against it: %s', async (_, more, keep) => {
     const facts = await look(instance({ status: 'TERMINATED', disks: [{ ...attached, ...more }] }), {
       body: { name: 'pvc-1', status: 'READY', users: [`https://www.googleapis.com/compute/beta/${MACHINE}`] },
     });
@@ -111,7 +111,7 @@ describe('an instance that Compute Engine shows', () => {
 });
 
 describe('an instance that Compute Engine does not find', () => {
-  it('is missing, and everything else is an error', async () => {
+  it('is missing, and every other answer is an error', async () => {
     expect(await look(notFound)).toMatchObject({ power: 'missing', incarnation: null, generation: null });
     await expect(look(failure('forbidden', 403))).rejects.toBeInstanceOf(Denied);
     await expect(look({ status: 404, body: 'no such page' })).rejects.toBeInstanceOf(Refused);
@@ -149,7 +149,7 @@ describe('the disk of an instance that is gone', () => {
   });
 });
 
-describe('a detach of a disk that the instance does not have any more', () => {
+describe('a detach of a disk that the instance no longer has', () => {
   const detach = async (users: readonly string[]) => {
     const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), {
       body: { name: 'pvc-1', status: 'READY', users },
@@ -157,7 +157,7 @@ describe('a detach of a disk that the instance does not have any more', () => {
     return cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', granted, patient());
   };
 
-  it('is done when the disk says so, and not while it cannot be told whom it names', async () => {
+  it('is done if the disk says so, but not while the disk’s holder is unknown', async () => {
     await expect(detach([])).resolves.toBeUndefined();
     await door?.close();
     await expect(detach([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`])).rejects.toThrow(

@@ -35,7 +35,7 @@ describe('the machine that an identity source names', () => {
   });
 
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)(
-    '%s counts when the Persistent Disk driver wrote it',
+    '%s counts if the Persistent Disk driver wrote it',
     (source) => {
       const written = (by: string | null, value: string): IdentitySource => ({ source, driver: by, value });
       expect(machineOf(written(driver, path))).toBe(path);
@@ -59,7 +59,7 @@ describe('the incarnation that an identity source names', () => {
     expect(immutableIdsOf({ source: 'instanceIdAnnotation', driver: null, value })).toEqual(ids);
   });
 
-  it('is told by nothing that the next machine of the name would carry as well', () => {
+  it('is not told by anything that the next machine of the name would also carry', () => {
     for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID'] as const) {
       expect(immutableIdsOf({ source, driver, value: '4611686018427387906' })).toEqual([]);
     }
@@ -81,7 +81,7 @@ describe('the disk behind a volume handle', () => {
   });
 });
 
-describe('the disk behind a volume handle, beside an instance', () => {
+describe('the disk behind a volume handle, for an instance', () => {
   const { diskOf: diskBeside } = identityRulesFor('projects/p/zones/europe-west1-b/instances/node-1');
   it.each([
     ['projects/UNSPECIFIED/zones/europe-west1-b/disks/pd-1', 'projects/p/zones/europe-west1-b/disks/pd-1'],
@@ -94,7 +94,7 @@ describe('the disk behind a volume handle, beside an instance', () => {
     expect(diskBeside({ driver, handle })).toBe(disk);
   });
 
-  it('is no more than that of another driver', () => {
+  it('is no more than what another driver’s volume gives', () => {
     expect(
       diskBeside({ driver: 'ebs.csi.aws.com', handle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1' }),
     ).toBeNull();
@@ -112,7 +112,7 @@ describe('names and places', () => {
     expect(candidateNodeNames(place, 'db.example.org')[1]).toBe('db.example.org');
   });
 
-  it('hears of a cluster from the label of GKE', () => {
+  it('finds a cluster by the label of GKE', () => {
     expect(clusterNamesFromLabels({ 'goog-k8s-cluster-name': 'blue', other: 'green' })).toEqual(['blue']);
     expect(clusterNamesFromLabels({ other: 'green' })).toEqual([]);
     expect(clusterNamesFromLabels(null)).toEqual([]);

@@ -36,7 +36,7 @@ const behindTokens = (tokens: () => Response) => {
 const NONE = new Error('Could not load the default credentials');
 
 describe('the credentials of Google Cloud', () => {
-  it('are Denied when there are none, and the process lives on', async () => {
+  it('are Denied if there are none, and the process continues', async () => {
     const { clients, machine } = behindTokens(() => Response.json({}));
     clients.instances.auth.getClient = () => Promise.reject(NONE);
     await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toBeInstanceOf(Denied);
@@ -45,7 +45,7 @@ describe('the credentials of Google Cloud', () => {
     });
   });
 
-  it('are found later, where they were not at first', async () => {
+  it('are found later if they were not at first', async () => {
     const { clients, machine, bearers } = behindTokens(() =>
       Response.json({ access_token: 'secret', expires_in: 3600 }),
     );
@@ -59,7 +59,7 @@ describe('the credentials of Google Cloud', () => {
   });
 });
 
-it.each([400, 401, 403])('a service that gives out tokens and answers %i denies whatever needs one', async (status) => {
+it.each([400, 401, 403])('a token service that answers %i denies every call that needs a token', async (status) => {
   const { clients, machine, bearers } = behindTokens(() => Response.json({ error: 'invalid_grant' }, { status }));
   await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(Denied);
   expect(bearers).toEqual([]);

@@ -28,7 +28,7 @@ const detachWith = (mishap: Mishap, when: 'before' | 'after' = 'before') => {
 };
 
 describe('a detach', () => {
-  it('goes by the name of the device and returns once its operation is done', async () => {
+  it('uses the device name and returns once its operation is done', async () => {
     const { world, disk, target } = withDisk();
     await cloudOf(world).detach(target, disk, 'plain', granted, patient());
     expect(diskIn(world, disk)?.users).toEqual([]);
@@ -37,7 +37,7 @@ describe('a detach', () => {
     ]);
   });
 
-  it('returns in the end where the server does not let anybody wait', async () => {
+  it('returns in the end if the server does not allow waiting', async () => {
     const { world, disk, target } = withDisk({ waitLasts: 0 });
     await cloudOf(world).detach(target, disk, 'plain', granted, patient());
     expect(held(world, disk)).toBe(false);
@@ -58,7 +58,7 @@ describe('a detach', () => {
     [{ kind: 'failing-operation', error: { code: 'RESOURCE_IN_USE_BY_ANOTHER_RESOURCE', status: 400 } }, Refused],
     [{ kind: 'failing-operation', error: { code: 'SOMETHING_NEW', status: 503 } }, Unavailable],
   ] satisfies [Mishap, unknown][])(
-    'leaves once or not at all, and is no success while the disk names the machine (%o)',
+    'leaves at most once, and does not succeed while the disk names the machine (%o)',
     async (mishap, expected) => {
       const { world, disk, answer } = detachWith(mishap);
       await expect(answer).rejects.toBeInstanceOf(expected);
@@ -67,13 +67,13 @@ describe('a detach', () => {
     },
   );
 
-  it('is an error when its answer was lost, although the disk goes', async () => {
+  it('is an error if its answer was lost, although the disk goes', async () => {
     const { world, disk, answer } = detachWith({ kind: 'drop' }, 'after');
     await expect(answer).rejects.toBeInstanceOf(Unavailable);
     expect(held(world, disk)).toBe(false);
   });
 
-  it('takes a refusal for done when the disk says that it is', async () => {
+  it('treats a refusal as done if the disk says so', async () => {
     const { world, disk, answer } = detachWith({ kind: 'error', reason: 'invalid', status: 400 }, 'after');
     addFault(world.parts.gce, { method: 'disks.get', mishap: unavailable });
     world.parts.gce.knobs.detachTakes = 0;
@@ -90,14 +90,14 @@ describe('a detach', () => {
     ).resolves.toBeUndefined();
   });
 
-  it('is no success when the disk cannot be read', async () => {
+  it('does not succeed if the disk cannot be read', async () => {
     const { world, target } = withDisk();
     const free = addDisk(world);
     addFault(world.parts.gce, { method: 'disks.get', mishap: { kind: 'error', reason: 'forbidden', status: 403 } });
     await expect(cloudOf(world).detach(target, free, 'plain', granted, patient())).rejects.toBeInstanceOf(Denied);
   });
 
-  it('is not sent when nobody is meant, nor to the next machine of the name', async () => {
+  it('is not sent without a target, nor to the next machine of the name', async () => {
     const { world, disk, machine, target } = withDisk();
     await expect(
       cloudOf(world).detach({ machine, incarnation: null }, disk, 'forced', granted, patient()),
@@ -108,7 +108,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(true);
   });
 
-  it('does not reach the next machine of the name that comes between the look at its disks and the call', async () => {
+  it('does not reach the next machine of the name that appears between the look at its disks and the call', async () => {
     const { world, disk, machine, target } = withDisk();
     const through = inProcessFetch(world);
     const fetch: InProcessFetch = (input, init) => {
@@ -122,7 +122,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(true);
   });
 
-  it('is not attempted for what is no instance', async () => {
+  it('is not attempted for an ID that names no instance', async () => {
     const { world, disk } = withDisk();
     await expect(
       cloudOf(world).detach({ machine: 'i-0123456789abcdef0', incarnation: null }, disk, 'plain', granted, patient()),
@@ -131,7 +131,7 @@ describe('a detach', () => {
 });
 
 describe('the permit of a detach', () => {
-  it('is checked when the credentials are there, right before the request leaves', async () => {
+  it('is checked when the credentials are ready, right before the request leaves', async () => {
     const { world, target, disk } = withDisk();
     const clients = freshClientsOf(world);
     await cloudOf(world, clients).look([target.machine], { disks: false }, patient());
@@ -150,7 +150,7 @@ describe('the permit of a detach', () => {
     expect(world.parts.gce.operations).toEqual([]);
   });
 
-  it('covers its own call and no other: a destructive call without one is not sent', async () => {
+  it('covers its own call and no other: a destructive call without a permit is not sent', async () => {
     const { world, target, disk } = withDisk();
     const { instances } = clientsOf(world);
     const request = {
@@ -190,7 +190,7 @@ describe('a caller who gives up', () => {
     return arrived;
   };
 
-  it.each(['/detachDisk', '/wait'])('has nothing in flight any more (at %s)', async (verb) => {
+  it.each(['/detachDisk', '/wait'])('has no call in flight any more (at %s)', async (verb) => {
     const { world, target, disk } = withDisk();
     const arrived = await giveUpAt(
       verb,
@@ -201,7 +201,7 @@ describe('a caller who gives up', () => {
     expect(held(world, disk)).toBe(verb === '/detachDisk');
   });
 
-  it('is not waited for by credentials that never come, nor do they send anything later', async () => {
+  it('does not wait for credentials that never arrive, and they send nothing later', async () => {
     const { world, target, disk } = withDisk();
     const clients = freshClientsOf(world);
     const { auth } = clients.instances;

@@ -45,7 +45,7 @@ describe('a look at instances of Compute Engine', () => {
     ]);
   });
 
-  it('gives an instance that has never been started the generation of its making', async () => {
+  it('gives an instance that was never started the generation of its creation', async () => {
     const world = gceWorld();
     const path = addInstance(world, { startedAt: null, status: 'STAGING', guest: 'down' });
     expect(await look(world, [path])).toMatchObject([
@@ -53,7 +53,7 @@ describe('a look at instances of Compute Engine', () => {
     ]);
   });
 
-  it('gives the next instance of the name another generation, although both started at once', async () => {
+  it('gives the next instance of the name another generation, although both started at the same time', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     const [former] = await look(world, [path]);
@@ -63,7 +63,7 @@ describe('a look at instances of Compute Engine', () => {
     expect(present?.generation).not.toBe(former?.generation);
   });
 
-  it('knows since when an instance is stopping, where the API says so', async () => {
+  it('knows since when an instance is stopping if the API says so', async () => {
     const world = gceWorld();
     const path = addInstance(world, { shutdownTakes: null });
     world.advance(MINUTE);
@@ -73,7 +73,7 @@ describe('a look at instances of Compute Engine', () => {
     expect(await look(world, [path])).toMatchObject([{ power: 'stopping', since: Date.UTC(2026, 10, 21, 0, 1) }]);
   });
 
-  it('answers for each of many machines, missing and malformed ones among them, once each', async () => {
+  it('answers for each of many machines, including missing and malformed ones, once each', async () => {
     const world = gceWorld();
     const known = Array.from({ length: 25 }, () => addInstance(world));
     const gone = known[7] ?? '';
@@ -85,7 +85,7 @@ describe('a look at instances of Compute Engine', () => {
     expect(facts.filter((one) => one.power === 'running')).toHaveLength(24);
   });
 
-  it('tells which disks must be kept, and why', async () => {
+  it('says which disks must be kept, and why', async () => {
     const world = gceWorld();
     const [path, other] = [addInstance(world), addInstance(world)];
     const data = addDisk(world, {}, { instance: path });
@@ -127,7 +127,7 @@ const addScratch = (world: GceWorld, path: string): void => {
 };
 
 describe('a look that Compute Engine does not answer', () => {
-  it('is tried again by the SDK when the service is unavailable for a moment', async () => {
+  it('is retried by the SDK when the service is unavailable for a moment', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     addFault(world.parts.gce, { mishap: unavailable });
@@ -154,14 +154,14 @@ describe('a look that Compute Engine does not answer', () => {
     await expect(look(world, [path])).rejects.toBeInstanceOf(expected);
   });
 
-  it('is an error when something else than the service says that there is nothing', async () => {
+  it('is an error if something other than the service says "not found"', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     addFault(world.parts.gce, { mishap: { kind: 'page', status: 404 } });
     await expect(look(world, [path])).rejects.toBeInstanceOf(Refused);
   });
 
-  it('is an error when only the disks do not answer', async () => {
+  it('is an error if only the disks do not answer', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     addFault(world.parts.gce, { method: 'disks.get', mishap: forbidden });
@@ -170,7 +170,7 @@ describe('a look that Compute Engine does not answer', () => {
     await expect(look(world, [path], true)).rejects.toBeInstanceOf(Unavailable);
   });
 
-  it('is an error in a zone that does not exist, and missing in a project that may not', async () => {
+  it('is an error in a zone that does not exist, and missing in a project that may not exist', async () => {
     const world = gceWorld();
     await expect(look(world, ['projects/my-project/zones/mars-north1-a/instances/n'])).rejects.toBeInstanceOf(Refused);
     expect(await look(world, [`projects/nobodys/zones/${zone}/instances/n`])).toMatchObject([
@@ -178,7 +178,7 @@ describe('a look that Compute Engine does not answer', () => {
     ]);
   });
 
-  it('is unavailable when the caller gives up on a silent one', async () => {
+  it('is unavailable if the caller gives up on a silent service', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     addFault(world.parts.gce, { mishap: { kind: 'hang' } });

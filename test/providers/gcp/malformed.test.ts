@@ -78,7 +78,7 @@ describe.concurrent('no malformed answer', () => {
     expect(['running', 'unknown', 'no answer']).toEqual(expect.arrayContaining([...powers]));
   });
 
-  it('makes a disk free that a machine holds, nor one that is unknown', async () => {
+  it('makes a disk free that a machine holds, nor a disk that is unknown', async () => {
     const disks = [zonal, regional, nobodys];
     const witnesses = await saidInLanes((cloud, signal, n) =>
       cloud.witness(machine, [disks[n % disks.length] ?? zonal], signal),
@@ -87,7 +87,7 @@ describe.concurrent('no malformed answer', () => {
   });
 });
 
-it('only the form is judged: what Compute Engine says itself is believed', async () => {
+it('is an answer of the right form: what Compute Engine itself says is believed', async () => {
   const ask: Ask = async (cloud) => {
     const facts = await cloud.look([machine, `${machine}-gone`], { disks: true }, patient());
     return [

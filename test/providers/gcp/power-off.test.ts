@@ -13,7 +13,7 @@ const running = (wanted: Partial<Instance> = {}) => {
 };
 
 describe('a power-off', () => {
-  it('grants no time for a graceful shutdown, and ends one that never would', async () => {
+  it('grants no time for a graceful shutdown, and ends one that never finishes', async () => {
     const { world, machine, target } = running({ gracefulTakes: 60 * MINUTE, shutdownTakes: null });
     await cloudOf(world).powerOff(target, granted, patient());
     expect(instanceIn(world, machine)?.status).toBe('STOPPING');
@@ -28,7 +28,7 @@ describe('a power-off', () => {
     expect([instanceIn(world, machine)?.status, world.parts.gce.harm]).toEqual(['STOPPING', []]);
   });
 
-  it('is refused, with the reason, where they cannot be kept', async () => {
+  it('is refused, with the reason, if they cannot be kept', async () => {
     const { world, machine, target } = running();
     world.parts.gce.knobs.keepsLocalSsds = false;
     addLocalSsd(world, machine);
@@ -38,7 +38,7 @@ describe('a power-off', () => {
     expect([instanceIn(world, machine)?.status, world.parts.gce.harm]).toEqual(['RUNNING', []]);
   });
 
-  it('is refused for a suspended machine, and for nobody', async () => {
+  it('is refused for a suspended machine and without a target', async () => {
     const { world, machine, target } = running({ status: 'SUSPENDED', guest: 'frozen' });
     await expect(cloudOf(world).powerOff({ machine, incarnation: null }, granted, patient())).rejects.toBeInstanceOf(
       Refused,
@@ -47,7 +47,7 @@ describe('a power-off', () => {
     expect(instanceIn(world, machine)?.guest).toBe('frozen');
   });
 
-  it('is denied where the permission is missing', async () => {
+  it('is denied if the permission is missing', async () => {
     const { world, target } = running();
     addFault(world.parts.gce, { method: 'instances.stop', mishap: forbidden });
     await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Denied);
@@ -55,7 +55,7 @@ describe('a power-off', () => {
 });
 
 describe('a witness', () => {
-  it('needs every disk to be found, and an error is no witness', async () => {
+  it('needs every disk to be found; an error is no witness', async () => {
     const { world, machine } = running();
     const [held, free] = [addDisk(world, {}, { instance: machine }), addDisk(world)];
     const unknown = [`${free}-not`, `${free}-neither`];
@@ -68,7 +68,7 @@ describe('a witness', () => {
     await expect(cloudOf(world).witness(gone, [held], patient())).rejects.toBeInstanceOf(Denied);
   });
 
-  it('counts only from where it could be attached to the machine: a wrong project knows no machine either', async () => {
+  it('counts only if it could be attached to the machine: a wrong project does not know the machine either', async () => {
     const { world, machine } = running();
     const zonal = addDisk(world, { path: 'projects/my-project/zones/europe-west1-b/disks/next-door' });
     const regional = addDisk(world, { path: 'projects/my-project/regions/europe-west1/disks/replicated' });

@@ -25,7 +25,7 @@ describe('publishing', () => {
   });
   afterAll(() => topics.close());
 
-  it('sends a text as it is, with its attributes, and no credentials in the clear', async () => {
+  it('sends a text as it is, with its attributes, and no credentials over plain http', async () => {
     await createPublisher({ endpoint })(TOPIC, { text: '{"größe": 1}', attributes: { reason: 'not JSON' } });
     expect(arrived).toEqual([
       {
@@ -45,13 +45,13 @@ describe('publishing', () => {
     [404, Refused],
     [429, Unavailable],
     [503, Unavailable],
-  ])('is told by the status what went wrong (%i)', async (answered, expected) => {
+  ])('reports by the status what went wrong (%i)', async (answered, expected) => {
     status = answered;
     await expect(createPublisher({ endpoint })(TOPIC, { text: '', attributes: {} })).rejects.toBeInstanceOf(expected);
     status = 200;
   });
 
-  it('is unavailable where nobody answers', async () => {
+  it('is unavailable if no service answers', async () => {
     await expect(
       createPublisher({ endpoint: 'http://127.0.0.1:1' })(TOPIC, { text: '', attributes: {} }),
     ).rejects.toBeInstanceOf(Unavailable);

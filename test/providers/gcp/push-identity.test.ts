@@ -30,7 +30,7 @@ describe('a push request', () => {
   const bearer = (claims: object, keyId?: string): string => `Bearer ${keys.token(claims, keyId)}`;
 
   it.each(['https://accounts.google.com', 'accounts.google.com'])(
-    'is let through with a token for us, of the account that pushes (%s)',
+    'is accepted with a token for us from the account that pushes (%s)',
     async (iss) => {
       await expect(check(bearer({ ...good(), iss }))).resolves.toBeUndefined();
     },
@@ -52,7 +52,7 @@ describe('a push request', () => {
     await expect(check(bearer({ ...good(), ...wrong }))).rejects.toBeInstanceOf(Denied);
   });
 
-  it('is denied with a token that others have signed, or changed', async () => {
+  it('is denied with a token that another party signed or changed', async () => {
     const [head, , signature] = keys.token(good()).split('.');
     const other = Buffer.from(JSON.stringify({ ...good(), sub: '2' })).toString('base64url');
     const none = `${Buffer.from('{"alg":"none","kid":"google"}').toString('base64url')}.${other}.`;
@@ -72,7 +72,7 @@ describe('a push request', () => {
     await expect(check(authorization)).rejects.toBeInstanceOf(Denied);
   });
 
-  it('does not have its token told to whoever reads the error', async () => {
+  it('does not show its token in the error', async () => {
     const token = keys.token({ ...good(), aud: 'https://other.example.org' });
     const error: unknown = await check(`Bearer ${token}`).catch((caught: unknown) => caught);
     const told = error instanceof Error ? `${error.stack} ${String(error.cause)}` : '';
@@ -80,14 +80,14 @@ describe('a push request', () => {
     for (const part of token.split('.')) expect(told).not.toContain(part);
   });
 
-  it('has the keys fetched once for many', async () => {
+  it('causes one fetch of the keys for many requests', async () => {
     const before = keys.asked();
     const identity = createPushCheck({ audience, serviceAccount, certificatesUrl: keys.url });
     for (let n = 0; n < 3; n += 1) await identity(bearer(good()), patient());
     expect(keys.asked() - before).toBe(1);
   });
 
-  it('is neither let through nor denied when there are no keys, or the caller gives up', async () => {
+  it('is neither accepted nor denied if there are no keys or the caller gives up', async () => {
     const token = bearer(good());
     const silent = createPushCheck({ audience, serviceAccount, certificatesUrl: keys.url });
     await expect(silent(token, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
@@ -95,7 +95,7 @@ describe('a push request', () => {
     await expect(nowhere(token, AbortSignal.timeout(2_000))).rejects.toBeInstanceOf(Unavailable);
   });
 
-  describe('behind Cloud Run, which has taken the signature off', () => {
+  describe('behind Cloud Run, which removes the signature', () => {
     const behind = (authorization: string) =>
       createPushCheck({ audience, serviceAccount, certificatesUrl: keys.url, behindCloudRun: { now: Date.now } })(
         authorization,
@@ -103,7 +103,7 @@ describe('a push request', () => {
       );
     const stripped = (claims: object): string => bearer(claims).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE');
 
-    it('is let through for us, of the account that pushes; and with its signature it is verified as ever', async () => {
+    it('is accepted for us from the account that pushes; with its signature it is verified as before', async () => {
       await expect(behind(stripped(good()))).resolves.toBeUndefined();
       await expect(behind(bearer(good()))).resolves.toBeUndefined();
       await expect(behind(bearer(good(), 'forged'))).rejects.toBeInstanceOf(Denied);
@@ -125,11 +125,11 @@ describe('a push request', () => {
       'Bearer .SIGNATURE_REMOVED_BY_GOOGLE',
       'Bearer a.b.SIGNATURE_REMOVED_BY_GOOGLE',
       'Bearer SIGNATURE_REMOVED_BY_GOOGLE',
-    ])('is denied with what is no token (%s)', async (authorization) => {
+    ])('is denied with an invalid token (%s)', async (authorization) => {
       await expect(behind(authorization)).rejects.toBeInstanceOf(Denied);
     });
 
-    it('is denied like that where Cloud Run does not stand before', async () => {
+    it('is denied if Cloud Run is not in front', async () => {
       await expect(check(stripped(good()))).rejects.toBeInstanceOf(Denied);
     });
   });

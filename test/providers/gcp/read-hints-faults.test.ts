@@ -9,7 +9,7 @@ const stopped = JSON.parse(read('audit-v1-stop-LAST.derived.json'));
 const payload = (more: object) => ({ ...stopped, protoPayload: { ...stopped.protoPayload, ...more } });
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-describe('what cannot be read', () => {
+describe('an unreadable event', () => {
   it.each([
     ['an entry without a method', payload({ methodName: undefined }), '$.protoPayload.methodName'],
     [
@@ -43,7 +43,7 @@ describe('what cannot be read', () => {
     ]);
   });
 
-  it('understands a log entry that is none of the audit logs', () => {
+  it('may be a log entry outside the audit logs, which is understood', () => {
     expect(readHints({ logName: 'projects/p/logs/syslog', textPayload: 'x' })).toMatchObject({
       hints: [],
       faults: [],
@@ -51,7 +51,7 @@ describe('what cannot be read', () => {
     });
   });
 
-  it('is never passed over in silence, and never throws', () => {
+  it('is never ignored in silence and never throws', () => {
     const wrapped = fc.oneof(
       fc.jsonValue(),
       fc.jsonValue().map((value) => JSON.stringify(value)),
@@ -73,7 +73,7 @@ describe('what cannot be read', () => {
   });
 });
 
-describe('who did it', () => {
+describe('the person behind an event', () => {
   const SECRET = 'somebody.private@example.org';
   const bad = {
     ...payload({
@@ -93,14 +93,14 @@ describe('who did it', () => {
     ['a list of lists', JSON.parse('['.repeat(10) + text + ']'.repeat(10))],
     ['an unknown envelope', { wrapped: bad, also: text, encoded: base64(text) }],
     ['an entry whose method is none', payload({ methodName: { authenticationInfo: { principalEmail: SECRET } } })],
-  ])('is not told in the faults of %s', (_, raw) => {
+  ])('is not shown in the faults of %s', (_, raw) => {
     const { faults } = readHints(raw);
     expect(faults).not.toEqual([]);
     const said = JSON.stringify(faults);
     for (const part of [SECRET, 'somebody', base64(SECRET).slice(0, 12)]) expect(said).not.toContain(part);
   });
 
-  it('leaves what helps to find the event', () => {
+  it('leaves a fault with enough to find the event', () => {
     expect(readHints(bad).faults[0]?.excerpt).toContain('v1.compute.instances.stop');
   });
 });

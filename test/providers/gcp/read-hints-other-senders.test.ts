@@ -33,17 +33,17 @@ describe('system events', () => {
       'projects/mock-project/zones/europe-west1-c/instances/mock-instance-spot-3706-5b909138-nr65',
       'preempted',
     ],
-  ])('%s speaks of %s', (name, machine, because) => {
+  ])('%s names %s', (name, machine, because) => {
     expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], ignored: [] });
   });
 
-  it('have happened, however severe they are, and whatever code they bring', () => {
+  it('count as completed, whatever their severity and code', () => {
     expect(summary(json('system-hostError-ERROR.derived.json'))).toEqual([[MACHINE, 'host-error']]);
   });
 });
 
 describe('entries as other libraries write them', () => {
-  it('have numbers in the place of words, and texts in the place of numbers', () => {
+  it('have numbers instead of words, and texts instead of numbers', () => {
     expect(summary(entry({}, { severity: 300 }))).toEqual([[MACHINE, 'api-call-stop']]);
     expect(readHints(entry({}, { severity: 500 }))).toEqual(aside(/failed/));
     expect(readHints(entry({ status: { code: '5' } }))).toEqual(aside(/failed/));
@@ -51,7 +51,7 @@ describe('entries as other libraries write them', () => {
   });
 
   it.each(['//compute.googleapis.com/', 'https://www.googleapis.com/compute/v1/'])(
-    'have a link in the place of a path: %s',
+    'have a link instead of a path: %s',
     (before) => {
       expect(summary(entry({ resourceName: `${before}${MACHINE}` }))).toEqual([[MACHINE, 'api-call-stop']]);
     },
@@ -91,7 +91,7 @@ describe('data of Pub/Sub', () => {
       { context: { eventType: 'google.pubsub.topic.publish' }, data: { data: base64 } },
     ],
     ['as bytes', Buffer.from(body)],
-  ])('%s is taken off', (_, raw) => {
+  ])('%s is unwrapped', (_, raw) => {
     expect(summary(raw)).toEqual([[MACHINE, 'api-call-stop']]);
   });
 
@@ -106,7 +106,7 @@ describe('data of Pub/Sub', () => {
     expect(JSON.parse(message.body)).toEqual(JSON.parse(body));
   });
 
-  it('that is none is told of with the text that was pushed', () => {
+  it('that is not JSON is reported with the text that was pushed', () => {
     expect(parsePushedMessage(Buffer.from('nonsense')).message).toMatchObject({
       body: 'nonsense',
       items: [],

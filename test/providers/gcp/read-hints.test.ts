@@ -34,7 +34,7 @@ describe('hints in the audit logs of Google Cloud', () => {
     expect(readHints(json(name))).toMatchObject({ hints: [{ machine: MACHINE, because }], faults: [], ignored: [] });
   });
 
-  it('carry whose event it is, and when it happened', () => {
+  it('carry the account and time of their event', () => {
     expect(readHints(stopped).hints).toEqual([
       {
         machine: MACHINE,
@@ -66,7 +66,7 @@ describe('hints in the audit logs of Google Cloud', () => {
     ['audit-v1-start-FIRST.iap-desktop.json', /start that was accepted/],
     ['audit-v1-reset-LAST.iap-desktop.json', /reset, which does not start or stop an instance/],
     ['audit-v1-stop-FAILED.derived.json', /stop that failed/],
-  ])('are none in %s', (name, words) => {
+  ])('are absent in %s', (name, words) => {
     expect(readHints(json(name))).toEqual(aside(words));
   });
 
@@ -76,18 +76,18 @@ describe('hints in the audit logs of Google Cloud', () => {
     'v1.compute.instanceGroupManagers.resize',
     'storage.objects.get',
     'gcompute.instances.stop',
-  ])('are none in %s', (methodName) => {
+  ])('are absent in %s', (methodName) => {
     expect(readHints(entry({ methodName }))).toEqual(aside(/does not start or stop an instance/));
   });
 
-  it('are there in a system event whose status has words and no code, and none where it has a code', () => {
+  it('are present in a system event whose status has words and no code, and absent if it has a code', () => {
     expect(
       summary(entry({ methodName: 'compute.instances.preempted', status: { message: 'Instance was preempted.' } })),
     ).toHaveLength(1);
     expect(readHints(entry({ methodName: 'v1.compute.instances.stop', status: { code: 7 } }))).toEqual(aside(/failed/));
   });
 
-  it('name the project by its id where the entry has its number', () => {
+  it('name the project by its ID if the entry has its number', () => {
     const numbered = { methodName: 'v1.compute.instances.delete', resourceName: MACHINE.replace('project-1', '123') };
     expect(summary(entry(numbered, { resource: { labels: { project_id: 'project-1' } } }))).toEqual([
       [MACHINE, 'api-call-delete'],
@@ -99,7 +99,7 @@ describe('hints in the audit logs of Google Cloud', () => {
   });
 });
 
-describe('wrappings around entries', () => {
+describe('wrappers of entries', () => {
   const push = json('pubsub-push-stop.derived.json');
   it.each([
     ['an array', [stopped]],
@@ -115,11 +115,11 @@ describe('wrappings around entries', () => {
     ],
     ['JSON text', text('audit-v1-stop-LAST.derived.json')],
     ['JSON lines', `\uFEFF\n${JSON.stringify(stopped)}\n\n`],
-  ])('%s is taken off', (_, raw) => {
+  ])('%s is unwrapped', (_, raw) => {
     expect(summary(raw)).toEqual([[MACHINE, 'api-call-stop']]);
   });
 
-  it('keeps the good of a list and names the bad by its place', () => {
+  it('keeps the good entries of a list and names the bad ones by their place', () => {
     const reading = readHints([
       stopped,
       { message: { data: Buffer.from('{').toString('base64') } },

@@ -70,7 +70,7 @@ const deeds: readonly Deed[] = [
   },
 ];
 
-it.each(deeds)("$id is called as Google's document has it", async ({ host, id, answer, act }) => {
+it.each(deeds)('$id is called as in Google’s document', async ({ host, id, answer, act }) => {
   let sent: unknown = null;
   door = await openStandIn(({ body }) => {
     sent = body.length === 0 ? null : parseJsonOrNull(String(body));
@@ -89,7 +89,7 @@ it.each(deeds)("$id is called as Google's document has it", async ({ host, id, a
   ).toEqual({ id, faults: [] });
 });
 
-it('no other service is called: one whose calls nobody judges fails here', () => {
+it('no other service is called: a call that is not judged fails here', () => {
   const folder = new URL('../../../providers/gcp/', import.meta.url);
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.startsWith('events'))

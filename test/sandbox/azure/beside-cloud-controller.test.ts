@@ -34,8 +34,8 @@ const strippers = (world: AzureWorld): readonly string[] =>
 
 const podUid = (world: AzureWorld): string | undefined => getObject(world, 'pods', 'db-0', 'default')?.metadata.uid;
 
-describe('a fence beside the cloud controller of Azure', () => {
-  it('is done long before it, and the pod that moved stays where it is', async () => {
+describe('a fence next to the cloud controller of Azure', () => {
+  it('is finished long before it, and the pod that moved stays where it is', async () => {
     const { world, holder } = besideController();
     change(world, holder, deallocate, 30_000);
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
@@ -48,7 +48,7 @@ describe('a fence beside the cloud controller of Azure', () => {
     expect(world.parts.azure.harm).toEqual([]);
   });
 
-  it('outlasts the return of the Node until the boot is proven fresh: the controller strips its own taint and not our quarantine', async () => {
+  it('outlasts the return of the Node until the boot is proven fresh: the controller removes its own taint and not our quarantine', async () => {
     const { world, holder } = besideController();
     change(world, holder, deallocate);
     await react(world, holder);
@@ -60,7 +60,7 @@ describe('a fence beside the cloud controller of Azure', () => {
     expect(getObject(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
   });
 
-  it('goes on below its taint when work comes back to a parked Node', async () => {
+  it('continues under the controller’s taint when work comes back to a parked Node', async () => {
     const { world, holder } = besideController();
     change(world, holder, deallocate, 30_000);
     await react(world, holder);
@@ -86,7 +86,7 @@ describe('a fence beside the cloud controller of Azure', () => {
     expect(world.parts.azure.harm).toEqual([]);
   });
 
-  it('that came after it takes nothing of its back', async () => {
+  it('removes none of the taints that the controller added later', async () => {
     const { world, disk, holder, spare } = besideController();
     change(world, holder, deallocate);
     for (let waited = 0; outOfService(world, holder).length === 0 && waited < 600; waited += 1) world.advance(1_000);

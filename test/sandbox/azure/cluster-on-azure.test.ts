@@ -37,7 +37,7 @@ const fence = (world: AzureWorld, name: string): void => {
 };
 
 describe('the cluster over Azure', () => {
-  it('names its nodes as Azure does, one of them with its id turned around', () => {
+  it('names its nodes as Azure does, one of them with its ID in the other byte order', () => {
     const { world, holder, spare } = scene();
     for (const machine of [holder, spare]) {
       const name = nodeNameOf(world, machine);
@@ -56,7 +56,7 @@ describe('the cluster over Azure', () => {
     );
   });
 
-  it('moves the volume of a deallocated machine to the other one, and harms nothing', () => {
+  it('moves the volume of a deallocated machine to the other one without a violation', () => {
     const { world, disk, holder, spare } = scene();
     change(world, holder, deallocate, 60_000);
     expect(machineIn(world, holder)?.power).toBe('deallocated');
@@ -83,7 +83,7 @@ describe('the cluster over Azure', () => {
     expect(node?.status.nodeInfo?.bootID).not.toBe(before);
   });
 
-  it('has the next machine of a name under the Node of the former one, with an id of its own', () => {
+  it('has the next machine of a name under the previous one’s Node, with an ID of its own', () => {
     const world = createAzureSandbox({ seed: 1, now: Date.UTC(2026, 10, 21) });
     const machine = addMachine(world, { name: 'db-0' });
     addNodeOf(world, machine, { older: false });

@@ -37,8 +37,8 @@ const peopled = () => {
 const withoutRequest = <T extends { evidence: object }>(facts: readonly T[]) =>
   facts.map((one) => ({ ...one, evidence: { ...one.evidence, requestId: '' } }));
 
-describe("the doors of the sandbox's Azure", () => {
-  it('answer the same on a socket as in the process, and count what goes through', async () => {
+describe('the servers of the sandbox’s Azure', () => {
+  it('answer the same on a socket as in the process, and count their requests', async () => {
     const { world, machine } = peopled();
     open = await openArmServer(world);
     const [wire, inside] = [
@@ -49,7 +49,7 @@ describe("the doors of the sandbox's Azure", () => {
     expect(open.calls()).toEqual({ 'machine.get': 1, 'disk.get': 2 });
   });
 
-  it('speak TLS to those who trust them, and only to those', async () => {
+  it('use TLS with clients that trust them, and only with those', async () => {
     const { world, machine } = peopled();
     const tls = await certificate();
     open = await openArmServer(world, { tls });
@@ -58,7 +58,7 @@ describe("the doors of the sandbox's Azure", () => {
     expect(await cloudAt(open.url).look([machine], { disks: false }, patient())).toMatchObject([{ power: 'running' }]);
   });
 
-  it('break the connection where told to, and only as often as told', async () => {
+  it('break the connection where configured, and only as often as configured', async () => {
     const { world, machine } = peopled();
     addFault(world.parts.azure, { call: 'machine.get', path: machine, mishap: { kind: 'drop' } });
     open = await openArmServer(world);
@@ -97,7 +97,7 @@ describe("the doors of the sandbox's Azure", () => {
       400,
       'InvalidParameter',
     ],
-  ])('tell what was not found, or is not known: %s %s', async (method, path, status, code) => {
+  ])('report what was not found or is not known: %s %s', async (method, path, status, code) => {
     open = await openArmServer(azureWorld());
     const answer = await fetch(open.url + path, { method });
     expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code } }]);

@@ -14,8 +14,8 @@ const runsOn = (world: AzureWorld): string | undefined => {
   return pod?.status.phase === 'Running' ? pod.spec.nodeName : undefined;
 };
 
-describe('a fence on Azure, the whole loop', () => {
-  it('has the database of a deallocated machine on the other one, in under a minute', async () => {
+describe('a whole fence on Azure', () => {
+  it('moves the database of a deallocated machine to the other one in under a minute', async () => {
     const { world, disk, holder, spare } = scene();
     change(world, holder, deallocate, 30_000);
     const began = world.now();
@@ -29,7 +29,7 @@ describe('a fence on Azure, the whole loop', () => {
     ]);
   });
 
-  it('keeps its mark while the detach of a disk is under way, for the machine stays deallocated', async () => {
+  it('keeps its mark while the detach of a disk is under way, because the machine stays deallocated', async () => {
     const { world, holder } = scene();
     change(world, holder, deallocate, 30_000);
     const { steps } = await react(world, holder);
@@ -38,7 +38,7 @@ describe('a fence on Azure, the whole loop', () => {
     ]);
   });
 
-  it('takes a machine that stopped by itself for off once a second look says so', async () => {
+  it('treats a machine that stopped by itself as off once a second look confirms it', async () => {
     const { world, disk, holder, spare } = scene();
     stopGuest(world, holder);
     world.advance(30_000);
@@ -47,7 +47,7 @@ describe('a fence on Azure, the whole loop', () => {
     expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([spare, []]);
   });
 
-  it('detaches the disk itself where Kubernetes does not', async () => {
+  it('detaches the disk if Kubernetes does not', async () => {
     const { world, disk, holder } = scene();
     world.parts.cluster.knobs.attacherDown = true;
     change(world, holder, deallocate);
@@ -56,7 +56,7 @@ describe('a fence on Azure, the whole loop', () => {
     expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([null, []]);
   });
 
-  it('waits for a machine that is being deallocated, and then fences it', async () => {
+  it('waits for a machine that is being deallocated and then fences it', async () => {
     const { world, disk, holder, spare } = scene();
     change(world, holder, deallocate, 5_000);
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
@@ -65,7 +65,7 @@ describe('a fence on Azure, the whole loop', () => {
   });
 
   it.each([100, 400])(
-    'fences a machine that was deleted, on the word of its disk, also when that has moved on meanwhile (%i ms a call)',
+    'fences a machine that was deleted, on the evidence of its disk, even if that has moved on meanwhile (%i ms a call)',
     async (takes) => {
       const { world, disk, holder, spare } = scene();
       change(world, holder, remove);
@@ -88,7 +88,7 @@ describe('a fence on Azure, the whole loop', () => {
     expect(holderOf(world, disk)).toBe(holder);
   });
 
-  it('takes the next machine of a name for another, whatever its Node says of the former one', async () => {
+  it('treats the next machine of a name as another machine, whatever its Node says about the previous one', async () => {
     const { world, disk } = scene();
     const machine = addMachine(world, { name: 'db-0' });
     addNodeOf(world, machine, { older: true });
@@ -102,7 +102,7 @@ describe('a fence on Azure, the whole loop', () => {
     expect(holderOf(world, disk)).not.toBe(machine);
   });
 
-  it('gives the machine back once it runs again', async () => {
+  it('releases the machine once it runs again', async () => {
     const { world, holder, spare } = scene();
     change(world, holder, deallocate);
     await react(world, holder);

@@ -61,7 +61,7 @@ describe.each(stops)('%s that hangs', (_, stop, hideOsDisk) => {
     expect(incident.world.parts.azure.harm).toEqual([]);
   });
 
-  it('is forced then under power-off, proven off, and fenced', async () => {
+  it('is then forced under power-off, proven off, and fenced', async () => {
     const incident = hung(stop, hideOsDisk);
     const { world, holder, disk } = incident;
     await sweepFor(incident, 12, forced);
@@ -73,7 +73,7 @@ describe.each(stops)('%s that hangs', (_, stop, hideOsDisk) => {
   });
 });
 
-describe('a machine that has been off for long, while the driver detaches its disk', () => {
+describe('a machine that has been off for a long time while the driver detaches its disk', () => {
   const detachedLate = () => {
     const made = scene();
     made.world.parts.azure.knobs.detachTakes = 30_000;
@@ -81,7 +81,7 @@ describe('a machine that has been off for long, while the driver detaches its di
     return { ...made, node: nodeNameOf(made.world, made.holder) };
   };
   it.each(['report', 'power-off'] as const)(
-    'is no alarm, and not powered off: by an event (%s)',
+    'is no alarm and is not powered off: by an event (%s)',
     async (unreachable) => {
       const incident = detachedLate();
       const outcome = await react(incident.world, incident.holder, 100, { unreachable });

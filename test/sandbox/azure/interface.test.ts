@@ -20,11 +20,11 @@ const isHeld = (world: AzureCloudWorld, disk: string): boolean => {
   return (diskIn(world, disk)?.attachments.length ?? 0) > 0;
 };
 
-describe('an ARM that lags behind', () => {
+describe('an ARM with a delay', () => {
   it.each([
     ['machines', { machines: ['2024-03-01'], disks: ['2026-03-02'] }],
     ['disks', { machines: ['2026-04-01'], disks: ['2024-03-02'] }],
-  ])('does not know the version for %s, which is no word about any of them', async (_, apiVersions) => {
+  ])('does not know the version for %s, which says nothing about the resource', async (_, apiVersions) => {
     const { world, machine, target, disk } = peopled({ apiVersions });
     const said = await cloudOf(world)
       .look([machine], { disks: true }, patient())
@@ -39,14 +39,14 @@ describe('an ARM that lags behind', () => {
 });
 
 describe('a detach by force', () => {
-  it('is taken for a machine of its own, and for an instance of a set where ARM has that', async () => {
+  it('is accepted for a machine of its own, and for an instance of a set if ARM supports it', async () => {
     for (const { world, target, disk } of [peopled({ forceDetachOnSets: false }), peopled({}, 'Pool')]) {
       await cloudOf(world).detach(target, disk, 'forced', granted, patient());
       expect(isHeld(world, disk)).toBe(false);
     }
   });
 
-  it('is refused for an instance of a set where ARM does not have it, and a plain one still goes', async () => {
+  it('is refused for an instance of a set if ARM does not support it, and a plain detach still works', async () => {
     const { world, target, disk } = peopled({ forceDetachOnSets: false }, 'Pool');
     await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
     expect(isHeld(world, disk)).toBe(true);

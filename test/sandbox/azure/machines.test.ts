@@ -41,7 +41,7 @@ const mounted = () => {
 };
 
 describe('the life of a machine in the sandbox', () => {
-  it('shows a start as stopped first, then as starting, and as an operation all the while', () => {
+  it('shows a start as stopped first, then as starting, and always as an operation', () => {
     const { world, id, now } = one();
     deallocate(world, now());
     world.advance(MINUTE);
@@ -53,7 +53,7 @@ describe('the life of a machine in the sandbox', () => {
     expect(azureUnderlay.bootOf(world, id)).toMatch(/\/2$/);
   });
 
-  it('hands its disks over at a deallocation and at a start, and not at a stop', () => {
+  it('releases its disks at a deallocation and at a start, but not at a stop', () => {
     const { world, id, now } = one();
     const handed = () => (disksOf(world, id)[0]?.handedOverAt ?? 0) - NOW;
     powerOff(world, now(), { skipShutdown: true });
@@ -66,7 +66,7 @@ describe('the life of a machine in the sandbox', () => {
     expect(handed()).toBe(2 * MINUTE);
   });
 
-  it('tells of what ARM was asked, in events that are understood, and of nothing else', () => {
+  it('reports what ARM was asked in events that are understood, and nothing else', () => {
     const { world, id, now } = one();
     stopGuest(world, id);
     world.advance(MINUTE);
@@ -119,7 +119,7 @@ describe('the life of a machine in the sandbox', () => {
 });
 
 describe('disks in the sandbox', () => {
-  it('leave a guest that holds them only by force, and that is harm', () => {
+  it('leave a guest that holds them only by force, and that is a violation', () => {
     const { world, disk, now } = mounted();
     detach(world, diskOf(world, disk), now(), false);
     world.advance(10 * MINUTE);
@@ -130,7 +130,7 @@ describe('disks in the sandbox', () => {
     expect(world.parts.azure.harm).toMatchObject([{ what: expect.stringContaining('detached') }]);
   });
 
-  it('leave a guest that lets go, or that is down, and nothing is harmed', () => {
+  it('leave a guest that releases them, or that is down, without a violation', () => {
     const { world, id, disk, now } = mounted();
     detach(world, diskOf(world, disk), now(), false);
     world.advance(MINUTE);
@@ -138,7 +138,7 @@ describe('disks in the sandbox', () => {
     expect([diskOf(world, disk).attachments, world.parts.azure.harm]).toEqual([[], []]);
   });
 
-  it('are harmed by an attach elsewhere while a guest may write', () => {
+  it('cause a violation if they are attached elsewhere while a guest may write', () => {
     const { world, disk, now } = mounted();
     const other = addMachine(world);
     world.parts.azure.disks[disk] = { present: { ...diskOf(world, disk), attachments: [] }, past: [] };
@@ -147,7 +147,7 @@ describe('disks in the sandbox', () => {
     expect(world.parts.azure.harm).toMatchObject([{ what: expect.stringContaining('attached') }]);
   });
 
-  it('stay with a hibernated guest, whose memory writes again', () => {
+  it('stay with a hibernated guest, whose memory will write again', () => {
     const { world, id, disk } = mounted();
     world.parts.azure.machines[id] = { present: { ...machineOf(world, id), canHibernate: true }, past: [] };
     deallocate(world, machineOf(world, id), true);
@@ -156,7 +156,7 @@ describe('disks in the sandbox', () => {
     expect(() => detach(world, diskOf(world, disk), machineOf(world, id), true)).toThrow(/hibernated/);
   });
 
-  it('go on naming a machine that was deleted, for a while', () => {
+  it('still name a deleted machine for a while', () => {
     const { world, id, disk, now } = mounted();
     remove(world, now());
     world.advance(16_000);

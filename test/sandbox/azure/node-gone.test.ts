@@ -78,7 +78,7 @@ describe.each([
     ['an instance of a scale set', undefined],
     ['a machine of its own', machines],
   ] as const)('%s', (__, wanted) => {
-    it.each(ways)('is fenced by %s long before Kubernetes lets go by itself', async (___, found) => {
+    it.each(ways)('is fenced by %s long before Kubernetes acts by itself', async (___, found) => {
       const made = set(wanted && [...wanted]);
       const { world, disk, holder, spare } = made;
       expect(await found(made)).toMatchObject([
@@ -107,7 +107,7 @@ describe.each([
     expect([untouched(world), world.parts.azure.harm]).toEqual([before, []]);
   });
 
-  it.each(ways)('is not taken by %s for the one that holds the disk by now, nor that one for it', async (__, found) => {
+  it.each(ways)('is distinguished by %s from the machine that now holds the disk', async (__, found) => {
     const made = set();
     const { world, disk, holder } = made;
     const [former, held] = [machineIn(world, holder), diskIn(world, disk)];
@@ -123,7 +123,7 @@ describe.each([
     expect([untouched(world), holderOf(world, disk)]).toEqual([before, other?.id]);
   });
 
-  it.each(ways)('has nothing any more, for %s, where another machine’s Node has its name', async (__, found) => {
+  it.each(ways)('has no disk any more, for %s, if another machine’s Node has its name', async (__, found) => {
     const made = set();
     const { world, node, disk } = made;
     const other = addMachine(world, { name: 'Elsewhere', computerName: node });
@@ -136,7 +136,7 @@ describe.each([
   });
 });
 
-it('a machine of Azure whose Node was deleted by hand has its disk detached through Azure where the attacher is down', async () => {
+it('a machine of Azure whose Node was deleted by hand has its disk detached through Azure if the attacher is down', async () => {
   const { world, disk, holder } = deallocatedAndNodeDeletedByHand();
   world.parts.cluster.knobs.attacherDown = true;
   expect((await react(world, holder)).steps.map(({ step, result }) => [step, result])).toContainEqual([
@@ -147,7 +147,7 @@ it('a machine of Azure whose Node was deleted by hand has its disk detached thro
 });
 
 it.each([40, 45, 50, 55, 60, 65])(
-  'a machine of Azure that was deleted %i s ago is fenced, whenever the cloud controller takes its Node away',
+  'a machine of Azure that was deleted %i s ago is fenced, whenever the cloud controller deletes its Node',
   async (ago) => {
     const { world, disk, holder, spare } = scene();
     world.parts.cluster.knobs.cloudController = true;

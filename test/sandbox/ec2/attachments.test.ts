@@ -25,7 +25,7 @@ const attachmentStates = (world: Ec2World, disk: string) =>
 const refusedWith = (code: string) => expect.toSatisfy((caught: unknown) => errorCodeOf(caught) === code);
 
 describe("disks in the sandbox's EC2", () => {
-  it('are busy while a living guest has them mounted, and go once it lets go', async () => {
+  it('are busy while a living guest has them mounted, and go once it releases them', async () => {
     const { world, machine, disk } = mounted();
     await detach(world, disk, machine);
     expect(attachmentStates(world, disk)).toEqual(['detaching']);
@@ -45,7 +45,7 @@ describe("disks in the sandbox's EC2", () => {
     expect(world.parts.ec2.harm).toEqual([]);
   });
 
-  it('do harm when they are torn from a living guest, and again when another machine gets them', async () => {
+  it('cause a violation if they are taken from a living guest, and again if another machine gets them', async () => {
     const { world, machine, disk } = mounted();
     await detach(world, disk, machine, true);
     world.advance(MINUTE);
@@ -57,7 +57,7 @@ describe("disks in the sandbox's EC2", () => {
     ]);
   });
 
-  it('do harm when they are taken from a hibernated guest', async () => {
+  it('cause a violation if they are taken from a hibernated guest', async () => {
     const world = ec2World();
     const machine = addInstance(world, { canHibernate: true });
     const disk = addVolume(world, {}, { instance: machine });
@@ -70,7 +70,7 @@ describe("disks in the sandbox's EC2", () => {
     expect(world.parts.ec2.harm).toHaveLength(1);
   });
 
-  it('do no harm when they leave a stopped machine', async () => {
+  it('cause no violation if they leave a stopped machine', async () => {
     const { world, machine, disk } = mounted();
     stopGuest(world, machine);
     world.advance(MINUTE);
@@ -127,14 +127,14 @@ describe('the EBS driver on the sandbox', () => {
     expect(world.parts.ec2.harm).toEqual([]);
   });
 
-  it('hears that a disk is in use elsewhere', () => {
+  it('learns that a disk is in use elsewhere', () => {
     const { world, disk } = mounted();
     expect(ec2Underlay.publish(world, disk, addInstance(world))).toEqual({
       error: expect.stringMatching(/^VolumeInUse/),
     });
   });
 
-  it('tells the cloud controller of machines that exist, are shut down, or are gone', () => {
+  it('reports to the cloud controller machines that exist, are shut down, or are gone', () => {
     const world = ec2World();
     const states = ['running', 'stopping', 'stopped', 'terminated'] as const;
     expect(states.map((state) => ec2Underlay.existence(world, addInstance(world, { state })))).toEqual([

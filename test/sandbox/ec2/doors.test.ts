@@ -16,7 +16,7 @@ const behindDoor = async (world: Ec2World) => {
   return { door, client: new EC2Client({ region, credentials, endpoint: door.url, maxAttempts: 1 }) };
 };
 
-describe("the doors of the sandbox's EC2", () => {
+describe('the servers of the sandbox’s EC2', () => {
   it('answer the same on a socket as in the process', async () => {
     const world = ec2World();
     addInstance(world);
@@ -38,7 +38,7 @@ describe("the doors of the sandbox's EC2", () => {
     expect(door.traffic()).toEqual({ calls: { DescribeInstances: 2 }, bytes: texts.join('').length });
   });
 
-  it('break the connection where told to, and only as often as told', async () => {
+  it('break the connection where configured, and only as often as configured', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addFault(world.parts.ec2, {
@@ -59,7 +59,7 @@ describe("the doors of the sandbox's EC2", () => {
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('<Code>InvalidAction</Code>')]);
   });
 
-  it('see now the past and now the present where the age of reads is left to chance, the same for the same seed', async () => {
+  it('return now the past and now the present if the age of reads is random, the same for the same seed', async () => {
     const history = async (): Promise<readonly unknown[]> => {
       const world = ec2World({ staleUpTo: 5_000, staleness: 'seeded' });
       const id = addInstance(world);

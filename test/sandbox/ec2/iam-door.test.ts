@@ -56,8 +56,8 @@ const unauthorized = (action: string, resource: string) => ({
   $metadata: expect.objectContaining({ httpStatusCode: 403 }),
 });
 
-describe('the door with an authority', () => {
-  it('lets through what the policies allow, and nothing else', async () => {
+describe('the server with an authority', () => {
+  it('allows what the policies allow, and nothing else', async () => {
     const { world, InstanceId } = scene();
     const as = await behind(world, [look]);
     expect((await as().send(new DescribeInstancesCommand({}))).Reservations).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('the door with an authority', () => {
   it.each([
     ['the volume alone', [onVolumes], 'instance/'],
     ['the instance alone', [onInstances], 'volume/'],
-  ])('refuses a detach to one who may it on %s', async (_, statements, missing) => {
+  ])('refuses a detach to a user who may detach only from %s', async (_, statements, missing) => {
     const { world, InstanceId, VolumeId, stateOf } = scene();
     const as = await behind(world, statements);
     await expect(as().send(new DetachVolumeCommand({ InstanceId, VolumeId }))).rejects.toMatchObject(
@@ -82,7 +82,7 @@ describe('the door with an authority', () => {
     ['with the tag', { owner: 'us' }, 'detaching'],
     ['with another value', { owner: 'them' }, 'attached'],
     ['without it', {}, 'attached'],
-  ])('holds a detach to the tag of the volume: %s', async (_, tags, state) => {
+  ])('requires the tag of the volume for a detach: %s', async (_, tags, state) => {
     const { world, InstanceId, VolumeId, stateOf } = scene(tags);
     const as = await behind(world, [onlyOurs, onInstances]);
     await as()
@@ -91,7 +91,7 @@ describe('the door with an authority', () => {
     expect(stateOf()).toBe(state);
   });
 
-  it('says in a dry run whether the call is allowed, also for what does not exist, and does nothing', async () => {
+  it('says in a dry run whether the call is allowed, even for a resource that does not exist, and does nothing', async () => {
     const { world, InstanceId, VolumeId, stateOf } = scene();
     const as = await behind(world, [onVolumes, onInstances]);
     const dry = { DryRun: true, InstanceId, VolumeId };
@@ -102,7 +102,7 @@ describe('the door with an authority', () => {
     expect([stateOf(), instanceIn(world, InstanceId)?.state]).toEqual(['attached', 'stopped']);
   });
 
-  it('takes a changed policy at the next call', async () => {
+  it('applies a changed policy to the next call', async () => {
     const { world } = scene();
     const statements: object[] = [];
     const as = await behind(world, statements);
@@ -122,7 +122,7 @@ describe('the door with an authority', () => {
     });
   });
 
-  it('refuses a call that nobody signed', async () => {
+  it('refuses an unsigned call', async () => {
     await behind(scene().world, [look]);
     const answer = await fetch(door?.url ?? '', { method: 'POST', body: 'Action=DescribeInstances' });
     expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('<Code>AuthFailure</Code>')]);

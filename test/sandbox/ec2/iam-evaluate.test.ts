@@ -72,7 +72,7 @@ describe('a policy', () => {
     expect(mayDo([policy(...statements)], detach(change))).toBe(allowed);
   });
 
-  it('beside another adds to it, and its Deny holds for both', () => {
+  it('next to another policy adds to it, and its Deny counts for both', () => {
     expect(mayDo([policy(), policy(allow('ec2:*'))], detach())).toBe(true);
     expect(mayDo([policy(deny('ec2:*')), policy(allow('ec2:*'))], detach())).toBe(false);
     expect(mayDo([], detach())).toBe(false);

@@ -27,7 +27,7 @@ const announced = (world: Ec2World, id: string): readonly string[] =>
   world.parts.ec2.events.filter((event) => event.detail['instance-id'] === id).map((event) => event.detail.state);
 
 describe("the life of an instance in the sandbox's EC2", () => {
-  it('goes through stopping and pending in its own time, with an event for each state', async () => {
+  it('passes through stopping and pending at its own pace, with an event for each state', async () => {
     const world = ec2World({ shutdownTakes: 20_000, bootTakes: 15_000 });
     const id = addInstance(world);
     const first = (await describeOne(world, id))?.LaunchTime;
@@ -72,7 +72,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(instanceIn(world, id)?.state).toBe('stopped');
   });
 
-  it('tells a hibernation by its reason, and resumes the same boot', async () => {
+  it('shows a hibernation by its reason, and resumes the same boot', async () => {
     const world = ec2World();
     const id = addInstance(world, { canHibernate: true });
     await clientOf(world).send(new StopInstancesCommand({ InstanceIds: [id], Hibernate: true }));
@@ -87,7 +87,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(instanceIn(world, id)).toMatchObject({ guest: 'up', boot: 1 });
   });
 
-  it('frees data disks, deletes the root disk and loses the names of a terminated machine, and forgets it later', async () => {
+  it('frees data disks, deletes the root disk, and drops the names of a terminated machine, and forgets it later', async () => {
     const world = ec2World({ forgetAfter: 60 * MINUTE });
     const id = addInstance(world);
     const root = Object.keys(world.parts.ec2.volumes)[0] ?? '';
@@ -118,7 +118,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(instanceIn(world, id)).toMatchObject({ boot: 2, guest: 'down' });
   });
 
-  it('answers with the state of a moment ago where reads are stale', async () => {
+  it('answers with the state of a moment ago if reads are stale', async () => {
     const world = ec2World({ staleUpTo: 5_000 });
     const id = addInstance(world);
     stopOutOfBand(world, id, 'Server.ScheduledStop');
@@ -128,7 +128,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect((await describeOne(world, id))?.State?.Name).toBe('stopping');
   });
 
-  it('refuses what EC2 refuses, and changes nothing then', async () => {
+  it('refuses what EC2 refuses, and then changes nothing', async () => {
     const world = ec2World();
     const [id, gone] = [addInstance(world), addInstance(world)];
     forget(world, gone);
@@ -144,7 +144,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(instanceIn(world, id)?.state).toBe('running');
   });
 
-  it('filters by tag, state and name, and pages over reservations', async () => {
+  it('filters by tag, state, and name, and pages over reservations', async () => {
     const world = ec2World({ pageSize: 2 });
     const tagged = [1, 2, 3].map(() => addInstance(world, { tags: { role: 'db' }, reservation: 'r-1' }));
     addInstance(world);
@@ -163,7 +163,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(second.NextToken).toBeUndefined();
   });
 
-  it('forks: what happens in one branch has not happened in the other', () => {
+  it('forks: what happens in one branch does not happen in the other', () => {
     const world = ec2World();
     const id = addInstance(world);
     const branch = world.fork();

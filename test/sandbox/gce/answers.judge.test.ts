@@ -21,7 +21,7 @@ const scene = () => {
   return { world, checked, instances, disks, regionDisks, operations, path, at, see };
 };
 
-it("answers every method that it knows as Google's document has it, in every status", async () => {
+it('answers every method that it supports as Google’s document describes, in every status', async () => {
   const { world, checked, instances, disks, regionDisks, operations, path, at, see } = scene();
   const statuses = new Set<string>();
   const through = async (call: Promise<unknown>): Promise<void> => {
@@ -89,7 +89,7 @@ it.each([
   ['a misspelt field', { lastStartTimeStamp: '' }, 'response.lastStartTimeStamp: there is no such field'],
   ['a field of another form', { disks: { boot: true } }, 'response.disks: is no array'],
   ['a wrong field deep within', { disks: [{ boot: 'true' }] }, 'response.disks[0].boot: is no boolean'],
-])('would notice %s', async (_, wrong, fault) => {
+])('would find %s', async (_, wrong, fault) => {
   const world = gceWorld();
   const through = inProcessFetch(world);
   const checked = checkedCalls(document, async (input, init) => {
@@ -103,7 +103,7 @@ it.each([
   ]);
 });
 
-it('would notice a call that the API does not know', async () => {
+it('would find a call that the API does not have', async () => {
   const world = gceWorld();
   const checked = checkedCalls(document, inProcessFetch(world));
   const url = `https://compute.googleapis.com/compute/v1/${addInstance(world)}`;

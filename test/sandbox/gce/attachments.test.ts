@@ -26,7 +26,7 @@ const mounted = () => {
 };
 
 describe("disks in the sandbox's Compute Engine", () => {
-  it('come off a running guest that has them mounted, and that is harm; as it is when another machine gets them', async () => {
+  it('can be detached while a running guest has them mounted, which is a violation, as is an attach elsewhere', async () => {
     const { world, machine, disk } = mounted();
     await detach(world, machine, 'data');
     expect(users(world, disk)).toEqual([machine]);
@@ -40,7 +40,7 @@ describe("disks in the sandbox's Compute Engine", () => {
     ]);
   });
 
-  it('do harm when they are taken from a suspended guest, and none when they leave a stopped one', async () => {
+  it('cause a violation if they are taken from a suspended guest, and none if they leave a stopped one', async () => {
     const { world, machine } = mounted();
     const instance = instanceIn(world, machine);
     if (instance) suspend(world, instance);
@@ -56,7 +56,7 @@ describe("disks in the sandbox's Compute Engine", () => {
     expect([users(calm.world, calm.disk), calm.world.parts.gce.harm]).toEqual([[], []]);
   });
 
-  it('stay mounted through a suspension, and not through a stop', () => {
+  it('stay mounted through a suspension, but not through a stop', () => {
     const { world, machine, disk } = mounted();
     const instance = instanceIn(world, machine);
     if (instance) suspend(world, instance);
@@ -91,7 +91,7 @@ describe("disks in the sandbox's Compute Engine", () => {
     await expect(detach(world, machine, 'data')).rejects.toEqual(declinedWith('invalid'));
   });
 
-  it('are shared by readers only', async () => {
+  it('are shared only by readers', async () => {
     const world = gceWorld();
     const [one, two] = [addInstance(world), addInstance(world)];
     const disk = addDisk(world, { accessMode: 'READ_ONLY_MANY' }, { instance: one, mode: 'READ_ONLY' });
@@ -100,7 +100,7 @@ describe("disks in the sandbox's Compute Engine", () => {
     expect(users(world, disk)).toEqual([one, two]);
   });
 
-  it('are left alone by a call for the instance that bore the name before', async () => {
+  it('ignore a call for the instance that had the name before', async () => {
     const { world, machine } = mounted();
     const id = instanceIn(world, machine)?.id ?? '';
     deleteInstance(world, machine);
@@ -116,7 +116,7 @@ describe("disks in the sandbox's Compute Engine", () => {
 });
 
 describe('operations', () => {
-  it('are begun once by a request that arrives twice', async () => {
+  it('begin once if a request arrives twice', async () => {
     const { world, machine } = mounted();
     const requestId = '0a000000-0000-4000-8000-000000000001';
     const [first, second] = [
@@ -151,7 +151,7 @@ describe('operations', () => {
     expect([waited.status, world.now()]).toEqual(['RUNNING', Date.UTC(2026, 10, 21, 0, 2)]);
   });
 
-  it('end badly when the instance goes meanwhile, and change nothing when they were told to fail', async () => {
+  it('fail if the instance goes meanwhile, and change nothing if they were told to fail', async () => {
     const { world, machine, disk } = mounted();
     addFault(world.parts.gce, {
       method: 'instances.detachDisk',
@@ -189,7 +189,7 @@ describe('the Persistent Disk driver on the sandbox', () => {
     expect([gceUnderlay.unpublish(world, disk, machine), users(world, disk)]).toEqual(['done', []]);
   });
 
-  it('hears that a disk is in use elsewhere, and takes a machine that is gone for detached', () => {
+  it('learns that a disk is in use elsewhere, and treats a disk of a machine that is gone as detached', () => {
     const { world, machine, disk } = mounted();
     expect(gceUnderlay.publish(world, disk, addInstance(world))).toEqual({
       error: expect.stringMatching(/^resourceInUseByAnotherResource/),

@@ -10,8 +10,8 @@ import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { MINUTE, cloudOf, gceWorld, patient, requestIds } from './gce-world.ts';
 import { granted } from '../../permits.ts';
 
-describe("the doors of the sandbox's Compute Engine", () => {
-  it('answer the same on a socket as in the process, and count', async () => {
+describe('the servers of the sandbox’s Compute Engine', () => {
+  it('answer the same on a socket as in the process, and count their requests', async () => {
     const world = gceWorld();
     const path = `/compute/v1/${addInstance(world)}`;
     const door = await openGceServer(world);
@@ -28,7 +28,7 @@ describe("the doors of the sandbox's Compute Engine", () => {
     });
   });
 
-  it('break the connection where told to, and only as often as told', async () => {
+  it('break the connection where configured, and only as often as configured', async () => {
     const world = gceWorld();
     const url = `/compute/v1/${addInstance(world)}`;
     addFault(world.parts.gce, { method: 'instances.get', mishap: { kind: 'drop' } });
@@ -38,7 +38,7 @@ describe("the doors of the sandbox's Compute Engine", () => {
     await door.close();
   });
 
-  it('see now the past and now the present where the age of gets is left to chance, the same for the same seed', async () => {
+  it('return now the past and now the present if the age of reads is random, the same for the same seed', async () => {
     const history = async (): Promise<readonly unknown[]> => {
       const world = gceWorld({ staleUpTo: 5_000, staleness: 'seeded' });
       const path = addInstance(world);
@@ -55,7 +55,7 @@ describe("the doors of the sandbox's Compute Engine", () => {
   });
 });
 
-it('a caller who gives up on a call over a real socket takes it back: it never comes to have an effect', async () => {
+it('a call over a real socket never takes effect if its caller gives up', async () => {
   const world = gceWorld();
   const machine = addInstance(world, { status: 'TERMINATED', guest: 'down' });
   const disk = addDisk(world, {}, { instance: machine });

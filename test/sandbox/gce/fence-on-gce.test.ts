@@ -33,7 +33,7 @@ describe('a machine of Compute Engine that has stopped', () => {
     expect(world.parts.gce.harm).toEqual([]);
   });
 
-  it('has its disk detached through Compute Engine where the attacher is down, by the number of the machine', async () => {
+  it('has its disk detached through Compute Engine if the attacher is down, by the number of the machine', async () => {
     const { world, disk, holder } = stage();
     world.parts.cluster.knobs.attacherDown = true;
     stopGuest(world, holder);
@@ -85,7 +85,7 @@ describe('a machine of Compute Engine that is not provably off', () => {
 });
 
 describe('a machine of Compute Engine that was deleted', () => {
-  it('is fenced on the word of its disk', async () => {
+  it('is fenced on the evidence of its disk', async () => {
     const { world, disk, holder, spare } = stage();
     deleteInstance(world, holder);
     world.advance(MINUTE / 2);
@@ -99,7 +99,7 @@ describe('a machine of Compute Engine that was deleted', () => {
     ]);
   });
 
-  it('and whose name the next machine bears is not taken for it: the Node of the former says so by its annotation', async () => {
+  it('is distinguished from the next machine of its name, because the Node’s annotation names the previous one', async () => {
     const { world, disk, holder } = stage();
     const former = instanceIn(world, holder)?.id ?? '';
     const node = getObject(world, 'nodes', nodeNameOf(holder));
@@ -122,7 +122,7 @@ describe('a machine of Compute Engine that was deleted', () => {
   });
 });
 
-it('leaves the Node of a stopped machine to Cloudfence: the cloud controller neither taints nor deletes it', () => {
+it('keeps its Node for Cloudfence if it is only stopped: the cloud controller neither taints nor deletes the Node', () => {
   const { world, holder } = stage();
   stopGuest(world, holder);
   world.advance(10 * MINUTE);

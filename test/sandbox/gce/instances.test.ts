@@ -28,7 +28,7 @@ const told = (world: GceWorld) =>
   );
 
 describe("an instance of the sandbox's Compute Engine", () => {
-  it('stops and starts as another boot, and the audit log tells each call twice', async () => {
+  it('stops and starts as another boot, and the audit log reports each call twice', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     const before = await get(world, path);
@@ -52,14 +52,14 @@ describe("an instance of the sandbox's Compute Engine", () => {
     ]);
   });
 
-  it('has an id that a number cannot hold', async () => {
+  it('has an ID that does not fit into a number', async () => {
     const world = gceWorld();
     const { id } = await get(world, addInstance(world));
     expect(id).toBe('4611686018427387906');
     expect(String(Number(id))).not.toBe(id);
   });
 
-  it('has the plug pulled in the end, and at once from a graceful shutdown when told so', async () => {
+  it('is powered off in the end, and at once from a graceful shutdown if told so', async () => {
     const world = gceWorld();
     const path = addInstance(world, { gracefulTakes: 30 * MINUTE });
     shutdownTakes(world, path, null);
@@ -83,7 +83,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect(instanceIn(world, path)).toMatchObject({ status: 'RUNNING', guest: 'up', boot: 1 });
   });
 
-  it('is gone when it is deleted, with its boot disk, and leaves its data disks free; the next of its name has another id', async () => {
+  it('is gone with its boot disk when it is deleted, and frees its data disks; the next one of its name has another ID', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     const disk = addDisk(world, {}, { instance: path });
@@ -96,7 +96,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect((await get(world, recreate(world, path))).id).not.toBe(id);
   });
 
-  it('has nothing to do with what was under way for the one that bore its name before', () => {
+  it('is not affected by operations on the instance that had its name before', () => {
     const world = gceWorld();
     const path = addInstance(world);
     stopGuest(world, path);
@@ -126,7 +126,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect(instanceIn(world, path)).toMatchObject({ boot: 2, guest: 'down' });
   });
 
-  it('cannot do from one status what needs another', async () => {
+  it('cannot do from one status what requires another', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     stopGuest(world, path);
@@ -142,7 +142,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect(told(world)).toEqual(['compute.instances.guestTerminate first last']);
   });
 
-  it('is seen as it was a moment ago where gets are stale, and by its number too', async () => {
+  it('is seen as it was a moment ago if reads are stale, and by its number too', async () => {
     const world = gceWorld({ staleUpTo: 5_000 });
     const path = addInstance(world);
     const id = instanceIn(world, path)?.id ?? '';
@@ -153,7 +153,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect((await get(world, path)).status).toBe('STOPPING');
   });
 
-  it('forks: what happens in one branch has not happened in the other', () => {
+  it('forks: what happens in one branch does not happen in the other', () => {
     const world = gceWorld();
     const path = addInstance(world);
     const branch = world.fork();
@@ -162,7 +162,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect([status(world, path), status(branch, path)]).toEqual(['RUNNING', 'TERMINATED']);
   });
 
-  it('writes what the provider reads as hints', async () => {
+  it('writes log entries that the provider reads as hints', async () => {
     const world = gceWorld();
     const [one, two] = [addInstance(world), addInstance(world, { spot: true })];
     await handOf(world).instances.stop(at(one));

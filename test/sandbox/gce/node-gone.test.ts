@@ -57,7 +57,7 @@ describe.each([
   it.each([
     ['an event', byEvent],
     ['the sweep', bySweep],
-  ])('is fenced by %s long before Kubernetes lets go by itself', async (__, found) => {
+  ])('is fenced by %s long before Kubernetes acts by itself', async (__, found) => {
     const made = set();
     const { world, disk, holder, spare } = made;
     expect(await found(made)).toMatchObject([{ outcome: 'fenced', machine: holder }]);
@@ -72,7 +72,7 @@ describe.each([
   it.each([
     ['an event', byEvent],
     ['the sweep', bySweep],
-  ])('is left alone by %s once the next machine bears its name and runs', async (__, found) => {
+  ])('is left alone by %s once the next machine has its name and runs', async (__, found) => {
     const made = set();
     const { world, disk, holder } = made;
     if (instanceIn(world, holder)) deleteInstance(world, holder);

@@ -23,7 +23,7 @@ const cutOff = (keepsLocalSsds: boolean) => {
   return made;
 };
 
-it('a machine with local SSDs is powered off by the policy with what is on them kept, and then fenced', async () => {
+it('a machine with local SSDs is powered off by policy with their data kept, and is then fenced', async () => {
   const { world, disk, holder } = cutOff(true);
   expect(await react(world, holder, { unreachable: 'power-off' })).toMatchObject({ outcome: 'fenced' });
   world.advance(MINUTE);
@@ -34,7 +34,7 @@ it('a machine with local SSDs is powered off by the policy with what is on them 
   expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.harm]).toEqual([false, []]);
 });
 
-it('and left running where they cannot be kept: a person is told what to do', async () => {
+it('a machine whose local SSDs cannot be kept is left running, and a person is told what to do', async () => {
   const { world, disk, holder } = cutOff(false);
   const outcome = await react(world, holder, { unreachable: 'power-off' });
   expect(outcome).toMatchObject({
@@ -51,7 +51,7 @@ it('and left running where they cannot be kept: a person is told what to do', as
 it.each([
   ['Compute Engine says', true],
   ['we saw', false],
-])('a stop that hangs is an alarm ten minutes after %s that it began, and left alone', async (_, timed) => {
+])('a stop that hangs is an alarm ten minutes after %s that it began, and is left alone', async (_, timed) => {
   const { world, holder } = scene();
   world.parts.gce.knobs.shutdownLimit = 24 * 60 * MINUTE;
   world.parts.cluster.knobs.partitioned.push(nodeNameOf(holder));
