@@ -37,7 +37,7 @@ describe('the aim that only the number of pages adds calls', () => {
     ],
     ['another call', { 'GET nodes': 4, 'LIST leases, page': 2, 'LIST pods of one namespace': 1 }, 'GET nodes'],
     [
-      'a list that nobody counted the pages of',
+      'a list whose pages were not counted',
       { 'GET nodes': 3, 'LIST leases, page': 2, 'LIST pods of one namespace': 1, 'LIST pods, page': 1 },
       'LIST pods, page',
     ],

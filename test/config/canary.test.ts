@@ -126,8 +126,8 @@ describe('a kubeconfig from a secret', () => {
   });
 
   it.each([
-    ['its authority', () => ({ server: door.url, 'certificate-authority': '/etc/hosts' }), { token: CANARY }],
-    ['its certificate', authority, { 'client-certificate': '/etc/hosts', 'client-key': '/etc/hosts' }],
+    ['a certificate authority', () => ({ server: door.url, 'certificate-authority': '/etc/hosts' }), { token: CANARY }],
+    ['a client certificate', authority, { 'client-certificate': '/etc/hosts', 'client-key': '/etc/hosts' }],
     ['an auth-provider', authority, { 'auth-provider': { name: 'gcp', config: { 'cmd-path': '/bin/true' } } }],
   ])('does not refer to a file for %s', async (_, cluster, user) => {
     const { error, text } = await failureOf(secret, kubeconfig(cluster(), user));
@@ -243,10 +243,10 @@ describe('a configuration that contains a token', () => {
       'is not valid YAML',
       `clusters:\n  - name: c\n    kubeconfig: |\n     users: [{user: {token: ${CANARY}}}]\n   bad: "${CANARY}\n`,
     ],
-    ['has an alias in the place of a token', `pause: *${CANARY}\n`],
-    ['has a line that lost its blank', `{ token:${CANARY}: 1 }\n`],
-    ['has a token where a list stands', `clusters: ${CANARY}\n`],
-    ['names its token unknown', `clusters: [{ name: c, token: ${CANARY} }]\n`],
+    ['has an alias in place of a token', `pause: *${CANARY}\n`],
+    ['has a line without its space', `{ token:${CANARY}: 1 }\n`],
+    ['has a token in place of a list', `clusters: ${CANARY}\n`],
+    ['uses the token as an unknown key', `clusters: [{ name: c, token: ${CANARY} }]\n`],
   ])('%s: its error does not show the token', (_, text) => {
     const read = (): unknown => {
       try {

@@ -46,11 +46,11 @@ clusters:
 
   it.each([
     ['a misspelt key', 'polcy: {}', /polcy/],
-    ['a value that is none of the choices', 'policy: { detach: maybe }', /policy\.detach/],
+    ['a value that is not one of the choices', 'policy: { detach: maybe }', /policy\.detach/],
     ['a time without a unit', 'policy: { fenceAfter: "90" }', /"90" is not a duration/],
     ['a share above 1', 'policy: { cap: { share: 20 } }', /policy\.cap\.share/],
-    ['a share below none', 'policy: { cap: { atOnce: -0.1 } }', /policy\.cap\.atOnce/],
-    ['more than all, in percent', 'policy: { cap: { share: 120% } }', /policy\.cap\.share/],
+    ['a share below zero', 'policy: { cap: { atOnce: -0.1 } }', /policy\.cap\.atOnce/],
+    ['more than 100 percent', 'policy: { cap: { share: 120% } }', /policy\.cap\.share/],
     [
       'the number of Nodes of earlier versions, and says what to write',
       'policy: { cap: { nodes: 3 } }',
@@ -62,7 +62,7 @@ clusters:
       'clusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]',
       /two clusters have the name "a"/,
     ],
-    ['what is no YAML', 'policy: {', /cf\.yaml/],
+    ['a file that is not YAML', 'policy: {', /cf\.yaml/],
     ['a list instead of a mapping', '- a', /expected object/],
   ])('refuses %s', (_, text, words) => expect(faultsOf(text).join('\n')).toMatch(words));
 

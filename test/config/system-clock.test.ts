@@ -16,7 +16,7 @@ it.each([
   ['both clocks agree', 700, 700, 700],
   ['the machine was suspended and its monotonic clock stood still', 3_600_000, 5, 3_600_000],
   ['the wall clock was set back', -60_000, 700, 700],
-  ['both stand still', 0, 0, 0],
+  ['both clocks stand still', 0, 0, 0],
 ])('time passes with the faster of two clocks: %s', (_, wall, mono, passed) => {
   const { hands, clock } = clockOver();
   const before = clock.now().mono;

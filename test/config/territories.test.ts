@@ -37,17 +37,13 @@ describe('territories as written', () => {
   });
 
   it.each([
-    ['a number in the place of an account', { ...other, account: 222_233_334_444 }, /territories\.0\.account/],
+    ['a number in place of an account', { ...other, account: 222_233_334_444 }, /territories\.0\.account/],
     [
       'an account that is too short',
       { ...other, account: '2222' },
       /territories\.0\.account: is not an account number/,
     ],
-    [
-      'a zone in the place of a region',
-      { ...other, region: 'eu-central-1a' },
-      /territories\.0\.region: is not a region/,
-    ],
+    ['a zone in place of a region', { ...other, region: 'eu-central-1a' }, /territories\.0\.region: is not a region/],
     [
       'a role by its name',
       { ...other, role: 'cloudfence-other' },
@@ -64,7 +60,7 @@ describe('territories as written', () => {
       /territories\.0\.role: is a role in account 222233334444, not in 333344445555/,
     ],
     [
-      'an external id without a role',
+      'an external ID without a role',
       { account: '111122223333', region: 'eu-central-1', externalId: 'abc' },
       /territories\.0\.externalId: requires a role/,
     ],

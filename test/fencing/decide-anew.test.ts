@@ -56,8 +56,8 @@ describe('a fence of an earlier boot whose machine is off again', () => {
     );
   });
   it.each([
-    ['beside its label', { label: 'run.0' }],
-    ['beside its quarantine alone', {}],
+    ['and its label too', { label: 'run.0' }],
+    ['and only its quarantine is left', {}],
   ])('whose record is lost %s is parked again, so that it has a record when its machine returns', (_, change) => {
     const lost = node({ taints: { outOfService: false, ours: false, quarantine: true }, ...change });
     expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(

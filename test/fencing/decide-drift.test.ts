@@ -9,14 +9,14 @@ const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial
 describe('a fence whose boot is, or seems, not the machine’s any more', () => {
   it.each([
     [
-      'goes on under the old fence when an operation has moved a generation that drifts',
+      'continues under the old fence if an operation has changed a drifting generation',
       { generation: 'operation-2', generationDrifts: true },
       ago(20_000),
       'delete-pod',
     ],
-    ['begins again when one that does not drift has moved', { generation: 'boot-2' }, ago(20_000), 'mark'],
+    ['begins again if a generation that does not drift has changed', { generation: 'boot-2' }, ago(20_000), 'mark'],
     [
-      'begins again when the kubelet has shown a sign of life besides',
+      'begins again if the kubelet has also shown a sign of life',
       { generation: 'operation-2', generationDrifts: true },
       ago(19_000),
       'mark',

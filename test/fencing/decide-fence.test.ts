@@ -38,26 +38,26 @@ describe('the mark', () => {
   });
   it.each([
     [
-      'a taint that somebody else set stays theirs',
+      'a taint that someone else set stays theirs',
       { node: node({ taints: { outOfService: true, ours: false, quarantine: false } }) },
       'foreign',
       false,
     ],
     [
-      'a cluster that does not know the taint gets the quarantine alone',
+      'a cluster that does not know the taint gets only the quarantine',
       { taintSupported: false },
       'unsupported',
       false,
     ],
     [
-      "a second fence keeps the first one's claim to the taint",
+      'a second fence keeps the first fence’s claim to the taint',
       { node: marked({ generation: 'boot-0' }) },
       'ours',
       false,
     ],
     ['... and its disclaimer', { node: marked({ generation: 'boot-0', outOfService: 'foreign' }) }, 'foreign', false],
     [
-      'a record that claims a taint does not make it ours: a kubelet may write it',
+      'a record that claims a taint does not make it ours, because a kubelet may write it',
       { node: marked({ generation: 'boot-0' }, { taints: { outOfService: true, ours: false, quarantine: true } }) },
       'foreign',
       false,
@@ -109,12 +109,12 @@ describe('what a person removed is not put back', () => {
   const cases: readonly [string, View, string][] = [
     ['a record that is gone, in the same boot', view({ remembered: record() }), 'entomb'],
     [
-      '... and those who come later are told by the tombstone',
+      '... and the tombstone tells later runs',
       view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }) }),
       'refused fence-removed-by-hand',
     ],
     [
-      '... also once the cloud has forgotten the machine',
+      '... even if the cloud has forgotten the machine',
       view({
         cluster: cluster({ lease: null, node: node({ tombstone: buried, label: 'x' }) }),
         machine: machine({ power: 'missing', generation: null }),
@@ -123,19 +123,19 @@ describe('what a person removed is not put back', () => {
       'refused fence-removed-by-hand',
     ],
     [
-      'a label that stands where our taint does not tells of it, when nothing else is left',
+      'a label without our taint shows the removal if nothing else is left',
       view({ cluster: cluster({ node: node({ taintedFor: buried }) }) }),
       'entomb',
     ],
     [
-      '... but not where somebody else’s taint stands in the place of ours, and our fence does, too',
+      '... but not if someone else’s taint has replaced ours and the rest of our fence is there',
       fencing({
         node: marked({}, { taintedFor: buried, taints: { outOfService: true, ours: false, quarantine: true } }),
       }),
       'delete-pod',
     ],
     [
-      '... which says nothing where our fence is gone',
+      '... which means nothing if our fence is gone',
       view({
         cluster: cluster({
           node: node({ taintedFor: buried, taints: { outOfService: true, ours: false, quarantine: false } }),
@@ -144,7 +144,7 @@ describe('what a person removed is not put back', () => {
       'entomb',
     ],
     [
-      '... and says nothing of a later boot',
+      '... and means nothing for a later boot',
       view({
         cluster: cluster({
           node: node({ taintedFor: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }) }),
@@ -153,7 +153,7 @@ describe('what a person removed is not put back', () => {
       'mark',
     ],
     [
-      '... also when the cloud knew no boot at that time',
+      '... even if the cloud knew no boot at that time',
       view({
         cluster: cluster({
           node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: null }), label: 'x' }),
@@ -162,7 +162,7 @@ describe('what a person removed is not put back', () => {
       'refused fence-removed-by-hand',
     ],
     [
-      'a tombstone of an earlier boot says nothing of this one',
+      'a tombstone of an earlier boot means nothing for this one',
       view({
         cluster: cluster({
           node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }), label: 'x' }),
@@ -194,7 +194,7 @@ describe('what a person removed is not put back', () => {
       'entomb',
     ],
     [
-      'a mark that we lifted ourselves is none',
+      'a mark that we lifted ourselves is not a removal',
       view({
         cluster: cluster({
           node: marked(
@@ -207,7 +207,7 @@ describe('what a person removed is not put back', () => {
       'mark',
     ],
     [
-      'the quarantine below a mark that we lifted ourselves, in the same boot',
+      'the quarantine under a mark that we lifted ourselves, in the same boot',
       view({
         cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }) }),
         remembered: record(),
@@ -215,7 +215,7 @@ describe('what a person removed is not put back', () => {
       'entomb',
     ],
     [
-      '... also when there is nothing to free any more',
+      '... even if there is nothing to free any more',
       view({
         ...free,
         cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [], volumes: [] }),
@@ -223,7 +223,7 @@ describe('what a person removed is not put back', () => {
       'entomb',
     ],
     [
-      '... and also once the cloud has forgotten the machine',
+      '... and even if the cloud has forgotten the machine',
       view({
         machine: machine({ power: 'missing', generation: null, disks: [] }),
         memory: { ...view().memory, witness: 'released' },
@@ -249,7 +249,7 @@ describe('what a person removed is not put back', () => {
       'refused record-not-ours',
     ],
     [
-      '... also one that names no boot of the cloud’s',
+      '... and one that names no boot of the cloud’s',
       view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record({ generation: null }) }) }) }),
       'refused record-not-ours',
     ],
@@ -259,7 +259,7 @@ describe('what a person removed is not put back', () => {
       'entomb',
     ],
     [
-      '... also once the cloud has forgotten the machine',
+      '... even if the cloud has forgotten the machine',
       view({
         machine: machine({ power: 'missing', generation: null, disks: [] }),
         memory: { ...view().memory, witness: 'released' },
@@ -273,7 +273,7 @@ describe('what a person removed is not put back', () => {
       'mark',
     ]),
     [
-      'the label of a parked Node comes back',
+      'the label of a parked Node is written again',
       view({
         cluster: cluster({
           node: marked({ phase: 'fenced', released: ago(1_000) }, { label: null }),
@@ -285,7 +285,7 @@ describe('what a person removed is not put back', () => {
       'park',
     ],
     [
-      'our taint beside our label is ours, though its record is lost',
+      'our taint next to our label is ours even if its record is lost',
       fencing({ node: node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } }) }, free),
       'mark',
     ],
@@ -328,7 +328,7 @@ describe('pods', () => {
     ['of a Job fail first', { pods: [pod({ kind: 'job', name: 'job' })] }, 'fail-pod job'],
     ['with finalizers fail first', { pods: [pod({ finalizers: true })] }, 'fail-pod db-0'],
     [
-      'that we failed and did not come to delete are deleted',
+      'that we failed but did not get to delete are deleted',
       { pods: [pod({ kind: 'job', finished: true })] },
       'delete-pod db-0',
     ],
@@ -338,7 +338,7 @@ describe('pods', () => {
       'delete-pod db-0',
     ],
     ['of a DaemonSet with a volume are deleted', { pods: [pod({ kind: 'daemon' })] }, 'delete-pod db-0'],
-    ['that are Terminating already are deleted all the same', { pods: [pod({ deleting: true })] }, 'delete-pod db-0'],
+    ['that are already Terminating are still deleted', { pods: [pod({ deleting: true })] }, 'delete-pod db-0'],
   ];
   it.each(cases)('%s', (_, change, expected) => expect(target(fencing(change))).toBe(expected));
   it.each([
@@ -347,7 +347,7 @@ describe('pods', () => {
     ['finished', pod({ uid: 'else', finished: true })],
     ['DaemonSet without volumes', pod({ kind: 'daemon', volumes: [] })],
     [
-      'tolerating DaemonSet without volumes, even one that is being deleted,',
+      'tolerating DaemonSet without volumes, even if being deleted,',
       pod({ kind: 'daemon', volumes: [], tolerates: true, deleting: true }),
     ],
     ['held by finalizers and finished', pod({ finished: true, deleting: true, finalizers: true })],
@@ -368,27 +368,27 @@ describe('attachments', () => {
       'park',
     ],
     [
-      'that a tolerating pod may want, for its claim cannot be resolved, are not',
+      'that a tolerating pod may want, because its claim cannot be resolved, are not',
       fencing({ pods: [doubtful()], volumes: [volume({ pvc: null })] }, unwanted(-9_000)),
       'park',
     ],
     [
-      'that are another claim’s than the one that cannot be resolved are deleted',
+      'that belong to another claim than the unresolved one are deleted',
       fencing({ pods: [doubtful()] }, unwanted(-9_000)),
       'delete-attachment',
     ],
     [
-      'that are of this very claim are not',
+      'that belong to the unresolved claim are not',
       fencing({ pods: [doubtful({ unresolved: ['default/data'] })] }, unwanted(-9_000)),
       'park',
     ],
     [
-      'of a Node that is gone that a tolerating pod may want are not',
+      'of a Node that is gone and that a tolerating pod may want are not',
       view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ pvc: null })] }) }),
       'fenced fenced',
     ],
     [
-      'of a Node that is gone need not linger',
+      'of a Node that is gone are deleted without delay',
       view({ cluster: cluster({ node: null, pods: [] }) }),
       'delete-attachment',
     ],
@@ -398,7 +398,7 @@ describe('attachments', () => {
       'refused name-reused',
     ],
     [
-      'whose driver knows the machine under another kind of name are its own',
+      'whose driver knows the machine under another kind of name belong to the machine',
       fencing(
         {
           pods: [],
@@ -447,7 +447,7 @@ describe('disks', () => {
     ['are left to Kubernetes at first', fencing({ pods: [], volumes: [deleting(5_000)] }), 'wait attachments-going'],
     ['are detached when Kubernetes is stuck', fencing({ pods: [], volumes: [deleting(10_000)] }), 'detach-disk'],
     [
-      'are detached sooner when the driver failed',
+      'are detached sooner if the driver failed',
       fencing({ pods: [], volumes: [deleting(2_000, 'no')] }),
       'detach-disk',
     ],
@@ -480,7 +480,7 @@ describe('disks', () => {
       'park',
     ],
     [
-      'of no PersistentVolume are not detached',
+      'without a PersistentVolume are not detached',
       fencing({ pods: [], volumes: [{ ...deleting(99_000), persistentVolume: null }] }),
       'wait attachments-going',
     ],
@@ -493,7 +493,7 @@ describe('disks', () => {
       'wait attachments-going',
     ],
     [
-      'that the driver has been detaching for long are forced',
+      'that the driver has been detaching for a long time are forced',
       fencing(
         { pods: [], volumes: [deleting(31_000)] },
         held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] }),
@@ -501,7 +501,7 @@ describe('disks', () => {
       'detach-disk',
     ],
     [
-      'that are detaching already are waited for',
+      'that are already detaching are waited for',
       fencing(
         { pods: [], volumes: [deleting(12_000)] },
         held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] }),
@@ -523,18 +523,18 @@ describe('disks', () => {
       'detach-disk',
     ],
     [
-      'under a reused name are detached although their attachment stands: Kubernetes takes it for the new machine’s',
+      'under a reused name are detached although their attachment is there: Kubernetes takes it for the new machine’s',
       reusedName(-9_000),
       'detach-disk',
     ],
     ['under a reused name are left to Kubernetes at first', reusedName(0), 'wait disks-going'],
     [
-      'still attached although their attachment is gone are waited for',
+      'that are still attached although their attachment is gone are waited for',
       fencing({ pods: [], volumes: [volume({ attachment: null })] }),
       'wait disks-going',
     ],
     [
-      'of which Kubernetes thinks no more are detached sooner',
+      'that Kubernetes no longer handles are detached sooner',
       fencing(
         { pods: [], volumes: [volume({ attachment: null })] },
         { memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -1_000]]) } },
@@ -546,7 +546,7 @@ describe('disks', () => {
   it.each([
     ['plainly at first', fencing({ pods: [], volumes: [deleting(32_000)] }), 'plain'],
     [
-      'by force when a plain detach has not helped',
+      'by force if a plain detach has not helped',
       fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)),
       'forced',
     ],
@@ -578,35 +578,35 @@ describe('the nudge of the attacher', () => {
       }),
       'wait attachments-going',
     ],
-    ['on the new one when the old is gone', fencing({ pods: [], volumes: [next({})] }, detached([])), 'nudge'],
+    ['on the new attachment if the old one is gone', fencing({ pods: [], volumes: [next({})] }, detached([])), 'nudge'],
     [
-      'and the nudge is awaited',
+      'and Cloudfence waits for its effect',
       fencing({ pods: [], volumes: [next({ nudged: true })] }, detached([['nudge new on', 500]])),
       'wait attacher-nudged',
     ],
     [
-      'and taken off once it is attached',
+      'and removed once the volume is attached',
       fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])),
       'nudge',
     ],
-    ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'park'],
+    ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['but not twice', -9_000]])), 'park'],
     [
-      'on a new one that has failed before, whoever freed the disk',
+      'on a new attachment that has failed before, whoever freed the disk',
       fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }),
       'nudge',
     ],
     [
-      'not on a new one that has failed while the disk is held',
+      'but not on a new attachment that has failed while the disk is held',
       fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }),
       'wait disks-going',
     ],
     [
-      'not on a new one that only takes its time',
+      'but not on a new attachment that is only slow',
       fencing({ pods: [], volumes: [next({})] }, { machine: free }),
       'park',
     ],
     [
-      'once, in a dry run that only imagines it',
+      'once in a dry run, which only imagines it',
       fencing(
         { pods: [], volumes: [next({ nudged: true, attached: true })] },
         { machine: free, memory: { ...view().memory, sinceLook: new Set(['nudge new off']) } },
@@ -614,7 +614,7 @@ describe('the nudge of the attacher', () => {
       'wait attacher-nudged',
     ],
     [
-      'and the nudge of a run that died is taken off',
+      'and removed if a killed run has left it',
       fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free }),
       'nudge',
     ],
@@ -646,7 +646,7 @@ describe('the Node', () => {
     ['is kept by policy', fencing(free, { ...gone, policy: { ...defaultPolicy, deleteNode: 'never' } }), 'park'],
     ['with a finalizer is kept', parked({ finalizers: ['someone/else'] }), 'fenced fenced'],
     ['of a NodeClaim is kept', parked({ owners: ['NodeClaim'] }), 'fenced fenced'],
-    ['that somebody else is deleting is left to them', parked({ deleting: true }), 'fenced fenced'],
+    ['that someone else is deleting is left to them', parked({ deleting: true }), 'fenced fenced'],
     [
       'is deleted last, not while a disk is held',
       fencing({ pods: [] }, { machine: machine({ forGood: true }) }),

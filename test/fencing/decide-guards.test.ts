@@ -39,10 +39,10 @@ const nodesOnly = policy({ optOut: 'nodes' });
 
 describe('guards forbid a fence of a machine that is off', () => {
   const cases: readonly [string, View, string][] = [
-    ['a pause of all', view({ policy: policy({ paused: 'upgrade' }) }), 'refused paused'],
+    ['a pause of all clusters', view({ policy: policy({ paused: 'upgrade' }) }), 'refused paused'],
     ['a pause of the cluster', view({ cluster: cluster({ surroundings: { paused: 'upgrade' } }) }), 'refused paused'],
     [
-      'a pause in mid-fence',
+      'a pause in mid-fence, too',
       view({ cluster: cluster({ node: marked(), surroundings: { paused: 'upgrade' } }) }),
       'refused paused',
     ],
@@ -52,22 +52,22 @@ describe('guards forbid a fence of a machine that is off', () => {
       'refused opted-out',
     ],
     [
-      'a label of an administrator, whose word alone counts',
+      'an administrator’s label if only that counts',
       view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal', 'label')] }) }) }),
       'refused opted-out',
     ],
     [
-      'an annotation that its own kubelet may have written does not then',
+      'but not an annotation that its own kubelet may have written',
       view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal')] }) }) }),
       'mark',
     ],
     [
-      'nor does any tenant’s Pod',
+      'and not a tenant’s Pod',
       view({ policy: nodesOnly, cluster: cluster({ pods: [pod({ optOut: optOut('licence') })] }) }),
       'mark',
     ],
     [
-      'nobody’s word, where none counts',
+      'no opt-out if the policy counts none',
       view({
         policy: { ...defaultPolicy, optOut: 'none' },
         cluster: cluster({
@@ -83,7 +83,7 @@ describe('guards forbid a fence of a machine that is off', () => {
       'refused opted-out',
     ],
     [
-      'a finished opted-out Pod does not',
+      'but not a finished opted-out Pod',
       view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: optOut('licence'), finished: true })] }) }),
       'mark',
     ],
@@ -98,32 +98,32 @@ describe('guards forbid a fence of a machine that is off', () => {
       'refused opted-out',
     ],
     ['the cap is asked before the mark', asked(null), 'claim cap-reached'],
-    ['... and when the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'claim cap-reached'],
+    ['... and if the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'claim cap-reached'],
     [
-      '... and when the fence begins again for a later boot',
+      '... and if the fence begins again for a later boot',
       asked(null, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
       'claim cap-reached',
     ],
     [
-      '... but never when there is nothing to free',
+      '... but never if there is nothing to free',
       asked(null, { cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }),
       'ignored nothing-to-free',
     ],
     ['what the cap does not admit', asked(refusedAt), 'refused cap-reached'],
-    ['... the Node being gone', asked(refusedAt, { cluster: cluster({ node: null }) }), 'refused cap-reached'],
+    ['... even if the Node is gone', asked(refusedAt, { cluster: cluster({ node: null }) }), 'refused cap-reached'],
     [
       '... for a later boot',
       asked(refusedAt, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
       'refused cap-reached',
     ],
-    ['... and when its taint is to return for work that came back', asked(null, parked), 'claim cap-reached'],
-    ['... which it does not admit, either', asked(refusedAt, parked), 'refused cap-reached'],
+    ['... and if its taint is to return for work that came back', asked(null, parked), 'claim cap-reached'],
+    ['... which it does not admit either', asked(refusedAt, parked), 'refused cap-reached'],
     [
       'the cap does not stop a fence that has begun',
       asked(refusedAt, { cluster: cluster({ node: marked() }) }),
       'delete-pod',
     ],
-    ['... nor asks about it again', asked(null, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
+    ['... and is not asked again', asked(null, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
     [
       'nothing to free',
       view({
@@ -140,7 +140,7 @@ describe('guards forbid a fence of a machine that is off', () => {
     ],
     ['a delay by policy', view({ policy: policy({ fenceAfter: 60_000 }) }), 'wait delayed-by-policy'],
     [
-      "... counted from the kubelet's last sign of life where the cloud does not say",
+      '... counted from the kubelet’s last sign of life if the cloud gives no time',
       view({
         policy: policy({ fenceAfter: 60_000 }),
         machine: machine({ since: null }),
@@ -149,7 +149,7 @@ describe('guards forbid a fence of a machine that is off', () => {
       'mark',
     ],
     [
-      '... for what is left of a Node that is gone, too',
+      '... even for what is left of a Node that is gone',
       view({ policy: policy({ fenceAfter: 60_000 }), cluster: cluster({ node: null }) }),
       'wait delayed-by-policy',
     ],
@@ -201,16 +201,16 @@ describe('a machine that runs while its Node is unreachable', () => {
       ...change,
     });
   const cases: readonly [string, View, string][] = [
-    ['is reported, and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
+    ['is reported and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
     ['under power-off, others are asked about first', running({}), 'survey-connectivity unreachable-but-running'],
-    ['under power-off it is switched off when it is the only one', running(census(['node-a'])), 'power-off'],
+    ['under power-off, it is powered off if it is the only one', running(census(['node-a'])), 'power-off'],
     [
-      '... and when the cap admits it',
+      '... and if the cap admits it',
       running({ memory: { ...census(['node-a']).memory, admission: null } }),
       'claim cap-reached',
     ],
     [
-      'never past the cap: what is switched off has to be fenced',
+      'never past the cap, because a machine that is powered off has to be fenced',
       running({ memory: { ...census(['node-a']).memory, admission: refusedAt } }),
       'refused cap-reached',
     ],
@@ -224,19 +224,19 @@ describe('a machine that runs while its Node is unreachable', () => {
       running(census(['node-a']), { ...unreachable, controlPlane: true }),
       'refused power-off-refused',
     ],
-    ['never when another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],
+    ['never if another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],
     [
-      'never while another Node names the machine, too',
+      'never while another Node also names the machine',
       running(census(['node-a'], alone.zone, { nodesNamingMachine: ['node-a', 'node-new'] })),
       'refused power-off-refused',
     ],
     [
-      '... in another cluster, either',
+      '... not even in another cluster',
       running(census(['node-a'], alone.zone, { elsewhere: ['node-new in two'] })),
       'refused power-off-refused',
     ],
     [
-      '... nor while another cluster cannot be asked',
+      '... and never while another cluster cannot be asked',
       running(census(['node-a'], alone.zone, { unanswered: ['two (no route to host)'] })),
       'refused power-off-refused',
     ],
@@ -245,15 +245,15 @@ describe('a machine that runs while its Node is unreachable', () => {
       running({ ...census(['node-a']), machine: machine({ power: 'running', since: NOW - 60_000 }) }),
       'refused power-off-refused',
     ],
-    ['never when a whole zone is', running(census(['node-a'], ['node-a'])), 'refused power-off-refused'],
-    ['never when its Lease is fresh', running(census([])), 'refused power-off-refused'],
+    ['never if a whole zone is unreachable', running(census(['node-a'], ['node-a'])), 'refused power-off-refused'],
+    ['never if its Lease is fresh', running(census([])), 'refused power-off-refused'],
     [
-      'never when its Lease was renewed since it was first read',
+      'never if its Lease was renewed since it was first read',
       running({ memory: { ...census(['node-a']).memory, firstLease: ago(90_000) } }),
       'refused power-off-refused',
     ],
     [
-      'never when it is opted out',
+      'never if it is opted out',
       running(census(['node-a']), { ...unreachable, optOuts: [optOut('no')] }),
       'refused opted-out',
     ],
@@ -294,7 +294,7 @@ describe('a machine that stays in stopping', () => {
   it.each([
     ['is waited for', stopping(9, 'power-off'), 'wait stopping'],
     ['is an alarm after ten minutes', stopping(11, 'report'), 'wait stopping-too-long'],
-    ['is forced then under power-off', stopping(11, 'power-off'), 'power-off'],
+    ['is then forced off under power-off', stopping(11, 'power-off'), 'power-off'],
     [
       '... by the same thresholds: others are asked about first',
       stopping(11, 'power-off', {}),
@@ -311,8 +311,8 @@ describe('a machine that stays in stopping', () => {
       stopping(11, 'power-off', census(['node-new'])),
       'refused power-off-refused',
     ],
-    ['where the cloud gives no time, the kubelet does not count', untimed(NOW), 'wait stopping'],
-    ['... but the first time that we saw it', untimed(NOW - 11 * 60_000), 'wait stopping-too-long'],
+    ['if the cloud gives no time, the kubelet’s silence does not count', untimed(NOW), 'wait stopping'],
+    ['... but our own first sight counts', untimed(NOW - 11 * 60_000), 'wait stopping-too-long'],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 

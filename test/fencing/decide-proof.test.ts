@@ -30,12 +30,12 @@ describe('a fence begins only with proof', () => {
       'refused generation-unknown',
     ],
     [
-      'a state that is proof only when repeated is not, at first',
+      'a state that is proof only when repeated is not proof at first',
       view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(900) }),
       'wait second-read',
     ],
     [
-      '... and is, five seconds later',
+      '... and is proof five seconds later',
       view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-4_000) }),
       'mark',
     ],
@@ -84,44 +84,48 @@ describe('not found is proof only if the disks that were attached confirm it', (
     });
   const unasked = 'refused missing-without-witness';
   const cases: readonly [string, View, string][] = [
-    ['they are asked first', gone(), 'witness missing-without-witness'],
-    ['it is, when all are found and none names it', gone({}, 'released'), 'mark'],
-    ['it is not while one names it: they are asked again', gone({}, 'held'), 'wait missing-but-disk-held'],
-    ['... nor a minute later', gone({}, 'held', -59_000), 'refused missing-but-disk-held'],
-    ['nor when one cannot be found', gone({}, 'none'), unasked],
-    ['a disk that a pod merely wants is none', gone({ volumes: [volume({ attachment: null })] }), unasked],
+    ['the disks are asked first', gone(), 'witness missing-without-witness'],
+    ['it is proof if all are found and none names the machine', gone({}, 'released'), 'mark'],
+    [
+      'it is not proof while one names the machine: the disks are asked again',
+      gone({}, 'held'),
+      'wait missing-but-disk-held',
+    ],
+    ['... and not a minute later', gone({}, 'held', -59_000), 'refused missing-but-disk-held'],
+    ['and not if one cannot be found', gone({}, 'none'), unasked],
+    ['a disk that a pod merely wants is not a witness', gone({ volumes: [volume({ attachment: null })] }), unasked],
     [
       '... and attachments that no status names are searched for',
       { ...gone({ volumes: [] }), memory: { ...gone().memory, searched: false } },
       'search missing-without-witness',
     ],
-    ['nor is one that was to be attached, and never was', volumeAt({ attached: false }), unasked],
+    ['and not a disk that was to be attached but never was', volumeAt({ attached: false }), unasked],
     ['... whatever the Node says', volumeAt({ attached: false }, { reported: true }), unasked],
-    ['nor is one that was attached to another machine', volumeAt(noted('m-2')), unasked],
+    ['and not a disk that was attached to another machine', volumeAt(noted('m-2')), unasked],
     ['... whatever the Node says', volumeAt(noted('m-2'), { reported: true }), unasked],
-    ['nor is one of which nobody noted where', volumeAt({ source: null }), unasked],
-    ['... but the Node may say so', volumeAt({ source: null }, { reported: true }), 'witness missing-without-witness'],
-    ['one noted under the name of the Node is', volumeAt(noted('node-a')), 'witness missing-without-witness'],
+    ['and not a disk whose place was never noted', volumeAt({ source: null }), unasked],
+    ['... unless the Node names it', volumeAt({ source: null }, { reported: true }), 'witness missing-without-witness'],
     [
-      '... but not where it is older than the Node',
-      volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }),
-      unasked,
+      'a disk noted under the name of the Node is a witness',
+      volumeAt(noted('node-a')),
+      'witness missing-without-witness',
     ],
-    ['... nor under another name', volumeAt(noted('node-b')), unasked],
+    ['... but not if it is older than the Node', volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }), unasked],
+    ['... and not under another name', volumeAt(noted('node-b')), unasked],
     [
-      'one that the Node reports is',
+      'a disk that the Node reports is a witness',
       gone({ volumes: [volume({ attachment: null, reported: true })] }),
       'witness missing-without-witness',
     ],
     [
-      '... but not once Kubernetes has had it deleted',
+      '... but not once Kubernetes has deleted it',
       gone({ volumes: [volume({ attachment: null, reported: true, persistentVolume: null })] }),
       unasked,
     ],
-    ['one that our record saw there is', inRecord(true), 'witness missing-without-witness'],
-    ['... but not one that it merely names', inRecord(false), unasked],
+    ['a disk that our record saw there is a witness', inRecord(true), 'witness missing-without-witness'],
+    ['... but not one that the record merely names', inRecord(false), unasked],
     [
-      '... which goes on once Kubernetes has had all of them deleted',
+      '... which counts even after Kubernetes has deleted all of them',
       {
         ...inRecord(true),
         cluster: {
@@ -133,7 +137,7 @@ describe('not found is proof only if the disks that were attached confirm it', (
       'delete-node',
     ],
     [
-      '... but not where one was never there',
+      '... but not if one was never there',
       {
         ...inRecord(false),
         cluster: {
@@ -144,15 +148,15 @@ describe('not found is proof only if the disks that were attached confirm it', (
       },
       unasked,
     ],
-    ['... nor a record without our label', inRecord(true, { label: null }), unasked],
-    ['of a Node that is gone, its attachments testify', gone({ node: null }), 'witness missing-without-witness'],
+    ['... and not in a record without our label', inRecord(true, { label: null }), unasked],
+    ['the attachments of a Node that is gone are witnesses', gone({ node: null }), 'witness missing-without-witness'],
     [
-      '... those under its name too',
+      '... including those under its name',
       gone({ node: null, volumes: [volume({ attachment: attachment(noted('node-a')) })] }),
       'witness missing-without-witness',
     ],
     [
-      '... but not those that never were',
+      '... but not those that never were attached',
       gone({ node: null, volumes: [volume({ attachment: attachment({ attached: false }) })] }),
       unasked,
     ],
@@ -170,7 +174,7 @@ describe('not found is proof only if the disks that were attached confirm it', (
       'wait kubelet-not-silent',
     ],
     [
-      '... by our own clock where its clock is fast',
+      '... by our own clock if its clock is fast',
       view({
         ...gone({ lease: ago(-1e12) }, 'released', -59_000),
         memory: { ...gone({}, 'released', -59_000).memory, lease: ago(-1e12) },
@@ -234,35 +238,35 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       ...change,
     });
   const cases: readonly [string, View, string][] = [
-    ['when it is suspended', vouching({ power: 'suspended' }), 'mark'],
-    ['when the cloud gives no state', vouching({ power: 'unknown', generation: null }), 'mark'],
+    ['if it is suspended', vouching({ power: 'suspended' }), 'mark'],
+    ['if the cloud gives no state', vouching({ power: 'unknown', generation: null }), 'mark'],
     [
-      'when the cloud does not know it',
+      'if the cloud does not know it',
       vouching({ power: 'missing', generation: null }, { cluster: cluster({ lease: ago(60_000) }) }),
       'mark',
     ],
     [
-      '... and not before its kubelet is silent',
+      '... but not before its kubelet is silent',
       vouching({ power: 'missing', generation: null }),
       'wait kubelet-not-silent',
     ],
     [
-      'also in a later run that goes on with the fence',
+      'also in a later run that continues the fence',
       vouching(
         { power: 'suspended' },
         { request: view().request, cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }) },
       ),
       'delete-pod',
     ],
-    ['but not when it runs', vouching({ power: 'running' }), 'ignored machine-running'],
-    ['nor while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
+    ['but not if it runs', vouching({ power: 'running' }), 'ignored machine-running'],
+    ['and not while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
     [
-      'nor when the configuration lets nobody',
+      'and not if the configuration forbids it',
       vouching({ power: 'suspended' }, { policy: defaultPolicy }),
       'refused vouching-refused',
     ],
     [
-      'nor against a Lease that is renewed',
+      'and not against a Lease that is renewed',
       vouching({ power: 'suspended' }, { memory: { ...view().memory, lease: ago(90_000) } }),
       'refused lease-renewed-after-off',
     ],
@@ -302,12 +306,12 @@ describe('Cloudfence acts only on the exact machine', () => {
       'refused record-unreadable',
     ],
     [
-      '... but not where nothing else of ours stands: a kubelet may have written it',
+      '... but not if nothing else of ours is there, because a kubelet may have written it',
       view({ cluster: cluster({ node: node({ recordText: '{' }) }) }),
       'mark',
     ],
     [
-      'no Node and nothing left of one is not ours',
+      'no Node and no remains of one is not ours',
       view({ cluster: cluster({ node: null, pods: [], volumes: [] }) }),
       'ignored no-node',
     ],
@@ -329,29 +333,29 @@ describe('names that pass from one machine to the next', () => {
     view({ machine: facts, cluster: cluster({ node: standing }) });
   const cases: readonly [string, View, string][] = [
     [
-      'an identity source of the immutable id proves which one it is',
+      'an identity source with the immutable ID proves which machine it is',
       at(born(NOW), saying('first-owner', NOW - 1)),
       'mark',
     ],
     [
-      'also one that can be read in another way',
+      'even if the ID can be read in another way',
       at(machine({ incarnation: { id: 'first-owner-swapped', made: null } }), saying('first-owner')),
       'mark',
     ],
     [
-      'one that names another owner of the name refuses, however young the Node',
+      'a source that names another owner of the name refuses, however young the Node',
       at(born(NOW - 1), saying('second-owner')),
       'refused identity-contradicted',
     ],
-    ['without one, a Node made after the machine is proof', at(born(NOW), saying(null)), 'mark'],
-    ['a Node made before the machine is not', at(born(NOW), saying(null, NOW - 1)), 'refused identity-unproven'],
+    ['without such a source, a Node created after the machine is proof', at(born(NOW), saying(null)), 'mark'],
+    ['a Node created before the machine is not', at(born(NOW), saying(null, NOW - 1)), 'refused identity-unproven'],
     [
-      'nor is any, if the cloud does not say when the machine was made',
+      'and no Node is, if the cloud does not say when the machine was created',
       at(born(null), saying(null)),
       'refused identity-unproven',
     ],
     [
-      'an identity source of the immutable id alone does not name the machine',
+      'an identity source with only the immutable ID does not name the machine',
       at(born(NOW - 1), node({ identitySources: [{ source: 'systemUUID', driver: null, value: 'first-owner' }] })),
       'refused identity-unproven',
     ],
@@ -374,19 +378,19 @@ describe('the Lease may contradict the cloud', () => {
   const late = { firstOff: { wall: NOW - 1_000, mono: 0, generation: 'boot-1' } };
   const cases: readonly [string, View, string][] = [
     [
-      'a Lease that has not changed since the machine was seen off says nothing',
+      'a Lease that has not changed since the machine was seen off means nothing',
       withLease(ago(5_000), ago(5_000)),
       'mark',
     ],
     ['a Lease renewed since then stops the fence', withLease(ago(1), ago(5_000)), 'refused lease-renewed-after-off'],
-    ['a Lease that is gone is no renewal', withLease(null, ago(5_000)), 'mark'],
+    ['a Lease that is gone is not a renewal', withLease(null, ago(5_000)), 'mark'],
     [
       'a Lease dated after the power-off is looked at again',
       view({ cluster: cluster({ lease: ago(0) }) }),
       'wait lease-looks-late',
     ],
     [
-      '... and is a fast clock if it has not changed 20 s later',
+      '... and means a fast clock if it has not changed 20 s later',
       view({
         cluster: cluster({ lease: ago(0) }),
         memory: { ...view().memory, ...late },
@@ -395,12 +399,12 @@ describe('the Lease may contradict the cloud', () => {
       'mark',
     ],
     [
-      '... so is one dated well after the time of the power-off that the cloud gives',
+      '... and so does one dated well after the time of the power-off that the cloud gives',
       datedAfter(60_001),
       'wait lease-looks-late',
     ],
     ['... but not one that a kubelet may have renewed while its machine was stopping', datedAfter(60_000), 'mark'],
-    ['... nor is any, if the cloud gives no time', datedAfter(60_001, null), 'mark'],
+    ['... and none does if the cloud gives no time', datedAfter(60_001, null), 'mark'],
     [
       'the record remembers the Lease for a later run, and when it was renewed',
       view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }),
@@ -409,9 +413,9 @@ describe('the Lease may contradict the cloud', () => {
     ['... which stops the fence', renewed(ago(60_000)), 'refused lease-renewed-after-off'],
     ['... for ten minutes of silence by our own clock', renewed(ago(599_000)), 'refused lease-renewed-after-off'],
     ['... and then no longer', renewed(ago(600_000)), 'note'],
-    ['... nor for ever, whatever a kubelet writes into the record', renewed('9999-01-01T00:00:00.000Z'), 'note'],
+    ['... and not forever, whatever a kubelet writes into the record', renewed('9999-01-01T00:00:00.000Z'), 'note'],
     [
-      'a kubelet that goes on renewing is timed anew',
+      'a kubelet that keeps renewing is timed again',
       view({
         cluster: cluster({
           node: marked({ lease: ago(20_000), renewed: { lease: ago(700_000), seen: ago(650_000) } }),
@@ -421,7 +425,7 @@ describe('the Lease may contradict the cloud', () => {
       'note',
     ],
     [
-      'a Lease renewed by the boot before this one is no contradiction',
+      'a Lease renewed by the previous boot is no contradiction',
       view({ cluster: cluster({ node: marked({ generation: 'boot-0' }), lease: ago(9_000) }) }),
       'mark',
     ],
@@ -433,12 +437,12 @@ describe('another boot under a machine that was off all the time is another mach
   const shows = (recorded: Partial<FenceRecord>, facts: Partial<MachineFacts> = {}) =>
     view({ machine: machine(facts), cluster: cluster({ node: marked(recorded, { bootID: 'boot-b' }) }) });
   const cases: readonly [string, View, string][] = [
-    ['the Node is not fenced once more', shows({}), 'refused identity-contradicted'],
-    ['... nor when its mark was lifted', shows({ phase: 'lifted' }), 'refused identity-contradicted'],
-    ['... nor when its fence is being released', shows({ phase: 'releasing' }), 'refused identity-contradicted'],
+    ['the Node is not fenced again', shows({}), 'refused identity-contradicted'],
+    ['... and not if its mark was lifted', shows({ phase: 'lifted' }), 'refused identity-contradicted'],
+    ['... and not if its fence is being released', shows({ phase: 'releasing' }), 'refused identity-contradicted'],
     ['a machine that was started since then has another boot of its own', shows({ generation: 'boot-0' }), 'mark'],
     [
-      '... and may have, where detaches change its generation, too',
+      '... and may have one if detaches change its generation, too',
       shows({ generation: 'boot-0' }, { generationDrifts: true }),
       'mark',
     ],

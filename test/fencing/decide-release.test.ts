@@ -43,22 +43,22 @@ describe('our out-of-service taint never stays on a machine that may write', () 
     view({ machine: machine({ power }), cluster: cluster({ node, ...change }), ...rest });
   const cases: readonly [string, View, string][] = [
     [
-      'it goes at once when the machine runs, Ready or not',
+      'it goes at once if the machine runs, Ready or not',
       now('running', marked({}, { ready: 'Unknown' })),
       'readmit-volumes',
     ],
     ['... starts', now('starting', marked()), 'readmit-volumes'],
-    ['... is on its way down again', now('stopping', marked()), 'readmit-volumes'],
+    ['... is shutting down again', now('stopping', marked()), 'readmit-volumes'],
     [
-      '... but not while an operation keeps a machine that is off from being proven so',
+      '... but not while an operation keeps a machine that is off from being proven off',
       view({ machine: machine({ power: 'stopping', offUnderOperation: true }), cluster: cluster({ node: marked() }) }),
       'wait stopping',
     ],
     ['... or is suspended, and may resume', now('suspended', marked()), 'readmit-volumes'],
     ['whatever its generation', view({ machine: up, cluster: cluster({ node: marked() }) }), 'readmit-volumes'],
-    ['under a pause, too', now('running', marked(), paused), 'readmit-volumes'],
+    ['even under a pause', now('running', marked(), paused), 'readmit-volumes'],
     [
-      'for a Node that names two machines',
+      'even for a Node that names two machines',
       now(
         'running',
         marked(
@@ -74,7 +74,7 @@ describe('our out-of-service taint never stays on a machine that may write', () 
       'readmit-volumes',
     ],
     [
-      'where more than one Node names it',
+      'even if more than one Node names it',
       now('running', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }),
       'readmit-volumes',
     ],
@@ -83,15 +83,15 @@ describe('our out-of-service taint never stays on a machine that may write', () 
       now('off', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }),
       'refused identity-ambiguous',
     ],
-    ['on an opted-out Node', now('running', marked({}, { optOuts: [optOut('no')] })), 'readmit-volumes'],
-    ['below a fence that is finished', now('running', marked({ phase: 'fenced' })), 'readmit-volumes'],
+    ['even on an opted-out Node', now('running', marked({}, { optOuts: [optOut('no')] })), 'readmit-volumes'],
+    ['even under a fence that is finished', now('running', marked({ phase: 'fenced' })), 'readmit-volumes'],
     [
-      'with its record lost',
+      'even if its record is lost',
       now('running', node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } })),
       'readmit-volumes',
     ],
     [
-      'with its record unreadable',
+      'even if its record is unreadable',
       now(
         'running',
         node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }),
@@ -116,17 +116,17 @@ describe('our out-of-service taint never stays on a machine that may write', () 
       'wait attachments-going',
     ],
     [
-      '... also where the record, which a kubelet may write, speaks of another machine',
+      '... even if the record, which a kubelet may write, names another machine',
       now('running', marked({ machine: 'm-2' })),
       'readmit-volumes',
     ],
     [
-      '... and where its driver’s name for it does, which a kubelet may write, too',
+      '... and even if its driver’s name for it does, which a kubelet may write, too',
       now('running', marked({ machine: 'm-2' }, { identitySources: [...node().identitySources, ofDriver('m-2')] })),
       'readmit-volumes',
     ],
     [
-      '... but not where no providerID says otherwise',
+      '... but not if no providerID says otherwise',
       now('running', marked({ machine: 'm-2' }, { identitySources: [ofDriver('m-1'), ofDriver('m-2')] })),
       'refused record-of-another-machine',
     ],
@@ -142,7 +142,7 @@ describe('our out-of-service taint never stays on a machine that may write', () 
       'delete-pod',
     ],
     [
-      '... or once it has done its work on a Node that does not name the machine any more',
+      '... or once it has done its work on a Node that no longer names the machine',
       now('off', marked({}, { identitySources: [] }), { pods: [], volumes: [] }),
       'readmit-volumes',
     ],
@@ -160,12 +160,12 @@ describe('our out-of-service taint never stays on a machine that may write', () 
       'refused identity-unproven',
     ],
     [
-      '... nor while an attachment is',
+      '... and not while an attachment is left',
       now('off', marked({}, { identitySources: [] }), { pods: [] }),
       'refused identity-unproven',
     ],
     [
-      '... also when a person vouches for the machine',
+      '... even if a person vouches for the machine',
       now('suspended', marked({ vouched: 'unplugged' }, { taintedFor: ofBoot('boot-before') })),
       'readmit-volumes',
     ],
@@ -186,7 +186,7 @@ describe('our out-of-service taint never stays on a machine that may write', () 
 
 describe('the fence is released once a fresh boot is proven', () => {
   const cases: readonly [string, View, string][] = [
-    ['all proven', returned(), 'readmit-pods'],
+    ['if everything is proven', returned(), 'readmit-pods'],
     [
       'a machine that is still starting is waited for',
       returned({}, { machine: machine({ power: 'starting' }) }),
@@ -211,7 +211,7 @@ describe('the fence is released once a fresh boot is proven', () => {
       'wait return-unproven',
     ],
     [
-      '... then it is unreachable like any other',
+      '... then it is unreachable like any other Node',
       returned(
         { node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) },
         { machine: { ...up, since: NOW - 400_000 } },
@@ -219,7 +219,7 @@ describe('the fence is released once a fresh boot is proven', () => {
       'refused unreachable-but-running',
     ],
     [
-      '... and asked for, says what is missing',
+      '... and, if requested, reports what is missing',
       returned(
         { node: back({ ready: 'Unknown' }) },
         { machine: { ...up, since: NOW - 400_000 }, request: { ...view().request, intent: 'release' } },
@@ -228,59 +228,63 @@ describe('the fence is released once a fresh boot is proven', () => {
     ],
     ['a Lease as old as the proof is no sign of life', returned({ lease: ago(20_000) }), 'wait return-unproven'],
     [
-      'a Lease of minutes ago is none',
+      'a Lease that is minutes old is not one',
       returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(300_000) } }),
       'wait return-unproven',
     ],
     [
-      '... unless it was renewed under our eyes by a slow clock',
+      '... unless a slow clock renewed it during the run',
       returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(310_000) } }),
       'readmit-pods',
     ],
-    ['no Lease is none', returned({ lease: null }), 'wait return-unproven'],
+    ['a missing Lease is not one', returned({ lease: null }), 'wait return-unproven'],
     [
-      'a pod of the fence that still goes is waited for',
+      'a pod of the fence that is still going is waited for',
       returned({ pods: [pod({ deleting: true, volumes: [] })] }),
       'wait return-unproven',
     ],
-    ['a pod of the fence that lives on is welcome', returned({ pods: [pod({ volumes: [] })] }), 'readmit-pods'],
     [
-      'a pod of the fence that only a finalizer holds keeps nobody',
+      'a pod of the fence that is running again does not matter',
+      returned({ pods: [pod({ volumes: [] })] }),
+      'readmit-pods',
+    ],
+    [
+      'a pod of the fence that only a finalizer holds does not block the release',
       returned({ pods: [pod({ deleting: true, finished: true, finalizers: true, volumes: [] })] }),
       'readmit-pods',
     ],
     [
-      'a later pod that goes is none of ours',
+      'a later pod that is going does not matter',
       returned({ pods: [pod({ uid: 'later', deleting: true, volumes: [] })] }),
       'readmit-pods',
     ],
     [
-      'an attachment of the fence that nobody wants is waited for',
+      'an attachment of the fence that no pod wants is waited for',
       returned({ volumes: [volume()] }),
       'wait return-unproven',
     ],
     [
-      'an attachment of before the fence that no known pod uses is waited for, whoever may',
+      'an attachment from before the fence that no known pod uses is waited for, even if an unknown pod may use it',
       returned({ volumes: [volume()], pods: [pod({ uid: 'new', volumes: [], unresolved: ['default/data'] })] }),
       'wait return-unproven',
     ],
     [
-      'an attachment that a living pod wants is welcome',
+      'an attachment that a living pod wants does not matter',
       returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }),
       'readmit-pods',
     ],
     [
-      'an attachment that came after the fence is none of ours',
+      'an attachment that was created after the fence does not matter',
       returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }),
       'readmit-pods',
     ],
     [
-      'the quarantine stands while controllers settle',
+      'the quarantine stays while controllers settle',
       returned({ node: back({}, { phase: 'lifted', released: ago(10_000) }) }),
       'wait controllers-settling',
     ],
     [
-      '... for no longer, although a kubelet wrote a time that lies far ahead',
+      '... but no longer, although a kubelet wrote a time in the future',
       returned({ node: back({}, { phase: 'lifted', released: '9999-01-01T00:00:00Z' }) }),
       'note',
     ],
@@ -290,17 +294,17 @@ describe('the fence is released once a fresh boot is proven', () => {
       'readmit-pods',
     ],
     [
-      'a fence that was never finished is taken back too',
+      'a fence that was never finished is released too',
       returned({ node: back({}, { phase: 'lifted' }) }),
       'readmit-pods',
     ],
     [
-      'a name that was handed on to another machine does not keep it',
+      'a name that passed to another machine does not block it',
       returned({}, { machine: { ...up, incarnation: { id: 'uid-2', made: NOW } } }),
       'readmit-pods',
     ],
     [
-      'a Node that names another machine, too, is not taken back',
+      'a Node that also names another machine is not released',
       returned({
         node: back({
           identitySources: [
@@ -312,18 +316,18 @@ describe('the fence is released once a fresh boot is proven', () => {
       'refused identity-contradicted',
     ],
     [
-      'a fence whose record is lost is not left standing in silence',
+      'a fence whose record is lost is reported',
       returned({ node: node({ label: 'run.1', taints: PARKED }) }),
       'refused record-lost',
     ],
     [
-      'a record beside nothing of ours is no fence',
+      'a record without anything else of ours is not a fence',
       returned({ node: node({ recordText: '{}', strayRecord: record() }) }),
       'ignored machine-running',
     ],
     ['... whatever it says', returned({ node: node({ recordText: 'x' }) }), 'ignored machine-running'],
     [
-      'a taint that is not ours by its own value does not keep the quarantine, whatever the record says',
+      'a taint that is not ours by its own value does not block the quarantine’s removal, whatever the record says',
       returned({
         node: back(
           { taints: { ...PARKED, outOfService: true } },
@@ -333,12 +337,12 @@ describe('the fence is released once a fresh boot is proven', () => {
       'readmit-pods',
     ],
     [
-      '... nor does one that came after we took ours off',
+      '... and neither does one that was added after we removed ours',
       returned({ node: back({ taints: { ...PARKED, outOfService: true } }) }),
       'readmit-pods',
     ],
     [
-      '... nor is one that was there before us',
+      '... or one that was there before us',
       returned({
         node: back(
           { taints: { ...PARKED, outOfService: true } },
@@ -347,19 +351,19 @@ describe('the fence is released once a fresh boot is proven', () => {
       }),
       'readmit-pods',
     ],
-    ['a paused cluster keeps even its quarantine', returned(paused), 'refused paused'],
+    ['a paused cluster keeps its quarantine', returned(paused), 'refused paused'],
     [
-      'a label of an earlier boot that stands where our taint does not is forgotten',
+      'a label of an earlier boot without our taint is forgotten',
       returned({ node: node({ bootID: 'boot-b', taintedFor: BEFORE }) }),
       'entomb',
     ],
     [
-      '... not in the boot that it names',
+      '... but not in the boot that it names',
       returned({ node: node({ taintedFor: BEFORE }) }, { machine: machine({ power: 'running' }) }),
       'ignored machine-running',
     ],
     [
-      '... nor while the rest of that fence stands',
+      '... and not while the rest of that fence is there',
       returned({ node: node({ bootID: 'boot-b', taintedFor: BEFORE, label: 'run.1', taints: PARKED }) }),
       'refused record-lost',
     ],
@@ -384,7 +388,7 @@ describe('a release by hand', () => {
     request: { ...given.request, intent: 'release', accepted },
   });
   const cases: readonly [string, View, string][] = [
-    ['follows the same proof', release(returned()), 'readmit-pods'],
+    ['requires the same proof', release(returned()), 'readmit-pods'],
     ['never fences', release(view()), 'released released'],
     [
       'is refused while the machine is off',
@@ -397,7 +401,7 @@ describe('a release by hand', () => {
       'readmit-volumes',
     ],
     [
-      'in two halves even then',
+      'takes two halves even then',
       release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'),
       'wait controllers-settling',
     ],
@@ -407,7 +411,7 @@ describe('a release by hand', () => {
       'readmit-volumes',
     ],
     [
-      'is granted though the record cannot be read',
+      'is granted although the record cannot be read',
       release(
         returned({
           node: node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }),
@@ -417,33 +421,37 @@ describe('a release by hand', () => {
       'readmit-volumes',
     ],
     [
-      "asks for a person's word when the record is lost",
+      'requires a person’s word if the record is lost',
       release(returned({ node: node({ label: 'run.1', taints: PARKED }) })),
       'refused record-lost',
     ],
     [
-      '... and writes what it can tell of that fence',
+      '... and writes what it knows of that fence',
       release(returned({ node: node({ label: 'run.1', taints: PARKED }) }), 'checked'),
       'readmit-volumes',
     ],
     [
-      'removes a record beside nothing of ours only for a person',
+      'removes a record without anything else of ours only for a person',
       release(view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) })),
       'released released',
     ],
     [
-      '... who asks for that',
+      '... who requests it',
       release(view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) }), 'checked'),
       'readmit-volumes',
     ],
     ['of a Node without a fence has nothing to do', release(returned({ node: node() })), 'released released'],
-    ['... whoever vouches for its machine', release(returned({ node: node() }), 'checked'), 'released released'],
+    [
+      '... even if a person vouches for its machine',
+      release(returned({ node: node() }), 'checked'),
+      'released released',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   it.each([
     ['leaves a tombstone while the machine is off', 'off', true],
-    ['leaves none for a machine that runs: its next stop is another incident', 'running', false],
+    ['leaves none for a machine that runs, because its next stop is another incident', 'running', false],
   ] as const)('%s', (_, power, buries) => {
     const given = view({
       machine: machine({ power }),

@@ -35,51 +35,47 @@ describe('a machine that is stopping, whose cloud does not say since when', () =
   it.each([
     ['is noted at once', given(null), 'note-stopping'],
     ['is noted once', given(noted(1)), 'wait stopping'],
-    ['is forced ten minutes after an earlier run has noted it', given(noted(11)), 'power-off'],
+    ['is forced off ten minutes after an earlier run noted it', given(noted(11)), 'power-off'],
     ['... and not before', given(noted(9)), 'wait stopping'],
-    [
-      'what was noted of another boot says nothing of this one',
-      given(noted(11, boot('m-1', 'boot-0'))),
-      'note-stopping',
-    ],
-    ['... nor of another machine', given(noted(11, boot('m-2'))), 'note-stopping'],
-    ['a time that lies ahead is noted anew', given(noted(-600)), 'note-stopping'],
-    ['one that an earlier stop may have left, which failed, is noted anew', given(noted(61)), 'note-stopping'],
-    ['... but clocks of our own may differ a little: then it counts as now', given(noted(-0.5)), 'wait stopping'],
-    ['is noted under the default policy, too', given(null, { policy: defaultPolicy }), 'note-stopping'],
+    ['a note of another boot means nothing for this one', given(noted(11, boot('m-1', 'boot-0'))), 'note-stopping'],
+    ['... and neither does a note of another machine', given(noted(11, boot('m-2'))), 'note-stopping'],
+    ['a time in the future is noted again', given(noted(-600)), 'note-stopping'],
+    ['a note that an earlier, failed stop may have left is written again', given(noted(61)), 'note-stopping'],
+    ['... but our own clocks may differ a little: then the time counts as now', given(noted(-0.5)), 'wait stopping'],
+    ['is noted even under the default policy', given(null, { policy: defaultPolicy }), 'note-stopping'],
     [
       '... which makes it an alarm ten minutes later',
       given(noted(11), { policy: defaultPolicy }),
       'wait stopping-too-long',
     ],
-    ['is noted on a control-plane node, too', given(null, on({ controlPlane: true })), 'note-stopping'],
+    ['is noted even on a control-plane node', given(null, on({ controlPlane: true })), 'note-stopping'],
     [
-      '... which is an alarm, and never powered off',
+      '... which is an alarm and is never powered off',
       given(null, on({ controlPlane: true, stopping: noted(11) })),
       'refused power-off-refused',
     ],
-    ['is noted on a Node that is opted out, too', given(null, on({ optOuts: [optOut('no')] })), 'note-stopping'],
+    ['is noted even on a Node that is opted out', given(null, on({ optOuts: [optOut('no')] })), 'note-stopping'],
     [
-      '... which is not powered off, either',
+      '... which is not powered off either',
       given(null, on({ optOuts: [optOut('no')], stopping: noted(11) })),
       'refused opted-out',
     ],
     [
-      'is noted by the Node where the cloud tells no boots apart',
+      'is noted by the Node if the cloud does not distinguish boots',
       given(null, {}, { generation: null }),
       'note-stopping',
     ],
     ['... once', given(noted(1, boot('m-1', 'boot-a')), {}, { generation: null }), 'wait stopping'],
     [
-      '... and where the stop itself changes what the cloud says of the boot',
+      '... or if the stop itself changes what the cloud says about the boot',
       given(noted(11, boot('m-1', 'boot-a')), {}, { generation: 'another', generationDrifts: true }),
       'power-off',
     ],
-    ['nothing is noted where the cloud gives the time', given(null, {}, { since: NOW - 60_000 }), 'wait stopping'],
-    ['nothing in a dry run', given(null, { policy: { ...policy, dryRun: true } }), 'wait stopping'],
-    ['nothing under a pause', given(null, { policy: { ...policy, paused: 'upgrade' } }), 'refused paused'],
+    ['nothing is noted if the cloud gives the time', given(null, {}, { since: NOW - 60_000 }), 'wait stopping'],
+    ['nothing is noted in a dry run', given(null, { policy: { ...policy, dryRun: true } }), 'wait stopping'],
+    ['nothing is noted under a pause', given(null, { policy: { ...policy, paused: 'upgrade' } }), 'refused paused'],
     [
-      'the other thresholds stand',
+      'the other thresholds still count',
       given(noted(11), on({ stopping: noted(11), ready: 'True' })),
       'refused power-off-refused',
     ],
@@ -94,7 +90,7 @@ describe('a machine that is stopping, whose cloud does not say since when', () =
   });
 });
 
-it('is not reported as fenced if only a note was written before its Node went', () => {
+it('a machine is not reported as fenced if only a note was written before its Node went', () => {
   const { request, policy: of, identityRules: reading, runId, now } = given(null);
   const decision = decide(given(null));
   if (decision.do !== 'step') throw new Error('nothing is noted');
@@ -114,9 +110,9 @@ describe('a machine that is off except for an operation on it', () => {
   const busy = { offUnderOperation: true, since: NOW - 20 * 60_000 };
   it.each([
     ['is waited for, however long it has been off', given(null, {}, busy), 'wait stopping'],
-    ['... under the default policy, too', given(null, { policy: defaultPolicy }, busy), 'wait stopping'],
-    ['... and where the cloud gives no time', given(null, {}, { ...busy, since: null }), 'wait stopping'],
-    ['has stopped: what was noted goes', given(noted(11), {}, busy), 'note-stopping'],
+    ['... even under the default policy', given(null, { policy: defaultPolicy }, busy), 'wait stopping'],
+    ['... and if the cloud gives no time', given(null, {}, { ...busy, since: null }), 'wait stopping'],
+    ['has stopped: the note goes', given(noted(11), {}, busy), 'note-stopping'],
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 });
 
@@ -124,7 +120,7 @@ describe('the note of a stop', () => {
   it.each([
     ['goes with the mark once the machine is off', given(noted(11), {}, { power: 'off' }), 'mark'],
     [
-      '... or by itself where nothing is to be marked',
+      '... or by itself if nothing is to be marked',
       given(
         null,
         { cluster: cluster({ node: { ...silent, stopping: noted(11) }, pods: [], volumes: [] }) },
@@ -133,13 +129,13 @@ describe('the note of a stop', () => {
       'note-stopping',
     ],
     [
-      '... or is marked already',
+      '... or if the mark is already there',
       given(null, { cluster: cluster({ node: marked({}, { stopping: noted(11) }) }) }, { power: 'off' }),
       'note-stopping',
     ],
     ['goes once it runs again', given(noted(11), {}, { power: 'running' }), 'note-stopping'],
     [
-      '... also under a fence of before',
+      '... even under an earlier fence',
       given(null, on({ stopping: noted(11), record: record(), recordText: 'x', label: 'run.1' }), { power: 'running' }),
       'note-stopping',
     ],

@@ -29,7 +29,7 @@ describe('the out-of-service taint stays only while it works', () => {
       'park',
     ],
     [
-      'also one that still stands on a parked Node',
+      'even if it is still on a parked Node',
       view({
         cluster: cluster({ node: marked({ phase: 'fenced' }), pods: [], volumes: [] }),
         machine: machine({ disks: [] }),
@@ -40,7 +40,7 @@ describe('the out-of-service taint stays only while it works', () => {
     ['a pod that was bound to it by name brings it back', parked({ pods: [pod({ uid: 'new', volumes: [] })] }), 'mark'],
     ['so does an attachment that no pod wants', parked({ volumes: [volume()] }), 'mark'],
     [
-      'so does a tolerating pod that somebody has begun to delete: without us it would hang for ever',
+      'so does a tolerating pod that someone has begun to delete, because it would otherwise never go',
       parked({ pods: [pod({ tolerates: true, deleting: true })], volumes: [volume()] }),
       'mark',
     ],
@@ -55,7 +55,7 @@ describe('the out-of-service taint stays only while it works', () => {
       'refused opted-out',
     ],
     [
-      'it comes back also where the one that stood at first was somebody else’s, so that the same guards are asked',
+      'it comes back even if the first taint was someone else’s, so that the same guards are asked',
       parked({ pods: [pod({ uid: 'new', optOut: optOut('mine'), volumes: [] })] }, { outOfService: 'foreign' }),
       'refused opted-out',
     ],
@@ -63,10 +63,10 @@ describe('the out-of-service taint stays only while it works', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   it.each([
-    ['ours, where none stands', 'ours', { outOfService: false }, 'ours', true],
-    ['ours, where that of somebody else has gone', 'foreign', { outOfService: false }, 'ours', true],
-    ['somebody else’s, where they have set one since', 'ours', { outOfService: true }, 'foreign', false],
-    ['of nobody, where the cluster knows none', 'unsupported', { outOfService: false }, 'unsupported', false],
+    ['ours if there is none', 'ours', { outOfService: false }, 'ours', true],
+    ['ours if someone else’s has gone', 'foreign', { outOfService: false }, 'ours', true],
+    ['someone else’s if they have set one since', 'ours', { outOfService: true }, 'foreign', false],
+    ['absent if the cluster does not know the taint', 'unsupported', { outOfService: false }, 'unsupported', false],
   ] as const)('a mark that comes again is %s', (_, before, { outOfService }, whose, added) => {
     const given = parked({
       node: marked(

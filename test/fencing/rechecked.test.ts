@@ -51,9 +51,9 @@ const clearedBy = (change: Partial<Recheck>): boolean => {
 };
 
 it.each([
-  ['all is as it was', {}, true],
+  ['everything is as before', {}, true],
   ['our taint is gone', { taints: { outOfService: false, ours: false } }, false],
-  ['one of somebody else’s stands in its place', { taints: { outOfService: true, ours: false } }, false],
-  ['somebody has written the record', { recordText: '{}' }, false],
-  ['another Node bears the name', { uid: 'another' }, false],
+  ['someone else’s taint has replaced ours', { taints: { outOfService: true, ours: false } }, false],
+  ['someone has written the record', { recordText: '{}' }, false],
+  ['another Node has the name', { uid: 'another' }, false],
 ])('%s', (_, change, expected) => expect(clearedBy(change)).toBe(expected));

@@ -30,24 +30,28 @@ const parked: Partial<FenceRecord> = { phase: 'fenced', released: ago(1_000), re
 
 describe('a pod that comes back', () => {
   const cases: readonly [string, View, string][] = [
-    ['is deleted at first: a scheduler may have put it there before it saw our taint', given([late()]), 'delete-pod'],
-    ['... also after one that the fence named', given([late()], chased('pod-uid')), 'delete-pod'],
-    ['a second time is passed by', given([late()], chased()), 'park'],
     [
-      'is not passed by while the one deleted before still stands',
+      'is deleted at first, because a scheduler may have bound it before it saw our taint',
+      given([late()]),
+      'delete-pod',
+    ],
+    ['... even after a pod that the fence named', given([late()], chased('pod-uid')), 'delete-pod'],
+    ['is passed by the second time', given([late()], chased()), 'park'],
+    [
+      'is not passed by while its deleted predecessor is still there',
       given([late({ uid: 'web-1' }), late()], chased()),
       'delete-pod',
     ],
-    ['from elsewhere is another', given([late({ owner: 'other' })], chased()), 'delete-pod'],
+    ['is another pod if it comes from another owner', given([late({ owner: 'other' })], chased()), 'delete-pod'],
     [
-      'under its old name, with nobody behind it, is the same',
+      'is the same pod if it has its old name and no owner',
       given([late({ owner: null, name: 'web' })], chased()),
       'park',
     ],
-    ['in another namespace is another', given([late({ namespace: 'other' })], chased()), 'delete-pod'],
+    ['is another pod in another namespace', given([late({ namespace: 'other' })], chased()), 'delete-pod'],
     ['brings no mark back', given([late()], {}, parked), 'fenced fenced'],
     [
-      '... and is deleted, without a mark, when somebody else has ended it',
+      '... and is deleted, without a mark, if someone else has begun to delete it',
       given([late({ deleting: true })], {}, parked),
       'delete-pod',
     ],

@@ -58,7 +58,7 @@ describe('attachments to a Node that is gone', () => {
   it.each([
     ['the machine holds one of the disks', [held('a', 'm-1')], ['a', 'b']],
     ['it shares one of them', [held('a', 'm-2', 'm-1'), held('b')], ['a', 'b']],
-    ['nobody holds any', [held('a'), held('b')], ['a', 'b']],
+    ['no machine holds any', [held('a'), held('b')], ['a', 'b']],
     ['one is free and the other cannot be found', [held('a')], []],
     ['none can be found', [], []],
     ['another machine holds one', [held('a', 'm-1'), held('b', 'm-2')], []],

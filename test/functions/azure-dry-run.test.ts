@@ -24,18 +24,18 @@ const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 const dry = (holder: string) => ({ ...cloudEvent(holder), dryRun: true });
 
 const wrappings: readonly (readonly [string, (holder: string) => unknown])[] = [
-  ['in one of a list of events', (holder) => [gridEvent(holder), { ...gridEvent(holder), dryRun: true }]],
+  ['in one of several events', (holder) => [gridEvent(holder), { ...gridEvent(holder), dryRun: true }]],
   ['in the data', (holder) => ({ ...cloudEvent(holder), data: { ...cloudEvent(holder).data, dryRun: true } })],
-  ['beside the event', dry],
+  ['next to the event', dry],
   ['in a body', (holder) => ({ body: JSON.stringify(dry(holder)) })],
-  ['beside a body', (holder) => ({ body: JSON.stringify(cloudEvent(holder)), dryRun: true })],
+  ['next to a body', (holder) => ({ body: JSON.stringify(cloudEvent(holder)), dryRun: true })],
   ['in the text of a storage queue', (holder) => ({ messageText: base64(dry(holder)) })],
-  ['in one of many records', (holder) => ({ records: [gridEvent(holder), dry(holder)] })],
+  ['in one of several records', (holder) => ({ records: [gridEvent(holder), dry(holder)] })],
   ['in base64', (holder) => base64(dry(holder))],
   ['zipped', (holder) => gzipSync(JSON.stringify(dry(holder)))],
   ['in an envelope of ours', (holder) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(dry(holder)) })],
   [
-    'beside an envelope of ours',
+    'next to an envelope of ours',
     (holder) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(cloudEvent(holder)), dryRun: true }),
   ],
 ];

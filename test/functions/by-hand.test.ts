@@ -29,7 +29,7 @@ describe('replay', () => {
   });
 
   it.each([
-    ['beside it', (instanceId: string) => ({ instanceId, dryRun: true })],
+    ['next to it', (instanceId: string) => ({ instanceId, dryRun: true })],
     ['in a text', (instanceId: string) => JSON.stringify({ instanceId, dryRun: true })],
     ['behind a byte order mark', (instanceId: string) => `\uFEFF${JSON.stringify({ instanceId, dryRun: true })}`],
     ['in a list', (instanceId: string) => [{ instanceId }, { instanceId, dryRun: true }]],
@@ -38,7 +38,7 @@ describe('replay', () => {
       (instanceId: string) => `${JSON.stringify({ instanceId })}\n${JSON.stringify({ instanceId, dryRun: true })}`,
     ],
     ['in a record', (instanceId: string) => batchOf({ instanceId, dryRun: true })],
-    ['beside a batch', (instanceId: string) => ({ ...batchOf({ instanceId }), dryRun: true })],
+    ['next to a batch', (instanceId: string) => ({ ...batchOf({ instanceId }), dryRun: true })],
   ])('changes nothing in a dry run, requested %s', async (_, eventFor) => {
     const { world, scene } = stopped();
     const install = installOver(world);
@@ -131,7 +131,7 @@ describe('fence', () => {
   it.each([
     ['no reason', { instanceId: 'i-0123456789abcdef0', assertOff: true }, /say what you checked/],
     ['no machine', { dryRun: true }, /instanceId/],
-    ['a word too many', { instanceId: 'i-0123456789abcdef0', force: true }, /force/],
+    ['an extra field', { instanceId: 'i-0123456789abcdef0', force: true }, /force/],
   ])('refuses a request with %s', async (_, order, words) => {
     const install = installOver(stopped().world);
     await expect(fence(async () => install.dependencies)(order, install.context())).rejects.toThrow(words);
@@ -159,7 +159,7 @@ describe('sweep', () => {
   });
 });
 
-it('makes the same dry run with a queue and without', async () => {
+it('a dry run is the same with a queue and without', async () => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const before = stateOf(world);

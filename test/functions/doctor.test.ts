@@ -105,9 +105,9 @@ it('lists the unfinished fences, for which a removal asks first', async () => {
 });
 
 it.each([
-  ['is one also when somebody removed its label', 'quarantine', true],
-  ['is none when only a tombstone is left of it', 'tombstone', false],
-])('reports a fence: %s', async (_, left, stands) => {
+  ['even if someone removed its label', 'quarantine', true],
+  ['but not if only a tombstone is left', 'tombstone', false],
+])('reports a fence %s', async (_, left, stands) => {
   const { ask, world, scene } = wiredWith();
   await fence({ world, scene });
   world.advance(120_000);
@@ -183,7 +183,7 @@ describe('if functions with other roles fence', () => {
     ['that answers with something else', 'fail', async () => ({ batchItemFailures: [] })],
     ['that fails as a whole', 'fail', async () => Promise.reject(new Refused('it fails: no secret'))],
     [
-      'that nobody lets the doctor ask',
+      'that the doctor may not ask',
       'warn',
       async () => Promise.reject(new Denied('lambda:InvokeFunction returned AccessDenied')),
     ],

@@ -24,14 +24,14 @@ const off = () => {
 };
 
 const wrappings: readonly (readonly [string, (id: string) => unknown])[] = [
-  ['beside the detail', dry],
+  ['next to the detail', dry],
   [
     'in the detail',
     (id) => stateChange(id, 'stopped', { detail: { 'instance-id': id, state: 'stopped', dryRun: true } }),
   ],
   ['in a text', (id) => JSON.stringify(JSON.stringify(dry(id)))],
   ['in a body', (id) => ({ body: JSON.stringify(dry(id)) })],
-  ['beside a body', (id) => ({ body: JSON.stringify(stateChange(id)), dryRun: true })],
+  ['next to a body', (id) => ({ body: JSON.stringify(stateChange(id)), dryRun: true })],
   ['in the Message of SNS', (id) => ({ Type: 'Notification', Message: JSON.stringify(dry(id)) })],
   [
     'in a record of SNS',
@@ -41,12 +41,12 @@ const wrappings: readonly (readonly [string, (id: string) => unknown])[] = [
     'in one of two records in it',
     (id) => ({ Records: [{ body: JSON.stringify(stateChange(id)) }, { body: JSON.stringify(dry(id)) }] }),
   ],
-  ['beside records in it', (id) => ({ Records: [{ body: JSON.stringify(stateChange(id)) }], dryRun: true })],
+  ['next to its records', (id) => ({ Records: [{ body: JSON.stringify(stateChange(id)) }], dryRun: true })],
   ['in a list', (id) => [stateChange(id), dry(id)]],
   ['on a line', (id) => `${JSON.stringify(stateChange(id))}\n${JSON.stringify(dry(id))}`],
   ['in base64', (id) => base64(dry(id))],
   ['zipped and in base64', (id) => gzipSync(JSON.stringify(dry(id))).toString('base64')],
-  ['written otherwise', (id) => ({ ...stateChange(id), 'dry-run': true })],
+  ['in another spelling', (id) => ({ ...stateChange(id), 'dry-run': true })],
 ];
 
 describe('a message that wants a dry run', () => {

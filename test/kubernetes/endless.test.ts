@@ -44,8 +44,8 @@ const endless = (token: (page: number) => string) => {
 
 describe('a list that never ends', () => {
   it.each([
-    ['whose next page always begins anew', (page: number) => `page-${page}`, 1_001],
-    ['whose next page begins where the last one began', () => 'page', 2],
+    ['whose next page always starts over', (page: number) => `page-${page}`, 1_001],
+    ['whose next page starts where the last one started', () => 'page', 2],
   ])('%s is abandoned with a reason', async (_, token, most) => {
     const { paths, counting } = endless(token);
     await expect(clusterOver(counting).suspects(60_000, unhurried())).rejects.toThrow(

@@ -142,10 +142,10 @@ describe('the owner of the out-of-service taint', () => {
   const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1' };
   const beside = { ...labels, 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE };
   it.each<[string, string | undefined, Record<string, string>, boolean]>([
-    ['ours, as its own value says, whoever removed our labels', OWN_VALUE, {}, true],
-    ["somebody else's, where they have put what everybody writes in the place of ours", 'nodeshutdown', beside, false],
-    ["somebody else's, where they wrote no value", undefined, beside, false],
-    ["somebody else's, where they have put a value of theirs in the place of ours", 'by-hand', beside, false],
+    ['ours by its own value, even if someone removed our labels', OWN_VALUE, {}, true],
+    ['someone else’s if they replaced ours with the usual value', 'nodeshutdown', beside, false],
+    ['someone else’s if they wrote no value', undefined, beside, false],
+    ['someone else’s if they replaced ours with a value of theirs', 'by-hand', beside, false],
   ])('%s', (_, value, standing, own) => {
     const taints = [{ ...OUT, ...(value !== undefined && { value }) }, QUARANTINE];
     expect(hasOwnTaint(node(taints, { 'cloudfence.dev/fence': text }, standing))).toBe(own);
@@ -162,8 +162,8 @@ describe('the owner of the out-of-service taint', () => {
   });
 
   it.each<[string, { key: string; effect: string; value?: string }[], boolean]>([
-    ['written with it', [], true],
-    ['written beside the one that stands', [{ ...OUT, value: OWN_VALUE }], false],
+    ['if written with it', [], true],
+    ['if written next to an existing one', [{ ...OUT, value: OWN_VALUE }], false],
   ])('is not changed by our label next to it: it is %s', (_, taints, addOutOfService) => {
     const patch = fencePatch(node(taints), { do: 'mark', node: targetOf(meta), record, addOutOfService });
     expect(JSON.stringify(patch)).toContain('out-of-service":"fence-1_in_');

@@ -30,7 +30,7 @@ describe('a read', () => {
   });
 
   it.each([
-    ['a fault of the server', broken],
+    ['a server error', broken],
     ['a broken connection', 'drop' as const],
   ])('retries after %s and gives up in the end', async (_case, fault) => {
     const passing = faultyCluster({ before: first(2, fault, ({ path }) => path.startsWith(NODES)) });

@@ -69,7 +69,7 @@ const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<s
 ];
 
 describe('a PersistentVolume', () => {
-  it.each(translations)('of kind %s has its CSI handle', (_, spec, labels, driver, handle) => {
+  it.each(translations)('of %s has its CSI handle', (_, spec, labels, driver, handle) => {
     expect(csiHandleOf({ metadata: { labels }, spec })).toEqual({ driver, handle });
     expect(isUnknown({ metadata: { labels }, spec })).toBe(false);
   });
@@ -83,9 +83,9 @@ describe('a PersistentVolume', () => {
       false,
     ],
     ['of a kind that this client does not know', {}, true],
-    ['of an EBS volume that nobody can read', { awsElasticBlockStore: { volumeID: 'aws://z/not-a-volume' } }, true],
+    ['of an unreadable EBS volume', { awsElasticBlockStore: { volumeID: 'aws://z/not-a-volume' } }, true],
     ['of Google disks in two regions', { gcePersistentDisk: { pdName: 'pd-1' } }, true],
-  ])('of kind %s has none and is unknown: %s', (_, spec, unknown) => {
+  ])('%s has no handle and is unknown: %s', (_, spec, unknown) => {
     const volume = { metadata: { labels: { [ZONE]: 'us-central1-a__europe-west1-b' } }, spec };
     expect([csiHandleOf(volume), isUnknown(volume)]).toEqual([null, unknown]);
   });

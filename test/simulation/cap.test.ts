@@ -52,7 +52,7 @@ describe.each([
 ])('nine of nine machines off at once, %s', (_, look) => {
   it.each([
     [
-      'stopped, their Nodes standing: four within fifteen minutes, four in the next, then the last',
+      'stopped with their Nodes left: four within fifteen minutes, four in the next, then the last',
       stopMachine,
       [4, 4, 1],
     ],

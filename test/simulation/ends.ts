@@ -22,7 +22,7 @@ export const incidents: readonly (readonly [
   ['terminated', terminated, 'fenced'],
   ['terminated and forgotten by EC2', forgotten, 'fenced'],
   ['stopped, whose Node is gone', nodeGone, 'fenced'],
-  ['stopped below pods of every kind', crowded, 'fenced'],
+  ['stopped under pods of every kind', crowded, 'fenced'],
   ['stopped while the CSI attacher is down', attacherDown, 'waiting'],
-  ['fenced and come back', comingBack(async (incident) => void (await fence(incident))), 'released'],
+  ['fenced and back again', comingBack(async (incident) => void (await fence(incident))), 'released'],
 ];

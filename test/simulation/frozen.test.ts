@@ -65,7 +65,7 @@ const restartedMeanwhile = async (
 describe.each([
   ['stopped', stopped],
   ['stopped, whose Node is gone', nodeGone],
-  ['stopped below pods of every kind', crowded],
+  ['stopped under pods of every kind', crowded],
 ])('a machine %s', (_, happen) => {
   it('is left alone by a frozen run that thaws after the machine was started', async () => {
     const { crossings, scene } = await walked(async () => happen());
@@ -97,7 +97,7 @@ describe.each([
 it.each([
   ['stopped', stopped],
   ['terminated', terminated],
-  ['stopped below pods of every kind', crowded],
+  ['stopped under pods of every kind', crowded],
   ['stopped while the CSI attacher is down', attacherDown],
 ])(
   'a call about a machine %s that was about to leave when the process froze is not sent when it thaws',

@@ -84,17 +84,17 @@ it('the place of a machine that runs again, and was never marked, is given back 
 });
 
 it.each([
-  ['whose Node bears our mark', () => undefined],
-  ['whose Node is gone, and whose attachments are left', removeNode],
+  ['whose Node has our mark', () => undefined],
+  ['whose Node is gone but whose attachments are left', removeNode],
   [
-    'whose Node is gone, and whose attachments name nobody',
+    'whose Node is gone and whose attachments name no machine',
     (zone: Zone) => {
       namesNobody(zone);
       removeNode(zone);
     },
   ],
   [
-    'whose marked Node names no machine any more',
+    'whose marked Node no longer names a machine',
     ({ world, machines: [first = ''] }: Zone) => {
       const node = getObject(world, 'nodes', nodeOf(world, first));
       if (node)

@@ -135,8 +135,8 @@ describe('a machine that came back under a mark that a killed run left', () => {
   });
 
   it.each([
-    ['beside it', [TAINT_LABEL]],
-    ['beside it, and the one that names the fence', [TAINT_LABEL, FENCED_LABEL]],
+    ['next to it', [TAINT_LABEL]],
+    ['next to it, and the label that names the fence', [TAINT_LABEL, FENCED_LABEL]],
   ])('loses the taint although somebody removed the label %s', async (_, labels) => {
     const incident = await marked();
     byHand(incident, (node) => labels.forEach((label) => delete node.metadata.labels?.[label]));

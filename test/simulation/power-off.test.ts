@@ -33,7 +33,7 @@ const cutOff = (minutes: number): Incident => {
   return { world, scene };
 };
 
-it('is reported by default and left alone', async () => {
+it('a machine out of reach is reported by default and left alone', async () => {
   const incident = cutOff(10);
   expect(await fence(incident)).toMatchObject({
     outcome: 'refused',
@@ -43,7 +43,7 @@ it('is reported by default and left alone', async () => {
   expect(stateOf(incident.world).disks).toContain(`${incident.scene.volume} at ${incident.scene.holder} attached`);
 });
 
-it('is powered off under power-off, proven off, and then fenced', async () => {
+it('a machine out of reach is powered off under power-off, proven off, and then fenced', async () => {
   const incident = cutOff(10);
   const { world, scene } = incident;
   const outcome = await fence(incident, { policy: { unreachable: 'power-off' } });
@@ -79,7 +79,7 @@ const labelled = (incident: Incident, key: string, value: string): void =>
 
 describe.each([
   ['that runs', cutOff],
-  ['that hangs in stopping', hungAndCutOff],
+  ['a machine that hangs in stopping', hungAndCutOff],
 ])('a machine %s, under power-off', (_, happens) => {
   const forbids: readonly (readonly [string, (incident: Incident) => void, number])[] = [
     ['of the control plane', (incident) => labelled(incident, 'node-role.kubernetes.io/control-plane', ''), 10],
@@ -98,7 +98,7 @@ describe.each([
       10,
     ],
     [
-      'beside another one out of reach',
+      'while another one is out of reach',
       ({ world, scene }) => {
         world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.spare));
         world.advance(2 * MINUTE);
@@ -193,7 +193,7 @@ describe('among several clusters', () => {
   });
 });
 
-it('that hangs in stopping for more than ten minutes is forced off under power-off', async () => {
+it('a machine that hangs in stopping for more than ten minutes is forced off under power-off', async () => {
   const incident = cutOff(0);
   const { world, scene } = incident;
   shutdownTakes(world, scene.holder, null);

@@ -72,7 +72,7 @@ describe('a new machine under the Node of a terminated one', () => {
 
   it.each([
     ['', []],
-    [', even where somebody removed the label beside it', [TAINT_LABEL]],
+    [', even if someone removed the label next to it', [TAINT_LABEL]],
   ])('loses the taint of the old one’s fence, whatever its driver has registered%s', async (_, labels) => {
     const incident = await diedMarking(terminated());
     const heir = takeOver(incident);

@@ -51,9 +51,9 @@ it.each([
   ['reads are current', { staleUpTo: 0, bootTakes: 3_000 }],
   ['reads are stale by two seconds', { staleUpTo: 2_000, bootTakes: 5_000 }],
   ['reads are stale by ten seconds', { staleUpTo: 10_000, bootTakes: 15_000 }],
-  ['calls are on their way for three seconds', { transit: 3_000, bootTakes: 6_000 }],
+  ['calls take three seconds to arrive', { transit: 3_000, bootTakes: 6_000 }],
   [
-    'reads are stale by two seconds, and calls on their way for three',
+    'reads are stale by two seconds, and calls take three to arrive',
     { staleUpTo: 2_000, transit: 3_000, bootTakes: 8_000 },
   ],
 ])('no invariant is violated while S + 2 s + transit < B: %s', async (_, parameters) => {

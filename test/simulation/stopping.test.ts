@@ -51,7 +51,7 @@ const crossingsOf = async ({ world, scene }: Incident): Promise<readonly Crossin
     )
   ).crossings;
 
-it('is forced off by a later run, ten minutes after an earlier run saw it first', async () => {
+it('a stop that hangs is forced off by a later run, ten minutes after an earlier run saw it first', async () => {
   const incident = hung();
   const { world, scene } = incident;
   expect(await look(incident)).toMatchObject(waits('stopping'));
@@ -81,7 +81,7 @@ it('... whenever the earlier run was killed after its note, and whichever run co
   }
 });
 
-it('is timed again if the earlier run was killed before it could write a note', async () => {
+it('a stop is timed again if the earlier run was killed before it could write a note', async () => {
   const incident = hung();
   const [first] = await crossingsOf(incident);
   if (!first) throw new Error('nothing was done');
@@ -90,7 +90,7 @@ it('is timed again if the earlier run was killed before it could write a note', 
   expect(await look({ ...incident, world })).toMatchObject(waits('stopping'));
 });
 
-it('of another boot is timed again', async () => {
+it('a stop of another boot is timed again', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident);
@@ -109,7 +109,7 @@ it('of another boot is timed again', async () => {
   expect(instance().state).toBe('stopping');
 });
 
-it('that runs again loses its note', async () => {
+it('a machine that runs again loses its note', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident);
@@ -134,7 +134,7 @@ it('... by the next sweep, even if its kubelet lives and no event reports it', a
   expect(await sweepOnce(incident)).toEqual([]);
 });
 
-it('is an alarm under the default policy and is left alone', async () => {
+it('a stop that hangs is an alarm under the default policy and is left alone', async () => {
   const incident = hung();
   const { world, scene } = incident;
   expect(await look(incident, {})).toMatchObject(waits('stopping'));
@@ -144,7 +144,7 @@ it('is an alarm under the default policy and is left alone', async () => {
   expect(instanceIn(world, scene.holder)?.state).toBe('stopping');
 });
 
-it('is an alarm of the sweep', async () => {
+it('a stop that hangs is an alarm of the sweep', async () => {
   const incident = hung();
   const said: string[] = [];
   for (let minutes = 0; minutes < 15; minutes += 1) {
@@ -155,7 +155,7 @@ it('is an alarm of the sweep', async () => {
   expect(events(incident)).toContain('MachineStoppingTooLong');
 });
 
-it('is an alarm of the sweep while its kubelet goes on, once an event has noted it', async () => {
+it('a stop that hangs is an alarm of the sweep while its kubelet goes on, once an event has noted it', async () => {
   const incident = hung();
   incident.world.parts.cluster.knobs.partitioned.splice(0);
   expect(await look(incident, {})).toMatchObject(waits('stopping'));
@@ -163,7 +163,7 @@ it('is an alarm of the sweep while its kubelet goes on, once an event has noted 
   expect(await sweepOnce(incident)).toEqual(['stopping-too-long']);
 });
 
-it('is fenced once it has stopped after all, and the note goes without a write of its own', async () => {
+it('a machine is fenced once it has stopped after all, and the note goes without a write of its own', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident, {});
@@ -180,7 +180,7 @@ it('is fenced once it has stopped after all, and the note goes without a write o
 it.each([
   ['in a dry run', { ...powerOff, dryRun: true }],
   ['under a pause', { ...powerOff, paused: 'upgrade' }],
-])('is noted nowhere %s', async (_, policy) => {
+])('a stop is not noted %s', async (_, policy) => {
   const incident = hung();
   const outcome = await look(incident, policy);
   expect(['waiting', 'refused']).toContain(outcome.outcome);

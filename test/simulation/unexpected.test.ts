@@ -82,7 +82,7 @@ const troubles: readonly (readonly [string, (world: AwsWorld, unlucky: string) =
       })),
   ],
   [
-    'who listens to its run',
+    'a listener to its run',
     (world, unlucky) => ({
       ...portsOver(world),
       observe: (_, __, known) => (known.request.machine === unlucky ? bug() : undefined),

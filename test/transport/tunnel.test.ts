@@ -79,7 +79,7 @@ describe('an order through a proxy', () => {
   });
 });
 
-it('reports a failed handshake as what it is', async () => {
+it('a failed handshake is reported as what it is', async () => {
   const front = await openSlowFront(
     () => ({ status: 200, body: '' }),
     () => true,

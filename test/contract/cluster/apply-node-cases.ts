@@ -38,9 +38,9 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
   };
 
   it.each([
-    ['without taints, labels and annotations', {}, {}, []],
+    ['without taints, labels, and annotations', {}, {}, []],
     [
-      'with taints, labels and annotations',
+      'with taints, labels, and annotations',
       { taints: [FOREIGN] },
       { labels: { a: 'b' }, annotations: { c: 'd' } },
       [FOREIGN],
@@ -68,7 +68,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
   });
 
   it.each([
-    ['is another of the same name', (node: Meta) => ({ ...node, uid: 'another' }), 'boot-1'],
+    ['is another Node of the same name', (node: Meta) => ({ ...node, uid: 'another' }), 'boot-1'],
     ['has booted since', (node: Meta) => node, 'boot-0'],
   ])('does not mark a Node that %s', async (_case, seen, bootID) => {
     const node = await makeNode(harness());

@@ -104,9 +104,9 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
   });
 
   it.each([
-    ['a year that has not come', 'AAAAAAAAAA - 253370764800 o 9'],
+    ['a time in a future year', 'AAAAAAAAAA - 253370764800 o 9'],
     ['rubbish', 'all your base\n'],
-    ['a line too long', `${'A'.repeat(400)} - 1 o 9`],
+    ['a line that is too long', `${'A'.repeat(400)} - 1 o 9`],
   ])('counts %s as a fence begun now, and ages it from then on', async (_, fences) => {
     const cap = await capOf(1);
     await writes(fences);
@@ -124,9 +124,9 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     const inMinutes = (minutes: number) => new Date(harness().now() + minutes * 60_000).toISOString();
     it.each([
       ['admits every claim and enters it', () => inMinutes(30), true],
-      ['does so no longer when the time is over', () => inMinutes(-1), false],
-      ['takes no lift that goes on for days', () => inMinutes(48 * 60), false],
-      ['takes nothing for a time that is none', () => 'always', false],
+      ['admits no more claims when the time is over', () => inMinutes(-1), false],
+      ['ignores a lift of several days', () => inMinutes(48 * 60), false],
+      ['ignores a value that is not a time', () => 'always', false],
     ])('%s', async (_, until, admitted) => {
       const cap = await capOf(1);
       await claim(wanting(cap));

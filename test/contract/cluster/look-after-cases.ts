@@ -131,7 +131,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     ['its Lease was renewed 39 s ago', (node: string) => renewed(node, 39_000), true],
     ['its Lease is dated ahead', (node: string) => renewed(node, -90_000), true],
     ['its Lease is older', (node: string) => renewed(node, 41_000), false],
-    ['another machine’s disk is attached under it', (node: string) => attached('i-successor', node), true],
+    ['another machine’s disk is attached under the name', (node: string) => attached('i-successor', node), true],
   ])('decides whether a name without a Node belongs to another machine: %s', async (_case, traced, nameTaken) => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const pod = await makePod(harness(), node, usingClaim(await attached(machine, node)));

@@ -68,39 +68,45 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
   const ours = { key: 'node.kubernetes.io/out-of-service', value: VALUE, effect: 'NoSchedule' };
   const quarantine = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
   it.each([
-    ['its label alone stands', { [LABEL]: 'fence-1' }, [], 5_000, [{ because: 'fenced', marked: null }]],
+    ['only its label is left', { [LABEL]: 'fence-1' }, [], 5_000, [{ because: 'fenced', marked: null }]],
     [
-      'somebody removed its label below our taint',
+      'someone removed its label next to our taint',
       { [BESIDE]: VALUE },
       [ours, quarantine],
       5_000,
       [{ because: 'fenced', marked: { taints: { ours: true } } }],
     ],
     [
-      'somebody removed every label below our taint',
+      'someone removed every label next to our taint',
       {},
       [ours, quarantine],
       5_000,
       [{ because: 'fenced', marked: { taints: { ours: true } } }],
     ],
-    ['somebody removed its label below our quarantine', {}, [quarantine], 5_000, [{ because: 'fenced', marked: null }]],
+    [
+      'someone removed its label next to our quarantine',
+      {},
+      [quarantine],
+      5_000,
+      [{ because: 'fenced', marked: null }],
+    ],
     ['... and its kubelet is silent', {}, [quarantine], 120_000, [{ because: 'fenced', marked: null }]],
     [
-      'the note of a stop is all that is left: it is looked at, and is no fence',
+      'only the note of a stop is left: it is looked at, and is not a fence',
       { [STOPPING]: '2026-11-21T09-00-08Z_in_0123456789abcd' },
       [],
       5_000,
       [{ because: 'labelled', marked: null }],
     ],
     [
-      'a label is left where our taint was: it is looked at, and is no fence',
+      'a label is left without our taint: it is looked at, and is not a fence',
       { [BESIDE]: VALUE },
       [],
       5_000,
       [{ because: 'labelled', marked: null }],
     ],
     [
-      'a tombstone is all that is left: it is looked at, and is no fence',
+      'only a tombstone is left: it is looked at, and is not a fence',
       { [LABEL]: 'fence-1_removed_0000000aaaaaaa' },
       [],
       5_000,
@@ -113,7 +119,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
       120_000,
       [{ because: 'lease-stale' }],
     ],
-    ["the taint is somebody else's", {}, [{ ...ours, value: 'nodeshutdown' }], 5_000, []],
+    ['the taint is someone else’s', {}, [{ ...ours, value: 'nodeshutdown' }], 5_000, []],
   ])('tells whether a Node has a fence of ours: %s', async (_case, labels, taints, ago, found) => {
     const { name } = await makeNode(harness(), { metadata: { labels }, spec: { taints } });
     await renewed(name, ago);

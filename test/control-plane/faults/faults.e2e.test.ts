@@ -39,17 +39,20 @@ const DONE = always(CHANGES);
 
 /** Each for one scenario: what remembers is made anew. */
 const troubles: readonly { readonly what: string; readonly make: () => Handling }[] = [
-  { what: 'each call is throttled at first', make: () => onceEach(refused(throttled)) },
-  { what: 'each call meets an internal error at first', make: () => onceEach(refused(broken)) },
-  { what: 'each call finds nobody at first', make: () => onceEach(refused(unavailable)) },
+  { what: 'the first try of each call is throttled', make: () => onceEach(refused(throttled)) },
+  { what: 'the first try of each call gets an internal error', make: () => onceEach(refused(broken)) },
+  { what: 'the first try of each call finds no server', make: () => onceEach(refused(unavailable)) },
   {
-    what: 'each call takes effect at first and is said to have failed',
+    what: 'the first try of each call takes effect but is reported as failed',
     make: () => onceEach(refusedAfterEffect(unavailable)),
   },
-  { what: 'each connection breaks at first', make: () => onceEach(cut) },
-  { what: 'each connection breaks at first when its call has taken effect', make: () => onceEach(cutAfterEffect) },
+  { what: 'the first connection of each call breaks', make: () => onceEach(cut) },
   {
-    what: 'what changes most takes effect at first and is never answered',
+    what: 'the first connection of each call breaks after the call has taken effect',
+    make: () => onceEach(cutAfterEffect),
+  },
+  {
+    what: 'the first try of each important change takes effect and is never answered',
     make: () => whenIts(['mark', 'delete-pod', 'detach-disk'], onceEach(silentAfterEffect)),
   },
   { what: 'all answers are slow', make: () => slow(200) },

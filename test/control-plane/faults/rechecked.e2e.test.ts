@@ -23,9 +23,9 @@ const interventions: readonly {
   readonly noted: string;
 }[] = [
   { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off', noted: 'note' },
-  { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand', noted: 'entomb' },
+  { what: 'someone removes the taint', happens: removeTaint, reason: 'taint-removed-by-hand', noted: 'entomb' },
   {
-    what: 'somebody takes the whole fence away',
+    what: 'someone removes the whole fence',
     happens: removeFence,
     reason: 'fence-removed-by-hand',
     noted: 'entomb',

@@ -167,7 +167,7 @@ describe('under the admission policy, with every permission that RBAC can grant'
   });
 
   it.each([
-    ['somebody else’s taint away', { spec: { taints: [OUT] } }, 'Cloudfence may change only its own taints'],
+    ['the removal of someone else’s taint', { spec: { taints: [OUT] } }, 'Cloudfence may change only its own taints'],
     [
       'another taint',
       { spec: { taints: [THEIRS, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } },
@@ -185,7 +185,7 @@ describe('under the admission policy, with every permission that RBAC can grant'
       'Cloudfence may change only taints in the spec of a Node',
     ],
     [
-      'a label of a role',
+      'a role label',
       { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } },
       'Cloudfence may change only its own labels',
     ],
@@ -200,7 +200,7 @@ describe('under the admission policy, with every permission that RBAC can grant'
       'Cloudfence may change only its own annotations',
     ],
     [
-      'a person’s word on the machine',
+      'a person’s acceptance of the machine',
       { metadata: { annotations: { 'cloudfence.dev/instance-id': '7' } } },
       'Cloudfence may change only its own annotations',
     ],

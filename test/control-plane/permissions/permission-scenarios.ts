@@ -178,12 +178,12 @@ export const scenarios: readonly Scenario[] = [
   },
   { title: 'a terminated machine', needs: ['delete nodes'], open: terminated },
   {
-    title: 'a machine whose Node somebody deleted',
+    title: 'a machine whose Node someone deleted',
     needs: ['list volumeattachments', 'delete volumeattachments'],
     open: nodeDeleted,
   },
   { title: 'a disk that its driver cannot detach', needs: ['patch volumeattachments'], open: driverOutOfOrder },
   { title: 'a Job', needs: ['get pods', 'patch pods/status'], open: withJob },
   { title: 'an event that was lost', needs: ['list leases'], open: eventLost },
-  { title: 'telling people', needs: ['create events'], open: told },
+  { title: 'reporting to people', needs: ['create events'], open: told },
 ];

@@ -66,7 +66,7 @@ const doubts: readonly {
     metadata: async (lone) => ({ annotations: await forged(lone) }),
   },
   {
-    what: 'a record that nobody can read',
+    what: 'an unreadable record',
     reason: 'record-unreadable',
     metadata: async () => ({ annotations: { [RECORD]: '{"version":' }, labels: LABEL }),
   },

@@ -37,13 +37,13 @@ const orders: readonly Order[] = [
     says: { outcome: 'refused', reason: 'paused: paused: the storage is being moved', steps: [] },
   },
   {
-    what: 'a planned stop has its time',
+    what: 'the policy delays a planned stop',
     access: () => under(testbed.access, { fenceAfter: '1h' }),
     args: ['--timeout', '10s'],
     says: { outcome: 'waiting', steps: [] },
   },
   {
-    what: 'it is only asked what would be done',
+    what: 'the request is a dry run',
     access: async () => testbed.access,
     args: ['--dry-run'],
     says: {

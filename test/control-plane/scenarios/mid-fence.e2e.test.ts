@@ -43,9 +43,9 @@ const interruptions: readonly {
   readonly stands: readonly string[];
 }[] = [
   { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off', stands: MARKED },
-  { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand', stands: PARKED },
+  { what: 'someone removes the taint', happens: removeTaint, reason: 'taint-removed-by-hand', stands: PARKED },
   {
-    what: 'somebody takes the whole fence away',
+    what: 'someone removes the whole fence',
     happens: removeFence,
     reason: 'fence-removed-by-hand',
     stands: ['label cloudfence.node-restriction.kubernetes.io/fenced'],

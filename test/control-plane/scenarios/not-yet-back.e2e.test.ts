@@ -38,12 +38,12 @@ const halves: readonly {
   readonly reason: RegExp;
 }[] = [
   {
-    what: 'its Node, booted anew, is not Ready',
+    what: 'its rebooted Node is not Ready',
     comes: async (lone) => [await says(lone, { ...anotherBoot, ...ready('False') }), await renewLease(lone)],
     reason: /is not Ready yet$/,
   },
   {
-    what: 'its Node, booted anew, has an old Lease',
+    what: 'its rebooted Node has an old Lease',
     comes: (lone) => says(lone, { ...anotherBoot, ...ready('True') }),
     reason: /has not renewed its Lease recently$/,
   },

@@ -94,7 +94,7 @@ describe.concurrent('what others did in the meantime', () => {
 });
 
 describe.concurrent('if the policy says to delete the Node of a fenced machine', () => {
-  it('it is marked first and deleted last, and comes back clean with its machine', async () => {
+  it('the Node is marked first and deleted last, and comes back clean with its machine', async () => {
     const stage = await openStage(testbed, 'delete-node');
     const { home } = stage;
     await home.stop();
@@ -128,7 +128,7 @@ const NODE_CLAIM = {
 describe.concurrent('the Node of a terminated instance is kept, and its volumes are freed, if', () => {
   it.for([
     {
-      what: 'a finalizer asks for it',
+      what: 'a finalizer requires it',
       metadata: { finalizers: ['example.org/inventory'] },
       why: 'it has a finalizer: example.org/inventory',
     },

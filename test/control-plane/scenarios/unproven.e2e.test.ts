@@ -25,11 +25,15 @@ const words: readonly {
   readonly change: (answer: GateResponse) => GateResponse;
   readonly reason: string;
 }[] = [
-  { what: 'that it is pending', change: inState(0, 'pending'), reason: 'machine-starting' },
-  { what: 'a state that nobody knows', change: inState(96, 'paused'), reason: 'power-unknown' },
-  { what: 'that Spot has stopped it', change: forReason('Server.SpotInstanceShutdown'), reason: 'suspended' },
-  { what: 'not which boot has ended', change: withoutLaunchTime, reason: 'generation-unknown' },
-  { what: 'that it is unknown, and no disk can tell', change: unknownHere, reason: 'missing-without-witness' },
+  { what: 'that the machine is pending', change: inState(0, 'pending'), reason: 'machine-starting' },
+  { what: 'a state that is not documented', change: inState(96, 'paused'), reason: 'power-unknown' },
+  { what: 'that Spot has stopped the machine', change: forReason('Server.SpotInstanceShutdown'), reason: 'suspended' },
+  { what: 'nothing about which boot has ended', change: withoutLaunchTime, reason: 'generation-unknown' },
+  {
+    what: 'that the machine is unknown, and no disk can confirm it',
+    change: unknownHere,
+    reason: 'missing-without-witness',
+  },
 ];
 
 /** Looks after which EC2 says what is. */
@@ -56,9 +60,9 @@ describe.concurrent('a machine is left alone if EC2 says', () => {
 
 describe.concurrent('a machine is waited for, and nothing is destroyed, while EC2 says', () => {
   it.for([
-    { what: 'that it is stopping', change: inState(64, 'stopping') },
-    { what: 'that it is shutting down', change: inState(32, 'shutting-down') },
-    { what: 'that it is unknown, and a disk names it', change: unknownHere },
+    { what: 'that the machine is stopping', change: inState(64, 'stopping') },
+    { what: 'that the machine is shutting down', change: inState(32, 'shutting-down') },
+    { what: 'that the machine is unknown, while a disk names it', change: unknownHere },
   ])('$what', async ({ change }) => {
     const [stage, gates] = await Promise.all([openStage(testbed, 'untrue'), openGates(testbed.access)]);
     await stage.home.stop();

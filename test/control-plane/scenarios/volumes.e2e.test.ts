@@ -27,7 +27,7 @@ const kinds: readonly {
   readonly besides?: Readonly<Record<string, Partial<VolumeShape>>>;
   readonly pod?: PodShape;
 }[] = [
-  { what: 'a volume that one pod alone may use', own: { accessMode: 'ReadWriteOncePod' } },
+  { what: 'a volume that only one pod may use', own: { accessMode: 'ReadWriteOncePod' } },
   { what: 'a raw block device', besides: { raw: { volumeMode: 'Block' } }, pod: { devices: ['raw'] } },
   { what: 'a volume of the former in-tree plugin', own: { driver: IN_TREE } },
   { what: 'three volumes', besides: { log: {}, index: {} }, pod: { claims: ['log', 'index'] } },

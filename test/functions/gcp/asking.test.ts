@@ -47,12 +47,12 @@ describe('the sweep', () => {
   });
 
   it.each([
-    ['the doctor, who asks nothing', () => byDoctor(), undefined, 403],
-    ['the doctor, who orders', () => byDoctor(), { instance: 'projects/p/zones/z/instances/i' }, 403],
-    ['Cloud Scheduler, who asks', () => bearer(keys), { question: 'fences' }, 403],
-    ['nobody, who asks', () => undefined, { question: 'fences' }, 401],
+    ['the doctor without a question', () => byDoctor(), undefined, 403],
+    ['the doctor with an order', () => byDoctor(), { instance: 'projects/p/zones/z/instances/i' }, 403],
+    ['Cloud Scheduler with a question', () => bearer(keys), { question: 'fences' }, 403],
+    ['a question without an account', () => undefined, { question: 'fences' }, 401],
     [
-      'somebody else, who asks',
+      'a question from another account',
       () => `Bearer ${keys.token({ ...claims(), email: 'me@example.org' })}`,
       { question: 'fences' },
       403,
@@ -95,9 +95,9 @@ describe('the doctor', () => {
   });
 
   it.each([
-    ['is not let in', { status: 403 }, Denied],
-    ['is answered nothing', { status: 200, body: '' }, Unavailable],
-    ['is answered a page', { status: 502, body: '<html>' }, Unavailable],
+    ['is denied', { status: 403 }, Denied],
+    ['gets an empty answer', { status: 200, body: '' }, Unavailable],
+    ['gets an HTML page', { status: 502, body: '<html>' }, Unavailable],
   ])('reports in words that it %s', async (_, answer, kind) => {
     await expect(asked(answer)).rejects.toBeInstanceOf(kind);
   });

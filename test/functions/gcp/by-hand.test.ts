@@ -82,9 +82,9 @@ describe('fence and replay', () => {
 
   it.each([
     ['no machine', fence, { dryRun: true }, /instance/],
-    ['a word too many', fence, { instance: 'projects/p/zones/z/instances/i', force: true }, /force/],
-    ['a name that is no path', fence, { instance: 'my-node' }, /not the path of an instance/],
-    ['what is no event', replay, { hello: 'world' }, /not an event/],
+    ['an extra field', fence, { instance: 'projects/p/zones/z/instances/i', force: true }, /force/],
+    ['a name that is not a path', fence, { instance: 'my-node' }, /not the path of an instance/],
+    ['something that is not an event', replay, { hello: 'world' }, /not an event/],
   ])('refuse a request with %s', async (_, order, body, words) => {
     const { install, getDependencies } = stopped();
     await expect(order(getDependencies)(byHand(body), install.limit())).rejects.toThrow(words);

@@ -47,7 +47,7 @@ const wrappings: readonly (readonly [string, (entry: object | undefined) => obje
     'in its labels',
     (entry) => ({ message: { data: base64({ ...entry, labels: { dryRun: true } }), messageId: 'm-1' } }),
   ],
-  ['beside the message', (entry) => ({ message: { data: base64(entry), messageId: 'm-1' }, dryRun: true })],
+  ['next to the message', (entry) => ({ message: { data: base64(entry), messageId: 'm-1' }, dryRun: true })],
   ['in the message', (entry) => ({ message: { data: base64(entry), messageId: 'm-1', dryRun: true } })],
   ['in a push without a message id', (entry) => ({ message: { data: base64({ ...entry, dryRun: true }) } })],
   [
@@ -73,7 +73,7 @@ const wrappings: readonly (readonly [string, (entry: object | undefined) => obje
     (entry) => ({ specversion: '1.0', type: 'x', data_base64: base64({ ...entry, dryRun: true }) }),
   ],
   [
-    'in one of many entries',
+    'in one of several entries',
     (entry) => ({ message: { data: base64({ entries: [entry, { ...entry, dryRun: true }] }), messageId: 'm-1' } }),
   ],
 ];

@@ -115,9 +115,9 @@ describe('a caller that is not the account that pushes', () => {
       () => ({ authorization: bearer(keys, { iss: 'https://accounts.example.org' }) }),
       403,
     ],
-    ['with a token that nobody of Google signed', () => ({ authorization: bearer(keys, {}, 'forged') }), 403],
+    ['with a token that Google has not signed', () => ({ authorization: bearer(keys, {}, 'forged') }), 403],
     [
-      'with a token whose signature was taken off, where Cloud Run does not stand before',
+      'with a token without its signature, if Cloud Run is not in front',
       () => ({ authorization: bearer(keys).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE') }),
       403,
     ],

@@ -54,8 +54,8 @@ describe('parameters', () => {
     ['a misspelt name', { sweepEvry: '1m' }, /sweepEvry/],
     ['a sweep every two hours', { sweepEvery: '2h' }, /^sweepEvery: must be from 1m to 60m/],
     ['a sweep every minute and a half', { sweepEvery: '90s' }, /^sweepEvery: must be whole minutes/],
-    ['a source of AWS as test source', { testSource: 'aws.ec2' }, /^testSource: must be your own name/],
-    ['a retention that CloudWatch does not know', { logDays: 31 }, /^logDays/],
+    ['an AWS source as test source', { testSource: 'aws.ec2' }, /^testSource: must be your own name/],
+    ['a retention that CloudWatch does not support', { logDays: 31 }, /^logDays/],
     [
       'a network without security groups',
       { subnets: ['subnet-0000000a'] },
@@ -74,7 +74,7 @@ describe('parameters', () => {
       { territories: [{ account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::333333333333:role/x' }] },
       /territories.0.role: is a role in account 333333333333, not in 222233334444/,
     ],
-    ['a policy that is none', { policy: { detach: 'sometimes' } }, /policy.detach/],
+    ['an invalid policy', { policy: { detach: 'sometimes' } }, /policy.detach/],
     [
       'a tag without a value',
       { onlyTagged: 'acme/fence' },

@@ -89,8 +89,8 @@ describe('serverless remove', () => {
   });
 
   it.each([
-    ['no fence stands', { status: 200, body: { fences: [] } }, []],
-    ['there is no function left to ask', { status: 404, body: { Message: 'Function not found' } }, []],
+    ['there is no fence', { status: 200, body: { fences: [] } }, []],
+    ['there is no function to ask', { status: 404, body: { Message: 'Function not found' } }, []],
     ['it is forced', { status: 200, body: { fences: [{ cluster: 'prod', node: 'node-7' }] } }, ['--force-remove']],
   ])('continues when %s', async (_, said, options) => {
     answer = said;

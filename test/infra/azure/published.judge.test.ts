@@ -57,40 +57,35 @@ describe('the template', () => {
   );
 
   it.each([
-    ['a version that is not known', 'Storage/storageAccounts', { apiVersion: '2031-01-01' }, /no version 2031/],
+    ['an unknown version', 'Storage/storageAccounts', { apiVersion: '2031-01-01' }, /no version 2031/],
     [
-      'a property that is not known',
+      'an unknown property',
       'Storage/storageAccounts',
       { properties: { nonsense: 1 } },
       /nonsense: there is no such property/,
     ],
+    ['an unknown value', 'Storage/storageAccounts', { properties: { minimumTlsVersion: 'TLS9' } }, /"TLS9" is none of/],
     [
-      'a value that is none of those known',
-      'Storage/storageAccounts',
-      { properties: { minimumTlsVersion: 'TLS9' } },
-      /"TLS9" is none of/,
-    ],
-    [
-      'a text in the place of a switch',
+      'a text in place of a Boolean',
       'Storage/storageAccounts',
       { properties: { allowBlobPublicAccess: 'no' } },
       /is neither true nor false/,
     ],
     [
-      'what only Azure writes',
+      'a property that only Azure writes',
       'ServiceBus/namespaces/queues',
       { properties: { messageCount: 1 } },
       /only Azure writes it/,
     ],
-    ['nothing where something is required', 'Storage/storageAccounts', { sku: undefined }, /sku: is missing/],
+    ['a missing required property', 'Storage/storageAccounts', { sku: undefined }, /sku: is missing/],
     [
-      'a destination of a kind that is not known',
+      'a destination of an unknown kind',
       'EventGrid/systemTopics/eventSubscriptions',
       { properties: { destination: { endpointType: 'Pigeon' } } },
       /"Pigeon" is none of/,
     ],
     [
-      'a filter that is not known, in a list',
+      'an unknown filter in a list',
       'EventGrid/systemTopics/eventSubscriptions',
       { properties: { filter: { advancedFilters: [{ operatorType: 'Sounds', key: 'subject' }] } } },
       /advancedFilters\.0.*"Sounds" is none of/,

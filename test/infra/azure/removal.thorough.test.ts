@@ -64,19 +64,19 @@ describe('a removal', () => {
 
   it.each([
     ['the app has no package, and so no function', /listkeys$/, arm(404, 'NotFound')],
-    ['somebody else says that there is no app', site, { status: 404, body: '<html>not found</html>' }],
+    ['something other than ARM says that there is no app', site, { status: 404, body: '<html>not found</html>' }],
     ['the subscription is not found', site, arm(404, 'SubscriptionNotFound')],
     ['this version of the interface is not known', site, arm(404, 'InvalidResourceType')],
     ['the app may not be read', site, arm(403, 'AuthorizationFailed')],
-    ['ARM is out of order', site, arm(400, 'ServiceUnavailable')],
-    ['what is answered describes no app', site, { status: 200, body: {} }],
+    ['ARM is out of service', site, arm(400, 'ServiceUnavailable')],
+    ['the answer describes no app', site, { status: 200, body: {} }],
     ['the app has no host', site, { status: 200, body: { properties: { state: 'Running' } } }],
     ['the key may not be read', /listkeys$/, arm(403, 'AuthorizationFailed')],
     ['there is no key', /listkeys$/, { status: 200, body: {} }],
     ['the app is stopped', /^\/api\/doctor$/, { status: 403, body: 'Site Disabled' }],
     ['the function is not found', /^\/api\/doctor$/, { status: 404, body: '' }],
     ['the function fails', /^\/api\/doctor$/, { status: 500, body: { error: 'no answer from the API server' } }],
-    ['the answer is none', /^\/api\/doctor$/, { status: 200, body: '<html>welcome</html>' }],
+    ['the answer is empty', /^\/api\/doctor$/, { status: 200, body: '<html>welcome</html>' }],
   ])('is refused, and the error says how to force it, if %s', async (_, path, reply) => {
     strike(path instanceof RegExp ? path : path(), reply);
     expect(await remove()).toMatch(/Cloudfence removed nothing: the function doctor did not say[\s\S]*--force-remove/);
@@ -85,7 +85,7 @@ describe('a removal', () => {
 
   it.each([
     ['no tag', {}],
-    ["another stage's tag", { cloudfence: 'cloudfence-other' }],
+    ['another stage’s tag', { cloudfence: 'cloudfence-other' }],
   ])('removes nothing if the group has %s', async (_, tags) => {
     management.azure.answers.set('doctor', { fences: [] });
     const group = held().find(({ id }) => id === deploying.install.names.groupId);

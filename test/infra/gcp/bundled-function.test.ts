@@ -95,7 +95,7 @@ it.each([
 });
 
 it.each([
-  ['signed by somebody else', () => keys.token(claims(), 'forged')],
+  ['signed by another party', () => keys.token(claims(), 'forged')],
   ['of another account', () => stripped(keys.token({ ...claims(), email: 'somebody@example.org' }))],
 ])('rejects a push with a token %s', async (_, token) => {
   topics.splice(0);

@@ -110,38 +110,42 @@ describe('the judge itself', () => {
     ['of another host', call({ origin: apiHosts.iam }), /no such method/],
     ['with another verb', call({ verb: 'PATCH', body: {} }), /updateMask|subscription|required/],
     [
-      'to a path that there is not',
+      'to a path that does not exist',
       call({ url: new URL('/v2/projects/my-project/subscriptions/s1', apiHosts.pubsub) }),
       /no such method/,
     ],
     [
-      'with a parameter that there is not',
+      'with a parameter that does not exist',
       call({ url: new URL('/v1/projects/my-project/subscriptions/s1?force=true', apiHosts.pubsub) }),
       /no parameter force/,
     ],
     [
-      'with a field that there is not',
+      'with a field that does not exist',
       call({ body: { topic: 'projects/my-project/topics/t1', ackDeadline: 10 } }),
       /ackDeadline: there is no such field/,
     ],
-    ['without what is required', call({ body: {} }), /topic: is required/],
+    ['without a required field', call({ body: {} }), /topic: is required/],
     [
-      'with what is only answered',
+      'with an output-only field',
       call({ body: { topic: 'projects/my-project/topics/t1', state: 'ACTIVE' } }),
       /state: is never sent/,
     ],
-    ['with a value that is none of the list', create({ displayName: 'x', combiner: 'XOR' }), /XOR is none of/],
+    ['with a value outside the list', create({ displayName: 'x', combiner: 'XOR' }), /XOR is none of/],
     [
-      'with a length of time of another form',
+      'with a duration in another format',
       create({ conditions: [{ conditionThreshold: { filter: 'x', duration: '1m' } }] }),
       /1m is no duration/,
     ],
     [
-      'answered with a field that there is not',
+      'answered with a field that does not exist',
       call({ reply: { status: 200, body: { title: 'x' } } }),
       /title: there is no such field/,
     ],
-    ['refused in another form', call({ reply: { status: 404, body: { message: 'no' } } }), /an error of another form/],
+    [
+      'refused in another format',
+      call({ reply: { status: 404, body: { message: 'no' } } }),
+      /an error of another form/,
+    ],
   ])('finds a call %s', (_, one, fault) => expect(judged(one).faults.join('; ')).toMatch(fault));
 
   it('finds a mask that names a field that does not exist', () => {

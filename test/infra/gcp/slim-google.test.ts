@@ -59,7 +59,7 @@ type Deed = (cloud: Cloud, stage: Stage) => Promise<unknown>;
 const deeds: readonly (readonly [string, Deed])[] = [
   ['looks at a machine and its disks', (cloud, { machine }) => cloud.look([machine], { disks: true }, patient())],
   [
-    'looks for a machine that is not there',
+    'looks for a machine that does not exist',
     (cloud, { world }) => cloud.look([pathOf(world, 'nobody')], { disks: true }, patient()),
   ],
   [
@@ -79,7 +79,7 @@ const deeds: readonly (readonly [string, Deed])[] = [
     },
   ],
   [
-    'is told to come back later',
+    'handles a request to come back later',
     (cloud, { world, target, zonal }) => {
       addFault(world.parts.gce, { method: 'instances.detachDisk', when: 'before', mishap: limited });
       return cloud.detach(target, zonal, 'plain', granted, patient());

@@ -40,8 +40,8 @@ it('credentials that are about to expire are renewed in advance', async () => {
 });
 
 it.each([
-  ['an external id that its trust policy does not know', { externalId: 'guessed' }],
-  ['no external id where one is asked for', { externalId: undefined }],
+  ['an external ID that its trust policy does not accept', { externalId: 'guessed' }],
+  ['no external ID although one is required', { externalId: undefined }],
   ['a role that does not exist', { role: 'arn:aws:iam::222233334444:role/nobody' }],
 ])('a role is denied by its name with %s', async (_, given) => {
   const { look, entry } = await stage(HOUR, given);

@@ -63,7 +63,7 @@ describe('CloudTrail', () => {
   it.each([
     ['a log file', file],
     ['a record', record],
-    ['what was looked up', { Events: [{ EventName: 'StopInstances', CloudTrailEvent: JSON.stringify(record) }] }],
+    ['the result of a lookup', { Events: [{ EventName: 'StopInstances', CloudTrailEvent: JSON.stringify(record) }] }],
   ])('names machines in %s without EventBridge', (_, raw) => {
     expect(readHints(raw)).toMatchObject({ hints: [stopped], faults: [], ignored: [] });
   });

@@ -38,16 +38,16 @@ describe('the evidence of volumes about a machine that EC2 does not know', () =>
     ['free', [free], 'released'],
     ['in use elsewhere', [elsewhere], 'released'],
     ['free, and in use elsewhere', [free, elsewhere], 'released'],
-    ['in use, and does not say where', [{ status: 'in-use' }], 'none'],
-    ['free, and says where it is', [{ ...elsewhere, status: 'available' }], 'none'],
-    ['in use by somebody who is no instance', [{ status: 'in-use', at: ['task'] }], 'none'],
+    ['in use, without saying where', [{ status: 'in-use' }], 'none'],
+    ['free, but saying where it is', [{ ...elsewhere, status: 'available' }], 'none'],
+    ['in use by something that is not an instance', [{ status: 'in-use', at: ['task'] }], 'none'],
     ['creating', [{ status: 'creating' }], 'none'],
     ['deleting', [{ status: 'deleting' }], 'none'],
     ['deleted', [{ status: 'deleted' }], 'none'],
     ['in error', [{ status: 'error' }], 'none'],
-    ['free, and deleting: all have to stand firm', [free, { status: 'deleting' }], 'none'],
-    ['at the machine', [{ status: 'in-use', at: ['i-abcd1111'] }], 'held'],
-    ['free, and at the machine', [free, { status: 'in-use', at: ['i-abcd2222', 'i-abcd1111'] }], 'held'],
+    ['free, and deleting: all have to be in a stable state', [free, { status: 'deleting' }], 'none'],
+    ['attached to the machine', [{ status: 'in-use', at: ['i-abcd1111'] }], 'held'],
+    ['free, and attached to the machine', [free, { status: 'in-use', at: ['i-abcd2222', 'i-abcd1111'] }], 'held'],
   ])('%s', async (_, seen, expected) => {
     const disks = seen.map((__, n) => `vol-abcd111${n}`);
     expect(await askDisks(clientSeeing(seen), 'i-abcd1111', disks, new AbortController().signal)).toBe(expected);

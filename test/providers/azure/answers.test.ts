@@ -57,7 +57,7 @@ describe('a machine that ARM shows', () => {
     ],
     ['deallocated, and its model under an operation', vm(off, { provisioningState: 'Updating' }), 'stopping'],
     ['deallocated, and about to be deleted', vm(off, { provisioningState: 'Deleting' }), 'stopping'],
-    ['deallocated, after something that failed', vm(off, { provisioningState: 'Failed' }), 'unknown'],
+    ['deallocated, after a failed operation', vm(off, { provisioningState: 'Failed' }), 'unknown'],
     ['deallocated, without a provisioning state', vm(off, { provisioningState: undefined }), 'unknown'],
     ['deallocated, with an OS disk that is frozen', vm(off), 'suspended', osDisk('Frozen')],
     [
@@ -198,9 +198,9 @@ describe('an instance of a scale set that ARM does not find', () => {
 
   it.each([
     ['of another set', listed(`${set.replace('Pool', 'Other')}/1`)],
-    ['of machines of their own', listed(`${prefix}/virtualMachines/a`)],
-    ['of nothing that has an id', { body: { value: [{}] } }],
-    ['not found in words that say nothing', failure('NotFound')],
+    ['of standalone machines', listed(`${prefix}/virtualMachines/a`)],
+    ['of entries without an ID', { body: { value: [{}] } }],
+    ['not found in words without meaning', failure('NotFound')],
   ])('is not gone by a list %s', async (_, list) => {
     expect(await lookAt(failure('InvalidParameter', 400), () => list)).toMatchObject({ power: 'unknown' });
   });
@@ -220,19 +220,19 @@ describe('the disk of a machine that is gone', () => {
   it.each([
     ['free', disk({ diskState: 'Unattached' }), 'released'],
     ['free, as far as it says', disk({}), 'none'],
-    ['free, in a state that is not known here', disk({ diskState: 'Waiting' }), 'none'],
-    ['free, and read by somebody', disk({ diskState: 'ActiveSAS' }), 'released'],
+    ['free, in an unknown state', disk({ diskState: 'Waiting' }), 'none'],
+    ['free, but being read', disk({ diskState: 'ActiveSAS' }), 'released'],
     ['free and held', disk({ diskState: 'Unattached' }, { managedBy: `${VM}-1` }), 'none'],
-    ['held by it', disk({ diskState: 'Reserved' }, { managedBy: VM.toUpperCase() }), 'held'],
-    ['held by another', disk({ diskState: 'Attached' }, { managedBy: `${VM}-1` }), 'released'],
+    ['held by the machine', disk({ diskState: 'Reserved' }, { managedBy: VM.toUpperCase() }), 'held'],
+    ['held by another machine', disk({ diskState: 'Attached' }, { managedBy: `${VM}-1` }), 'released'],
     [
-      'shared with it',
+      'shared with the machine',
       disk({ maxShares: 2, diskState: 'Attached' }, { managedBy: `${VM}-1`, managedByExtended: [`${VM}-1`, VM] }),
       'held',
     ],
-    ['held by nobody that it names', disk({ diskState: 'Attached' }), 'held'],
-    ['held by somebody who cannot be told', disk({}, { managedBy: 'somebody' }), 'none'],
-    ['gone, too', failure('ResourceNotFound'), 'none'],
+    ['held without a named holder', disk({ diskState: 'Attached' }), 'held'],
+    ['held by an unreadable holder', disk({}, { managedBy: 'somebody' }), 'none'],
+    ['also gone', failure('ResourceNotFound'), 'none'],
   ])('%s says so', async (_, answer, witness) => {
     expect(await (await cloudAnswering(failure('ResourceNotFound'), answer)).witness(VM, [DISK], patient())).toBe(
       witness,

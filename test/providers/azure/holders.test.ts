@@ -56,8 +56,12 @@ describe('the holders of disks', () => {
 
   it.each([
     ['it is held, but does not say by whom', { diskState: 'Reserved' }, null],
-    ['it names somebody who is no machine', { diskState: 'Attached', managedBy: '/subscriptions/s/somebody' }, null],
-    ['nobody holds it', { diskState: 'Unattached' }, []],
+    [
+      'it names something that is not a machine',
+      { diskState: 'Attached', managedBy: '/subscriptions/s/somebody' },
+      null,
+    ],
+    ['it has no holder', { diskState: 'Unattached' }, []],
   ] as const)('are what the disk says: %s', (_, disk, by) => {
     expect(machinesHoldingDisk({ location: 'westeurope', ...disk })).toEqual(by);
   });

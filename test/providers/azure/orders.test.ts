@@ -112,7 +112,7 @@ describe('a scale set in place of a machine', () => {
       `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`,
     ],
     [
-      'a machine of its own',
+      'a standalone machine',
       {
         id: `${pool}/virtualMachines/Flex_1`,
         instanceId: 'Flex_1',
@@ -121,12 +121,12 @@ describe('a scale set in place of a machine', () => {
       `${prefix}/virtualmachines/flex_1`,
     ],
     [
-      'a machine of its own, under its name alone',
+      'a standalone machine, under its name alone',
       { id: `${pool}/virtualMachines/Flex_1`, instanceId: 'Flex_1' },
       `${prefix}/virtualmachines/flex_1`,
     ],
     [
-      'a machine of its own, whose name ends like a number',
+      'a standalone machine, whose name ends like a number',
       { id: `${pool}/virtualMachines/Pool_12345678`, instanceId: 'Pool_12345678' },
       `${prefix}/virtualmachines/pool_12345678`,
     ],

@@ -64,7 +64,7 @@ describe('an unreadable event', () => {
     ],
     ['an unknown type', { type: 'com.example.opened', specversion: '1.0' }, '$.type'],
     ['a disk named by hand', { resourceId: VM.replace('virtualmachines', 'disks') }, '$.resourceId'],
-    ['an alert that is none', { schemaId: 'other', data: 1 }, '$.schemaId'],
+    ['an invalid alert', { schemaId: 'other', data: 1 }, '$.schemaId'],
     ['an empty list', [], '$'],
     ['an empty text', ' ', '$'],
     ['null', null, '$'],
@@ -86,12 +86,12 @@ describe('an unreadable event', () => {
   const cut = text('arm-vm-deallocate.derived.json').slice(0, -20);
   it.each([
     ['an event', broken],
-    ['an event that begins with them', early],
+    ['an event that starts with them', early],
     ['the same as a text in a list', [{ text: JSON.stringify(early) }]],
     ['the same as a text in a text', { text: JSON.stringify({ text: JSON.stringify(early.data) }) }],
     ['an event as text', JSON.stringify(broken)],
     ['a text that is cut off', cut],
-    ['a text that begins with them', cut.slice(cut.indexOf('"claims"'))],
+    ['a text that starts with them', cut.slice(cut.indexOf('"claims"'))],
     ['the same in base64', Buffer.from(cut).toString('base64')],
     ['old payloads', [{ ...json('arm-vm-deallocate.old-strings.derived.json')[0], eventType: 'com.example.other' }]],
   ])('never shows who caused it: %s', (_, raw) => {

@@ -30,7 +30,7 @@ describe.each(readers)('the reader of %s', (_, read) => {
       }),
     ],
     [
-      'long words where ids stand',
+      'long words in place of IDs',
       JSON.stringify({
         protoPayload: { methodName: 'x'.repeat(5 * MIB), resourceName: 'x'.repeat(5 * MIB) },
         operationName: 'x'.repeat(5 * MIB),
@@ -45,8 +45,8 @@ describe.each(readers)('the reader of %s', (_, read) => {
       'many zips',
       JSON.stringify(Array.from({ length: 20 }, () => gzipSync(Buffer.alloc(20 * MIB, ' ')).toString('base64'))),
     ],
-    ['more entries than anybody sends', `[${'1,'.repeat(MIB)}1]`],
-    ['more lines than anybody sends', '1\n'.repeat(MIB)],
+    ['more entries than any sender sends', `[${'1,'.repeat(MIB)}1]`],
+    ['more lines than any sender sends', '1\n'.repeat(MIB)],
   ])('describes briefly what is wrong with %s', (__, text) => {
     const reading = read(text);
     expect(reading.hints).toEqual([]);

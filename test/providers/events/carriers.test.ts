@@ -88,12 +88,12 @@ describe('on AWS', () => {
     ['a detail that is a text', { ...stopped, detail: JSON.stringify(stopped.detail) }],
     ['the detail alone', stopped.detail],
     ['the detail alone, in a body', { Records: [{ messageId: '1', body: JSON.stringify(stopped.detail) }] }],
-    ['the detail alone, spelled otherwise', { instance_id: ID, state: 'STOPPED' }],
-    ['the detail alone, as a camel', { instanceId: ID, state: 'stopped' }],
+    ['the detail alone, in another spelling', { instance_id: ID, state: 'STOPPED' }],
+    ['the detail alone, in camel case', { instanceId: ID, state: 'stopped' }],
     ['an underscore', { ...stopped, detail: { instance_id: ID, state: 'stopped' } }],
-    ['a camel', { ...stopped, detail: { instanceId: ID, state: 'stopped' } }],
+    ['camel case', { ...stopped, detail: { instanceId: ID, state: 'stopped' } }],
     ['capitals', { ...stopped, detail: { InstanceId: ID, state: 'stopped' } }],
-    ['an ARN beside the detail', { ...stopped, detail: { state: 'stopped' }, resources: [ARN] }],
+    ['an ARN next to the detail', { ...stopped, detail: { state: 'stopped' }, resources: [ARN] }],
   ])('is read through or from %s', (_, raw) => {
     expect(summary(readAws(raw))).toEqual([[ID, 'state-change-stopped']]);
   });

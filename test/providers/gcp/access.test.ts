@@ -35,22 +35,22 @@ describe('the access to a GKE cluster', () => {
   const private_ = { ipEndpointsConfig: { enabled: true, enablePublicEndpoint: false } };
   it.each([
     [
-      'its name, where the address is private',
+      'its name if the address is private',
       { ...private_, dnsEndpointConfig: dns },
       { server: 'https://gke-1234.europe-west1.gke.goog', ca: null },
     ],
     [
-      'its name, where it has no address',
+      'its name if it has no address',
       { ipEndpointsConfig: { enabled: false }, dnsEndpointConfig: dns },
       { server: 'https://gke-1234.europe-west1.gke.goog', ca: null },
     ],
     [
-      'the private address, where nobody outside may use the name',
+      'the private address if the name may not be used from outside',
       { ...private_, dnsEndpointConfig: { ...dns, allowExternalTraffic: false } },
       { server: 'https://10.0.0.2', ca },
     ],
     [
-      'the address, where it is public as well',
+      'the address if it is public as well',
       { ipEndpointsConfig: { enabled: true, enablePublicEndpoint: true }, dnsEndpointConfig: dns },
       { server: 'https://10.0.0.2', ca },
     ],

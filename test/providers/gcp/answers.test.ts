@@ -124,7 +124,7 @@ describe('the disk of an instance that is gone', () => {
   });
   it.each([
     ['nobody', disk(undefined), 'released'],
-    ['nobody, in a list', disk([]), 'released'],
+    ['no instance, in a list', disk([]), 'released'],
     ['another of its zone', disk([`https://www.googleapis.com/compute/v1/${MACHINE}0`]), 'released'],
     [
       'one of its name in another zone',
@@ -140,10 +140,10 @@ describe('the disk of an instance that is gone', () => {
     ],
     ['it, by its path', disk([MACHINE]), 'held'],
     ['it, by the end of its path', disk(['zones/europe-west1-b/instances/node-1']), 'held'],
-    ['somebody by a number', disk([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`]), 'none'],
-    ['somebody who is no instance', disk(['somebody']), 'none'],
-    ['another, and somebody who is no instance', disk([`${MACHINE}0`, 'somebody']), 'none'],
-    ['nobody, while it is made', disk([], { status: 'CREATING' }), 'none'],
+    ['something by a number', disk([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`]), 'none'],
+    ['something that is not an instance', disk(['somebody']), 'none'],
+    ['another instance, and something that is not an instance', disk([`${MACHINE}0`, 'somebody']), 'none'],
+    ['no instance, while it is created', disk([], { status: 'CREATING' }), 'none'],
   ])('names %s', async (_, answer, witness) => {
     expect(await (await cloudAnswering(notFound, answer)).witness(MACHINE, [DISK], patient())).toBe(witness);
   });

@@ -44,10 +44,10 @@ describe('a push request', () => {
     ['no account', { email: undefined }],
     ['an unverified account', { email_verified: false }],
     ['an account that does not say whether it is verified', { email_verified: undefined }],
-    ['a time that is over', { iat: now() - 7_200, exp: now() - 3_600 }],
-    ['no time', { exp: undefined }],
-    ['a time that has not come', { iat: now() + 3_600, exp: now() + 7_000 }],
-    ['far too long a time', { exp: now() + 10 * 86_400 }],
+    ['an expiry in the past', { iat: now() - 7_200, exp: now() - 3_600 }],
+    ['no expiry', { exp: undefined }],
+    ['an issue time in the future', { iat: now() + 3_600, exp: now() + 7_000 }],
+    ['far too long a lifetime', { exp: now() + 10 * 86_400 }],
   ])('is denied with a token of %s', async (_, wrong) => {
     await expect(check(bearer({ ...good(), ...wrong }))).rejects.toBeInstanceOf(Denied);
   });
@@ -115,8 +115,8 @@ describe('a push request', () => {
       ['another issuer', { iss: 'https://accounts.example.org' }],
       ['another account', { email: 'somebody@my-project.iam.gserviceaccount.com' }],
       ['an unverified account', { email_verified: false }],
-      ['a time that is over', { exp: now() - 10 }],
-      ['no time', { exp: undefined }],
+      ['an expiry in the past', { exp: now() - 10 }],
+      ['no expiry', { exp: undefined }],
     ])('is denied with a token of %s', async (_, wrong) => {
       await expect(behind(stripped({ ...good(), ...wrong }))).rejects.toBeInstanceOf(Denied);
     });

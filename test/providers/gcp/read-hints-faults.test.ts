@@ -13,7 +13,7 @@ describe('an unreadable event', () => {
   it.each([
     ['an entry without a method', payload({ methodName: undefined }), '$.protoPayload.methodName'],
     [
-      'a resource that is no instance',
+      'a resource that is not an instance',
       payload({ resourceName: 'projects/p/zones/z/disks/d' }),
       '$.protoPayload.resourceName',
     ],
@@ -23,7 +23,7 @@ describe('an unreadable event', () => {
       '$.protoPayload.resourceName',
     ],
     ['a resource that is missing', payload({ resourceName: undefined }), '$.protoPayload.resourceName'],
-    ['an instance by hand that is none', { instance: 'node-1' }, '$.instance'],
+    ['an invalid instance named by hand', { instance: 'node-1' }, '$.instance'],
     ['an event of another cloud', { 'detail-type': 'EC2 Instance State-change Notification', detail: {} }, '$'],
     ['a message without data', { message: { attributes: {} }, subscription: 's' }, '$'],
     [
@@ -92,7 +92,7 @@ describe('the person behind an event', () => {
     ['a message that was cut off', { message: { data: base64(text.slice(0, -1)) } }],
     ['a list of lists', JSON.parse('['.repeat(10) + text + ']'.repeat(10))],
     ['an unknown envelope', { wrapped: bad, also: text, encoded: base64(text) }],
-    ['an entry whose method is none', payload({ methodName: { authenticationInfo: { principalEmail: SECRET } } })],
+    ['an entry with an invalid method', payload({ methodName: { authenticationInfo: { principalEmail: SECRET } } })],
   ])('is not shown in the faults of %s', (_, raw) => {
     const { faults } = readHints(raw);
     expect(faults).not.toEqual([]);

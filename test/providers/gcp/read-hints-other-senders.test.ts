@@ -98,7 +98,7 @@ describe('data of Pub/Sub', () => {
   it.each([
     ['parsed', JSON.parse(body)],
     ['as a text', body],
-    ['as bytes, of a type that nobody parses', Buffer.from(body)],
+    ['as bytes of an unparsed type', Buffer.from(body)],
     ['wrapped, in the other alphabet', { message: { data: url, messageId: 'm' } }],
   ])('is pushed %s', (_, pushed) => {
     const { message } = parsePushedMessage(pushed);

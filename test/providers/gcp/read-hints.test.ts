@@ -105,7 +105,7 @@ describe('wrappers of entries', () => {
     ['an array', [stopped]],
     ['the answer of entries.list', { entries: [stopped] }],
     ['a push of Pub/Sub', push],
-    ['what a pull of Pub/Sub gives', { receivedMessages: [{ ackId: 'a', message: push['message'] }] }],
+    ['the result of a Pub/Sub pull', { receivedMessages: [{ ackId: 'a', message: push['message'] }] }],
     ['a message of Pub/Sub', push['message']],
     ['a CloudEvent of Pub/Sub', json('pubsub-cloudevent-stop.derived.json')],
     ['a CloudEvent of Eventarc', json('eventarc-cloudevent-stop.derived.json')],

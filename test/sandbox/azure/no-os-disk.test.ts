@@ -31,7 +31,7 @@ const phaseOf = (world: AzureWorld, machine: string) => {
 const marks = (outcome: Awaited<ReturnType<typeof react>>) => outcome.steps.filter(({ step }) => step === 'mark');
 
 it.each(['disk', 'time'] as const)(
-  'is fenced to the end under one fence although the driver detaches its disk meanwhile (no %s)',
+  'a machine is fenced to the end under one fence although the driver detaches its disk meanwhile (no %s)',
   async (hide) => {
     const { world, disk, holder, spare } = sceneWithout(hide);
     change(world, holder, deallocate);
@@ -45,7 +45,7 @@ it.each(['disk', 'time'] as const)(
   },
 );
 
-it('is fenced to the end although Cloudfence detaches its disk meanwhile', async () => {
+it('a machine is fenced to the end although Cloudfence detaches its disk meanwhile', async () => {
   const { world, disk, holder } = sceneWithout('disk');
   world.parts.cluster.knobs.attacherDown = true;
   stopGuest(world, holder);
@@ -57,7 +57,7 @@ it('is fenced to the end although Cloudfence detaches its disk meanwhile', async
   expect(world.parts.azure.harm).toEqual([]);
 });
 
-it('is fenced again under a new fence if it really was started in between', async () => {
+it('a machine is fenced again under a new fence if it really was started in between', async () => {
   const { world, holder } = sceneWithout('disk');
   change(world, holder, deallocate);
   expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });

@@ -67,8 +67,8 @@ describe('the server with an authority', () => {
   });
 
   it.each([
-    ['the volume alone', [onVolumes], 'instance/'],
-    ['the instance alone', [onInstances], 'volume/'],
+    ['only the volume', [onVolumes], 'instance/'],
+    ['only the instance', [onInstances], 'volume/'],
   ])('refuses a detach to a user who may detach only from %s', async (_, statements, missing) => {
     const { world, InstanceId, VolumeId, stateOf } = scene();
     const as = await behind(world, statements);
@@ -112,8 +112,8 @@ describe('the server with an authority', () => {
   });
 
   it.each([
-    ['a key that nobody has', 'OTHER', 'AuthFailure', 401],
-    ['an authority that is out of order', 'BROKEN', 'InternalError', 500],
+    ['an unknown key', 'OTHER', 'AuthFailure', 401],
+    ['an authority that is out of service', 'BROKEN', 'InternalError', 500],
   ])('refuses %s', async (_, key, name, httpStatusCode) => {
     const as = await behind(scene().world, [look]);
     await expect(as(key).send(new DescribeInstancesCommand({}))).rejects.toMatchObject({

@@ -19,11 +19,16 @@ describe('a policy', () => {
   it.each<readonly [string, readonly object[], Partial<Demand>, boolean]>([
     ['allows what it names', [allow('ec2:DetachVolume')], {}, true],
     ['allows nothing that it does not name', [allow('ec2:AttachVolume')], {}, false],
-    ['does not mind the case of an action', [allow('EC2:detachvolume')], {}, true],
-    ['takes wildcards in actions', [allow('ec2:Det*'), allow('ec2:D?tachVolume')], {}, true],
-    ['takes a dot for a dot', [allow('ec2.DetachVolume')], {}, false],
-    ['takes wildcards in resources', [allow('ec2:*', { Resource: 'arn:aws:ec2:*:111122223333:volume/*' })], {}, true],
-    ['minds the case of a resource', [allow('ec2:*', { Resource: 'arn:aws:ec2:*:111122223333:Volume/*' })], {}, false],
+    ['ignores the case of an action', [allow('EC2:detachvolume')], {}, true],
+    ['accepts wildcards in actions', [allow('ec2:Det*'), allow('ec2:D?tachVolume')], {}, true],
+    ['treats a dot as a dot', [allow('ec2.DetachVolume')], {}, false],
+    ['accepts wildcards in resources', [allow('ec2:*', { Resource: 'arn:aws:ec2:*:111122223333:volume/*' })], {}, true],
+    [
+      'respects the case of a resource',
+      [allow('ec2:*', { Resource: 'arn:aws:ec2:*:111122223333:Volume/*' })],
+      {},
+      false,
+    ],
     [
       'of one kind of resource allows no other',
       [allow('ec2:*', { Resource: 'arn:aws:ec2:*:*:instance/*' })],
@@ -31,39 +36,39 @@ describe('a policy', () => {
       false,
     ],
     [
-      'with a named resource does not allow what knows no resource',
+      'with a named resource does not allow actions without resources',
       [allow('ec2:*', { Resource: 'arn:aws:ec2:*:*:volume/*' })],
       { resource: '*' },
       false,
     ],
-    ['denies more strongly than it allows', [allow('ec2:*'), deny('ec2:DetachVolume')], {}, false],
+    ['denies with priority over allowing', [allow('ec2:*'), deny('ec2:DetachVolume')], {}, false],
     ['whose Deny does not apply denies nothing', [allow('ec2:*'), deny('ec2:*', tagged)], {}, true],
     [
-      'holds every condition to be met',
+      'requires every condition',
       [allow('ec2:*', tagged)],
       { context: { 'aws:ResourceTag/owner': 'them', 'aws:resourcetag/stage': 'prod' } },
       true,
     ],
     [
-      'whose condition is half met allows nothing',
+      'whose conditions are only partly met allows nothing',
       [allow('ec2:*', tagged)],
       { context: { 'aws:ResourceTag/owner': 'us' } },
       false,
     ],
     [
-      'takes another value for another value',
+      'distinguishes values',
       [allow('ec2:*', tagged)],
       { context: { 'aws:ResourceTag/owner': 'you', 'aws:ResourceTag/stage': 'prod' } },
       false,
     ],
     [
-      'takes wildcards in ARNs of conditions',
+      'accepts wildcards in ARNs of conditions',
       [allow('ec2:*', { Condition: { ArnLike: { 'lambda:SourceFunctionArn': 'arn:*:function:cloudfence-*' } } })],
       { context: { 'lambda:SourceFunctionArn': 'arn:aws:lambda:eu-west-1:1:function:cloudfence-a' } },
       true,
     ],
     [
-      'takes no wildcards where it says equal',
+      'accepts no wildcards in an equality condition',
       [allow('ec2:*', { Condition: { StringEquals: { 'aws:ResourceTag/owner': '*' } } })],
       { context: { 'aws:ResourceTag/owner': 'us' } },
       false,
@@ -79,8 +84,8 @@ describe('a policy', () => {
   });
 
   it.each([
-    ['a condition that is not understood', allow('ec2:*', { Condition: { Bool: { 'aws:SecureTransport': 'true' } } })],
-    ['an element that is not understood', { Effect: 'Allow', NotAction: 'ec2:*', Resource: '*' }],
+    ['an unsupported condition', allow('ec2:*', { Condition: { Bool: { 'aws:SecureTransport': 'true' } } })],
+    ['an unsupported element', { Effect: 'Allow', NotAction: 'ec2:*', Resource: '*' }],
   ])('with %s is refused', (_, statement) => {
     expect(() => policy(statement)).toThrow(/Unrecognized|Invalid/);
   });

@@ -84,10 +84,10 @@ it('puts the error of an operation where the document has it', async () => {
 
 it.each([
   ['an id that is a number', { id: 4611686018427387 }, 'response.id: is no string'],
-  ['an id that is no number', { id: 'node-1' }, 'response.id: node-1 is no uint64'],
-  ['a status of its own', { status: 'STOPED' }, /response\.status: STOPED is none of/],
+  ['an ID that is not a number', { id: 'node-1' }, 'response.id: node-1 is no uint64'],
+  ['an invented status', { status: 'STOPED' }, /response\.status: STOPED is none of/],
   ['a misspelt field', { lastStartTimeStamp: '' }, 'response.lastStartTimeStamp: there is no such field'],
-  ['a field of another form', { disks: { boot: true } }, 'response.disks: is no array'],
+  ['a field in another format', { disks: { boot: true } }, 'response.disks: is no array'],
   ['a wrong field deep within', { disks: [{ boot: 'true' }] }, 'response.disks[0].boot: is no boolean'],
 ])('would find %s', async (_, wrong, fault) => {
   const world = gceWorld();

@@ -122,7 +122,7 @@ describe('a machine of Compute Engine that was deleted', () => {
   });
 });
 
-it('keeps its Node for Cloudfence if it is only stopped: the cloud controller neither taints nor deletes the Node', () => {
+it('a stopped machine keeps its Node: the cloud controller neither taints nor deletes it', () => {
   const { world, holder } = stage();
   stopGuest(world, holder);
   world.advance(10 * MINUTE);
