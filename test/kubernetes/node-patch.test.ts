@@ -172,7 +172,7 @@ describe('the owner of the out-of-service taint', () => {
   it.each([
     ['NoSchedule', { ...OUT, value: 'nodeshutdown' }],
     ['NoExecute, as Azure’s cloud controller sets it', taint(OUT.key, 'NoExecute')],
-  ])('... and it goes where somebody else’s has taken its place: %s', (_, theirs) => {
+  ])('... and it goes if someone else’s taint has replaced ours: %s', (_, theirs) => {
     const patch = fencePatch(node([theirs], {}, beside), {
       do: 'mark',
       node: targetOf(meta),

@@ -125,7 +125,7 @@ describe('a Node on which nothing names its machine any more', () => {
     ]);
   });
 
-  it('loses no taint that somebody put in the place of ours', async () => {
+  it('keeps a taint with which someone replaced ours', async () => {
     const incident = await booted();
     const node = nodeOf(incident);
     if (node)

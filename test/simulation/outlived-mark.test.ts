@@ -122,7 +122,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
   });
 
-  it('loses the taint although somebody removed the record and the label that names the fence', async () => {
+  it('loses the taint although someone removed the record and the label that names the fence', async () => {
     const incident = await marked();
     byHand(incident, ({ metadata }) => {
       delete metadata.annotations?.[RECORD_ANNOTATION];
@@ -137,7 +137,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
   it.each([
     ['next to it', [TAINT_LABEL]],
     ['next to it, and the label that names the fence', [TAINT_LABEL, FENCED_LABEL]],
-  ])('loses the taint although somebody removed the label %s', async (_, labels) => {
+  ])('loses the taint although someone removed the label %s', async (_, labels) => {
     const incident = await marked();
     byHand(incident, (node) => labels.forEach((label) => delete node.metadata.labels?.[label]));
     startMachine(incident.world, incident.scene.holder);
@@ -179,7 +179,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     unharmed(incident);
   });
 
-  it('is released in full although somebody removed the label beside the taint', async () => {
+  it('is released in full although someone removed the label next to the taint', async () => {
     const incident = await marked();
     byHand(incident, (node) => delete node.metadata.labels?.[TAINT_LABEL]);
     startMachine(incident.world, incident.scene.holder);

@@ -88,7 +88,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.annotations?.['cloudfence.dev/fence']).toBe(text);
   });
 
-  it('does not claim an out-of-service taint that somebody else has set since', async () => {
+  it('does not claim an out-of-service taint that someone else has set since', async () => {
     const node = await makeNode(harness(), { spec: { taints: [{ ...OUT_OF_SERVICE, effect: 'NoExecute' }] } });
     await expect(apply(mark(node, recordFor(node, 'i-1')))).rejects.toThrow(Refused);
     expect((await read(node)).metadata.annotations).toBeUndefined();

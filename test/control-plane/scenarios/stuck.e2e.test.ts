@@ -53,7 +53,7 @@ describe.concurrent('a volume that its driver cannot detach', () => {
   });
 });
 
-describe.concurrent('a Node that somebody deletes right after the power-off', () => {
+describe.concurrent('a Node that someone deletes right after the power-off', () => {
   it('does not keep its volume from moving', async () => {
     const database = await addDatabase(testbed);
     await database.home.stop();
