@@ -6,7 +6,7 @@ import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
-/** Returns what was declined and is still open. Without a look that tells, everything that was declined counts. */
+/** Returns what was declined and is still open. Without a later look, everything that was declined counts. */
 const openIn = ({ memory, machine, cluster }: RunState): RunState['memory']['declined'] =>
   machine && cluster ? stillDeclined({ memory, machine: machine.says, cluster: cluster.says }) : memory.declined;
 

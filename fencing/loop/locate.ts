@@ -67,7 +67,7 @@ export const ambiguousNodesReason = (
   );
 
 /**
- * Returns the run state if more than one Node names the machine. Our taint must not stand on a machine that runs,
+ * Returns the run state if more than one Node names the machine. Our taint must not stay on a machine that runs,
  * whichever Node is its own. So the Node that carries our taint is looked at before the refusal.
  */
 const ambiguous = (

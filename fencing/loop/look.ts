@@ -137,7 +137,7 @@ const findIn = async (
 
 /**
  * The functions below find the owner of attachments that name no machine and whose Node is gone. A Node's name alone
- * proves nothing, because names are reused. The disks below the attachments show the owner.
+ * proves nothing, because names are reused. The disks of the attachments show the owner.
  */
 
 type Ownership = Pick<RunState, 'identityRules' | 'record'> & {

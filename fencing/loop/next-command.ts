@@ -12,7 +12,7 @@ import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { stepKey, stepTraits, type Step } from '../model/steps.ts';
 import type { Decision, Moment } from '../rules/view.ts';
 
-/** The next single thing to do. Reads may be combined. Each command that changes the world stands alone. */
+/** The next single thing to do. Reads may be combined. Each command that changes the world is made alone. */
 export type Command =
   /** `disks`: read the machine's disks too. `search`: look for its attachments in the list of all attachments. */
   | {
@@ -91,7 +91,7 @@ export const nextCommand = (known: RunState, now: Moment): Command => {
   return outdated ? lookAt({ cluster: true }) : follow(known, decision, now);
 };
 
-/** Returns whether the fence is over: nothing is left to do, or somebody else removed it. */
+/** Returns whether the fence is over: nothing is left to do, or someone else removed it. */
 const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): boolean => {
   if (!ending || policy.dryRun) return false;
   const over =

@@ -106,7 +106,8 @@ const withDisksOf = (
   before ? { ...machine, says: { ...machine.says, disks: before.says.disks } } : machine;
 
 /**
- * Returns whether the taint was removed or is no longer ours. Somebody else's taint in the place of ours is not ours.
+ * Returns whether the taint was removed or is no longer ours. A taint of someone else's that replaced ours does not
+ * count.
  */
 const isUntainted = (node: NodeFacts, { taints }: Recheck): boolean =>
   (node.taints.outOfService && !taints.outOfService) || (node.taints.ours && !taints.ours);

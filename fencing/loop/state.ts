@@ -42,7 +42,7 @@ export interface RunState {
   /** Monotonic time (ms) after which the run ends in good order. */
   readonly deadline: number;
   /**
-   * Reasons for which the run does not wait itself. Somebody looks again later, which costs less than a process that
+   * Reasons for which the run does not wait itself. A later run looks again, which costs less than a process that
    * sleeps.
    */
   readonly handsOver: ReadonlySet<ReasonCode>;
@@ -82,7 +82,7 @@ export interface Start {
   readonly location?: ClusterLocation | null;
   /** Why the machine may not be there, if more than one Node was found. */
   readonly ambiguity?: Reason | null;
-  /** Attachments that name the machine there in the place of a Node, if they were found already. */
+  /** Attachments that name the machine there in place of a Node, if they were found already. */
   readonly attachments?: readonly string[] | null;
   /** Steps that were taken on the machine's Node before the run. */
   readonly steps?: readonly StepReport[];

@@ -22,8 +22,8 @@ const searched = async (cluster: Cluster, machine: Machine, { signal }: Ports): 
 };
 
 /**
- * Returns which Nodes are unreachable, and which Nodes of any cluster name the machine. Whoever found the machine may
- * have asked one cluster only: the one that its tag names, or the one in which a sweep saw its Node.
+ * Returns which Nodes are unreachable, and which Nodes of any cluster name the machine. The run that found the machine
+ * may have asked only one cluster: the one that its tag names, or the one in which a sweep saw its Node.
  *
  * @throws CloudfenceError if the machine's own cluster does not answer
  */

@@ -49,15 +49,15 @@ export interface Cloud {
   readonly witness: (machine: MachineId, disks: readonly DiskId[], signal: AbortSignal) => Promise<Witness>;
 
   /**
-   * Asks the disks below these volumes which machines hold them. Returns one entry for each disk that exists and can
-   * tell. This method is for clouds whose attachments name a Node and no machine: once that Node is gone, only the
+   * Asks the disks of these volumes which machines hold them. Returns one entry for each disk that exists and shows its
+   * holders. This method is for clouds whose attachments name a Node and no machine: once that Node is gone, only the
    * disks know the owner.
    */
   readonly holders?: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskHolders[]>;
 
   /**
-   * Returns machines that a Node of this name may have been, likeliest first, in the place of that volume's disk. They
-   * are hints, never proof. Pure.
+   * Returns machines that a Node of this name may have been, likeliest first, at the location of that volume's disk.
+   * They are hints, never proof. Pure.
    */
   readonly machinesNamed?: (node: string, volume: VolumeHandle) => readonly MachineId[];
 

@@ -42,8 +42,8 @@ export interface NodeFacts {
   /** The value of our label, which no kubelet may write, or null. */
   readonly label: string | null;
   /**
-   * The fence and the boot for which Cloudfence set its out-of-service taint, as the taint itself says, or a label
-   * beside it, or null. Cloudfence removes the taint and the label in one write.
+   * The fence and the boot for which Cloudfence set its out-of-service taint, as the taint itself or the label next to
+   * it says, or null. Cloudfence removes the taint and the label in one write.
    */
   readonly taintedFor: FenceInBoot | null;
   /** The fence that a person removed, as our label says, or null. */
@@ -55,15 +55,15 @@ export interface NodeFacts {
   /** The fence's record. Null if it cannot be read, or if nothing else of ours is on the Node (`bearsOurs`). */
   readonly record: FenceRecord | null;
   /**
-   * A record on a Node that bears nothing else of ours, or null. Somebody removed the fence and left the record, or it
-   * never was ours.
+   * The record of a Node that has nothing else of ours, or null. Someone removed the fence and left the record, or a
+   * kubelet wrote it.
    */
   readonly strayRecord: FenceRecord | null;
 }
 
 /**
- * Returns whether the Node bears something of ours that no kubelet can write: our label or one of our taints. One of
- * them is enough, because a person may remove the others.
+ * Returns whether the Node has our label or one of our taints, which no kubelet can write. One of them is enough,
+ * because a person may remove the others.
  */
 export const bearsOurs = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
   label !== null || taints.ours || taints.quarantine;
@@ -75,7 +75,7 @@ export interface FenceInBoot {
   readonly boot: string;
 }
 
-/** What is left of a fence that somebody else removed. Cloudfence does not begin it again in that boot. */
+/** What is left of a fence that someone else removed. Cloudfence does not begin it again in that boot. */
 export type Tombstone = FenceInBoot;
 
 /** When a machine was first seen `stopping`, for later runs. It counts for one machine and one boot only. */
@@ -186,7 +186,7 @@ export interface ClusterFacts {
   readonly nameTaken: boolean;
   readonly pods: readonly PodFacts[];
   readonly volumes: readonly VolumeFacts[];
-  /** The renewTime of the kubelet's Lease as it stands, in RFC 3339 with microseconds. Null if there is no Lease. */
+  /** The current renewTime of the kubelet's Lease, in RFC 3339 with microseconds. Null if there is no Lease. */
   readonly lease: string | null;
   readonly surroundings: Surroundings;
   /** The cluster knows the out-of-service taint. */
@@ -202,7 +202,7 @@ export interface Recheck {
 }
 
 /**
- * Returns the FNV-1a hash (32 bits) in 7 characters. It tells the boots of one machine apart and leaves room for more
+ * Returns the FNV-1a hash (32 bits) in 7 characters. It distinguishes the boots of one machine and leaves room for more
  * in a label's value.
  */
 export const shortHash = (text: string): string => {
@@ -231,7 +231,7 @@ export const isOfShownBoot = ({ boot }: FenceInBoot, { bootID }: Pick<NodeFacts,
 /**
  * Returns whether a fence was for the boot that has ended. The bootID alone decides in three cases. A machine that the
  * cloud has forgotten has no boot left that could be another one. A cloud that knew no boot when the fence was removed
- * said nothing about it. Where operations change the generation too, only the Node tells boots apart.
+ * said nothing about it. Where operations change the generation too, only the Node distinguishes boots.
  */
 export const isOfThisBoot = (
   fence: FenceInBoot,

@@ -29,7 +29,7 @@ export interface LookRequest {
   readonly search?: boolean;
   /**
    * Names of the machine's Node. If no Node of these names exists, the look also returns attachments to them that name
-   * no machine. The caller has to find out whose they are.
+   * no machine. The caller has to find their machine.
    */
   readonly named?: readonly string[];
   /**
@@ -88,7 +88,7 @@ export interface Cluster {
 
   /**
    * Enters a fence that is about to begin in the ledger, if the cap allows it. Of many claims at once, no more are
-   * admitted than the cap allows: what was committed first counts.
+   * admitted than the cap allows: the claim that was committed first counts.
    */
   readonly claim: (wanted: Claim, signal: AbortSignal) => Promise<Admission>;
 
@@ -113,11 +113,11 @@ export interface ClusterEvent {
 }
 
 export interface Suspect {
-  /** `labelled`: one of our labels is left on the Node although no fence stands: a tombstone, or the note of a stop. */
+  /** `labelled`: one of our labels is left on the Node without a fence: a tombstone, or the note of a stop. */
   readonly because: 'lease-stale' | 'fenced' | 'labelled' | 'node-missing';
   /** The Node, or the Node that a leftover attachment names. */
   readonly node: string;
-  /** What names the machine. Empty if only the Node itself can tell. */
+  /** What names the machine. Empty if only the Node itself names it. */
   readonly identitySources: readonly IdentitySource[];
   /** The fence's record, if there is one. */
   readonly record: FenceRecord | null;

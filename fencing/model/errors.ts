@@ -32,11 +32,12 @@ export class Unavailable extends CloudfenceError {
   readonly retry = true;
 }
 
-/** A cluster is unavailable. Its Nodes are unknown, not fine, and somebody should hear of it. */
+/** A cluster is unavailable. Its Nodes are unknown, not fine, and people should be told. */
 export class ClusterUnavailable extends Unavailable {}
 
 /**
- * Credentials or permissions are missing. A retry may succeed, because grants arrive late. It always deserves an alarm.
+ * Credentials or permissions are missing. A retry may succeed, because grants take effect late. It always deserves an
+ * alarm.
  */
 export class Denied extends CloudfenceError {
   readonly retry = true;
@@ -54,7 +55,7 @@ export class ProofExpired extends CloudfenceError {
   readonly retry = true;
 }
 
-/** An internal fault, or an answer that nobody expected. It ends the work in which it happened, and nothing else. */
+/** An internal fault, or an unexpected answer. It ends the work in which it happened, and nothing else. */
 export class Unexpected extends CloudfenceError {
   readonly retry = true;
 }

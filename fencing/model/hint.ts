@@ -8,7 +8,10 @@ export interface Hint {
   readonly eventId: string | null;
   /** When it happened (epoch ms, accurate to the second, no ordering key). Null if the event does not say. */
   readonly time: number | null;
-  /** Whose machine it is, as far as the event says. The caller has to refuse foreign accounts and regions. */
+  /**
+   * The account and region of the machine, as far as the event says. The caller has to refuse foreign accounts and
+   * regions.
+   */
   readonly account: string | null;
   readonly region: string | null;
   /** The name of the archive replay that brought the event, or null. */

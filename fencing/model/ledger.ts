@@ -3,8 +3,8 @@ import { patience, type Policy } from './policy.ts';
 
 /**
  * The ledger: which fences were begun in a cluster recently, and which of them are unfinished. Cloudfence writes it
- * where no kubelet may write, and before the fence begins. Nodes cannot tell: a fence that was released, or whose Node
- * was deleted, left nothing to count.
+ * where no kubelet may write, and before the fence begins. Nodes are not enough: a fence that was released, or whose
+ * Node was deleted, left nothing to count.
  */
 
 /** The latest fence of one machine. A machine counts once, however often it is fenced. */

@@ -106,7 +106,7 @@ export interface DiskHolders {
 
 /**
  * What the disks that were attached to a machine tell about it once its cloud no longer knows it:
- * - `released`: all of them are found, in the place of the machine, and none names it
+ * - `released`: all of them are found at the location of the machine, and none names it
  * - `held`: one still names it
  * - `none`: one is not found, or cannot tell, so nothing is known
  */
@@ -134,7 +134,7 @@ export interface VolumeHandle {
 
 /**
  * Returns the machine that a Node's providerID names, or null if the Node has no providerID or its providerID names no
- * such machine. Nobody can change a providerID once it is set.
+ * such machine. A providerID cannot change once it is set.
  */
 export const machineOfProviderID = (
   identitySources: readonly IdentitySource[],

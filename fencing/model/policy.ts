@@ -12,8 +12,8 @@ export interface Policy {
   /** What to do with a machine that runs while its Node is unreachable. */
   readonly unreachable: 'report' | 'power-off';
   /**
-   * Whose opt-outs count: those of Nodes and of their Pods (`pods`), those of Nodes by a label that only administrators
-   * can write (`nodes`), or nobody's (`none`).
+   * Which opt-outs count: those of Nodes and of their Pods (`pods`), those of Nodes by a label that only administrators
+   * can write (`nodes`), or none (`none`).
    */
   readonly optOut: 'pods' | 'nodes' | 'none';
   /** Whether a person's statement may replace a proof that no cloud can give. */
@@ -71,10 +71,7 @@ export const patience = {
    * to a Node that is gone.
    */
   fenceShows: 2 * 60_000,
-  /**
-   * A lift of the cap is for an incident. A lift that ends more than this far ahead is a slip, or forgotten, and does
-   * not count.
-   */
+  /** A lift of the cap is for an incident. A lift that ends later than this is a mistake and does not count. */
   longestLift: 24 * 3_600_000,
   /** Our own clocks may differ by this much. A time that lies further ahead was not written by Cloudfence. */
   clocksDiffer: 60_000,

@@ -28,7 +28,7 @@ export const fenceRecord = z
     /**
      * How far the fence is:
      * - `fencing`: the out-of-service taint is set and works
-     * - `fenced`: everything is free, and only the quarantine stands
+     * - `fenced`: everything is free, and only the quarantine is left
      * - `lifted`: the cloud no longer said that the machine is off, so Cloudfence removed the out-of-service taint
      * - `releasing`: a person releases the fence
      */
@@ -44,7 +44,7 @@ export const fenceRecord = z
     outOfService: z.enum(['ours', 'foreign', 'unsupported']),
     begun: z.iso.datetime(),
     /**
-     * When Cloudfence removed its out-of-service taint while the quarantine still stands. Null while the taint has work
+     * When Cloudfence removed its out-of-service taint while the quarantine is still set. Null while the taint has work
      * to do.
      */
     released: z.iso.datetime().nullable(),

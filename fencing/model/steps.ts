@@ -12,7 +12,7 @@ export interface NodeTarget {
   readonly uid: string;
   readonly bootID: string;
   readonly resourceVersion: string;
-  /** The annotation as it was read. The write fails if somebody else wrote the annotation since. */
+  /** The annotation as it was read. The write fails if someone else wrote the annotation since. */
   readonly recordText: string | null;
   /** Our label as it was read. */
   readonly label: string | null;
@@ -59,7 +59,7 @@ export type ClusterStep =
       readonly tombstone: Tombstone | null;
     }
   /**
-   * Remembers, where no kubelet may write, that somebody else removed the fence in this boot. Null forgets a tombstone
+   * Remembers, where no kubelet may write, that someone else removed the fence in this boot. Null forgets a tombstone
    * of an earlier boot.
    */
   | { readonly do: 'entomb'; readonly node: NodeTarget; readonly tombstone: Tombstone | null }

@@ -51,7 +51,7 @@ const beforeItBegins =
 const ladder: readonly Rule[] = [
   // Is the machine ours, and may anything be done at all?
   nothingOfOurs, // there is no Node and nothing that one left behind: ignored, or done
-  liftMark, // our taint must not stand on a machine that may write, so this comes before any other question
+  liftMark, // our taint must not stay on a machine that may write, so this comes first
   ambiguousIdentity, // more than one Node names the machine: acts on neither
   paused, // by the configuration, or by a ConfigMap of the cluster
 
@@ -73,7 +73,7 @@ const ladder: readonly Rule[] = [
   missingNeedsWitness, // "not found" is proof only if all disks that were attached to the machine confirm it
   generationUnknown, // without a boot generation, the next boot would look the same
   secondReadPending, // a state that also appears during a start takes two reads
-  bootContradicts, // another boot below a machine that was off all the time is another machine's: never a new fence
+  bootContradicts, // another boot on the Node of a machine that was off all the time is another machine's: never a new fence
   leaseContradicts, // a kubelet that renews its Lease contradicts the cloud: stops
   kubeletNotSilent, // "not found" takes a kubelet that has been silent for a minute
   usedLongAfter, // a Node that was in use long after its machine was terminated is another machine's

@@ -8,7 +8,7 @@ import { targetMachine } from './identity.ts';
 import { podsWanting } from './pods.ts';
 import { type Decision, type Rule, takeStep, type View } from './view.ts';
 
-/** Returns the disk below a volume, if the cloud shows it attached to exactly this machine. */
+/** Returns the disk of a volume, if the cloud shows it attached to exactly this machine. */
 export const diskBelow = ({ machine, identityRules }: View, volume: VolumeFacts): DiskAttachment | null => {
   const disk = identityRules.diskOf(volume);
   return machine.disks.find((other) => other.disk === disk) ?? null;
@@ -79,7 +79,7 @@ const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Clou
 };
 
 /**
- * Returns whether the cloud declined to detach the disk and nobody else is detaching it. The fence then continues
+ * Returns whether the cloud declined to detach the disk and no one else is detaching it. The fence then continues
  * without the disk, and its end says so.
  */
 export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
@@ -150,8 +150,8 @@ const failedAtFirst = ({ memory }: View, key: string, { attachError }: Attachmen
   memory.detached.has(key) || attachError !== null;
 
 /**
- * Nudges the new attachment, or removes a nudge. It removes any nudge that stands, because an earlier run may have died
- * in between.
+ * Nudges the new attachment, or removes a nudge. It removes any nudge that it finds, because an earlier run may have
+ * died in between.
  */
 const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
   const { key, successor, attachment } = volume;

@@ -58,7 +58,7 @@ export const deleteNode: Rule = (view) => {
 
 /**
  * Removes our out-of-service taint once the work that it was set for is done. The quarantine stays until a fresh boot
- * is proven, and the label that names the fence comes back if somebody removed it.
+ * is proven, and the label that names the fence comes back if someone removed it.
  */
 const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision | null => {
   const { node } = view.cluster;
@@ -193,7 +193,7 @@ const node = (view: View): readonly LeftAlone[] => {
   return kept === null || !view.cluster.node ? [] : [{ what: `node/${view.cluster.node.name}`, why: kept }];
 };
 
-/** Lists what was not touched, and why. The outcome includes this list so that nobody has to guess. */
+/** Lists what was not touched, and why. The outcome includes this list so that people do not have to guess. */
 export const listLeftAlone = (view: View): readonly LeftAlone[] => [
   ...pods(view),
   ...attachments(view),

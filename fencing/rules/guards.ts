@@ -54,8 +54,8 @@ export const hasNothingToFree = (view: View): boolean =>
   view.cluster.volumes.every(({ attachment }) => attachment === null) && podsToDelete(view).length === 0;
 
 /**
- * Ends the run if there is no volume to free and no pod to move, because a mark would only be in the way. A fence of an
- * earlier boot that still stands becomes one of this boot, without its taint. So that fence ends, and the Node of a
+ * Ends the run if there is no volume to free and no pod to move, because a mark would only be in the way. An unfinished
+ * fence of an earlier boot becomes one of this boot, without its taint. So that fence ends, and the Node of a
  * terminated machine can go.
  */
 export const nothingToFree: Rule = (view) => {
@@ -139,7 +139,7 @@ const offSince = ({ machine, memory, cluster, now }: View): number => {
   return Math.min(lastSign, memory.firstOff?.wall ?? now.wall);
 };
 
-/** Waits for as long as the policy leaves to planned stops and starts. */
+/** Waits for as long as the policy allows for planned stops and starts. */
 export const delayedByPolicy: Rule = (view) => {
   const left = offSince(view) + view.policy.fenceAfter - view.now.wall;
   return left > 0

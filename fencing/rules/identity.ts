@@ -52,7 +52,7 @@ export const identityOf = (node: Named, machine: MachineFacts, identityRules: Id
   return machines === 'proven' ? byIncarnation(node, machine, identityRules) : machines;
 };
 
-/** Returns the command with which a person ends the fence of a Node that nobody else can judge. */
+/** Returns the command with which a person ends the fence of a Node that Cloudfence cannot judge. */
 export const acceptCommand = ({ name }: Pick<NodeFacts, 'name'>): string =>
   `\`cloudfence release ${name} --accept "<what you checked>"\``;
 
@@ -123,8 +123,8 @@ export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
 };
 
 /**
- * The functions below find who can testify about a machine that its cloud does not know. Only a disk that Kubernetes
- * saw attached to exactly this machine can. A disk that a pod merely wants was never there and knows nothing.
+ * The functions below find the witnesses for a machine that its cloud does not know. Only a disk that Kubernetes saw
+ * attached to exactly this machine is a witness. A disk that a pod merely wants was never there and knows nothing.
  */
 
 type EvidenceView = Pick<View, 'cluster' | 'identityRules' | 'machine' | 'remembered'>;
@@ -137,7 +137,7 @@ type EvidenceView = Pick<View, 'cluster' | 'identityRules' | 'machine' | 'rememb
 const isOfThisNode = ({ cluster: { node, nodeName } }: EvidenceView, { source, created }: AttachmentFacts): boolean =>
   source?.value === nodeName && created >= (node?.created ?? 0);
 
-/** Returns whether the attacher noted this machine. Null if the attacher noted nothing, and so names nobody. */
+/** Returns whether the attacher noted this machine. Null if the attacher noted nothing, and so names no machine. */
 const notedHere = (view: EvidenceView, attachment: AttachmentFacts): boolean | null => {
   if (attachment.source === null) return null;
   const noted = view.identityRules.machineOf(attachment.source);

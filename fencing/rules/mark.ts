@@ -149,8 +149,8 @@ const workCameBack = (view: View, record: FenceRecord): boolean => {
 };
 
 /**
- * Returns the record with which the same fence continues. What it named before stays named. Whose the out-of-service
- * taint is, is asked anew: while ours was off, somebody else may have set one, or removed theirs.
+ * Returns the record with which the same fence continues. What it named before stays named. The record says again
+ * whether the out-of-service taint is ours: while ours was off, someone else may have set or removed one.
  */
 const again = (view: View, node: NodeFacts, record: FenceRecord): FenceRecord => {
   const pods = namedPods(podsToDelete(view).filter((pod) => !isRecurring(view, pod)));
@@ -182,9 +182,7 @@ const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =
   record.machine === view.machine.machine &&
   isSameGeneration(record, view);
 
-/**
- * Returns the record of a mark that Cloudfence lifted in this very boot, or null. Our quarantine still stands for it.
- */
+/** Returns the record of a mark that Cloudfence lifted in this very boot, or null. Its quarantine is still set. */
 const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null =>
   node.record?.phase === 'lifted' && isOfEndedBoot(node.record, node, view) ? node.record : null;
 
@@ -205,7 +203,7 @@ const taintMissing = (view: View, node: NodeFacts): Reason | null => {
     : null;
 };
 
-/** Returns the command that removes what is left of a fence that a person took away, or an empty text. */
+/** Returns the command that removes what is left of a fence that a person removed, or an empty text. */
 const whatIsLeft = (node: NodeFacts): string =>
   node.taints.quarantine || node.taints.ours ? `. ${acceptCommand(node)} removes the rest` : '';
 
@@ -223,14 +221,14 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
 };
 
 /**
- * Returns whether somebody else's out-of-service taint has taken the place of ours, while our fence stands. Nothing was
- * taken back: the Node is out of service as before.
+ * Returns whether someone else's out-of-service taint has replaced ours while the rest of our fence is there. That is
+ * not a removal: the Node is out of service as before.
  */
 const isReplaced = ({ taints, taintedFor, label }: NodeFacts): boolean =>
   taints.outOfService && taintedFor !== null && taintedFor.fence === label;
 
 /**
- * Returns a reason if the label beside our taint is still set and the taint is not. Somebody who removes the fence may
+ * Returns a reason if the label of our taint is still set and the taint is not. A person who removes the fence may
  * leave the label. Cloudfence never does.
  */
 const leftBehind = ({ machine }: View, node: NodeFacts): Reason | null =>
@@ -249,13 +247,16 @@ const buried = (view: View, node: NodeFacts): Reason | null =>
       )
     : null;
 
-/** Returns the same where a record that names no generation, as of a machine that the cloud had forgotten, may be of it. */
+/**
+ * Returns the same for a record without a generation, such as that of a machine that the cloud had forgotten, because
+ * it may be of this boot.
+ */
 const mayBeOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
   isOfEndedBoot({ ...record, generation: record.generation ?? view.machine.generation }, node, view);
 
 /**
- * Refuses if the Node bears a record of this very boot and nothing else of ours. Either somebody removed the fence, or
- * a kubelet wrote the record. A record of an earlier boot says nothing about this one, and a mark replaces it.
+ * Refuses if the Node has a record of this very boot and nothing else of ours. Either someone removed the fence, or a
+ * kubelet wrote the record. A record of an earlier boot says nothing about this one, and a mark replaces it.
  */
 const strayed = (view: View, node: NodeFacts): Decision | null =>
   node.strayRecord && mayBeOfEndedBoot(node.strayRecord, node, view)
@@ -268,7 +269,7 @@ const strayed = (view: View, node: NodeFacts): Decision | null =>
     : null;
 
 /**
- * Stops if somebody removed our fence or our taint, and restores nothing in this boot. They may know more than
+ * Stops if someone removed our fence or our taint, and restores nothing in this boot. That person may know more than
  * Cloudfence does. A tombstone informs later runs, which remember nothing.
  */
 export const removedByHand: Rule = (view) => {

@@ -14,8 +14,8 @@ export const podsNamedByFence = ({ cluster }: Pick<View, 'cluster'>): ReadonlySe
 
 /**
  * Returns why a pod of a dead Node is not force-deleted, or null if it is. A pod that tolerates the taint stays until
- * somebody else begins to delete it, as Kubernetes does after its `tolerationSeconds`. Then Cloudfence deletes it: with
- * the kubelet dead and our taint gone, nobody else would end it, and its volume would stay attached.
+ * someone else begins to delete it, as Kubernetes does after its `tolerationSeconds`. Then Cloudfence deletes it: with
+ * the kubelet dead and our taint gone, nothing else would end it, and its volume would stay attached.
  */
 export const whyPodIsLeft = (pod: PodFacts, named: ReadonlySet<string>): string | null => {
   if (pod.kind === 'mirror') return 'a mirror pod, which its kubelet owns';
@@ -151,7 +151,7 @@ export const isKnownToRecur = (record: FenceRecord, pod: PodFacts): boolean =>
   holdsNothing(pod) && isLate(record, pod.uid) && record.recurring.includes(originOf(pod));
 
 /**
- * Returns whether the pod is known to recur and nobody else is deleting it. A pod that somebody else deletes may be the
+ * Returns whether the pod is known to recur and no one else is deleting it. A pod that someone else deletes may be the
  * last one, and only Cloudfence can end it on a dead Node.
  */
 const isKnown = (record: FenceRecord | null, pod: PodFacts): boolean =>
@@ -159,9 +159,8 @@ const isKnown = (record: FenceRecord | null, pod: PodFacts): boolean =>
 
 /**
  * Returns whether the pod came back after this run, or the fence before, deleted one like it. Such a pod wants no
- * volume, so it keeps nothing from anybody: Cloudfence leaves it and names it. A pod that may want a volume never
- * counts, however often it comes back. Once this run has deleted `MOST_CHASED` late pods, every late pod without a
- * volume counts.
+ * volume, so it blocks nothing: Cloudfence leaves it and names it. A pod that may want a volume never counts, however
+ * often it comes back. Once this run has deleted `MOST_CHASED` late pods, every late pod without a volume counts.
  */
 export const isRecurring = (view: PodView, pod: PodFacts): boolean => {
   const record = recordOf(view);

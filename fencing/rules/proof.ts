@@ -20,7 +20,7 @@ const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules
 
 /**
  * Refuses a machine in a place that Cloudfence does not serve. "Not found" in one place says nothing about a machine in
- * another, where nobody asked.
+ * another place.
  */
 export const placeNotServed: Rule = (view) => {
   const { machine, power } = view.machine;
@@ -190,8 +190,7 @@ export const leaseContradicts: Rule = (view) => {
 
 /**
  * Notes the renewal, and refuses until the kubelet has been silent for long enough. A renewal that stays the only one
- * for long was in progress when the machine went off. Its date is the kubelet's word, so Cloudfence measures the time
- * itself.
+ * for long was in progress when the machine went off. A kubelet wrote its date, so Cloudfence measures the time itself.
  */
 const untilSilent = (view: View, record: FenceRecord, lease: string, says: string): Decision => {
   const { node } = view.cluster;
@@ -227,8 +226,8 @@ const silentFor = (lease: string, { memory: { firstOff }, now }: View): number =
   Math.max(now.wall - (Date.parse(lease) || now.wall), firstOff ? now.mono - firstOff.mono : 0);
 
 /**
- * Waits until the kubelet of a machine that its cloud does not know is silent. The machine may run where nobody asked,
- * and a kubelet that renewed its Lease just now says that it does.
+ * Waits until the kubelet of a machine that its cloud does not know is silent. The machine may run in a place that was
+ * not asked, and a kubelet that renewed its Lease just now says that it does.
  */
 export const kubeletNotSilent: Rule = (view) => {
   const {

@@ -50,7 +50,7 @@ const leftoverAttachment = (view: View, record: FenceRecord): string | null => {
 
 /**
  * Returns what is still missing before the fence may be released, or null. A Node that is Ready under its old bootID
- * came back from memory, or never went: its mounts are stale.
+ * was resumed from memory, or never went down: its mounts are stale.
  */
 const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Reason | null => {
   if (view.machine.power !== 'running')
@@ -64,7 +64,7 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
   return volume === null ? null : unproven(`${volume}, which was attached before the fence, is still attached`);
 };
 
-/** Returns a clause about somebody else's out-of-service taint, which is not ours to remove, or an empty text. */
+/** Returns a clause about someone else's out-of-service taint, which is not ours to remove, or an empty text. */
 const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
   taints.outOfService && !taints.ours
     ? `. Node ${name} keeps an out-of-service taint that is not from Cloudfence. To remove it: \`${untaint}\``
@@ -104,8 +104,8 @@ const outOfReachFor = (view: View, node: NodeFacts, record: FenceRecord): number
 
 /**
  * Releases the fence of a machine that starts again, once its boot is proven fresh, and waits until then. A name that
- * another machine has by now does not keep a Node in quarantine, because nothing of the old machine's time is left. A
- * machine that stays out of reach is treated as any other.
+ * another machine has by now does not keep a Node in quarantine, because nothing of the old fence is left. A machine
+ * that stays out of reach is treated as any other.
  */
 export const releaseReturned: Rule = (view) => {
   const { node } = view.cluster;
@@ -117,13 +117,13 @@ export const releaseReturned: Rule = (view) => {
   return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
 };
 
-/** Returns whether a fence of ours stands on the Node. Its record may be lost. A tombstone is what is left of one. */
+/** Returns whether the Node has a fence of ours, even if its record is lost. A tombstone is not a fence. */
 export const isFenced = (node: NodeFacts): boolean =>
   node.record !== null || (bearsOurs(node) && (node.tombstone === null || node.taints.ours || node.taints.quarantine));
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 
-/** Returns what a lost or unreadable record must have said: enough to release the fence on a person's word. */
+/** Returns what a lost or unreadable record must have contained: enough to release the fence on a person's word. */
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
   // A record counts only under the label of its own fence.
@@ -133,8 +133,8 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
 });
 
 /**
- * Releases the fence for a person who has checked the machine and vouches for it, or removes what somebody left of it.
- * Asks for no proof and no identity source. In the boot that the Node shows, the fence does not come back, unless the
+ * Releases the fence for a person who has checked the machine and vouches for it, or removes what is left of it.
+ * Requires no proof and no identity source. In the boot that the Node shows, the fence does not come back, unless the
  * cloud says that the machine runs: then the boot that was fenced is over.
  */
 export const acceptedByPerson: Rule = (view) => {
@@ -154,15 +154,15 @@ export const acceptedByPerson: Rule = (view) => {
 };
 
 /**
- * Returns what is left of a fence that somebody else removed: the tombstone, or the label beside our taint. Null while
- * the rest of that fence stands.
+ * Returns what is left of a fence that someone else removed: the tombstone, or the label of our taint. Null while the
+ * rest of that fence is there.
  */
 const traceOf = (node: NodeFacts): FenceInBoot | null =>
   node.tombstone ?? (node.label === null && !node.taints.ours ? node.taintedFor : null);
 
 /**
  * Removes the trace of a fence of an earlier boot. A machine that runs again has another boot than the one in which
- * somebody removed our fence.
+ * someone removed our fence.
  */
 export const forgetTrace: Rule = ({ cluster: { node }, machine }) => {
   const trace = node && traceOf(node);

@@ -13,8 +13,8 @@ import { type Decision, fenced, ignore, type Moment, refuse, type Rule, takeStep
 import { pollDelay } from './waits.ts';
 
 /**
- * Ends the run if there is neither a Node nor anything that one left behind. Either all is done, or the machine was
- * never one of this cluster.
+ * Ends the run if there is neither a Node nor anything that one left behind. Either everything is done, or the machine
+ * was never in this cluster.
  */
 export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine, memory }) => {
   if (node || pods.length > 0 || volumes.length > 0) return null;
@@ -50,8 +50,8 @@ export const running: Rule = (view) => {
 };
 
 /**
- * Returns one machine and one boot of it in a few characters. Where the cloud does not tell boots apart, or takes an
- * operation on the machine for another boot, the Node does.
+ * Returns one machine and one boot of it in a few characters. Where the cloud does not distinguish boots, or shows an
+ * operation on the machine as another boot, the Node's bootID decides.
  */
 const bootOf = ({ machine, generation, generationDrifts }: MachineFacts, { bootID }: NodeFacts): string =>
   `${shortHash(machine)}${shortHash(generation === null || generationDrifts ? bootID : generation)}`;
@@ -70,15 +70,15 @@ const seenNow = ({ memory, now }: View): number => memory.firstStopping?.at ?? n
 
 /**
  * Returns since when the machine is stopping (epoch ms). If the cloud does not say, the time counts from when this run
- * or an earlier one first saw it. What a kubelet says about it counts nothing.
+ * or an earlier one first saw it. What a kubelet says about it does not count.
  */
 const stoppingSince = (view: View): number =>
   view.machine.since ?? Math.min(seenNow(view), seenBefore(view) ?? Infinity);
 
 /**
  * Notes when the machine was first seen `stopping`. No run lives for as long as a stop may take, and the next run
- * remembers nothing. So the time is written where no kubelet may write, whatever the policy: each stop that takes too
- * long is an alarm.
+ * remembers nothing. So Cloudfence writes the time where no kubelet may write, whatever the policy: each stop that
+ * takes too long is an alarm.
  */
 const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   const { machine, policy } = view;
@@ -121,7 +121,9 @@ const mayBeStopping = ({ power, offUnderOperation }: MachineFacts): boolean =>
 
 const off: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
-/** Returns whether the mark may come. It removes the note as well, so that a fence takes no longer for it. */
+/**
+ * Returns whether the next step may be the mark. It removes the note as well, so that a fence takes no longer for it.
+ */
 const mayBeMarked = (view: View): boolean => off.has(view.machine.power) && isUnmarked(view) && !hasNothingToFree(view);
 
 /** Removes the note of a stop that is over. It says nothing about the next stop. */
@@ -141,8 +143,8 @@ export const forgetStopping: Rule = (view) => {
 };
 
 /**
- * Returns why the machine may not be powered off, or null. A power-off is destructive, and so is doubt about it, so the
- * same guards apply as to a fence.
+ * Returns why the machine may not be powered off, or null. A power-off is destructive, so the same guards apply as to a
+ * fence.
  */
 const mayPowerOff = (view: View): Decision | null => paused(view) ?? mayBegin(view);
 
@@ -208,7 +210,7 @@ const notOff: ReadonlySet<Power> = new Set<Power>(['running', 'starting', 'stopp
 
 /**
  * Returns whether the guest may write. An operation on a machine that is off by its power state is our own detach, or
- * the driver's. A start shows itself within seconds.
+ * the driver's. A start becomes visible within seconds.
  */
 const mayWrite = ({ machine: { power, offUnderOperation } }: View): boolean =>
   notOff.has(power) && offUnderOperation !== true;
@@ -225,7 +227,7 @@ const liftedRecord = ({ now, machine }: View, { record }: NodeFacts): FenceRecor
 
 /**
  * Returns whether the Node's record names another machine, and nothing more reliable contradicts that. What a kubelet
- * writes, in the record or beside its driver's name, does not keep our taint on its machine: a providerID never
+ * writes in the record or under its driver's name does not keep our taint on its machine, because a providerID never
  * changes.
  */
 const isAnothers = ({ machine, identityRules }: View, node: NodeFacts): boolean =>
@@ -241,8 +243,8 @@ const isAnothers = ({ machine, identityRules }: View, node: NodeFacts): boolean 
 const isVouchedByPerson = (view: View): boolean => view.machine.power === 'suspended' && vouchReason(view) !== null;
 
 /**
- * Returns whether the Node has shown another boot since our taint was set. Then a machine has booted below the taint:
- * the same one once more, or another one under the Node's name. The proof for which the taint was set is over.
+ * Returns whether the Node has shown another boot since our taint was set. Then a machine has booted on the tainted
+ * Node: the same one again, or another one under the Node's name. The proof for which the taint was set is over.
  */
 export const hasBootedSince = (node: NodeFacts): boolean =>
   node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
@@ -270,12 +272,12 @@ export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => 
 
 /**
  * Returns whether our taint has done its work on a Node that can no longer be shown to be the machine's: another
- * machine may have its name by now. No fence ends there in good order, and the taint would wait for that machine.
+ * machine may have its name by now. No fence can end there, and the taint would stay until that machine appears.
  */
 const hasOutlivedIdentity = (view: View, node: NodeFacts): boolean =>
   identityOf(node, view.machine, view.identityRules) !== 'proven' && hasNothingToFree(view);
 
-/** Returns why our out-of-service taint must not stand on the Node any longer, or null. */
+/** Returns why our out-of-service taint must go from the Node, or null. */
 const whyLift = (view: View, node: NodeFacts): Reason | null => {
   const { machine, power } = view.machine;
   if (mayWrite(view) && !isVouchedByPerson(view))

@@ -24,8 +24,8 @@ export interface Request {
 }
 
 /**
- * What this run remembers beside the newest facts. It does not outlive the run: what a later run must know is in the
- * record.
+ * What this run remembers in addition to the newest facts. It does not outlive the run: what a later run must know is
+ * in the record.
  */
 export interface Memory {
   /** The first of the off-reads that agree on one generation. */
@@ -47,7 +47,7 @@ export interface Memory {
   readonly unwanted: ReadonlyMap<string, number>;
   /** Keys of the volumes whose disks this run detached through the cloud. */
   readonly detached: ReadonlySet<string>;
-  /** Attachments that name the machine in the place of a Node, once they were found in the list of all attachments. */
+  /** Attachments that name the machine in place of a Node, once they were found in the list of all attachments. */
   readonly attachments: readonly string[] | null;
   /**
    * Steps that were declined for good, with their target and the reason. The run continues without them, and its end

@@ -71,7 +71,7 @@ export const waitForDisks: Rule = (view) => {
     : null;
 };
 
-/** Waits while a nudge stands on a new attachment, so that the nudge can be removed. */
+/** Waits while a new attachment has a nudge, so that the nudge can be removed. */
 export const waitForNudge: Rule = (view) => {
   const nudged = view.cluster.volumes.some(({ successor }) => successor?.nudged);
   return nudged ? wait(pollDelay(view), because('attacher-nudged', 'the CSI attacher handles a nudge')) : null;

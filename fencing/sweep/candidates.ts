@@ -22,11 +22,11 @@ export interface SweepCandidate {
   readonly doubt: string | null;
   /** The fault that kept the machines from being identified, or null. */
   readonly fault: CloudfenceError | null;
-  /** What came of the removal of our taint before any machine was known. Null if there was nothing to remove. */
+  /** The result of removing our taint before any machine was known. Null if there was nothing to remove. */
   readonly lift: RunState | null;
 }
 
-/** A candidate, whatever has been done about its taint. */
+/** A candidate without the result for its taint. */
 type FoundCandidate = Omit<SweepCandidate, 'lift'>;
 
 export interface CandidateScan {
@@ -45,7 +45,7 @@ const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly Ma
     : [own];
 };
 
-/** Returns that nothing names the Node's machine. Our taint may stand on a machine that runs, so a person must look. */
+/** Returns that nothing names the Node's machine. Our taint may be on a machine that runs, so a person must look. */
 const whyNameless = ({ node, marked }: Suspect, { cloud }: Ports): string => {
   const nameless = `nothing on Node ${node} names a machine of ${cloud.name}; run cloudfence doctor for the remedy`;
   return marked && !hasBootedSince(marked)
@@ -120,8 +120,8 @@ const existingNodes = (candidates: readonly SweepCandidate[]): readonly SweepCan
   candidates.filter(({ suspect }) => suspect.because !== 'node-missing');
 
 /**
- * Returns what a run needs to know about where its machine was seen. If it was seen in one place only, the run goes there
- * at once. Of several Nodes, the run goes to the one that carries our taint, which may have to go.
+ * Returns what a run needs to know about where its machine was seen. If it was seen in one place only, the run goes
+ * there at once. Of several Nodes, the run goes to the one with our taint, which may have to go.
  */
 export const locationHint = (machine: MachineId, candidates: readonly SweepCandidate[]): LocationHint => {
   const steps = candidates.flatMap(({ lift }) => lift?.steps ?? []);
@@ -147,7 +147,7 @@ const refused = (known: RunState, reason: Reason): RunState => ({
   ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false },
 });
 
-/** Returns the state of a candidate for whose machine no run starts, or null if there is nothing to tell. */
+/** Returns the state of a candidate without a run, or null if there is nothing to report. */
 const unnamed = (
   { cluster, suspect, doubt, fault, lift }: SweepCandidate,
   occasion: SharedRunOptions,
@@ -159,10 +159,7 @@ const unnamed = (
   return doubt === null ? null : refused(known, because('identity-unproven', doubt));
 };
 
-/**
- * Returns the outcomes for silent Nodes whose machine nothing names. Nobody can prove them off, and somebody should
- * know.
- */
+/** Returns the outcomes for silent Nodes without a known machine. They cannot be proven off, and people should know. */
 export const outcomesOfUnnamed = (
   candidates: readonly SweepCandidate[],
   occasion: SharedRunOptions,
@@ -174,8 +171,8 @@ export const outcomesOfUnnamed = (
     .map((known) => outcomeOf(known, ports.clock.now()));
 
 /**
- * Returns the refusal for two existing Nodes that claim one machine, or null. Neither is acted on. A Node that carries
- * our taint is looked at first.
+ * Returns the refusal for two existing Nodes that claim one machine, or null. Neither is acted on. A Node with our
+ * taint is looked at first.
  */
 export const refuseAmbiguous = (
   machine: MachineId,
@@ -190,7 +187,7 @@ export const refuseAmbiguous = (
   return outcomeOf(refused(known, ambiguousNodesReason(machine, existing.map(locationOf))), ports.clock.now());
 };
 
-/** Which machine was below a Node that is gone and whose attachments name none. */
+/** The machine of a Node that is gone and whose attachments name none. */
 interface Below {
   readonly machines: readonly MachineId[];
   /**
@@ -208,7 +205,7 @@ const unknown = ({ node, attachments }: Suspect, why: string): Below => ({
   doubt: `Node ${node} no longer exists, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no machine, and ${why}`,
 });
 
-/** Neither a disk nor Kubernetes says that anything was ever attached there. */
+/** Neither a disk nor Kubernetes shows that anything was ever attached there. */
 const NOTHING_HELD: Below = { machines: [], doubt: null };
 
 /**
@@ -257,9 +254,9 @@ const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], p
 };
 
 /**
- * Returns the machine that was below a Node that is gone, by the disks that were attached to it. This is the machine
- * that holds the disks. If the disks are free, it is the one that their place and the Node's name point to. Not every
- * cloud can be asked by a disk. The answer is a hint: a run has to prove that it was this machine.
+ * Returns the machine of a Node that is gone, by the disks that were attached to it. This is the machine that holds the
+ * disks. If the disks are free, it is the one that their place and the Node's name point to. Not every cloud can find
+ * the holder of a disk. The answer is a hint: a run has to prove that it was this machine.
  */
 export const machinesOfGoneNode = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Below> => {
   const volumes = await volumesLeft(cluster, suspect, ports);

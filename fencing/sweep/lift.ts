@@ -11,7 +11,7 @@ import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { liftOutlivedTaint } from '../rules/running.ts';
 import type { Moment } from '../rules/view.ts';
 
-/** An id that no machine has, for what is done or told about a Node whose machine is not known. */
+/** An ID that no machine has. It stands for the unknown machine of a Node. */
 export const NOBODY: MachineId = '';
 
 /** Returns the state of a run about a suspect that has learned nothing yet. */
@@ -31,9 +31,9 @@ export const stateAt = (
   });
 
 /**
- * Removes our out-of-service taint from a Node that has booted since. Neither the machine nor its cloud is asked: nothing
- * on the Node may name the machine any more, and then no run would ever start for it. Returns what came of it, or null
- * if there is nothing to remove. A dry run removes nothing.
+ * Removes our out-of-service taint from a Node that has booted since. Asks neither the machine nor its cloud: if
+ * nothing on the Node names the machine any more, no run ever starts for it. Returns the result, or null if there is
+ * nothing to remove. A dry run removes nothing.
  */
 export const liftBeforeRun = async (
   cluster: string,

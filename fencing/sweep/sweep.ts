@@ -97,10 +97,10 @@ const isParked = (suspect: Suspect, { power, generation, forGood }: MachineFacts
 
 /**
  * Returns how urgent a machine is, the most urgent first:
- * - 0: our out-of-service taint stands on a machine that is not off, and has to go before anything else
+ * - 0: our out-of-service taint is on a machine that is not off, and has to go before anything else
  * - 1: new machines that are off
  * - 2: new machines that are going off, or about which the cloud said nothing
- * - 3: fences in progress, so that those that cannot finish hold nobody up
+ * - 3: fences in progress, so that those that cannot finish do not delay others
  * - 4: machines that run: when the network is down, they are many
  * - 5: parked machines
  */
@@ -114,7 +114,7 @@ const urgency = (named: readonly SweepCandidate[], facts: MachineFacts | undefin
   return off ? 1 : 2;
 };
 
-/** The number of parked Nodes that each sweep looks at, for a pod that somebody has bound there by name since. */
+/** The number of parked Nodes that each sweep looks at, for a pod that someone has bound there by name since. */
 const PARKED_LOOKED_AT = 3;
 
 /**
