@@ -171,6 +171,7 @@ const yamlIn = (text: string, source: string): unknown => {
   try {
     return document.toJS();
   } catch {
+    // Without the cause: the parser's message quotes the text, which may be a token.
     throw new InvalidConfiguration([`${source}: is not valid YAML (an alias without an anchor)`]);
   }
 };

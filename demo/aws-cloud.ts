@@ -95,10 +95,7 @@ export const awsDemoCloud: DemoCloud<AwsParts> = {
       FORWARDED.has(event.detail.state) ? { id: event.id, event, says: event.detail.state } : null,
     ),
   sweeps: false,
-  openServer: async (world, arrived) => {
-    const { url, traffic, close } = await openEc2Server(world, 0, arrived);
-    return { url, calls: () => traffic().calls, close };
-  },
+  openServer: (world, arrived) => openEc2Server(world, 0, arrived),
   connectCloud: (url, inTurn) => awsCloud({ clients: clientsAt(url, inTurn), region: SANDBOX_REGION }),
   deploy: (parts) => deployFunction(parts, lambda(parts.now)),
 };

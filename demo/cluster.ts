@@ -46,7 +46,7 @@ export const openServers = async <P extends ClusterParts>(
   return {
     kubernetes: { url: api.url, ca: api.caData, token: TOKEN },
     cloud: { url: cloud.url },
-    requests: () => ({ kubernetes: api.traffic().requests, cloud: cloud.calls() }),
+    requests: () => ({ kubernetes: api.traffic().requests, cloud: cloud.traffic().calls }),
     close: async () => {
       await Promise.all([api.close(), cloud.close()]);
     },

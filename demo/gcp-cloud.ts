@@ -74,10 +74,7 @@ export const gcpDemoCloud: DemoCloud<GceParts> = {
       event.operation.last ? { id: event.insertId, event, says: event.protoPayload.methodName } : null,
     ),
   sweeps: false,
-  openServer: async (world, arrived) => {
-    const { url, traffic, close } = await openGceServer(world, 0, arrived);
-    return { url, calls: () => traffic().calls, close };
-  },
+  openServer: (world, arrived) => openGceServer(world, 0, arrived),
   connectCloud: (url, inTurn) => gcpCloud(clientsAt(url, inTurn)),
   deploy: (parts) =>
     deployFunction(

@@ -1,4 +1,5 @@
 import type { Cloud } from '../fencing/model/cloud.ts';
+import type { CloudServer } from '../sandbox/cloud-server.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import type { NodeObject, PodObject } from '../sandbox/cluster/objects.ts';
 import { listObjects, getObject } from '../sandbox/cluster/get-objects.ts';
@@ -25,13 +26,6 @@ export interface Machine {
 interface Holder {
   readonly instance: string;
   readonly state: string;
-}
-
-/** The cloud's API on a real socket of this computer. */
-interface CloudServer {
-  readonly url: string;
-  readonly calls: () => Readonly<Record<string, number>>;
-  readonly close: () => Promise<void>;
 }
 
 /** Runs a call to the cloud, which waits for its turn before it leaves. */

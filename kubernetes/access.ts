@@ -36,6 +36,7 @@ const loaded = (content: string, file: string | null): KubeConfig => {
     config.loadFromString(content);
     if (file !== null) config.makePathsAbsolute(path.dirname(path.resolve(file)));
   } catch {
+    // Without the cause, which may quote a token: see notAKubeConfig.
     throw notAKubeConfig(file);
   }
   return config;

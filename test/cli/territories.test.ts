@@ -3,7 +3,8 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
-import { openEc2Server, type Ec2Server } from '../../sandbox/ec2/ec2-server.ts';
+import type { CloudServer } from '../../sandbox/cloud-server.ts';
+import { openEc2Server } from '../../sandbox/ec2/ec2-server.ts';
 import { ec2WorldOf } from '../providers/aws/another-world.ts';
 import { openSts, type StsStandIn } from '../providers/aws/sts-stand-in.ts';
 import { stopMachine } from '../simulation/incidents.ts';
@@ -15,7 +16,7 @@ const ROLE = { arn: `arn:aws:iam::${SANDBOX_ACCOUNT}:role/cloudfence-other`, ext
 const HOUR = 3_600_000;
 
 let sandbox: LiveSandbox;
-let home: Ec2Server;
+let home: CloudServer;
 let sts: StsStandIn;
 
 beforeAll(async () => {

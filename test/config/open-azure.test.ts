@@ -2,12 +2,13 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { Denied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { addFault, type Mishap } from '../../sandbox/azure/faults.ts';
-import { openArmServer, type ArmServer } from '../../sandbox/azure/arm-server.ts';
+import { openArmServer } from '../../sandbox/azure/arm-server.ts';
+import type { CloudServer } from '../../sandbox/cloud-server.ts';
 import { addMachine } from '../../sandbox/azure/scenario.ts';
 import { openAzure } from '../../providers/azure/plugin/open.ts';
 import { azureWorld, patient, prefix, subscription } from '../sandbox/azure/azure-world.ts';
 
-let door: ArmServer | undefined;
+let door: CloudServer | undefined;
 afterEach(() => door?.close());
 
 const opened = async (mishap?: Mishap) => {

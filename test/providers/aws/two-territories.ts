@@ -5,7 +5,8 @@ import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { addFault } from '../../../sandbox/ec2/faults.ts';
-import { type Ec2Server, openEc2Server } from '../../../sandbox/ec2/ec2-server.ts';
+import type { CloudServer } from '../../../sandbox/cloud-server.ts';
+import { openEc2Server } from '../../../sandbox/ec2/ec2-server.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { credentials } from '../../sandbox/ec2/ec2-world.ts';
 import { openSts, type StsStandIn } from './sts-stand-in.ts';
@@ -15,8 +16,8 @@ export const HOUR = 3_600_000;
 /** Two EC2s of different accounts behind sockets. The other one answers only to whoever has assumed its role. */
 export interface TwoTerritories {
   readonly cloud: Cloud;
-  readonly home: Ec2Server;
-  readonly other: Ec2Server;
+  readonly home: CloudServer;
+  readonly other: CloudServer;
   readonly sts: StsStandIn;
   readonly entry: TerritoryEntry;
   readonly role: RoleToAssume;

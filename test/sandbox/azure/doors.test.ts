@@ -4,11 +4,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
-import { openArmServer, type ArmServer } from '../../../sandbox/azure/arm-server.ts';
+import { openArmServer } from '../../../sandbox/azure/arm-server.ts';
+import type { CloudServer } from '../../../sandbox/cloud-server.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
 import { azureWorld, cloudOf, credential, polling, patient, prefix, subscription } from './azure-world.ts';
 
-let open: ArmServer | undefined;
+let open: CloudServer | undefined;
 const trusted = getCACertificates('default');
 afterEach(async () => {
   setDefaultCACertificates(trusted);
@@ -46,7 +47,7 @@ describe('the servers of the sandbox’s Azure', () => {
       await cloudOf(world).look([machine], { disks: true }, patient()),
     ];
     expect(withoutRequest(wire)).toEqual(withoutRequest(inside));
-    expect(open.calls()).toEqual({ 'machine.get': 1, 'disk.get': 2 });
+    expect(open.traffic().calls).toEqual({ 'machine.get': 1, 'disk.get': 2 });
   });
 
   it('use TLS with clients that trust them, and only with those', async () => {

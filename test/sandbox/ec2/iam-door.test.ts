@@ -1,6 +1,7 @@
 import { DescribeInstancesCommand, DetachVolumeCommand, EC2Client, StopInstancesCommand } from '@aws-sdk/client-ec2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openEc2Server, type Ec2Server } from '../../../sandbox/ec2/ec2-server.ts';
+import type { CloudServer } from '../../../sandbox/cloud-server.ts';
+import { openEc2Server } from '../../../sandbox/ec2/ec2-server.ts';
 import type { Authority } from '../../../sandbox/ec2/iam/authority.ts';
 import { policyDocument } from '../../../sandbox/ec2/iam/policy-document.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
@@ -21,7 +22,7 @@ const onlyOurs = allow('ec2:DetachVolume', arn('volume'), {
   Condition: { StringEquals: { 'aws:ResourceTag/owner': 'us' } },
 });
 
-let door: Ec2Server | undefined;
+let door: CloudServer | undefined;
 afterEach(() => door?.close());
 
 /** One caller, whose key is KEY and whose statements can be changed at any time. */
