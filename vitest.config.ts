@@ -15,6 +15,9 @@ import { LongestFirst } from './test/longest-first.ts';
  * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run testbed:build` makes; `e2e-slow` waits for
  *   Kubernetes' own timers
  *
+ * The files of `unit` share their process and what it has loaded (`isolate: false`), because loading took half of the run's
+ * time. So a test gives back whatever it changes outside its file, such as `process.env`, and closes what it opens.
+ *
  * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried up to twice more,
  * and the report says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
@@ -32,7 +35,7 @@ const searches = ['fencing/decide-always', 'simulation/{killed,stale,together,fr
   (name) => `test/${name}.test.ts`,
 );
 
-/** Each file loads the same libraries again: Node keeps what it has compiled of them. */
+/** Each process, or each file, loads the same libraries again: Node keeps what it has compiled of them. */
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url));
 
 /** Left to itself, the test runner keeps one core free. */
@@ -52,6 +55,7 @@ export default defineConfig({
           exclude: [...elsewhere, inPackage],
           testTimeout: 180_000,
           provide: { thorough: false },
+          isolate: false,
           ...onAllCores,
         },
       },
