@@ -220,28 +220,41 @@ const untilSilent = (view: View, record: FenceRecord, lease: string, says: strin
 
 /**
  * Returns how long (ms) the kubelet has been silent: by the Lease's own date or, if its clock is wrong, since this run
- * saw the machine missing. The date of a Lease that cannot be read (NaN) counts as no silence.
+ * saw the machine missing or off. The date of a Lease that cannot be read (NaN) counts as no silence.
  */
 const silentFor = (lease: string, { memory: { firstOff }, now }: View): number =>
   Math.max(now.wall - (Date.parse(lease) || now.wall), firstOff ? now.mono - firstOff.mono : 0);
 
 /**
- * Waits until the kubelet of a machine that its cloud does not know is silent. The machine may run in a place that was
- * not asked, and a kubelet that renewed its Lease just now says that it does.
+ * Returns for how long (ms) the kubelet has to be silent before a fence, and why, or null. A machine that its cloud does
+ * not know may run in a place that was not asked. If the cloud does not say when a machine went off, the date of the Lease tells
+ * nothing: another machine's kubelet may live under this Node's name. The control plane has not seen the kubelet of an
+ * unreachable Node for longer than this.
+ */
+const silenceNeeded = (view: View): { readonly ms: number; readonly why: string } | null => {
+  const { machine, power, since } = view.machine;
+  const { node } = view.cluster;
+  if (power === 'missing') return { ms: patience.silent, why: `the cloud does not know ${machine}` };
+  return since === null && node && node.ready !== 'Unknown' && !currentRecord(view)
+    ? { ms: patience.lateLease, why: `the cloud does not say when ${machine} went off` }
+    : null;
+};
+
+/**
+ * Waits until the kubelet is silent if nothing else tells that the Lease is from before the power-off. A kubelet that
+ * renewed its Lease just now may live.
  */
 export const kubeletNotSilent: Rule = (view) => {
-  const {
-    machine: { machine, power },
-    cluster: { lease },
-  } = view;
-  if (power !== 'missing' || lease === null) return null;
-  const left = patience.silent - silentFor(lease, view);
+  const { lease } = view.cluster;
+  const needed = silenceNeeded(view);
+  if (!needed || lease === null) return null;
+  const left = needed.ms - silentFor(lease, view);
   return left > 0
     ? wait(
         left,
         because(
           'kubelet-not-silent',
-          `the cloud does not know ${machine}, but its kubelet renewed its Lease at ${lease}: Cloudfence waits until the kubelet has been silent for ${patience.silent / 1_000} s`,
+          `${needed.why}, and its kubelet renewed its Lease at ${lease}: Cloudfence waits until the kubelet has been silent for ${needed.ms / 1_000} s`,
         ),
       )
     : null;

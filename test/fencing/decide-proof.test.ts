@@ -376,6 +376,13 @@ describe('the Lease may contradict the cloud', () => {
   const datedAfter = (ms: number, since: number | null = NOW - 200_000) =>
     view({ machine: machine({ since }), cluster: cluster({ lease: ago(200_000 - ms) }) });
   const late = { firstOff: { wall: NOW - 1_000, mono: 0, generation: 'boot-1' } };
+  const untimed = (lease: string, change: Partial<NodeFacts> = {}, mono = 0) =>
+    view({
+      machine: machine({ since: null }),
+      cluster: cluster({ node: node(change), lease }),
+      memory: { ...view().memory, lease, firstOff: { wall: NOW, mono: 0, generation: 'boot-1' } },
+      now: { wall: NOW, mono },
+    });
   const cases: readonly [string, View, string][] = [
     [
       'a Lease that has not changed since the machine was seen off means nothing',
@@ -405,6 +412,16 @@ describe('the Lease may contradict the cloud', () => {
     ],
     ['... but not one that a kubelet may have renewed while its machine was stopping', datedAfter(60_000), 'mark'],
     ['... and none does if the cloud gives no time', datedAfter(60_001, null), 'mark'],
+    ['then the kubelet has to be silent for 20 s by its Lease', untimed(ago(19_999)), 'wait kubelet-not-silent'],
+    ['... and no longer', untimed(ago(20_000)), 'mark'],
+    ['... or by our own clock', untimed(ago(0), {}, 20_000), 'mark'],
+    [
+      '... also if it has just said that it is not ready',
+      untimed(ago(0), { ready: 'False' }),
+      'wait kubelet-not-silent',
+    ],
+    ['... but not if the control plane has not seen it for a while', untimed(ago(0), { ready: 'Unknown' }), 'mark'],
+    ['... nor below a mark that is set', untimed(ago(20_000), marked({ lease: ago(20_000) })), 'delete-pod'],
     [
       'the record remembers the Lease for a later run, and when it was renewed',
       view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }),

@@ -4,11 +4,11 @@ import { sweep } from '../../fencing/sweep/sweep.ts';
 import { RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
-import { forget } from '../../sandbox/ec2/scenario.ts';
+import { forget, stopOutOfBand } from '../../sandbox/ec2/scenario.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import { fence } from './ends.ts';
-import { terminated, type Incident } from './incidents.ts';
+import { stage, terminated, type Incident } from './incidents.ts';
 import { portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedMarking, driverRegisters, livingPod, takeOver } from './taken-over.ts';
@@ -41,6 +41,27 @@ const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> 
     said.push(...(await sweepOnce(incident, policy)));
   return said;
 };
+
+describe('a new machine under the Node of an old one, for which the cloud gives no time', () => {
+  it.each([0, 3_000, 8_000])(
+    'keeps its pods if a late event names a machine that EC2 itself stopped (+%i ms)',
+    async (later) => {
+      const incident = stage(1);
+      stopOutOfBand(incident.world, incident.scene.holder, 'Server.InternalError');
+      incident.world.advance(60_000);
+      takeOver(incident);
+      incident.world.advance(120_000);
+      const pod = livingPod(incident);
+      incident.world.advance(later);
+      expect(await fence(incident, { runId: 'late-event', lasts: 60_000 })).toMatchObject({
+        outcome: 'refused',
+        reason: { code: 'lease-renewed-after-off' },
+        steps: [],
+      });
+      expect([pod(), taintsOf(incident), stateOf(incident.world).harm]).toEqual(['Running', [], []]);
+    },
+  );
+});
 
 describe('a new machine under the Node of a terminated one', () => {
   it.each([0, 3_000, 8_000])('keeps its pods if an event about the old one comes late (+%i ms)', async (later) => {
