@@ -140,7 +140,7 @@ export const outOfServiceRemoved = ourMilestone(
 );
 export const quarantineRemoved = ourMilestone('quarantine-off', 'quarantine taint off', takenOff(hasQuarantine));
 
-export const newPodRuns = milestone('new-pod-running', 'a new pod runs on that node', (world, { node }) => {
+export const newPodRuns = milestone('new-pod-running-there', 'a new pod runs on that node', (world, { node }) => {
   const pod = getObject(world, 'pods', NEW_POD.name, NEW_POD.namespace);
   return pod !== undefined && pod.spec.nodeName === node && isReadyPod(pod);
 });

@@ -65,7 +65,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(pod(end, 'new-pod')).toMatchObject({ status: { phase: 'Running' }, spec: { nodeName: end.story.node } });
     expect(at(end, 'out-of-service-off')).toBeLessThan(at(end, 'node-ready'));
     expect(at(end, 'quarantine-off') - at(end, 'out-of-service-off')).toBeGreaterThanOrEqual(30_000);
-    expect(at(end, 'new-pod-running')).toBeGreaterThan(at(end, 'quarantine-off'));
+    expect(at(end, 'new-pod-running-there')).toBeGreaterThan(at(end, 'quarantine-off'));
     const brought = end.deliveries.map(({ brings }) => brings);
     expect(brought.slice(0, 2)).toEqual(['the event: EC2 says stopped', 'the event: EC2 says running']);
     expect(new Set(brought.slice(2))).toEqual(new Set(['an internal message of Cloudfence: look again']));
