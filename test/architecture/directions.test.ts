@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-/** The rooms of the design and the directions between them, held against the import lines of every file. */
+/** Checks the rooms of the design and the directions between them against the import lines of every file. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -55,8 +55,8 @@ describe('directions of the rooms', () => {
 
   const allowed: Readonly<Record<string, readonly string[]>> = {
     fencing: ['fencing'],
-    // What a destructive call is held by on its way to the wire: the same for every cloud and for Kubernetes, so it
-    // belongs to none.
+    // What holds a destructive call back on its way to the wire. It is the same for every cloud and for Kubernetes, so
+    // it belongs to none.
     transport: ['transport', 'fencing'],
     providers: ['providers', 'fencing', 'transport'],
     kubernetes: ['kubernetes', 'fencing', 'transport'],
@@ -72,7 +72,7 @@ describe('directions of the rooms', () => {
     expect(breaking((one) => room(one.from) !== name || !isLocal(one) || targets.includes(room(one.to)))).toEqual([]);
   });
 
-  /** Belongs to no cloud: what readers of events share, and the contract of a plugin. */
+  /** Belongs to no cloud: what event readers share, and the contract of a plugin. */
   const isShared = (file: string): boolean =>
     file.startsWith('providers/events/') || /^providers\/[^/]+\.ts$/.test(file);
 

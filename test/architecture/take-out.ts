@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from './the-page.ts';
 
-/** Takes a cloud out of a copy of the tree, by hand as docs/clouds.md tells. */
+/** Removes a cloud from a copy of the tree, as docs/clouds.md describes for a person. */
 
 const NO_SOURCE: ReadonlySet<string> = new Set(['node_modules', 'dist', '.git', '.serverless']);
 
@@ -24,7 +24,7 @@ const belongsTo = (words: readonly string[], file: string): boolean =>
 /** Such as `azure: async () => (await import(…)).azure,`. */
 const REGISTRATION = /^\s+\w+: async \(\) => .*import\('([^']+)'\).*,$/;
 
-/** Takes the cloud's line out of a list that has one. */
+/** Removes the cloud's line from a list that has one. */
 const strike = (file: string, words: readonly string[]): void => {
   const lines = readFileSync(file, 'utf8').split('\n');
   writeFileSync(file, lines.filter((line) => !belongsTo(words, REGISTRATION.exec(line)?.[1] ?? '')).join('\n'));
@@ -37,7 +37,7 @@ const importsIn = (folder: string, file: string): readonly string[] =>
     path.join(path.dirname(file), to),
   );
 
-/** Tests that import what is gone, and what imports those in turn. */
+/** Returns the tests that import what is gone, and the files that import those. */
 const orphaned = (folder: string, left: ReadonlySet<string>): readonly string[] => {
   const tests = [...left].filter((file) => file.startsWith('test/') && file.endsWith('.ts'));
   const lost = tests.filter((file) => importsIn(folder, file).some((to) => !left.has(to)));
@@ -48,11 +48,11 @@ const orphaned = (folder: string, left: ReadonlySet<string>): readonly string[] 
 
 export interface WithoutCloud {
   readonly folder: string;
-  /** Files of tests that went with the cloud though their names do not say so. */
+  /** Test files that belong to the cloud although their names do not say so. */
   readonly alongside: readonly string[];
 }
 
-/** The installed packages are linked to last, so that nothing here can reach them. */
+/** The installed packages are linked last, so that nothing here can reach them. */
 export const copyWithout = (root: string, words: readonly string[], { lists }: Pick<Page, 'lists'>): WithoutCloud => {
   const folder = copyOf(root);
   const remove = (files: readonly string[]): void => files.forEach((file) => rmSync(path.join(folder, file)));

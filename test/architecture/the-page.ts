@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** What docs/clouds.md says belongs to a cloud: people take one out by that page, and so does the test. */
+/** What belongs to a cloud according to docs/clouds.md. People remove a cloud by that page, and so does the test. */
 
 export interface CloudOnThePage {
   readonly name: string;
-  /** A file is the cloud's when one of these is a folder on its way, or a word of its own name. */
+  /** A file belongs to the cloud if one of these is a folder in its path or a word of its name. */
   readonly words: readonly string[];
-  /** Folders whose tests may need the cloud though their names do not say so. */
+  /** Folders whose tests may need the cloud although their names do not say so. */
   readonly playedOnIt: readonly string[];
 }
 
 export interface Page {
   readonly clouds: readonly CloudOnThePage[];
-  /** Files that list the clouds, a line for each. */
+  /** Files that list the clouds, one line for each. */
   readonly lists: readonly string[];
 }
 

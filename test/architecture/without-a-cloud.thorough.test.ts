@@ -6,18 +6,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyWithout, type WithoutCloud } from './take-out.ts';
 import { pageIn } from './the-page.ts';
 
-/** Each cloud is taken out as docs/clouds.md says, and the rest must not miss it. */
+/** Removes each cloud as docs/clouds.md says. The rest must still work. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = pageIn(root);
-/** On a machine that is busy with other things (ms). */
+/** On a busy machine (ms). */
 const LONG = 600_000;
-/** Somebody may have taken one out for good. */
+/** Someone may have removed a cloud for good. */
 const here = page.clouds.filter(({ words }) => words.some((word) => existsSync(path.join(root, 'providers', word))));
 
 /**
- * Where the clouds meet: they are told apart, read, opened, packaged and played there; and the contract of those that
- * stay.
+ * Tests of the places where the clouds meet: they are distinguished, read, opened, packaged, and played there. Includes
+ * the contracts of the remaining clouds.
  */
 const MEETINGS = [
   'architecture/directions',

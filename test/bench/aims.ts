@@ -3,7 +3,7 @@ import type { Question } from './scenes.ts';
 import { callsIn, grouped } from './table.ts';
 
 /**
- * How many MB of RSS above the smallest cluster's count as bounded: V8's young generation, and one page with its
+ * How many MB of RSS above the smallest cluster's still count as bounded: V8's young generation, and one page with its
  * models.
  */
 const BOUNDED_MB = 64;
@@ -16,11 +16,11 @@ const PAGE = /^LIST (\w+), page/;
 
 const allSame = (values: readonly (string | number)[]): boolean => new Set(values).size <= 1;
 
-/** No more pages than it takes to read the list once, to its end. */
+/** No more pages than are needed to read the list once to its end. */
 const readOnce = (kind: string, { calls, pages }: Measured): boolean =>
   (calls[kind] ?? 0) <= (pages[PAGE.exec(kind)?.[1] ?? ''] ?? 0);
 
-/** Kinds of calls that are more, or others, for another reason than pages. */
+/** Kinds of calls that increase, or differ, for another reason than pages. */
 const amiss = (all: readonly Measured[]): readonly string[] => {
   const kinds = [...new Set(all.flatMap(({ calls }) => Object.keys(calls)))].toSorted();
   return kinds.filter(

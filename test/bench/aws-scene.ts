@@ -6,12 +6,12 @@ import { stopMachine } from '../simulation/incidents.ts';
 import { someNodeIsFenced, type FunctionScene } from './function-scene.ts';
 import { openTlsFront, trusting } from './tls-front.ts';
 
-/** A machine that has been off for two minutes, and the environment of a Lambda function that is to fence it. */
+/** A machine that has been off for two minutes, and the environment of the Lambda function that has to fence it. */
 
 const SECRET = 'bench-kubeconfig';
 
 /**
- * Secrets Manager as far as one secret goes:
+ * As much of Secrets Manager as one secret needs:
  * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
 const openSecret = (text: string) =>

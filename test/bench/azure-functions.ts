@@ -13,7 +13,7 @@ import type { BenchedCloud } from './functions.ts';
 
 const exportOf: Readonly<Record<string, string>> = { 'on-event': 'onEvent' };
 
-/** The package of one is the package of each, but for the door's. */
+/** All functions share one package, except the webhook's. */
 const deployedIn = async (service: PackagedService): Promise<readonly Deployed[]> => {
   const { code, said, folder } = await service.package('prod', '-c', 'serverless.azure.yml');
   if (code !== 0) throw new Error(said);

@@ -8,7 +8,7 @@ import { openStandIn, type Answered, type Request } from '../providers/stand-in.
 import { someNodeIsFenced, type FunctionScene } from './function-scene.ts';
 import { openTlsFront, trusting } from './tls-front.ts';
 
-/** A machine that has been off for two minutes, and the environment of an app on Azure that is to fence it. */
+/** A machine that has been off for two minutes, and the environment of the app on Azure that has to fence it. */
 
 const answerOf = async (
   world: AzureWorld,

@@ -15,14 +15,16 @@ import { job, MOMENT_HEADER, type Finding, type Job } from './job.ts';
 import { paceFrom, type Pace } from './pace.ts';
 import { watchMemory } from './peak.ts';
 
-/** The bench's other process: Cloudfence with its real adapters, so that what it costs is not the sandbox's. */
+/**
+ * The benchmark's other process: Cloudfence with its real adapters, so that its cost does not include the sandbox's.
+ */
 
-/** What a call takes, in ms of virtual time. */
+/** The duration of a call (ms of virtual time). */
 const API_CALL_TAKES = 8;
 const EC2_CALL_TAKES = 80;
 const RUN_LASTS_MS = 300_000;
 
-/** No fence of a sweep is refused for the size of the cluster: all sizes have the same to do. */
+/** The size of the cluster refuses no fence of a sweep, so all sizes have the same work. */
 const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 } };
 
 const clusterAt = (

@@ -7,7 +7,7 @@ import { EBS } from '../../sandbox/aws-sandbox.ts';
 import { nodeOfCrowd } from './crowd-node.ts';
 
 /**
- * Nodes that are merely there, each with what a Node of a busy cluster has: no kubelet lives on them and no controller
+ * Nodes that only exist, each with the objects of a Node in a busy cluster. They have no kubelet, and no controller
  * sees them.
  */
 
@@ -15,7 +15,7 @@ export const VOLUMES_PER_NODE = 3;
 const PODS_PER_NODE = 5;
 const NAMESPACES = 40;
 
-/** So that no uid of the crowd is one of the living. */
+/** Keeps the uids of the crowd distinct from those of the living Nodes. */
 const FIRST_UID = 0x1000_0000;
 
 export interface Bystander {
@@ -97,7 +97,10 @@ const putPods = (put: Put, { name, ordinal }: Bystander, now: number): void => {
   }
 };
 
-/** So many Nodes with their Leases, CSINodes, pods, volumes and attachments, all of them well at this moment. */
+/**
+ * Returns this many Nodes with their Leases, CSINodes, pods, volumes, and attachments, all of them healthy at this
+ * moment.
+ */
 export const crowdOf = (nodes: number, now: number): ClusterState => {
   const state = emptyCluster();
   state.uids = FIRST_UID;
@@ -115,7 +118,7 @@ export const crowdOf = (nodes: number, now: number): ClusterState => {
 const shelfOf = <R extends Resource>({ objects }: ClusterState, resource: R): Record<string, Resources[R]> =>
   objects[resource];
 
-/** The living and the crowd as one: what is written goes to the living, for nobody writes to the crowd. */
+/** Combines the living Nodes and the crowd. All writes go to the living Nodes, because no one writes to the crowd. */
 export const amid = (living: Store, crowd: ClusterState): Store => ({
   ...living,
   get: (resource, name, namespace = '') =>

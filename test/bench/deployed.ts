@@ -5,7 +5,10 @@ import type { PackagedService } from '../infra/packaged-service.ts';
 import { templateIn } from '../infra/packaged-service.ts';
 import { unzip } from '../infra/unzip.ts';
 
-/** A function as `serverless package` made it: what is in its zip, and what its template starts it with. */
+/**
+ * A function as `serverless package` builds it: the content of its zip, and the settings with which its template starts
+ * it.
+ */
 export interface Deployed {
   readonly name: string;
   /** Bytes. */
@@ -15,7 +18,7 @@ export interface Deployed {
   readonly file: string;
   /** Name of the handler among the exports, if it is not `handler`. */
   readonly exported?: string;
-  /** The variables that Node, and the C library below it, read themselves. */
+  /** Variables that Node, and the C library, read themselves. */
   readonly environment: Readonly<Record<string, string>>;
 }
 

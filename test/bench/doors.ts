@@ -11,16 +11,16 @@ import { amid } from './crowd.ts';
 import { MOMENT_HEADER, type Job } from './job.ts';
 import { nameOf } from './tally.ts';
 
-/** What went through both doors. */
+/** The traffic through both servers. */
 export interface Through {
   /** Requests by verb and resource. */
   readonly calls: Readonly<Record<string, number>>;
   /** Bytes that the client received, TLS included. */
   readonly bytes: number;
   readonly tlsConnections: number;
-  /** How many calls it takes to read each list once, in pages, by resource. */
+  /** The number of calls that reading each list once takes, in pages, by resource. */
   readonly pages: Readonly<Record<string, number>>;
-  /** Real time for which the sandbox kept the client waiting (ms). */
+  /** Real time for which the client waited for the sandbox (ms). */
   readonly busy: number;
 }
 
@@ -29,7 +29,7 @@ export interface MeasuredServers extends Pick<Job, 'kubernetes' | 'ec2'> {
   readonly close: () => Promise<void>;
 }
 
-/** Opens one world, with the crowd around its living nodes, to real clients that bring their own virtual time. */
+/** Opens one world, with the crowd around its living Nodes, to real clients that bring their own virtual time. */
 export const openServers = async (world: AwsWorld, crowd: ClusterState): Promise<MeasuredServers> => {
   const calls: Record<string, number> = {};
   let busy = 0;

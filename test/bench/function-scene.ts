@@ -1,6 +1,6 @@
 import type { ClusterState } from '../../sandbox/cluster/store.ts';
 
-/** A machine that has been off for two minutes, and the environment of a function that is to fence it. */
+/** A machine that has been off for two minutes, and the environment of the function that has to fence it. */
 export interface FunctionScene {
   readonly machine: string;
   readonly environment: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import type { FunctionAims, PackagedFunction } from './functions.ts';
 
-/** A line for each measure, a column for each function; and whether the aims are met by all of them. */
+/** One line for each measure and one column for each function, and whether every function meets the aims. */
 
 const FIRST = 42;
 const COLUMN = 12;

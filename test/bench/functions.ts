@@ -7,18 +7,18 @@ import { z } from 'zod';
 import type { Deployed } from './deployed.ts';
 import type { FunctionScene } from './function-scene.ts';
 
-/** What one packaged function weighs, and what it costs to start. All sizes and memory in bytes. */
+/** The size of one packaged function and the cost of its start. All sizes and memory in bytes. */
 export interface PackagedFunction {
   readonly name: string;
   readonly zip: number;
   readonly cloudPart: number;
   readonly kubernetesPart: number;
-  /** Whether the Kubernetes part is left alone until a fence needs it. */
+  /** Whether the Kubernetes part is loaded only when a fence needs it. */
   readonly lazily: boolean;
   /** The median of five fresh processes (ms). */
   readonly importMs: number;
   readonly rssAfterImport: number;
-  /** Null for a function that fences nothing. */
+  /** Null for a function that does not fence. */
   readonly rssAfterFence: number | null;
   readonly peakRss: number | null;
   /** Of the first fence (ms). */
@@ -34,7 +34,7 @@ const invoked = imported.extend({
   loadedAfterwards: z.array(z.string()),
 });
 
-/** MB, and ms, at the most. */
+/** Upper limits, in MB and ms. */
 export interface FunctionAims {
   readonly cloudPart: number;
   readonly kubernetesPart: number;
@@ -45,11 +45,11 @@ export interface FunctionAims {
 /** A cloud whose functions are measured. */
 export interface BenchedCloud {
   readonly title: string;
-  /** Packages the service as `serverless package` does; what it made goes when all is measured. */
+  /** Packages the service as `serverless package` does. The result is deleted after all measurements. */
   readonly packaged: () => Promise<{ readonly functions: readonly Deployed[]; readonly close: () => Promise<void> }>;
   /** How the platform calls a handler: see function-process.cjs. */
   readonly calls: 'lambda' | 'http' | 'azure';
-  /** An event for each function that fences, about the machine that is off. */
+  /** For each function that fences, an event about the machine that is off. */
   readonly fencing: Readonly<Record<string, (machine: string) => object>>;
   readonly openScene: () => Promise<FunctionScene>;
   readonly aims: FunctionAims;
@@ -59,7 +59,9 @@ const PROCESSES = 5;
 const FENCES = 3;
 const program = fileURLToPath(new URL('function-process.cjs', import.meta.url));
 
-/** The client of Kubernetes, and what else only the way to a cluster needs; named after config/connect-cluster.ts. */
+/**
+ * The Kubernetes client, and what else only the access to a cluster needs. It is named after config/connect-cluster.ts.
+ */
 const isKubernetesPart = (file: string): boolean => path.basename(file).startsWith('connect-cluster-');
 
 const ask = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<unknown> => {
@@ -89,7 +91,7 @@ const importsOf = async ({ file, environment }: Deployed) => {
 
 type FirstFence = Pick<PackagedFunction, 'rssAfterFence' | 'peakRss' | 'fenceCpuMs'>;
 
-/** @throws when nothing was fenced, or not by the Kubernetes part: what that cost says nothing. */
+/** @throws if nothing was fenced, or not by the Kubernetes part, because the cost then means nothing */
 const fenceOnce = async (
   { file, environment, exported = 'handler' }: Deployed,
   eventFor: (machine: string) => object,
@@ -112,8 +114,8 @@ const fenceOnce = async (
 };
 
 /**
- * The median of three, and the highest peak of them. Side by side: a fence waits for most of its time, and neither
- * memory nor CPU is the others'.
+ * Returns the median of three runs and their highest peak. The runs are concurrent: a fence waits most of its time, and
+ * the runs share neither memory nor CPU time.
  */
 const firstFence = async (deployed: Deployed, cloud: BenchedCloud): Promise<FirstFence> => {
   const eventFor = cloud.fencing[deployed.name];
@@ -136,10 +138,10 @@ const sizesIn = async (folder: string): Promise<Pick<PackagedFunction, 'cloudPar
   return { kubernetesPart, cloudPart: sum(files) - kubernetesPart };
 };
 
-/** Measures each of the cloud's functions out of its zip. */
+/** Measures each of the cloud's functions from its zip. */
 export const measureFunctions = async (cloud: BenchedCloud): Promise<readonly PackagedFunction[]> => {
   const { functions, close } = await cloud.packaged();
-  /** By file: where all functions are one app, they are one import. */
+  /** By file: if all functions are one app, they are one import. */
   const imports = new Map<string, Awaited<ReturnType<typeof importsOf>>>();
   try {
     const all: PackagedFunction[] = [];

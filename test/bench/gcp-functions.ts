@@ -33,7 +33,7 @@ const deployedIn = async (service: PackagedService): Promise<readonly Deployed[]
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** As Cloud Run hands it on. */
+/** As Cloud Run forwards it. */
 const tokenFor = (name: string): string => {
   const claims = {
     iss: 'https://accounts.google.com',
@@ -50,7 +50,7 @@ const guestTerminate = (resourceName: string) => ({
   operation: { first: true, last: true },
 });
 
-/** As Pub/Sub pushes what the log sink let through. */
+/** As Pub/Sub pushes an entry that passed the log sink. */
 const pushed = (entry: object) => ({
   headers: { authorization: tokenFor('on-event') },
   body: {

@@ -8,7 +8,8 @@ import { someNodeIsFenced, type FunctionScene } from './function-scene.ts';
 import { openTlsFront, trusting } from './tls-front.ts';
 
 /**
- * A machine that has been off for two minutes, and the environment of a function on Google Cloud that is to fence it.
+ * A machine that has been off for two minutes, and the environment of the function on Google Cloud that has to fence
+ * it.
  */
 
 const SECRET = 'projects/sandbox-project/secrets/bench-kubeconfig';
@@ -37,7 +38,7 @@ export const openGcpScene = async (): Promise<FunctionScene> => {
     environment: {
       ...(await trusting(sandbox.folder, [front])),
       CLOUDFENCE_GCP_ENDPOINT: front.url,
-      // Where Cloud Run's own tokens come from, and so what a first fence waits for.
+      // The source of Cloud Run's own tokens, for which a first fence waits.
       GCE_METADATA_HOST: new URL(door.url).host,
       METADATA_SERVER_DETECTION: 'assume-present',
       CLOUDFENCE_SETTINGS: JSON.stringify({ clusters: [{ name: 'sandbox', secretManager: { secret: SECRET } }] }),

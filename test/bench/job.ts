@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
-/** What the bench asks of its client process, and what it gets back; both go over the channel between the two. */
+/**
+ * What the benchmark asks of its client process, and the result. Both go over the channel between the two processes.
+ */
 
 export const job = z.object({
   kubernetes: z.object({ url: z.string(), ca: z.string(), token: z.string() }),
@@ -15,16 +17,16 @@ export type Job = z.infer<typeof job>;
 
 export const finding = z.object({
   outcomes: z.array(z.object({ machine: z.string(), outcome: z.string(), says: z.string() })),
-  /** Real time of the run, seen from the client (ms). */
+  /** Real time of the run, as the client measures it (ms). */
   ms: z.number(),
   /** Virtual time of the run (ms). */
   virtualMs: z.number(),
-  /** The highest that was seen above the start (bytes). */
+  /** The highest value above the start (bytes). */
   rss: z.number(),
   heap: z.number(),
 });
 
 export type Finding = z.infer<typeof finding>;
 
-/** The header that tells the sandbox what time it is when a request arrives. */
+/** The header that tells the sandbox the time at which a request arrives. */
 export const MOMENT_HEADER = 'x-sandbox-moment';

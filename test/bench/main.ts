@@ -7,9 +7,9 @@ import { questions } from './scenes.ts';
 import { grouped, tableOf } from './table.ts';
 
 /**
- * What one fence from the instance id alone, and one sweep, cost in clusters of three sizes: the real adapters and SDKs
- * in a process of their own, against the sandbox behind real sockets. Then, what the packaged functions weigh. Says
- * whether the aims are met, and fails for nothing but a bench that does not work.
+ * Measures the cost of one fence from the instance ID alone, and of one sweep, in clusters of three sizes: the real
+ * adapters and SDKs in a process of their own, against the sandbox behind real sockets. Then measures the size of the
+ * packaged functions. Reports whether the aims are met. Fails only if the benchmark itself fails.
  */
 
 const SIZES = [10, 1_000, 5_000] as const;

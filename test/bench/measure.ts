@@ -5,14 +5,14 @@ import { openServers, type Through } from './doors.ts';
 import { finding, type Finding, type Job } from './job.ts';
 import type { Question } from './scenes.ts';
 
-/** What one question cost in a cluster of one size. */
+/** The cost of one question in a cluster of one size. */
 export interface Measured extends Through, Finding {
   readonly nodes: number;
 }
 
 const client = new URL('client.ts', import.meta.url);
 
-/** Asks a fresh process, so that no answer is warmed up by another and its memory is its own. */
+/** Asks a fresh process, so that no answer is warmed up by another and the memory is its own. */
 const ask = async (job: Job): Promise<Finding> => {
   const child = fork(client, { execArgv: ['--expose-gc'] });
   const ended = once(child, 'exit');
@@ -26,7 +26,7 @@ const ask = async (job: Job): Promise<Finding> => {
   return finding.parse(message);
 };
 
-/** @throws when a run did not end as it should: what it cost then says nothing. */
+/** @throws if a run did not end as it should, because its cost then means nothing */
 export const measure = async ({ asks, scene }: Question, nodes: number): Promise<Measured> => {
   const { world, living, machine, ends } = await scene();
   const servers = await openServers(world, crowdOf(nodes - living, world.now()));

@@ -1,13 +1,13 @@
 import { setImmediate as quiet } from 'node:timers/promises';
 
 /**
- * Virtual time over real sockets, for a client in a process of its own. Calls go out side by side as they would; their
- * answers are handed over in the order of virtual time, once nothing is on the wire any more. So the speed of this
- * computer, and of the sandbox, has no say in what is called, and a run over 5,000 nodes differs only by what it must.
+ * Virtual time over real sockets, for a client in a process of its own. Calls overlap as they would in reality. Their
+ * answers are delivered in the order of virtual time, once nothing is on the wire any more. So the speed of this
+ * computer and of the sandbox does not affect the calls, and a run over 5,000 nodes differs only where it must.
  */
 export interface Pace {
   readonly now: () => number;
-  /** A call that takes `ms`; `send` is told the moment of its arrival, and has its whole answer when it settles. */
+  /** A call that takes `ms`. `send` gets the moment of its arrival, and has its whole answer when it settles. */
   readonly call: <T>(ms: number, send: (arrives: number) => Promise<T>) => Promise<T>;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -26,7 +26,7 @@ export const paceFrom = (start: number): Pace => {
   const passTime = async (): Promise<void> => {
     if (passing) return;
     passing = true;
-    // What the last answers set off is on the wire before time goes on.
+    // Requests that the last answers cause are on the wire before time continues.
     for (await quiet(); mayPass(); await quiet()) {
       now = Math.min(...due.map(({ at }) => at));
       const over = due.filter(({ at }) => at <= now);

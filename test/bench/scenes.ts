@@ -9,19 +9,19 @@ import { plainStop, stopByUser, terminate } from '../../sandbox/ec2/instances.ts
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { freshRun, portsOver } from '../simulation/rig.ts';
 
-/** A world at the moment at which Cloudfence is called. */
+/** A world at the moment when Cloudfence is called. */
 export interface BenchmarkScene {
   readonly world: AwsWorld;
-  /** How many of the cluster's Nodes live in it. */
+  /** The number of the cluster's Nodes that live in it. */
   readonly living: number;
-  /** The machine that the event names; null for a sweep. */
+  /** The machine that the event names. Null for a sweep. */
   readonly machine: string | null;
-  /** How each run ends when all is well, sorted. */
+  /** The expected ends of the runs, sorted. */
   readonly ends: readonly string[];
 }
 
 interface Naming {
-  /** The Node's name, where it is not EC2's own for the machine. */
+  /** The Node's name, if it is not EC2's own for the machine. */
   readonly name?: (ordinal: number) => string;
   readonly labels?: (machine: string) => Readonly<Record<string, string>>;
 }
@@ -29,7 +29,7 @@ interface Naming {
 interface Staged {
   readonly world: AwsWorld;
   readonly nodeOf: (machine: string) => string;
-  /** The machines that hold a disk each. */
+  /** The machines that hold one disk each. */
   readonly holders: readonly string[];
 }
 
@@ -48,7 +48,7 @@ const addMachine = (world: AwsWorld, ordinal: number, naming: Naming): readonly 
   return [machine, name];
 };
 
-/** So many machines, and a database with so many disks that spread over them. */
+/** Creates this many machines, and a database with this many disks spread over them. */
 const staged = (machines: number, disks: number, naming: Naming = {}): Staged => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const names = new Map(Array.from({ length: machines }, (_, ordinal) => addMachine(world, ordinal, naming)));
@@ -110,7 +110,10 @@ const GONE = 2;
 const SILENT = 3;
 const SILENT_FOR_MS = 70_000;
 
-/** Two nodes parked under their fence, two deleted above their attachments, three silent whose events were lost. */
+/**
+ * Two Nodes are parked under their fence, two were deleted before their attachments, and three are silent because their
+ * events were lost.
+ */
 const missedEvents = async (): Promise<BenchmarkScene> => {
   const { world, holders, nodeOf } = staged(MACHINES, FENCED + GONE + SILENT);
   const parked = holders.slice(0, FENCED);
@@ -129,7 +132,7 @@ const missedEvents = async (): Promise<BenchmarkScene> => {
 export interface Question {
   readonly asks: string;
   readonly scene: () => BenchmarkScene | Promise<BenchmarkScene>;
-  /** The same calls at every size, or such as grow by pages of lists only. */
+  /** The calls are the same at every size, or increase only by pages of lists. */
   readonly aim: 'same-calls' | 'pages';
 }
 

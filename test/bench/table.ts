@@ -1,6 +1,6 @@
 import type { Measured } from './measure.ts';
 
-/** One question's table: a line for each kind of call and each measure, a column for each size. */
+/** The table of one question: one line for each kind of call and each measure, one column for each size. */
 
 const FIRST = 42;
 const COLUMN = 18;
@@ -15,7 +15,7 @@ const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
 export const callsIn = ({ calls }: Pick<Measured, 'calls'>): number =>
   Object.values(calls).reduce((sum, times) => sum + times, 0);
 
-/** Real time of the client; what the sandbox took to answer is none of it. */
+/** Real time of the client, without the time that the sandbox took to answer. */
 export const clientMs = ({ ms, busy }: Measured): number => Math.max(0, ms - busy);
 
 const withRatio = (all: readonly Measured[], measureOf: (one: Measured) => number): readonly string[] => {

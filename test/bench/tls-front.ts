@@ -7,7 +7,7 @@ import { createServer, type TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 
 /**
- * TLS before doors that speak in the clear, as the endpoints of AWS have it: a handshake, and the root certificates,
+ * TLS in front of servers that use plain HTTP, as the endpoints of AWS have it. A handshake and the root certificates
  * are part of a first fence.
  */
 export interface TlsFront {
@@ -17,7 +17,7 @@ export interface TlsFront {
   readonly close: () => void;
 }
 
-/** Each front has a name of its own: of two issuers with one name, a client finds the wrong one. */
+/** Each front has a name of its own, because a client takes the wrong one of two issuers with one name. */
 const certificate = (port: string) =>
   generate([{ name: 'commonName', value: `front of ${port}` }], {
     keyType: 'ec',
@@ -29,8 +29,8 @@ const certificate = (port: string) =>
   });
 
 /**
- * A client that goes away in the middle is none of the bench's faults: what it asked for then is not there, and that is
- * said.
+ * A client that goes away in the middle is not an error of the benchmark. What it asked for by then is missing, and
+ * that is reported.
  */
 const join = (socket: TLSSocket, port: number): void => {
   const behind = connect(port, '127.0.0.1');
@@ -57,7 +57,7 @@ export const openTlsFront = async (door: string): Promise<TlsFront> => {
   };
 };
 
-/** The environment of a process that trusts these fronts; what it reads stands in `folder`. */
+/** Returns the environment of a process that trusts these fronts. The files that it reads are in `folder`. */
 export const trusting = async (
   folder: string,
   fronts: readonly TlsFront[],

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** What a person's shell knows: a profile, and neither a region nor keys. */
+/** What a person's shell knows: a profile, but neither a region nor keys. */
 const runAs = (profile: string, ...args: readonly string[]) => {
   const { AWS_ENDPOINT_URL_EC2 = '' } = sandbox.environment;
   const environment = {

@@ -8,7 +8,7 @@ import { openLiveAzure } from './live-azure.ts';
 import type { LiveCloud } from './live-cloud.ts';
 import { runCli } from './run-cli.ts';
 
-/** The CLI, told nothing of which cloud is meant. AWS is not even set up. */
+/** The CLI without a hint about the cloud. AWS is not even configured. */
 
 const recordOn = ({ world, node }: LiveCloud<AzureWorld>): unknown =>
   JSON.parse(getObject(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');

@@ -6,7 +6,7 @@ import { stopMachine } from '../simulation/incidents.ts';
 import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
-/** Two nodes, so that one fence is all that may begin within a quarter of an hour. */
+/** Two nodes, so that only one fence may begin within a quarter of an hour. */
 
 let sandbox: LiveSandbox;
 beforeEach(async () => {

@@ -9,8 +9,8 @@ import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox
 import { runCli, startCli } from './run-cli.ts';
 
 /**
- * The CLI with real SDKs and real HTTP. Most commands run in this process, by the sandbox's clock. What only a process
- * can show is run as a person runs it (`startCli`): the built files, standard input, exit codes, a world in real time.
+ * The CLI with real SDKs and real HTTP. Most commands run in this process, with the sandbox's clock. What needs a
+ * process runs as a person runs it (`startCli`): the built files, standard input, exit codes, and a world in real time.
  */
 
 let sandbox: LiveSandbox;

@@ -6,7 +6,7 @@ export interface Shown {
   readonly lines: readonly string[];
 }
 
-/** The command as a person meets it: its exit code and what it printed. */
+/** The command as a person sees it: its exit code and its output. */
 export const shown = async (options: Partial<DemoOptions>): Promise<Shown> => {
   const lines: string[] = [];
   const output: Output = { line: (text) => void lines.push(text), complain: (text) => void lines.push(`! ${text}`) };

@@ -8,7 +8,7 @@ const virtual = () => {
     (at) => void (time = Math.max(time, at)),
   );
   const ended: string[] = [];
-  /** A call whose request arrives at once, and whose answer takes some turns of the event loop to come. */
+  /** A call whose request arrives at once, and whose answer takes some turns of the event loop. */
   const call = async (name: string, ms: number, after = 0): Promise<void> => {
     await turns.call(ms, async () => {
       turns.arrived();

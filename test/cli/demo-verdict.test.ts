@@ -9,7 +9,7 @@ import { played } from './demo-stage.ts';
 
 type Played = Awaited<ReturnType<typeof played>>;
 
-/** What the verdict finds once somebody has tampered with the end of a good run. */
+/** What the verdict finds after someone has tampered with the end of a good run. */
 const foundAfter = async (scenario: string, tamper: (end: Played) => void): Promise<readonly string[]> => {
   const end = await played(scenario);
   const before = judgeEnd(end.lanes.fenced.world, end.story, scenarioNamed(scenario));

@@ -22,15 +22,15 @@ const answer = z.object({
 
 type Answer = z.infer<typeof answer>;
 
-/** Which milestones came at all. */
+/** Returns which milestones were reached. */
 const reached = ({ timelines }: Answer) =>
   Object.values(timelines).map((timeline) =>
     Object.entries(timeline).flatMap(([name, at]) => (at === null ? [] : [name])),
   );
 
 /**
- * Whether the failed machine still holds the disk, and the harm, in each world: which machine fails is the seed's
- * choice.
+ * Returns whether the failed machine still holds the disk, and the violations, in each world. The seed chooses the
+ * machine that fails.
  */
 const ends = ({ instance, outcomes }: Answer) =>
   Object.values(outcomes).map(({ disk, harm }) => ({ held: disk.map((holder) => holder.instance === instance), harm }));

@@ -7,7 +7,7 @@ import { reportFailure, type OutputOptions } from '../../cli/failure.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { launcher, runCli, startCli } from './run-cli.ts';
 
-/** What a user sees of a mistake, whoever made it: what is wrong, where, and how to mend it. */
+/** What a user sees of a mistake, whoever made it: what is wrong, where, and how to correct it. */
 
 let sandbox: LiveSandbox;
 const file = (name: string): string => path.join(sandbox.folder, name);
@@ -35,7 +35,7 @@ afterAll(() => sandbox.close());
 const at = (text: string): string => text.replace(/^@/, `${sandbox.folder}/`);
 const cli = (args: readonly string[]) => runCli(args.map(at), sandbox);
 
-/** A line of a stack, or of a bundle. */
+/** A line of a stack or of a bundle. */
 const NOISE = /^\s+at |node:internal|\.mjs:\d/m;
 const LONGEST = 1_500;
 

@@ -8,14 +8,14 @@ import type { Clock } from '../../fencing/loop/ports.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { ADMIN_TOKEN, type ApiServer } from '../../sandbox/cluster/api/server.ts';
 
-/** A sandbox of any cloud, behind its HTTP doors, for programs that know nothing of it. */
+/** A sandbox of any cloud behind its HTTP servers, for programs that do not know that it is one. */
 export interface LiveCloud<World> {
   readonly world: World;
   readonly scene: { readonly disk: string; readonly holder: string; readonly spare: string };
   readonly node: string;
   readonly folder: string;
   readonly kubeconfig: string;
-  /** All that a child process is told; nothing of it speaks of AWS. */
+  /** The whole environment of a child process. It does not mention AWS. */
   readonly environment: Readonly<Record<string, string>>;
   /** The sandbox's time, for a CLI in this process. */
   readonly clock: Clock;
@@ -51,8 +51,8 @@ interface SandboxTime {
 }
 
 /**
- * Virtual time keeps step with the wall clock, so that Leases and time-outs mean what they say. Who sleeps by this clock
- * wakes at once, in a world that has moved on by as much.
+ * Virtual time follows the wall clock, so that Leases and time-outs keep their meaning. A sleep by this clock ends at
+ * once, in a world that has advanced by the same time.
  */
 const timeOf = (world: Moving): SandboxTime => {
   let slept = 0;

@@ -7,13 +7,13 @@ import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2
 import { stopMachine } from '../simulation/incidents.ts';
 import { longAgo, openCluster, untilNow } from './live-cloud.ts';
 
-/** A sandbox behind its HTTP doors, for programs that know nothing of it. */
+/** A sandbox behind its HTTP servers, for programs that do not know that it is one. */
 export interface LiveSandbox {
   readonly world: AwsWorld;
   readonly scene: DatabaseScene;
   readonly folder: string;
   readonly kubeconfig: string;
-  /** The environment of a child process that is to meet this EC2. */
+  /** The environment of a child process that uses this EC2. */
   readonly environment: Readonly<Record<string, string>>;
   /** The sandbox's time, for a CLI in this process. */
   readonly clock: Clock;
@@ -21,8 +21,8 @@ export interface LiveSandbox {
 }
 
 /**
- * The scene plays in virtual time up to now; then the doors open. `faults` are those of the API server, `authority`
- * guards EC2.
+ * Plays the scene in virtual time up to now, and then opens the servers. `faults` are those of the API server.
+ * `authority` protects EC2.
  */
 export const openLiveSandbox = async (
   prepare: (world: AwsWorld, scene: DatabaseScene) => void = () => undefined,

@@ -4,9 +4,11 @@ import path from 'node:path';
 import type { LiveCloud } from './live-cloud.ts';
 import { startCli, type CliAnswer } from './run-cli.ts';
 
-/** Which SDKs the built CLI loads: each takes time and memory, and only that of the cloud that is meant is worth it. */
+/**
+ * Finds which SDKs the built CLI loads. Each costs time and memory, so only the one of the cloud in use should load.
+ */
 
-/** A module that writes down what is loaded after it. */
+/** A module that records what is loaded after it. */
 const listener = (file: string): string => {
   const source = `import { registerHooks } from 'node:module';
 import { appendFileSync } from 'node:fs';
@@ -14,13 +16,13 @@ registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(file)
   return `data:text/javascript,${encodeURIComponent(source)}`;
 };
 
-/** The files that a part of the CLI was made of; of a module that is no such part, itself. */
+/** The files that a part of the CLI was built from. For a module that is not such a part, the module itself. */
 const madeOf = async (url: string): Promise<string> =>
   /\/dist\/cli\/[^/]+\.mjs$/.test(url) ? readFile(new URL(`${url}.map`), 'utf8') : url;
 
 const SDKS = ['@aws-sdk', '@azure', '@google-cloud', 'google-auth-library', '@kubernetes'] as const;
 
-/** The CLI's answer, and the SDKs that it loaded on the way. */
+/** The CLI's answer, and the SDKs that it loaded. */
 export const loadedBy = async (
   sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>,
   ...args: readonly string[]

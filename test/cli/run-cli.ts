@@ -10,7 +10,7 @@ export interface CliAnswer {
   readonly stderr: string;
 }
 
-/** What a command is given beside its arguments. */
+/** What a command gets in addition to its arguments. */
 interface Given {
   readonly stdin?: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ const environmentOf = (reached: Reached, { environment = {} }: Given): Record<st
   ...environment,
 });
 
-/** The CLI as a child process, as a person starts it; the environment holds nothing but what is given here. */
+/** The CLI as a child process, as a person starts it. The environment contains only what is given here. */
 export const startCli = (args: readonly string[], reached: Reached, given: Given = {}): Promise<CliAnswer> =>
   new Promise((resolve) => {
     const env = environmentOf(reached, given);
@@ -36,7 +36,7 @@ export const startCli = (args: readonly string[], reached: Reached, given: Given
     child.stdin?.end(given.stdin ?? '');
   });
 
-/** Runs with nothing in the environment but what is given here. */
+/** Runs with only these variables in the environment. */
 const withEnvironment = async <T>(env: Record<string, string>, run: () => Promise<T>): Promise<T> => {
   const own = process.env;
   process.env = env;
@@ -47,7 +47,7 @@ const withEnvironment = async <T>(env: Record<string, string>, run: () => Promis
   }
 };
 
-/** The CLI in this process, by the sandbox's clock, so that its waits take no time. One after the other only. */
+/** The CLI in this process, with the sandbox's clock, so that its waits take no time. Only one run at a time. */
 export const runCli = async (
   args: readonly string[],
   live: Reached & Pick<LiveCloud<unknown>, 'clock'>,

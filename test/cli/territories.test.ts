@@ -11,7 +11,7 @@ import { stopMachine } from '../simulation/incidents.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { startCli } from './run-cli.ts';
 
-/** The cluster's machines are in another account and region than the person's credentials are for. */
+/** The cluster's machines are in another account and region than the person's credentials. */
 const ROLE = { arn: `arn:aws:iam::${SANDBOX_ACCOUNT}:role/cloudfence-other`, externalId: 'from-home' };
 const HOUR = 3_600_000;
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([door.close(), arm.close()]));
 
-/** Tokens that this cluster knows, though no Azure has given them. */
+/** Tokens that this cluster accepts, although no Azure issued them. */
 const credential = { getToken: async () => ({ token: FENCE_TOKEN, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };
 const accessOf = (subscription: string | null): CloudAccess =>
   azureAccess({ credential, endpoint: arm.url, subscription, now: () => 0 });

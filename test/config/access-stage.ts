@@ -7,7 +7,7 @@ import { parseConfiguration } from '../../config/schema.ts';
 import { adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { NODES, unhurried } from '../contract/cluster/harness.ts';
 
-/** An API server behind a real socket, and the ways into it that an entry of the configuration leads. */
+/** An API server behind a real socket, and the access to it by an entry of the configuration. */
 
 export const server = sandboxServer();
 
@@ -16,7 +16,7 @@ export const openApi = async () => {
   return openKubernetesServer(server);
 };
 
-/** What the API server says of the Node, when it says something. */
+/** What the API server says about the Node, if it answers. */
 export const known = [{ source: 'providerID', driver: null, value: 'aws:///z/i-1' }];
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -11,7 +11,7 @@ import { granted } from '../permits.ts';
 
 const never = () => Promise.reject(new Error('nobody asked for this'));
 
-/** A cloud whose machines are named after it. What it makes of a guest's id is its own affair. */
+/** A cloud whose machines are named after it. It reads a guest's ID in its own way. */
 const named = (name: string, incarnationsOf: CloudPlugin['immutableIdsOf'] = () => []): CloudPlugin => ({
   name,
   machineOf: ({ source, value }) => (source === 'providerID' && value.startsWith(`${name}:`) ? value : null),
@@ -36,7 +36,7 @@ const SET = 'moon:set';
 const MOON = 'moon:1';
 const STAR = 'star:1';
 
-/** Clouds that remember who was opened and looked at. */
+/** Clouds that remember which of them were opened and looked at. */
 const clouds = (broken: readonly string[] = []) => {
   const opened: string[] = [];
   const seen: Record<string, readonly MachineId[]> = {};

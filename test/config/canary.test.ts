@@ -16,8 +16,8 @@ import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.
 import { unhurried } from '../contract/cluster/harness.ts';
 
 /**
- * A token is planted wherever one may stand, and must come out nowhere: in no message, no cause, and on no wire that
- * others read.
+ * A token is planted wherever one may be, and must not come out anywhere: in no message, in no cause, and on no wire
+ * that others read.
  */
 const CANARY = 'eyJhbGciOiJ-canary-7f3a91';
 
@@ -55,7 +55,9 @@ const nobody = () => Promise.reject(new Error('no cloud is needed'));
 const open = (entry: ClusterEntry, secret = '') =>
   connectCluster(entry, { managedCluster: nobody, secret: async () => secret }, unhurried());
 
-/** The error of one request, or of the way there; everything that could ever be printed of it. */
+/**
+ * Returns the error of one request, or of the access before it, with everything that could ever be printed about it.
+ */
 const failureOf = async (
   entry: ClusterEntry,
   secret = '',

@@ -5,7 +5,7 @@ import { azure } from '../../providers/azure/plugin/register.ts';
 import { gcp } from '../../providers/gcp/plugin/register.ts';
 import { sample, samplesOf } from '../functions/samples.ts';
 
-/** The real readers side by side: their events must not be taken for each other's. */
+/** The real readers together: none may read another cloud's events as its own. */
 
 const EC2 = 'i-0123456789abcdef0';
 const VM = '/subscriptions/s/resourcegroups/g/providers/microsoft.compute/virtualmachines/v';

@@ -8,7 +8,7 @@ import { connectCluster } from '../../config/connect-cluster.ts';
 import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { NODES, unhurried } from '../contract/cluster/harness.ts';
 
-/** The way from a kubeconfig on disk to an answer of the API server. */
+/** From a kubeconfig on disk to an answer of the API server. */
 
 const never = async (): Promise<never> => {
   throw new Error('no cloud is needed for a kubeconfig');

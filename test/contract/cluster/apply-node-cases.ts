@@ -6,9 +6,9 @@ import type { Meta, ClusterHarness } from './harness.ts';
 import { expired } from '../../permits.ts';
 import { NODES, cluesTo, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './harness.ts';
 
-/** As everybody else sets it. */
+/** As others set it. */
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
-/** As we set it. */
+/** As Cloudfence sets it. */
 const OURS = { ...OUT_OF_SERVICE, value: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) };
 const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';

@@ -11,8 +11,8 @@ import type { ClusterHarness } from './harness.ts';
 import { sweepCases } from './sweep-cases.ts';
 
 /**
- * What every cluster behind the interface has to do, whatever API server stands behind it. Cases share the server,
- * never an object.
+ * What every cluster behind the interface has to do, whatever its API server. Cases share the server, but never an
+ * object.
  */
 export const clusterContract = (
   kind: string,

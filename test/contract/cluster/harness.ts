@@ -17,8 +17,8 @@ export interface Meta {
 }
 
 /**
- * An API server to run the contract on: the cluster under test, and an administrator who sets the scene over the same
- * API.
+ * An API server to run the contract on: the cluster under test, and an administrator who prepares the scene through the
+ * same API.
  */
 export interface ClusterHarness {
   readonly cluster: Cluster;
@@ -60,8 +60,8 @@ interface NodeTraits {
 }
 
 /**
- * A Node of a fresh name whose providerID names the machine, with no taints but those given: the API server's own is
- * gone once a Node is ready.
+ * A Node with a fresh name whose providerID names the machine. It has only the given taints: the API server's own taint
+ * is gone once a Node is ready.
  */
 export const makeNode = async (
   harness: ClusterHarness,

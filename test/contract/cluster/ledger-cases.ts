@@ -18,7 +18,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     const { items } = (await harness().admin('GET', NODES)).body;
     return Array.isArray(items) ? items.length : 0;
   };
-  /** Shares that come to so many Nodes here. */
+  /** Shares that amount to this many Nodes here. */
   const capOf = async (begun: number, unfinished = begun): Promise<Claim['cap']> => {
     while ((await countNodes()) < 25) await makeNode(harness());
     const nodes = await countNodes();

@@ -14,7 +14,7 @@ import type { ClusterHarness } from './harness.ts';
 
 export const FENCE_TOKEN = 'fence-token';
 
-/** The identity under test may do what the published list says, and not one verb more. */
+/** The identity under test may do exactly what the published list says. */
 const rules: readonly PolicyRule[] = neededPermissions.map(
   ({ verb, group, resource, subresource, namespace, name }) => ({
     apiGroups: [group],

@@ -3,18 +3,18 @@ import { wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-f
 import { faultsIn } from './conformity.ts';
 import type { DiscoveryDocument, Method } from './document.ts';
 
-/** What every method understands besides its own parameters. */
+/** What every method accepts in addition to its own parameters. */
 const COMMON = new Set(['$alt', 'alt', 'fields', 'prettyPrint', '$prettyPrint', 'quotaUser', 'key']);
 
 export interface CheckedCalls {
   readonly fetch: InProcessFetch;
-  /** What was not as the document has it. */
+  /** What did not match the document. */
   readonly faults: string[];
-  /** Ids of the methods that were called. */
+  /** IDs of the methods that were called. */
   readonly called: Set<string>;
 }
 
-/** Passes calls on, and holds each of them and its answer against the document. */
+/** Forwards calls, and checks each call and its answer against the document. */
 export const checkedCalls = (document: DiscoveryDocument, through: InProcessFetch): CheckedCalls => {
   const faults: string[] = [];
   const called = new Set<string>();
@@ -69,7 +69,7 @@ const faultsInParameters = ({ method, path }: Found, query: URLSearchParams): re
   return [...missing, ...wrong];
 };
 
-/** The SDK sends an empty text where the method takes no body. */
+/** The SDK sends an empty text if the method has no body. */
 const faultsInBody = (document: DiscoveryDocument, { id, request }: Method, body: string): readonly string[] => {
   if (!request) return ['', '""'].includes(body) ? [] : [`${id}: takes no body, and was sent ${body}`];
   return faultsIn(document, request, JSON.parse(body), `${id} request`, 'sent');
@@ -78,7 +78,10 @@ const faultsInBody = (document: DiscoveryDocument, { id, request }: Method, body
 const faultsInAnswer = (document: DiscoveryDocument, found: Found | null, answer: unknown): readonly string[] =>
   found?.method.response ? faultsIn(document, found.method.response, answer, `${found.method.id} response`) : [];
 
-/** The document has no schema for it. https://cloud.google.com/compute/docs/api/troubleshooting */
+/**
+ * The document has no schema for it.
+ * https://cloud.google.com/compute/docs/api/troubleshooting
+ */
 const error = z.strictObject({
   error: z.strictObject({
     code: z.number(),

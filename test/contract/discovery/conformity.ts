@@ -1,9 +1,9 @@
 import type { DiscoveryDocument, Schema } from './document.ts';
 
-/** Whether a value is asked about as what a client sends, or as what the API answers. */
+/** Whether a value is checked as a client's request or as the API's answer. */
 export type Way = 'sent' | 'answered';
 
-/** What of a JSON value the document's schema does not allow, each with its place. */
+/** Returns the parts of a JSON value that the document's schema does not allow, each with its place. */
 export const faultsIn = (
   document: DiscoveryDocument,
   schema: Schema,

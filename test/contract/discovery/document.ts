@@ -16,7 +16,7 @@ export interface Schema {
   readonly items?: Schema | undefined;
   /** Never sent, only answered. */
   readonly readOnly?: boolean | undefined;
-  /** Begins with `Required.` for what has to be sent. */
+  /** Starts with `Required.` for a field that has to be sent. */
   readonly description?: string | undefined;
 }
 
@@ -62,8 +62,8 @@ const document = z.object({
 export type DiscoveryDocument = z.infer<typeof document>;
 
 /**
- * The one place where the tests read where it is: CLOUDFENCE_COMPUTE_DISCOVERY, or what .ci/install-google-discovery
- * fetches.
+ * The one place where the tests read its path: CLOUDFENCE_COMPUTE_DISCOVERY, or what .ci/install-google-discovery
+ * downloads.
  */
 export const discoveryFolder = join(
   process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),

@@ -4,9 +4,11 @@ import { z } from 'zod';
 import { faultsIn } from './conformity.ts';
 import { discoveryFolder, schema, type DiscoveryDocument } from './document.ts';
 
-/** Google's own descriptions of its APIs, which .ci/install-google-discovery fetches, and calls held against them. */
+/**
+ * Google's own descriptions of its APIs, which .ci/install-google-discovery downloads, and calls checked against them.
+ */
 
-/** A call as it arrived, and what it was answered. */
+/** A call as it arrived, and its answer. */
 export interface Exchange {
   /** Of the host that it was meant for, such as `https://iam.googleapis.com`. */
   readonly origin: string;
@@ -74,7 +76,7 @@ const methodsIn = (name: string): readonly Described[] => {
     .map((one) => ({ origin: new URL(rootUrl).origin, document, method: one }));
 };
 
-/** A pattern of a path whose parts in braces are anything, or anything without a slash. */
+/** A path pattern whose parts in braces match anything, or anything without a slash. */
 const patternOf = (template: string): RegExp =>
   new RegExp(
     `^/${template
@@ -93,7 +95,7 @@ const isCalled = (
   { origin: asked, verb, url }: Exchange,
 ): boolean => origin === asked && verb === httpMethod && patternOf(flatPath).test(decodeURIComponent(url.pathname));
 
-/** The least that a path may hold: `projects/p:getIamPolicy` is no project named so. */
+/** What a path has to contain at least: `projects/p:getIamPolicy` is not a project of that name. */
 const literal = ({ method: { path: template, flatPath = template } }: Described): number =>
   flatPath.replaceAll(/\{\w+\}/g, '').length;
 
@@ -129,7 +131,7 @@ const faultsInParameters = (called: Method, call: Exchange): readonly string[] =
 const camel = (name: string): string => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 const mask = z.looseObject({ updateMask: z.string() });
 
-/** Whatever a mask names has to be a field of what is sent, which is the body itself or its one part. */
+/** A mask may only name fields of what is sent, which is the body itself or its one part. */
 const faultsInMask = ({ document, method: { id, request } }: Described, { url, body }: Exchange): readonly string[] => {
   const own = request ? (document.schemas[request.$ref]?.properties ?? {}) : {};
   const inBody = mask.safeParse(body).data?.updateMask;
@@ -146,7 +148,7 @@ const faultsInMask = ({ document, method: { id, request } }: Described, { url, b
   );
 };
 
-/** What the path says need not be said in the body. */
+/** A value in the path need not be in the body. */
 const faultsInBody = (
   { document, method: { id, path: template, request } }: Described,
   { body }: Exchange,
@@ -179,7 +181,7 @@ const faultsInReply = (
 
 export type Judge = (call: Exchange) => { readonly id: string; readonly faults: readonly string[] };
 
-/** Which method a call is, and what of it and its answer is not as the document has it. */
+/** Returns which method a call is, and what in it and in its answer does not match the document. */
 export const judgeOf = (names: readonly string[]): Judge => {
   const all = names.flatMap(methodsIn);
   return (call) => {

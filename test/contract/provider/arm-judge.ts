@@ -8,16 +8,19 @@ import { promisify } from 'node:util';
 import { goVersion } from '../../testbed/toolchain.ts';
 import type { Front } from './sandbox-azure-harness.ts';
 
-/** Microsoft's generated fake server between the SDK and the sandbox; what it does is said in arm-judge/main.go. */
+/** Microsoft's generated fake server between the SDK and the sandbox. arm-judge/main.go describes what it does. */
 
 export interface ArmJudge {
   readonly front: Front;
-  /** What it found wrong with requests and answers so far. */
+  /** The faults that it found in requests and answers so far. */
   readonly verdicts: readonly string[];
   readonly remove: () => Promise<void>;
 }
 
-/** Builds it: a minute and a half the first time, a second or two from Go's cache. @throws NoToolchain */
+/**
+ * Builds it, which takes a minute and a half the first time, and a second or two from Go's cache.
+ * @throws NoToolchain
+ */
 export const buildArmJudge = async (): Promise<ArmJudge> => {
   goVersion();
   const folder = await mkdtemp(path.join(tmpdir(), 'arm-judge-'));
@@ -27,7 +30,7 @@ export const buildArmJudge = async (): Promise<ArmJudge> => {
   return { front: (url) => start(binary, url, verdicts), verdicts, remove: () => rm(folder, { recursive: true }) };
 };
 
-/** Its first line is its address, and each line after that a verdict. */
+/** Its first line is its address, and each later line is a verdict. */
 const start = async (binary: string, sandbox: string, verdicts: string[]): ReturnType<Front> => {
   const judge = spawn(binary, [sandbox], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface(judge.stdout);

@@ -9,30 +9,30 @@ export interface ProofRow {
   readonly machine: () => Promise<MachineId>;
 }
 
-/** One cloud account with a provider on it, and a hand in that cloud from outside the provider. */
+/** One cloud account with a provider on it, and access to that cloud from outside the provider. */
 export interface ProviderHarness {
   readonly cloud: Cloud;
-  /** Well-formed ids that the cloud does not know. */
+  /** Well-formed IDs that the cloud does not know. */
   readonly unknownMachine: MachineId;
   readonly unknownDisk: DiskId;
   /** A new machine, running. */
   readonly machine: () => Promise<MachineId>;
-  /** Each returns once the change is complete. */
+  /** Each method returns once the change is complete. */
   readonly stop: (machine: MachineId) => Promise<void>;
   readonly start: (machine: MachineId) => Promise<void>;
   readonly terminate: (machine: MachineId) => Promise<void>;
-  /** What is seen of a machine after that, and after a hard power-off: clouds differ. */
+  /** How the machine looks after that, and after a hard power-off. Clouds differ. */
   readonly afterTermination: { readonly power: Power; readonly forGood: boolean };
   readonly afterPowerOff: Power;
-  /** Every state that the bench can bring about. */
+  /** Every state that the harness can produce. */
   readonly proofTable: readonly ProofRow[];
   /** A new data disk, attached to that machine or to none. */
   readonly disk: (machine: MachineId | null) => Promise<DiskId>;
   readonly holderOf: (disk: DiskId) => Promise<MachineId | null>;
-  /** Lets what was ordered come to its end. */
+  /** Lets pending operations finish. */
   readonly settle: () => Promise<void>;
   readonly carrierOf: (machine: MachineId) => IdentitySource;
-  /** What external-attacher notes down on an attachment to that machine, which stands. */
+  /** What external-attacher notes on an existing attachment to that machine. */
   readonly attachedAs: (machine: MachineId) => IdentitySource;
   readonly volumeOf: (disk: DiskId) => VolumeHandle;
   readonly close: () => Promise<void>;

@@ -5,7 +5,8 @@ import type { ProviderHarness } from './harness.ts';
 const patient = (): AbortSignal => new AbortController().signal;
 
 /**
- * Whose an attachment is once its Node is gone: what the attacher noted, or else what the disk and the Node's name say.
+ * The machine of an attachment once its Node is gone: what the attacher noted, or else what the disk and the Node's
+ * name say.
  */
 const ledTo = async (
   { cloud, volumeOf }: ProviderHarness,

@@ -15,8 +15,8 @@ import { startMoto } from './moto-server.ts';
 import { openStrictProxy } from './strict-proxy.ts';
 
 /**
- * Where moto answers otherwise than EC2: what each says. An entry that moto mends goes, and so does its rule in the
- * proxy.
+ * Where moto answers differently from EC2, with both answers. An entry that moto fixes goes, and so does its rule in
+ * the proxy.
  */
 interface Difference {
   readonly behaviour: string;
@@ -156,7 +156,7 @@ describe('moto, where it differs from EC2', () => {
     expect(await outcomeOf(difference, strict)).toBe(difference.ec2);
   });
 
-  // What the scenarios of the control plane lean on, and no more: a proxy that grows further is an emulator of its own.
+  // What the scenarios of the control plane rely on, and no more: a proxy that grows further is an emulator of its own.
   it('differs in no more than nine ways', () => {
     expect(differences.length).toBeLessThanOrEqual(9);
   });

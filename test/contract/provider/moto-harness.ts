@@ -21,10 +21,10 @@ const region = 'us-east-1';
 const zone = 'us-east-1a';
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 
-/** A hand in moto's EC2. */
+/** Access to moto's EC2. */
 export interface MotoHand {
   readonly client: EC2Client;
-  /** A new instance, running; made as `more` says. */
+  /** A new instance, running, created as `more` says. */
   readonly machine: (more?: Partial<RunInstancesCommandInput>) => Promise<string>;
   readonly disk: (machine: string | null, device?: string) => Promise<string>;
   readonly holderOf: (disk: string) => Promise<string | null>;
@@ -54,7 +54,7 @@ export const motoHand = async (endpoint: string): Promise<MotoHand> => {
   };
 };
 
-/** Moto behind the strict proxy, with the unmodified SDK in front. Moto's changes are complete at once. */
+/** Moto behind the strict proxy, with the unmodified SDK in front. Moto's changes complete at once. */
 export const motoHarness = async (): Promise<ProviderHarness> => {
   const moto = await startMoto();
   const proxy = await openStrictProxy(moto.url, region);

@@ -4,11 +4,11 @@ import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/mac
 import type { ProviderHarness } from './harness.ts';
 import { granted } from '../../permits.ts';
 
-/** A bench of a cloud in which the next machine may bear the name of one before it. */
+/** A harness for a cloud in which the next machine may have the name of an earlier one. */
 export interface NameReuseHarness extends ProviderHarness {
-  /** Terminates the machine and makes another of its name, running. */
+  /** Terminates the machine and creates another one with its name, running. */
   readonly succeed: (machine: MachineId) => Promise<void>;
-  /** Attaches a disk that is free. */
+  /** Attaches a free disk. */
   readonly attach: (disk: DiskId, machine: MachineId) => Promise<void>;
 }
 
@@ -20,7 +20,7 @@ const lookAt = async (harness: NameReuseHarness, machine: MachineId): Promise<Ma
   return facts;
 };
 
-/** Whether the call is declined or finds nothing to do is the cloud's affair. */
+/** The cloud decides whether it declines the call or finds nothing to do. */
 const perhapsDeclined = async (call: Promise<void>): Promise<void> => {
   try {
     await call;
@@ -29,7 +29,7 @@ const perhapsDeclined = async (call: Promise<void>): Promise<void> => {
   }
 };
 
-/** What fencing relies on where one machine bears the name of another that was before it. */
+/** What fencing relies on if one machine has the name of an earlier one. */
 export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHarness>): void => {
   describe(`names that are reused on ${cloud}`, () => {
     let harness: NameReuseHarness;
@@ -38,7 +38,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
       return harness.close;
     }, 60_000);
 
-    /** The disk was the former one's and is the present one's. */
+    /** The disk belonged to the previous machine and belongs to the present one. */
     const twoOfOneName = async () => {
       const machine = await harness.machine();
       const disk = await harness.disk(machine);

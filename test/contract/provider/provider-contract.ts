@@ -14,7 +14,7 @@ const lookAt = async (harness: ProviderHarness, machine: MachineId, disks = fals
   return facts;
 };
 
-/** As fencing names it: the machine that was looked at, and no later one of its name. */
+/** As fencing names it: the machine that was looked at, and no later one with its name. */
 const targetOf = async (harness: ProviderHarness, machine: MachineId): Promise<MachineTarget> => {
   const { incarnation } = await lookAt(harness, machine);
   return { machine, incarnation: incarnation?.id ?? null };
@@ -22,7 +22,7 @@ const targetOf = async (harness: ProviderHarness, machine: MachineId): Promise<M
 
 const dataDisks = (facts: MachineFacts) => facts.disks.filter((disk) => disk.keep === null).map((disk) => disk.disk);
 
-/** What fencing relies on in every cloud; `open` gives a bench of its own to the suite. */
+/** What fencing relies on in every cloud. `open` gives the suite a harness of its own. */
 export const providerContract = (cloud: string, open: () => Promise<ProviderHarness>): void => {
   describe(`the provider's contract on ${cloud}`, () => {
     let harness: ProviderHarness;

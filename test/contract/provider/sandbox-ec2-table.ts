@@ -4,7 +4,7 @@ import { instanceIn, type Ec2World, type Instance } from '../../../sandbox/ec2/s
 import { MINUTE } from '../../sandbox/ec2/ec2-world.ts';
 import type { ProofRow } from './harness.ts';
 
-/** Every state of an instance, as the sandbox's EC2 comes to it. */
+/** Every state of an instance, as the sandbox's EC2 reaches it. */
 export const sandboxEc2Table = (world: Ec2World): readonly ProofRow[] => {
   const made =
     (wanted: Partial<Instance>, then: (instance: Instance) => unknown = () => undefined, wait = 0) =>

@@ -64,7 +64,7 @@ export const sandboxGceBench = async (knobs: Partial<Knobs> = {}): Promise<NameR
   return benchOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
 };
 
-/** The same with a client of the caller's making, such as one that checks what it sends and gets. */
+/** The same with the caller's own client, such as one that checks what it sends and gets. */
 export const inProcessGceBench = async (clientsOf: (world: GceWorld) => ComputeClients): Promise<NameReuseHarness> => {
   const world = gceWorld();
   return benchOn(world, clientsOf(world), async () => undefined);

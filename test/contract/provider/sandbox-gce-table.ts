@@ -5,7 +5,7 @@ import { instanceIn, type GceWorld, type Instance } from '../../../sandbox/gce/s
 import { MINUTE } from '../../sandbox/gce/gce-world.ts';
 import type { ProofRow } from './harness.ts';
 
-/** What is done to a running machine, and how many minutes pass after it. */
+/** What is done to a running machine, and how many minutes pass afterwards. */
 type Act = readonly [(world: GceWorld, instance: Instance) => unknown, number];
 
 const stopNow = (world: GceWorld, instance: Instance): void => stop(world, instance, true);
@@ -26,7 +26,7 @@ const rows: readonly (readonly [string, Power, ...Act[]])[] = [
   ['DEPROVISIONING', 'stopping', [(world, instance) => change(world, instance, { status: 'DEPROVISIONING' }), 0]],
 ];
 
-/** Every status that an instance can be caught in; its guest never shuts down by itself. */
+/** Every status in which an instance can be seen. Its guest never shuts down by itself. */
 export const sandboxGceTable = (world: GceWorld): readonly ProofRow[] =>
   rows.map(([state, power, ...acts]) => ({
     state,

@@ -26,7 +26,7 @@ const open = () =>
 providerContract("the sandbox's Compute Engine, call by call as Google's document has it", open);
 nameReuseContract("the sandbox's Compute Engine, call by call as Google's document has it", open);
 
-/** Disks in two zones at once, which have a collection of their own; machines of other tables have none. */
+/** Disks in two zones at once, which have a collection of their own. Machines of other tables have none. */
 it('a regional disk is looked at, asked for as a witness, and detached', async () => {
   const world = gceWorld();
   const checked = checkedCalls(document, inProcessFetch(world));
@@ -67,7 +67,7 @@ it('permissions are tested on a machine and on a disk in one zone or two', async
 
 const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 
-/** Every call of a client in the provider's sources, as Google's document calls its method. */
+/** Every call of a client in the provider's sources, as Google's document names its method. */
 const callsInSources = (): ReadonlySet<string> => {
   const folder = new URL('../../../providers/gcp/', import.meta.url);
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -8,7 +8,7 @@ export interface StrictAnswers {
   readonly mended: (xml: string) => string;
 }
 
-/** Within an instance's item its launch time comes after its id, and the reason of its state before it. */
+/** In an instance's item, its launch time comes after its ID, and the reason of its state before it. */
 const withLaunchTime = (xml: string, id: string, time: string): string =>
   xml.replace(new RegExp(`(<instanceId>${id}</instanceId>(?:(?!<instanceId>)[^])*?<launchTime>)[^<]*`), `$1${time}`);
 

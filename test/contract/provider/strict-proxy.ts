@@ -7,7 +7,7 @@ import { XMLBuilder } from 'fast-xml-parser';
 import { strictAnswers, type StrictAnswers } from './strict-answers.ts';
 import { refusalOf, type Refusal } from './strict-refusals.ts';
 
-/** Stands before moto, refuses what EC2 refuses and moto lets through, and puts into its answers what EC2 would say. */
+/** Sits in front of moto. Refuses what EC2 refuses and moto accepts, and adds to moto's answers what EC2 would say. */
 export interface StrictProxy {
   readonly url: string;
   readonly close: () => Promise<void>;

@@ -30,8 +30,8 @@ export const refusalOf = async (client: EC2Client, params: URLSearchParams): Pro
 };
 
 /**
- * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; a stopped instance takes a volume, one
- * that is gone does not.
+ * A stopped instance accepts a volume, and one that is gone does not.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
  */
 const attachRefusal = async (client: EC2Client, params: URLSearchParams): Promise<Refusal | null> => {
   const volume = await describedVolume(client, params);

@@ -3,7 +3,7 @@ import type { ProviderHarness } from './harness.ts';
 
 const patient = (): AbortSignal => new AbortController().signal;
 
-/** What disks testify of a machine that their cloud does not know, in every cloud. */
+/** What disks show about a machine that their cloud does not know, in every cloud. */
 export const witnessCases = (harness: () => ProviderHarness): void => {
   it('counts free disks, all of them, as releases', async () => {
     const disks = [await harness().disk(null), await harness().disk(null)];

@@ -1,8 +1,8 @@
-/** Who wrote, by one name on both stages. */
+/** The writer of a change, by the same name on both stages. */
 
 const ACCOUNT = 'system:serviceaccount:kube-system:';
 
-/** Users of the real API server, then the sandbox's. */
+/** Users of the real API server, then those of the sandbox. */
 const authors: readonly (readonly [RegExp, string])[] = [
   [/^system:node:/, 'kubelet'],
   [new RegExp(`^${ACCOUNT}ebs-csi-controller-sa$|^external-attacher/`), 'external-attacher'],

@@ -3,9 +3,9 @@ import { attachmentName } from '../../../sandbox/cluster/controllers/volumes.ts'
 import type { Writing } from './lines.ts';
 import { DRIVER } from '../kubelet/kubelet-node.ts';
 
-/** Who and what an incident is about, by the names that they have on one stage. */
+/** The people and objects of an incident, by the names that they have on one stage. */
 export interface Cast {
-  /** Names of the Nodes: of the machine that something happens to, and of the one to go to. */
+  /** Names of the Nodes: of the machine that something happens to, and of the one to move to. */
   readonly home: string;
   readonly refuge: string;
   readonly instances: { readonly home: string; readonly refuge: string };
@@ -22,7 +22,7 @@ export type NodeRole = 'home' | 'refuge';
 export const attachmentTo = (cast: Cast, place: NodeRole): string =>
   attachmentName({ driver: DRIVER, handle: cast.disk }, cast[place]);
 
-/** A text in which every name of the stage is told by its part in the story. */
+/** Returns a text in which each name of the stage is replaced by its part in the story. */
 export const inStory = (cast: Cast, text: string): string => {
   const parts: readonly (readonly [string, string])[] = [
     [attachmentTo(cast, 'home'), 'ATTACHMENT-TO-HOME'],
@@ -47,7 +47,7 @@ const object = z.looseObject({
     .default({ nodeName: '', source: { persistentVolumeName: '' } }),
 });
 
-/** What the story calls the object that was written; null when it is none of it. */
+/** What the story calls the object that was written. Null if it is not part of the story. */
 export const ownerOf = (cast: Cast, { kind, object: written }: Pick<Writing, 'kind' | 'object'>): string | null => {
   const { metadata, spec } = object.parse(written);
   const place = [cast.home, cast.refuge].includes(metadata.name) ? inStory(cast, metadata.name).toLowerCase() : null;

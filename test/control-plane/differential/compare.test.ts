@@ -5,7 +5,7 @@ import type { Writing } from './lines.ts';
 import { openSandboxStage } from './sandbox.ts';
 import type { Story } from './stage.ts';
 
-/** One play of the sandbox stands for the real thing here, and another version of it for the sandbox. */
+/** One play of the sandbox represents the real control plane here, and another version of it the sandbox. */
 const play = async (name: string): Promise<Story> => {
   const stage = openSandboxStage(1);
   await incidents[name]?.(stage);

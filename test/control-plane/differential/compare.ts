@@ -5,7 +5,7 @@ import { finalsOf } from './finals.ts';
 import { causeOf, disordersIn } from './order.ts';
 import type { Story } from './stage.ts';
 
-/** A story as it can be compared: its lines by phase, in seconds from where the phase counts. */
+/** A story in a form that can be compared: its lines by phase, in seconds from the start of the phase. */
 export interface ComparableStory {
   readonly lines: readonly TimedLine[];
   readonly disorders: readonly string[];
@@ -15,7 +15,7 @@ export interface ComparableStory {
 
 export interface TimedLine extends Pick<Line, 'object' | 'nth' | 'facet' | 'value' | 'by'> {
   readonly phase: string;
-  /** Seconds since what caused it; null where the time says nothing. */
+  /** Seconds since its cause. Null if the time means nothing. */
   readonly at: number | null;
   /** Seconds since its phase began. */
   readonly whole: number;
@@ -26,7 +26,7 @@ export interface TimedLine extends Pick<Line, 'object' | 'nth' | 'facet' | 'valu
 const BEFORE = 'before';
 
 /**
- * Kubelets are stand-ins on both stages, the hands are the script's and Cloudfence's, and before the incident nothing
+ * Kubelets are stand-ins on both stages. The other hands are the script's and Cloudfence's. Before the incident nothing
  * is timed.
  */
 const UNTIMED: ReadonlySet<string> = new Set(['kubelet', 'somebody', 'cloudfence']);
@@ -37,7 +37,7 @@ const zerosOf = ({ phases }: Story, lines: readonly Line[]): readonly number[] =
     phase.from === 'announcement' ? phase.at : (lines.find(({ at }) => at >= phase.at)?.at ?? phase.at),
   );
 
-/** Values that differ from stage to stage, and of which only the change is compared. */
+/** Values that differ from stage to stage. Only the change is compared. */
 const unnamed = (lines: readonly Line[], line: Line): string => {
   if (!UNIQUE.has(line.facet) || line.value === '') return line.value;
   const own = lines.filter(
@@ -47,7 +47,7 @@ const unnamed = (lines: readonly Line[], line: Line): string => {
   return `number ${own.length}`;
 };
 
-/** A time counts from what caused the line, else from where its phase begins. */
+/** A time counts from the cause of the line, or else from the start of its phase. */
 const timed = (story: Story, lines: readonly Line[]): readonly TimedLine[] => {
   const zeros = zerosOf(story, lines);
   return lines.map((line) => {
@@ -78,7 +78,7 @@ export const toComparable = (story: Story): ComparableStory => {
 const sideOf = ({ object, nth, facet }: TimedLine): string => `${object} ${nth}, ${facet}`;
 const sidesOf = ({ lines }: ComparableStory) => Map.groupBy(lines, sideOf);
 
-/** What became of one side of an object: by whom, to what, and in which phase. */
+/** The changes of one side of an object: by whom, to what, and in which phase. */
 const deedOf = ({ by, value, phase }: TimedLine): string => `${by} made it "${value}" (${phase})`;
 const courseOf = (lines: readonly TimedLine[] | undefined): string =>
   (lines ?? []).map(deedOf).join(', then ') || 'nothing';
@@ -104,7 +104,7 @@ type Measure = (line: TimedLine) => number | null;
 
 const sinceCause: Measure = ({ at }) => at;
 
-/** How long the volume takes to move, all in all: each step may be a little off, but not all of them. */
+/** How long the volume takes to move in total. Each step may differ a little, but not all of them. */
 const untilMoved: Measure = ({ object, facet, value, at, whole }) =>
   object === 'attachment to refuge' && facet === 'attached' && value === 'true' && at !== null ? whole : null;
 
@@ -118,7 +118,7 @@ const offTime = (line: TimedLine, played: readonly TimedLine[], measure: Measure
   return `${sideOf(line)} "${line.value}": really after ${really.toFixed(2)} s; in the sandbox after ${earliest.toFixed(2)} to ${latest.toFixed(2)} s`;
 };
 
-/** The plays of the sandbox differ in the phases of what repeats: a time has to come near to one of theirs. */
+/** The plays of the sandbox differ in the phases of what repeats. A time has to be near one of theirs. */
 const otherTimes = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const played = plays.map(sidesOf);
   return [...sidesOf(real)].flatMap(([side, lines]) =>
@@ -131,12 +131,12 @@ const otherTimes = (real: ComparableStory, plays: readonly ComparableStory[]): r
 
 const RACE_MS = 500;
 
-/** Kubelets are stand-ins, so when they come among the others says nothing. */
+/** Kubelets are stand-ins, so their place among the others means nothing. */
 const inTurn = ({ lines }: ComparableStory): readonly TimedLine[] =>
   lines.filter(({ phase, by }) => phase !== BEFORE && by !== 'kubelet');
 const lineOf = (line: TimedLine): string => `${sideOf(line)} "${line.value}" (${line.phase})`;
 
-/** What really comes so long before something else that it is no race, and never does in the sandbox. */
+/** What comes so long before something else in reality that it is no race, and never does in the sandbox. */
 const otherOrders = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const turns = plays.map((play) => new Map(inTurn(play).map((line, turn) => [lineOf(line), turn])));
   const everBefore = (one: string, other: string): boolean =>
@@ -151,8 +151,8 @@ const otherOrders = (real: ComparableStory, plays: readonly ComparableStory[]): 
 };
 
 /**
- * Where the sandbox is not as the real thing: the courses, the ends and what has to precede what in the play that comes
- * nearest, and each order and time that no play comes near to. Empty when they agree.
+ * Returns where the sandbox differs from reality: the courses, the ends, and the order of causes in the play that is
+ * nearest, and each order and time that no play is near to. Empty if they agree.
  */
 export const differences = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const perPlay = plays.map((play) => [

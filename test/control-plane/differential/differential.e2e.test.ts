@@ -13,8 +13,8 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 /**
- * Those that are compared to the second have the machine for themselves; beside them, others wait for Kubernetes'
- * timers.
+ * Incidents that are compared to the second have the computer for themselves. The others, which wait for Kubernetes'
+ * timers, run next to each other.
  */
 const inTurn = pLimit(1);
 

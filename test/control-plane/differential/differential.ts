@@ -2,7 +2,7 @@ import { differences, toComparable, type ComparableStory } from './compare.ts';
 import { openSandboxStage } from './sandbox.ts';
 import type { Incident, DifferentialCluster } from './stage.ts';
 
-/** Enough for the phases of everything that repeats to be early, late and in between. */
+/** Enough plays for the phases of everything that repeats to be early, late, and in between. */
 const SEEDS = Array.from({ length: 24 }, (_, seed) => seed + 1);
 
 const play = async (incident: Incident, stage: DifferentialCluster): Promise<ComparableStory> => {
@@ -21,8 +21,8 @@ const playInSandbox = async (incident: Incident): Promise<readonly ComparableSto
 };
 
 /**
- * The same incident in the sandbox and on the real stage: where the two differ. The sandbox first, which takes the
- * processor from what is real.
+ * Plays the same incident in the sandbox and on the real stage, and returns the differences. The sandbox comes first,
+ * because it takes the processor from the real stage.
  */
 export const played = async (
   incident: Incident,

@@ -3,7 +3,7 @@ import { FENCED_LABEL, NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kube
 import type { Cast } from './cast.ts';
 import { inStory } from './cast.ts';
 
-/** The sides of an object that the sandbox models, each told in words. */
+/** The sides of an object that the sandbox models, each in words. */
 
 export const WATCHED = ['nodes', 'pods', 'volumeattachments', 'csinodes'] as const;
 export type Watched = (typeof WATCHED)[number];
@@ -64,7 +64,7 @@ const statusOf = (known: z.infer<typeof conditions>, wanted: string): string =>
 const reasonOf = (known: z.infer<typeof conditions>, wanted: string): string =>
   known.find(({ type }) => type === wanted)?.reason ?? '';
 
-/** The value of our out-of-service taint names the run and the boot; that it is ours is what counts. */
+/** The value of our out-of-service taint names the run and the boot. Only the owner of the taint is compared. */
 const OF_A_FENCE = /^.+_in_[0-9a-z]{14}$/;
 
 const facetsOfNode = (written: unknown): Facets => {
@@ -103,7 +103,7 @@ const facetsOfPod = (written: unknown): Facets => {
 
 const NODE_ID = 'csi.alpha.kubernetes.io/node-id';
 
-/** Errors are told in the driver's own words; that there is one is what counts. */
+/** The driver words its errors itself. Only the existence of an error is compared. */
 const facetsOfAttachment = (written: unknown): Facets => {
   const { metadata, status } = attachment.parse(written);
   return {
@@ -124,7 +124,7 @@ const bareFacets: Readonly<Record<Watched, (written: unknown) => Facets>> = {
   csinodes: () => ({}),
 };
 
-/** Facets whose values differ from stage to stage, and of which only the change is compared. */
+/** Facets whose values differ from stage to stage. Only the change is compared. */
 export const UNIQUE: ReadonlySet<string> = new Set(['boot']);
 
 export const facetsOf = ({ kind, object }: { readonly kind: Watched; readonly object: unknown }, cast: Cast): Facets =>

@@ -5,9 +5,7 @@ import { inStory, ownerOf } from './cast.ts';
 import type { Watched } from './facets.ts';
 import type { Writing } from './lines.ts';
 
-/**
- * What is left at the end, as far as the sandbox models it: fields and their values, but for times, uids and the like.
- */
+/** The end of a story, as far as the sandbox models it: fields and their values, except times, uids, and the like. */
 
 const anything = z.unknown().optional();
 const texts = z.record(z.string(), z.string()).default({});
@@ -97,7 +95,7 @@ const modelled: Readonly<Record<Watched, z.ZodType>> = {
   csinodes: csiNode,
 };
 
-/** The same text for the same object, in whatever order its fields come. */
+/** Returns the same text for the same object, whatever the order of its fields. */
 const inOneOrder = (value: unknown): string =>
   JSON.stringify(value, (_, held: unknown) =>
     typeof held === 'object' && held !== null && !Array.isArray(held)
@@ -107,7 +105,7 @@ const inOneOrder = (value: unknown): string =>
 
 const ZONE = /\b[a-z]{2}-[a-z]+-\d[a-z]\b/g;
 
-/** By name, the objects that stand at the end of the story, as JSON. */
+/** The objects at the end of the story by name, as JSON. */
 export const finalsOf = (writings: readonly Writing[], cast: Cast): Readonly<Record<string, string>> => {
   const last = new Map<string, string>();
   for (const writing of writings.toSorted((one, other) => one.revision - other.revision)) {

@@ -2,7 +2,7 @@ import type { Standing } from './lines.ts';
 import type { Incident, DifferentialCluster } from './stage.ts';
 import { cordonRefuge, deleteAttachment, deleteNode, forceDelete, nudge, taint } from './stage.ts';
 
-/** What happens to a machine, once for both stages. */
+/** What happens to a machine, described once for both stages. */
 
 const attachedAt =
   (place: string) =>
@@ -20,7 +20,7 @@ const isGone =
   ({ value }: Standing): boolean =>
     value(object, 'exists') === 'gone';
 
-/** So long after the end that nothing more is to come of it. */
+/** The time after the end in which nothing more should happen. */
 const AFTERMATH_MS = 1_500;
 
 const moved = async ({ until, pass }: DifferentialCluster, withinMs?: number): Promise<void> => {
@@ -41,7 +41,7 @@ const taintAndForceDelete: Incident = async (stage) => {
   await moved(stage);
 };
 
-/** Of two nodes that are alike the scheduler takes either. */
+/** The scheduler takes either of two equal nodes. */
 const forceDeleteAlone: Incident = async (stage) => {
   await cordonRefuge(stage);
   await stage.stop();
@@ -120,7 +120,7 @@ export const incidents: Readonly<Record<string, Incident>> = {
   'a detach that fails for a while, and nudges': failingDetach,
 };
 
-/** Those in which hardly anything happens for a minute. */
+/** Incidents in which hardly anything happens for a minute. */
 export const waitingIncidents: Readonly<Record<string, Incident>> = {
   'Node, pod and attachment deleted': everythingDeleted,
   'release after a fresh boot': release,
@@ -151,7 +151,7 @@ const nodeDeleted: Incident = async (stage) => {
   await moved(stage, LONG_MS);
 };
 
-/** Those that wait for Kubernetes' own timers. */
+/** Incidents that wait for Kubernetes' own timers. */
 export const slowIncidents: Readonly<Record<string, Incident>> = {
   'a stopped machine that nobody does anything about': leftAlone,
   'the taint alone, NoSchedule': taintAlone('NoSchedule'),

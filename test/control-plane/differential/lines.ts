@@ -3,13 +3,13 @@ import { facetsOf } from './facets.ts';
 import type { Cast } from './cast.ts';
 import { ownerOf } from './cast.ts';
 
-/** An object as one write left it; the last that was seen of it where the write took it away. */
+/** An object as one write left it, or as it was last seen if the write removed it. */
 export interface Writing {
   /** Epoch ms. */
   readonly at: number;
   /** Of the whole cluster: writes come in the order of their revisions. */
   readonly revision: number;
-  /** Who wrote, in the words of `differential-authors.ts`. */
+  /** The writer, in the words of `authors.ts`. */
   readonly by: string;
   readonly kind: Watched;
   readonly uid: string;
@@ -23,7 +23,7 @@ export interface Line {
   readonly revision: number;
   readonly by: string;
   readonly object: string;
-  /** Objects come back under their names: which one this is, from 1. */
+  /** Objects come back under their names. This is the number of the object, from 1. */
   readonly nth: number;
   readonly facet: string;
   /** Empty for nothing. */
@@ -41,7 +41,7 @@ const changed = (before: Known['facets'], after: Known['facets']): readonly stri
     (facet) => (before[facet] ?? '') !== (after[facet] ?? ''),
   );
 
-/** What of the writes concerns the cast, change by change. */
+/** Returns the writes that concern the cast, change by change. */
 export const linesOf = (writings: readonly Writing[], cast: Cast): readonly Line[] => {
   const known = new Map<string, Known>();
   const births = new Map<string, number>();
@@ -75,10 +75,10 @@ export const linesOf = (writings: readonly Writing[], cast: Cast): readonly Line
     });
 };
 
-/** What a script waits for: the latest object of each name, as it stands. */
+/** What a script waits for: the current object of each name. */
 export interface Standing {
   readonly value: (object: string, facet: string) => string;
-  /** How many of that name there have been. */
+  /** How many objects have had that name. */
   readonly births: (object: string) => number;
 }
 
@@ -94,7 +94,7 @@ export const standingAfter = (lines: readonly Line[]): Standing => {
   };
 };
 
-/** The same, worked out anew only when there is more of it. */
+/** The same, computed again only if there is more of it. */
 export const standingIn = (writings: () => readonly Writing[], cast: Cast): (() => Standing) => {
   let known = -1;
   let standing = standingAfter([]);

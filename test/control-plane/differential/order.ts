@@ -1,6 +1,6 @@
 import type { Line } from './lines.ts';
 
-/** A change, by what it is about; `nth` where it is not the first of that name. */
+/** A change, by its subject. `nth` is set if it is not the first of that name. */
 interface Change {
   readonly object: string;
   readonly nth?: number;
@@ -15,7 +15,7 @@ const change = (object: string, facet: string, value: Change['value'], nth = 1):
   nth,
 });
 
-/** What has to be in place before what can be: these orders are no races. */
+/** Causes and their effects: these orders are no races. */
 const causes: readonly (readonly [Change, Change])[] = [
   [change('pod', 'exists', 'gone'), change('pod', 'exists', 'yes', 2)],
   [change('pod', 'exists', 'yes', 2), change('pod', 'on', /./, 2)],
@@ -39,7 +39,7 @@ const causes: readonly (readonly [Change, Change])[] = [
   [change('node home', 'ready', /^Unknown/), change('node home', 'taints', /unreachable=:NoSchedule/)],
 ];
 
-/** Orders that are usual: times count from them, but the effect may come of something else. */
+/** Usual orders. Times count from the first, but the effect may have another cause. */
 const usualCauses: typeof causes = [
   [change('attachment to home', 'exists', 'gone'), change('attachment to refuge', 'exists', 'yes')],
   [change('attachment to home', 'detach error', 'yes'), change('attachment to refuge', 'exists', 'yes')],
@@ -66,7 +66,7 @@ const outOfOrder = (lines: readonly Line[], [cause, effect]: readonly [Change, C
 const firstThatFits = (lines: readonly Line[], wanted: Change): Line | undefined =>
   lines.find((line) => fits(line, wanted));
 
-/** The last of what had to be in place before the write of this line. */
+/** The last cause that was complete before the write of this line. */
 export const causeOf = (lines: readonly Line[], { revision }: Line): Line | undefined =>
   [...causes, ...usualCauses]
     .filter(([, effect]) => firstThatFits(lines, effect)?.revision === revision)

@@ -19,10 +19,10 @@ const CLAIM = 'data-db-0';
 const WITHIN_MS = 90_000;
 const READY_WITHIN_MS = 30_000;
 
-/** The attacher publishes a second time after it has published: that is over before the incident begins. */
+/** The attacher publishes a second time after it has published. That is over before the incident begins. */
 const SECOND_PUBLISH_MS = 2_000;
 
-/** Home is free of the taints of its birth before anything is scheduled, as in the sandbox. */
+/** The home node has lost its initial taints before anything is scheduled, as in the sandbox. */
 const clean = (testbed: Bench, { name }: TestbedNode) =>
   until(
     `${name} has no taints`,
@@ -62,7 +62,7 @@ const handsOn = (
   release: async () => (await cloudfence(access, 'release', home.name, '--timeout', '90s')).says.outcome,
 });
 
-/** The bench as a stage: in real time, told by watches and by the audit log. */
+/** The testbed as a stage: in real time, reported by watches and by the audit log. */
 export const openRealStage = async (testbed: Bench): Promise<DifferentialCluster> => {
   const watching = await watchAll(testbed.admin, WATCHED);
   const { cast, home } = await setUp(testbed);

@@ -7,7 +7,7 @@ import type { Writing } from './lines.ts';
 
 const isWatched = (resource: string): resource is Watched => WATCHED.some((kind) => kind === resource);
 
-/** Every write to a sandbox's cluster from now on, taken down as it is audited. */
+/** Records every write to a sandbox's cluster from now on, as it is audited. */
 export const recordWrites = (cluster: ClusterState): readonly Writing[] => {
   const writings: Writing[] = [];
   const last = new Map<string, unknown>();

@@ -29,7 +29,7 @@ import { standingIn } from './lines.ts';
 import { recordWrites } from './recorder.ts';
 import type { Phase, DifferentialCluster } from './stage.ts';
 
-/** moto's EC2 is instant, and a machine there is gone in the middle of whatever it did. */
+/** moto's EC2 is instant, and a machine there stops in the middle of whatever it did. */
 const INSTANT = { bootTakes: 0, shutdownTakes: 0, terminateTakes: 0, attachTakes: 0, detachTakes: 0 } as const;
 const STEP_MS = 10;
 const WITHIN_MS = 90_000;
@@ -109,7 +109,7 @@ const runOf = async (world: AwsWorld, machine: MachineId, intent: 'react' | 'rel
   return outcome;
 };
 
-/** What happens to a machine, which in this EC2 is over at once. */
+/** What happens to a machine. In this EC2, it completes at once. */
 const happening =
   (world: AwsWorld, machine: string, happen: (instance: Instance) => void) => async (): Promise<void> => {
     const instance = instanceIn(world, machine);
@@ -125,7 +125,7 @@ const untilHolds = (world: AwsWorld, what: string, holds: () => boolean, withinM
   }
 };
 
-/** The sandbox as a stage, in virtual time: `seed` sets the phases of all that repeats. */
+/** The sandbox as a stage, in virtual time. `seed` sets the phases of everything that repeats. */
 export const openSandboxStage = (seed: number): DifferentialCluster => {
   const troubled: Troubled = { detachFails: false };
   const { world, writings } = worldWith(seed, troubled);

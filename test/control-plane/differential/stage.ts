@@ -4,7 +4,7 @@ import type { Cast, NodeRole } from './cast.ts';
 import { attachmentTo, POD } from './cast.ts';
 import type { Standing, Writing } from './lines.ts';
 
-/** Where a phase's times count from: from when it was announced, or from the first change in it. */
+/** The start of a phase's times: its announcement, or the first change in it. */
 export type CountedFrom = 'announcement' | 'first change';
 
 export interface Phase {
@@ -22,21 +22,24 @@ export interface Story {
 }
 
 /**
- * One cluster above one EC2: `db-0` of a StatefulSet, with one ReadWriteOnce volume, runs at home; there is a second
- * node, the refuge. What happens is told in words that fit the real control plane and the sandbox.
+ * One cluster on one EC2. `db-0` of a StatefulSet, with one ReadWriteOnce volume, runs at home. The second node is the
+ * refuge. The words for what happens fit the real control plane and the sandbox.
  */
 export interface DifferentialCluster {
   readonly cast: Cast;
   readonly phase: (title: string, from: CountedFrom) => void;
-  /** The machine at home: gone in the middle of whatever it did. */
+  /** The machine at home goes off in the middle of whatever it did. */
   readonly stop: () => Promise<void>;
   readonly terminate: () => Promise<void>;
   readonly start: () => Promise<void>;
   /** From now on the CSI driver cannot detach the volume, or can again. */
   readonly failDetach: (fails: boolean) => Promise<void>;
-  /** A request as a person makes it; PATCH is a merge patch. @throws Error when the server says no */
+  /**
+   * A request as a person makes it. PATCH is a merge patch.
+   * @throws Error if the server refuses
+   */
   readonly ask: (method: 'GET' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>;
-  /** What Cloudfence's run for the machine at home ends with. */
+  /** The outcome of Cloudfence's run for the machine at home. */
   readonly fence: () => Promise<string>;
   readonly release: () => Promise<string>;
   readonly until: (what: string, holds: (standing: Standing) => boolean, withinMs?: number) => Promise<void>;

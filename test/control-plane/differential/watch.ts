@@ -6,7 +6,7 @@ import type { Watched } from './facets.ts';
 import type { Writing } from './lines.ts';
 import { listOf, watchEvent } from '../../testbed/objects.ts';
 
-/** What the watches of the real API server told, and when it arrived (epoch ms). */
+/** What the watches of the real API server reported, and when it arrived (epoch ms). */
 export type Seen = Omit<Writing, 'by'>;
 
 export interface Watching {
@@ -61,7 +61,7 @@ export const watchAll = async (api: Api, kinds: readonly Watched[]): Promise<Wat
   };
 };
 
-/** A watch may be ahead of the answer that it is a consequence of. */
+/** A watch event may arrive before the answer to the request that caused it. */
 const AHEAD_MS = 1_000;
 
 const isAbout = ({ kind, object }: Seen) => {
@@ -76,8 +76,8 @@ const isAbout = ({ kind, object }: Seen) => {
 const isDoomed = ({ object }: Seen): boolean => known.parse(object).metadata.deletionTimestamp != null;
 
 /**
- * Answers bear the revision that they made, but for bindings and for deletions that are over at once: of these a pod is
- * seen twice, doomed and gone.
+ * Answers carry the revision that they made, except for bindings and for deletions that complete at once. A watch shows
+ * such a pod twice: terminating and gone.
  */
 const causeOf = (seen: Seen, entries: readonly AuditEntry[]): AuditEntry | undefined => {
   const own = entries.filter(isAbout(seen)).filter(({ at }) => at <= seen.at + AHEAD_MS);

@@ -12,7 +12,7 @@ export { stateChanges } from './events.ts';
 /** Moto's. */
 const ACCOUNT = '123456789012';
 
-/** The ways into Cloudfence, each as a child process that knows nothing of the bench but its environment. */
+/** The ways to run Cloudfence, each as a child process that knows only its environment. */
 
 export interface Ran {
   readonly code: number;
@@ -30,7 +30,7 @@ const atHand = ({ kubeconfigs, ec2, settings }: TestbedAccess) => ({
   AWS_REGION: ec2.region,
 });
 
-/** What Lambda gives a deployed function: its configuration whole, and the way to the cluster in a secret. */
+/** What Lambda gives a deployed function: its whole configuration, and the access to the cluster in a secret. */
 export const deployed = async ({ aws, ec2, settings, secret }: TestbedAccess, queue: string | null) => {
   const { policy } = z.object({ policy: z.unknown() }).parse(JSON.parse(await readFile(settings, 'utf8')));
   return {
@@ -46,7 +46,7 @@ export const deployed = async ({ aws, ec2, settings, secret }: TestbedAccess, qu
 
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 
-/** A child process that has been begun, and that may be killed or frozen before it ends. */
+/** A child process that has started, and that may be killed or frozen before it ends. */
 export interface Begun {
   readonly kill: (signal: NodeJS.Signals) => void;
   readonly ended: Promise<Ran>;
@@ -64,7 +64,7 @@ const begin = (env: Readonly<Record<string, string>>, args: readonly string[], s
 const run = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): Promise<Ran> =>
   begin(env, args, stdin).ended;
 
-/** The built CLI, as a person at a terminal has it. */
+/** The built CLI, as a person runs it in a terminal. */
 export const runAtHand = (testbed: TestbedAccess, args: readonly string[]): Promise<Ran> =>
   run(atHand(testbed), [pathOf('../../../cli/cloudfence.js'), ...args]);
 
@@ -102,9 +102,7 @@ export const cloudfence = async (testbed: TestbedAccess, ...args: readonly strin
 
 const sweepAnswer = z.looseObject({ results: z.array(outcome) });
 
-/**
- * The CLI's sweep: nobody tells it which machine to look at, so other scenarios' machines are among its answers too.
- */
+/** The CLI's sweep. It has no machine to look at, so its answers include other scenarios' machines. */
 export const sweep = async (testbed: TestbedAccess): Promise<readonly Outcome[]> => {
   const { code, stdout, stderr } = await runCli(testbed, ['sweep']);
   if (stdout === '') throw new Error(`the sweep ended with ${code} and said nothing but: ${stderr}`);
@@ -142,7 +140,10 @@ const batchAnswer = z.strictObject({ batchItemFailures: z.array(z.looseObject({ 
 export const beginDelivery = (testbed: TestbedAccess, batch: Batch): Promise<Begun> =>
   beginFunction(testbed, 'on-event', batch, null);
 
-/** The packaged AWS handler, fed with one batch; its answer to the queue. Without a queue nothing can be sent again. */
+/**
+ * Gives the packaged AWS handler one batch, and returns its answer to the queue. Without a queue it can send nothing
+ * again.
+ */
 export const deliver = async (
   testbed: TestbedAccess,
   batch: Batch,

@@ -1,6 +1,6 @@
 import type { Ec2Access } from '../../testbed/control-plane.ts';
 
-/** AWS's events for one instance, as EventBridge and SQS hand them over. */
+/** AWS's events for one instance, as EventBridge and SQS deliver them. */
 
 interface StateChange {
   readonly type: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openService } from '../../infra/packaged-service.ts';
 import { unzip } from '../../infra/unzip.ts';
 
-/** The functions out of the zips that `serverless package` makes: what Lambda would run, and nothing beside it. */
+/** The functions from the zips that `serverless package` builds: exactly what Lambda would run. */
 export interface PackagedFunctions {
   readonly folder: string;
   readonly remove: () => Promise<void>;
@@ -13,7 +13,7 @@ export interface PackagedFunctions {
 const names = ['on-event', 'sweep'] as const;
 export type FunctionName = (typeof names)[number];
 
-/** Where a function's handler is, below the folder. */
+/** The path of a function's handler, relative to the folder. */
 export const entryOf = (folder: string, name: FunctionName): string =>
   join(folder, name, 'dist/functions', name, 'index.js');
 

@@ -2,8 +2,8 @@ import { json } from 'node:stream/consumers';
 import { handlerIn } from './packaged-handler.ts';
 
 /**
- * Runs a packaged function once, as Lambda would: the event on stdin, its answer as the last line of stdout, the log
- * before it.
+ * Runs a packaged function once, as Lambda would: the event on stdin, the log on stdout, and the answer as its last
+ * line.
  */
 const [, , entry = ''] = process.argv;
 const handle = handlerIn(entry);

@@ -7,15 +7,15 @@ import type { Batch } from './events.ts';
 import { entryOf } from './functions.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 
-/** The packaged AWS handler in a process that is kept: its first batch finds it cold, each further one warm. */
+/** The packaged AWS handler in a process that is kept: its first batch starts cold, and each further one is warm. */
 export interface KeptHandler {
-  /** @throws Error when it ends instead of answering, or wants the batch once more */
+  /** @throws Error if it ends instead of answering, or requests the batch again */
   readonly deliver: (batch: Batch) => Promise<Delivered>;
   readonly close: () => Promise<void>;
 }
 
 export interface Delivered {
-  /** How long after its start (ms) the process had the function loaded. */
+  /** How long after its start (ms) the process had loaded the function. */
   readonly loadedAfter: number;
 }
 

@@ -10,9 +10,9 @@ import { deliver } from './doors.ts';
 import type { Batch } from './events.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 
-/** An SQS queue before the packaged function: what it sends again comes back to it after its delay. */
+/** An SQS queue in front of the packaged function. What the function sends again comes back to it after its delay. */
 export interface Queue {
-  /** Puts a batch in and delivers whatever is due, until nothing is left and nothing is on its way. */
+  /** Adds a batch and delivers whatever is due, until nothing is left and nothing is on its way. */
   readonly drain: (batch: Batch) => Promise<void>;
   readonly close: () => void;
 }

@@ -1,8 +1,8 @@
 import { handlerIn } from './packaged-handler.ts';
 
 /**
- * Keeps a packaged function as Lambda keeps a warm one: each message is an event, and is answered before the next is
- * taken.
+ * Keeps a packaged function as Lambda keeps a warm one: each message is an event, and is answered before the next one
+ * is taken.
  */
 const [, , entry = ''] = process.argv;
 const handle = handlerIn(entry);

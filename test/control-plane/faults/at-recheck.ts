@@ -4,7 +4,7 @@ import { NODE, recheckSpotter, STRAGGLES_MS } from './freeze.ts';
 import type { Handling } from './gate.ts';
 
 /**
- * Lets something happen between the look after that change and the recheck that follows it, once. A recheck is known by
+ * Causes something once, between the look after that change and the recheck that follows. A recheck is recognized by
  * its read of the Lease, so its read of the Node is held back until then.
  */
 export const atRecheck = (after: Change, happens: () => Promise<unknown>): Handling => {

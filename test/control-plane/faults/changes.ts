@@ -20,7 +20,7 @@ export type Change =
 const jsonPatch = z.array(z.looseObject({ op: z.string(), path: z.string() }));
 const nudge = z.looseObject({ metadata: z.looseObject({ annotations: z.record(z.string(), z.string().nullable()) }) });
 
-/** A mark puts taints on, parking and releasing take them off, and a note leaves them alone. */
+/** A mark adds taints, parking and releasing remove them, and a note leaves them alone. */
 const changeOfNode = (body: string): Change => {
   const taints = jsonPatch
     .parse(JSON.parse(body))
@@ -32,7 +32,7 @@ const changeOfNode = (body: string): Change => {
 const changeOfAttachment = (body: string): Change =>
   Object.values(nudge.parse(JSON.parse(body)).metadata.annotations).includes(null) ? 'nudge-off' : 'nudge';
 
-/** By method and path; the first that fits. */
+/** By method and path. The first match counts. */
 const changes: readonly (readonly [RegExp, (body: string) => Change])[] = [
   [/^PATCH \/api\/v1\/namespaces\/kube-system\/configmaps\/cloudfence-ledger$/, () => 'enter'],
   [/^PATCH \/api\/v1\/nodes\/[^/]+$/, changeOfNode],
@@ -55,7 +55,10 @@ const changeAtEc2 = (passing: Passing): Change | null => {
   return change;
 };
 
-/** Null for what only reads. @throws Error for a change that no step makes */
+/**
+ * Null for a read.
+ * @throws Error for a change that no step makes
+ */
 export const changeIn = (passing: Passing): Change | null => {
   if (passing.to === 'ec2') return changeAtEc2(passing);
   if (passing.method === 'GET') return null;

@@ -13,14 +13,11 @@ import type { StubbornDriver } from './stubborn-driver.ts';
 import { makeStubborn } from './stubborn-driver.ts';
 import type { Workload } from '../scenes/workload.ts';
 
-/**
- * A database and a Job on a machine that is off, under a CSI driver that is of no help: every step of a fence is
- * needed.
- */
+/** A database and a Job on a machine that is off, with a CSI driver that does not work: the fence needs every step. */
 export interface Crippled extends Stage {
-  /** The way of whoever fences here. */
+  /** The access of the process that fences here. */
   readonly gates: Gates;
-  /** Such a way for somebody else. */
+  /** Such an access for another process. */
   readonly openWay: () => Promise<Gates>;
   readonly driver: StubbornDriver;
   readonly lives: PodLives;
@@ -46,7 +43,7 @@ const job: Workload = {
   }),
 };
 
-/** While the other node takes nobody. */
+/** While the other node accepts no pods. */
 const runJobAtHome = async (testbed: Bench, { scene, home, refuge }: Stage): Promise<void> => {
   const cordon = (unschedulable: boolean | null) =>
     testbed.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
@@ -89,10 +86,7 @@ const movedOnce = [
   { uid: expect.any(String), deleted: false },
 ];
 
-/**
- * As after a fence that nothing disturbed: both moved once, the disk with them, and nothing that came after was
- * touched.
- */
+/** As after an undisturbed fence: both moved once, the disk with them, and nothing that came later was touched. */
 export const expectRecovered = async (crippled: Crippled): Promise<void> => {
   const { scene, home, refuge, lives, former } = crippled;
   await Promise.all([expectMoved(crippled, { fenced: [home] }), scene.runs(JOB, refuge)]);

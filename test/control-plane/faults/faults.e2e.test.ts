@@ -30,14 +30,14 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 /**
- * Whatever goes wrong, the same is done in the end, but for two things. People are told by one call, which holds up
- * nothing if it fails. An attacher that notices by itself that the disk is free needs no nudge.
+ * Whatever goes wrong, the same is done in the end, with two exceptions. One call reports to people, and its failure
+ * delays nothing. An attacher that notices by itself that the disk is free needs no nudge.
  */
 const always = (changes: readonly Change[]): ReadonlySet<Change> =>
   new Set(changes.filter((change) => !['record-event', 'nudge', 'nudge-off'].includes(change)));
 const DONE = always(CHANGES);
 
-/** Each for one scenario: what remembers is made anew. */
+/** Each trouble is for one scenario: one with a memory is created again. */
 const troubles: readonly { readonly what: string; readonly make: () => Handling }[] = [
   { what: 'the first try of each call is throttled', make: () => onceEach(refused(throttled)) },
   { what: 'the first try of each call gets an internal error', make: () => onceEach(refused(broken)) },
@@ -58,7 +58,7 @@ const troubles: readonly { readonly what: string; readonly make: () => Handling 
   { what: 'all answers are slow', make: () => slow(200) },
 ];
 
-/** What the first run leaves, a second one finishes, over a way without trouble. */
+/** A second run finishes what the first one leaves, over an undisturbed connection. */
 const finish = async ({ gates, home }: Crippled): Promise<void> => {
   gates.handle((_, forward) => forward());
   expect(await cloudfence(gates.access, 'fence', home.instance)).toMatchObject({

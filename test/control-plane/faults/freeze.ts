@@ -6,8 +6,8 @@ import type { Point } from './strike.ts';
 import { inWords, keyOf } from './strike.ts';
 
 /**
- * A moment between two calls: a change was answered, or all is clear for the one that comes after it (`null` for the
- * first), or the Node was read for the mark, which nothing but its own last check holds back any more.
+ * A moment between two calls: a change was answered, or the next change was cleared (`null` for the first), or the Node
+ * was read for the mark, and only the mark's own last check still holds it back.
  */
 export interface Pause {
   readonly after: Point | null;
@@ -27,7 +27,7 @@ const NODE_READS =
 export const STRAGGLES_MS = 60;
 
 /**
- * Each look at a Node reads its Lease and its CSINode, and a recheck the Lease alone: so a Lease too many is a
+ * Each look at a Node reads its Lease and its CSINode, and a recheck reads only the Lease. So an extra Lease is a
  * recheck's.
  */
 export const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
@@ -51,8 +51,8 @@ export const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
 export const NODE = /^\/api\/v1\/nodes\/[^/?]+$/;
 
 /**
- * Whoever searches for the Node reads it once, each look and each recheck reads its Lease beside it, and the mark reads
- * it alone.
+ * The search for the Node reads it once. Each look and each recheck reads its Lease as well. The mark reads only the
+ * Node.
  */
 const markSpotter = (): ((passing: Passing) => Promise<boolean>) => {
   const read = { nodes: 0, leases: 0 };
@@ -68,7 +68,7 @@ const markSpotter = (): ((passing: Passing) => Promise<boolean>) => {
 
 export interface Freezing {
   readonly handling: Handling;
-  /** Resolves once the process stands still, its answer waiting for it. */
+  /** Resolves once the process is stopped and its answer waits for it. */
   readonly frozen: Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import { podsOn, worldOf } from '../scenes/world.ts';
 
 /** Longer than a proof lasts. */
 const FROZEN_MS = 2_500;
-/** A run that waits for the machine's return would wait for long. */
+/** A run that waited for the machine's return would wait for a long time. */
 const WAITS_NO_LONGER = '30s';
 
 let testbed: Bench;
@@ -36,13 +36,14 @@ const pauses: readonly Pause[] = [
   answered(firstOf('nudge')),
 ];
 const inWords = (pause: Pause) => ({ pause, words: pauseInWords(pause) });
-/** A machine that stays off is what any delay leaves behind: the ends of the steps that matter are enough. */
+/** On a machine that stays off, every delay leaves the same: the ends of the important steps are enough. */
 const delays = pauses.filter(
   ({ after }) => after?.change !== 'fail-pod' && after?.change !== 'nudge' && after?.change !== 'mark',
 );
 
 /**
- * Freezes a fence there, lets the world go on without it, and thaws it; what it asked for since then, and what it said.
+ * Freezes a fence there, lets the world continue without it, and thaws it. Returns its requests since then and its
+ * answer.
  */
 const thawed = async ({ gates, home }: Crippled, pause: Pause, meanwhile: () => Promise<void>, timeout = '4m') => {
   const process = beginCloudfence(gates.access, 'fence', home.instance, '--timeout', timeout);

@@ -16,10 +16,10 @@ export interface GateResponse {
   readonly body: string;
 }
 
-/** What a gate does with one request; without an answer its connection is cut. */
+/** What a gate does with one request. Without an answer, its connection is cut. */
 export type Handling = (passing: Passing, forward: () => Promise<GateResponse>) => Promise<GateResponse | 'cut'>;
 
-/** Sends a request on to the server behind the gate, under the headers that it came with. */
+/** Sends a request on to the server behind the gate, with its original headers. */
 export type Forward = (passing: Passing, headers: IncomingHttpHeaders) => Promise<GateResponse>;
 
 export interface Gate {
@@ -34,7 +34,7 @@ const passingIn = async (to: Passing['to'], request: IncomingMessage): Promise<P
   body: await text(request),
 });
 
-/** A server that is not there is what any proxy makes of it: a broken connection. */
+/** Like any proxy, turns a missing server into a broken connection. */
 const openGate =
   (to: Passing['to'], forward: Forward, handle: Handling) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

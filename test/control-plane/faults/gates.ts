@@ -11,25 +11,25 @@ import { certificate, kubeconfigOf } from '../../testbed/identities.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 import { storeSecret } from '../../testbed/installation.ts';
 
-/** A request that came to a gate. */
+/** A request that reached a gate. */
 export interface GateTraffic {
   readonly passing: Passing;
   readonly change: Change | null;
   /** Mono ms. */
   readonly at: number;
-  /** What its server answered, whatever became of the answer; null as long as it has not, or was not asked. */
+  /**
+   * What its server answered, whether or not the answer arrived. Null as long as the server has not answered, or was
+   * not asked.
+   */
   status: number | null;
 }
 
-/**
- * Gates before the API server and before EC2, for one run of Cloudfence or several: nothing reaches them but through
- * here.
- */
+/** Gates in front of the API server and EC2, for one run of Cloudfence or several. All requests pass through them. */
 export interface Gates {
-  /** The bench, seen through the gates. */
+  /** The testbed, seen through the gates. */
   readonly access: TestbedAccess;
   readonly seen: readonly GateTraffic[];
-  /** How requests are handled from now on; at first each is forwarded. */
+  /** How requests are handled from now on. At first each is forwarded. */
   readonly handle: (handling: Handling) => void;
   readonly close: () => Promise<void>;
 }
@@ -59,7 +59,7 @@ let count = 0;
 
 const passOn: Handling = (_, forward) => forward();
 
-/** `heed` hears of each request once its server has answered, before whoever asked does. */
+/** `heed` gets each request once its server has answered, before the caller gets the answer. */
 export const openGates = async (
   testbed: TestbedAccess,
   heed: (seen: GateTraffic) => Promise<void> = async () => undefined,

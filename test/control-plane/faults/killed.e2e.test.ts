@@ -28,7 +28,7 @@ afterAll(() => testbed?.close());
 const moments: readonly When[] = ['before', 'after'];
 const changes: readonly Change[] = ['mark', 'delete-pod', 'detach-disk'];
 
-/** The old attachment needs no nudge where the attacher's own next try comes first; the new one always does. */
+/** The old attachment needs no nudge if the attacher's own next try comes first. The new one always needs one. */
 const nudgedOnce = (made: readonly Change[]): readonly Change[] =>
   made.filter((change, at) => change !== 'nudge' || made[at - 1] !== 'nudge');
 

@@ -3,8 +3,8 @@ import type { Point, When } from './strike.ts';
 import { inWords, pointsOf } from './strike.ts';
 
 /**
- * Everything that an undisturbed fence of the crippled stage changes, in its order. Its end is entered where its begin
- * was: both are one.
+ * Everything that an undisturbed fence of the crippled stage changes, in order. The ledger gets the end in the same
+ * entry as the begin: both count as one.
  */
 export const CHANGES: readonly Change[] = [
   'enter',

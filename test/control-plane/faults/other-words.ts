@@ -2,8 +2,8 @@ import { actionOf } from './changes.ts';
 import type { GateResponse, Handling, Passing } from './gate.ts';
 
 /**
- * What EC2 says of instances, in other words, the first `times` that it is asked: for states that moto passes through
- * at once, or never shows.
+ * Changes what EC2 says about instances the first `times` that it is asked, for states that moto passes through at once
+ * or never shows.
  */
 export const inOtherWords = (change: (answer: GateResponse) => GateResponse, times = Infinity): Handling => {
   let asked = 0;
@@ -35,7 +35,10 @@ export const forReason = (code: string) =>
 
 export const withoutLaunchTime = replaced(/<launchTime>[^<]*<\/launchTime>/g, '');
 
-/** As in another account or region. https://docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html */
+/**
+ * As in another account or region.
+ * https://docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html
+ */
 export const unknownHere = ({ headers }: GateResponse): GateResponse => ({
   status: 400,
   headers,

@@ -3,7 +3,7 @@ import type { OwnTestbed } from '../../testbed/testbed.ts';
 import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { fencedThrough } from './outages.ts';
 
-/** Nobody else can do without the API server while it is away. */
+/** No other scenario can work while the API server is away. */
 let testbed: OwnTestbed;
 beforeEach(async () => {
   testbed = await openOwnTestbed();

@@ -11,13 +11,13 @@ const AWAY_MS = 1_500;
 
 interface Outages {
   readonly handling: Handling;
-  /** Resolves once the API server is back from the last of them. */
+  /** Resolves once the API server is back from the last outage. */
   readonly over: () => Promise<void>;
 }
 
 /**
- * Once for each of these changes: the API server dies as soon as it is made, so that its answer is lost, and comes back
- * later.
+ * For each of these changes, once: the API server dies as soon as the change is made, so that its answer is lost, and
+ * comes back later.
  */
 const outagesAfter = (changes: readonly Change[], { apiServer }: OwnTestbed): Outages => {
   const left = new Set<Change | null>(changes);
@@ -45,8 +45,8 @@ const fenced = async (testbed: OwnTestbed, crippled: Crippled, changes: readonly
 };
 
 /**
- * What one run says at its end, after which all is right; it waits for the API server each time. Every controller has
- * lost its watches and takes them up again.
+ * Returns the outcome of one run that succeeds. It waits for the API server each time. Every controller has lost its
+ * watches and opens them again.
  */
 export const fencedThrough = async (testbed: OwnTestbed, changes: readonly Change[]): Promise<string> => {
   const crippled = await openCrippled(testbed, 'outage');

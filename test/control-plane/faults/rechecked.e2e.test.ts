@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** `noted`: what is left on the Node for the runs that come later, which destroys nothing. */
+/** `noted`: the harmless note on the Node for later runs. */
 const interventions: readonly {
   readonly what: string;
   readonly happens: Intervention;

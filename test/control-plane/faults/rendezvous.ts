@@ -4,19 +4,19 @@ import { changeIn } from './changes.ts';
 import type { Handling } from './gate.ts';
 
 /**
- * Where several processes meet: none gets its first answer before all have asked for something, and each change of one
- * waits for the same change of the others, so that they leave at the same moment.
+ * A meeting point of several processes: none gets its first answer before all have asked for something. Each change of
+ * one waits for the same change of the others, so that they leave at the same moment.
  */
 export interface Rendezvous {
-  /** For the way of one of them. */
+  /** For the connection of one of them. */
   readonly join: () => Handling;
   /** Changes at which all have met. */
   readonly met: ReadonlySet<Change>;
 }
 
 /**
- * Nobody waits for longer at a change: whoever is ahead may have spared the others this one. The first all of them come
- * to, sooner or later.
+ * The longest wait at a change, because a process that is ahead may have spared the others this change. All of them
+ * reach the first one sooner or later.
  */
 const waitsAt = (change: Change): number => (change === 'mark' ? 8_000 : 1_500);
 

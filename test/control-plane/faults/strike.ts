@@ -2,7 +2,7 @@ import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
 import type { Handling, Passing } from './gate.ts';
 
-/** A moment in a run: one of its changes passes, for the n-th time. */
+/** A moment in a run: one of its changes passes for the n-th time. */
 export interface Point {
   readonly change: Change;
   readonly nth: number;
@@ -12,20 +12,20 @@ export type When = 'before' | 'after';
 
 export const inWords = ({ change, nth }: Point): string => (nth === 1 ? change : `${change} number ${nth}`);
 
-/** Every change of a list as a point: the second `nudge` in it is the second to pass. */
+/** Every change of a list as a moment: the second `nudge` in it is the second to pass. */
 export const pointsOf = (changes: readonly Change[]): readonly Point[] =>
   changes.map((change, at) => ({ change, nth: changes.slice(0, at + 1).filter((other) => other === change).length }));
 
 type Strike = () => void | Promise<void>;
 
-/** The same change asked for twice has the same key; of a mark each try is another, but they all are one. */
+/** The same change requested twice has the same key. Each try of a mark differs, but all tries count as one. */
 export const keyOf = (passing: Passing): string => {
   const change = changeIn(passing);
   return `${change} ${passing.path} ${passing.to === 'ec2' || change === 'note' ? passing.body : ''}`;
 };
 
 /**
- * Strikes once: before that change reaches its server, which it then never does, or after it, its answer being lost.
+ * Strikes once: before that change reaches its server, so that it never does, or after it, so that its answer is lost.
  */
 export const strikeAt = ({ change, nth }: Point, when: When, strike: Strike): Handling => {
   const passed = new Set<string>();
@@ -40,7 +40,7 @@ export const strikeAt = ({ change, nth }: Point, when: When, strike: Strike): Ha
 };
 
 /**
- * Strikes at each change that it sees for the first time, before it, and after it at the second: what is left of one
+ * Strikes at each change that it sees: before it the first time, and after it the second time. So what is left of one
  * run meets the next.
  */
 export const strikeAtEach = (strike: Strike): Handling => {

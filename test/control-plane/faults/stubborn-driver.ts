@@ -4,13 +4,13 @@ import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { turn } from '../../testbed/knobs.ts';
 
 /**
- * A CSI driver that is out of order in the way that asks for every step of a fence: it detaches nothing until
- * Cloudfence has, and attaches nothing until its attacher is nudged at the new node as well, or for a while.
+ * A CSI driver that fails so that a fence needs every step: it detaches nothing until Cloudfence has, and attaches
+ * nothing until its attacher is nudged at the new node as well, or for a while.
  */
 export interface StubbornDriver {
-  /** Hears what Cloudfence did. */
+  /** Receives what Cloudfence did. */
   readonly heed: (seen: GateTraffic) => Promise<void>;
-  /** From now on it does what it is asked to. */
+  /** From now on it does what it is asked to do. */
   readonly mend: () => Promise<void>;
   /** It changes no more. */
   readonly close: () => void;

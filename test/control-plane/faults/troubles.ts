@@ -5,7 +5,7 @@ import { changeIn } from './changes.ts';
 import type { GateResponse, Handling, Passing } from './gate.ts';
 import { keyOf } from './strike.ts';
 
-/** What goes wrong on the way to the API server or to EC2. */
+/** What goes wrong on the connection to the API server or to EC2. */
 
 type Refuse = (to: Passing['to']) => GateResponse;
 
@@ -33,7 +33,7 @@ export const refused =
   async ({ to }) =>
     refusal(to);
 
-/** It takes effect, and the answer says that it failed. */
+/** The call takes effect, and the answer says that it failed. */
 export const refusedAfterEffect =
   (refusal: Refuse): Handling =>
   async ({ to }, forward) => {
@@ -48,7 +48,7 @@ export const cutAfterEffect: Handling = async (_, forward) => {
   return 'cut';
 };
 
-/** It takes effect, and nobody ever answers. */
+/** The call takes effect and is never answered. */
 export const silentAfterEffect: Handling = async (_, forward) => {
   await forward();
   return new Promise(() => undefined);
@@ -64,13 +64,13 @@ export const slow =
 
 const passOn: Handling = (_, forward) => forward();
 
-/** On the way there alone. */
+/** Only on the way to the server. */
 export const onTheWayTo =
   (to: Passing['to'], trouble: Handling): Handling =>
   (passing, forward) =>
     (passing.to === to ? trouble : passOn)(passing, forward);
 
-/** Each request meets the trouble once, and gets through when it is tried again. */
+/** Each request has the trouble once, and succeeds when it is retried. */
 export const onceEach = (trouble: Handling): Handling => {
   const met = new Set<string>();
   return (passing, forward) => {
