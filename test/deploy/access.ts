@@ -1,6 +1,6 @@
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 
-/** As whom tests call an emulator: the sandbox's account, which may do everything. */
+/** The identity with which tests call an emulator: the sandbox's account, which may do everything. */
 export const accessTo = (endpoint: string) => ({
   endpoint,
   region: SANDBOX_REGION,

@@ -1,7 +1,7 @@
 import { ADMIN_TOKEN, apiOf, createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 
-/** A second cluster, in which there is nothing: it has to be asked nonetheless. */
+/** A second, empty cluster, which still has to be asked. */
 export interface Annex {
   /** The short form of a kubeconfig. */
   readonly access: string;

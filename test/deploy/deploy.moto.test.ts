@@ -8,7 +8,7 @@ import { openService, type PackagedService } from '../infra/packaged-service.ts'
 import { plain } from '../infra/aws/stage-files.ts';
 import { invokeZip } from '../infra/aws/unpacked-function.ts';
 
-/** `serverless deploy` of the default parameters into moto, whose cfn-lint reads the template first. */
+/** `serverless deploy` of the default parameters to moto, whose cfn-lint checks the template first. */
 
 let moto: MotoServer;
 let service: PackagedService;

@@ -3,10 +3,10 @@ import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { install, type Installed } from './installed.ts';
 import { fencedAndMoved, stopIn, type Holder } from './stopping-machines.ts';
 
-/** From the event bus to the fence, through what `serverless deploy` made. */
+/** From the event bus to the fence, through the functions that `serverless deploy` created. */
 
 let deployed: Installed;
-/** Called after each accepted write to a Node; true when the answer is to get lost. */
+/** Called after each accepted write to a Node. Returns true to lose the answer. */
 let afterNodeWrite: (path: string) => boolean = () => false;
 
 const faults: Faults = {

@@ -23,18 +23,18 @@ export interface Hands {
   readonly storeSecret: (name: string, text: string) => Promise<void>;
   readonly storeParameter: (name: string, text: string) => Promise<void>;
   /**
-   * Makes an archive of the event bus, and tells the function replay of it: ministack's CloudFormation knows no
+   * Creates an archive of the event bus and gives it to the function replay, because ministack's CloudFormation has no
    * archives.
    */
   readonly archiveEvents: () => Promise<void>;
   /** What a function answers, without the time that a command line takes. */
   readonly call: (name: string, event: unknown) => Promise<unknown>;
-  /** Puts an event of the source for tests on the event bus; `detail` as text, so that it may be any. */
+  /** Puts an event with the source for tests on the event bus. `detail` is a text, so that it may be anything. */
   readonly send: (detailType: string, detail: string) => Promise<void>;
   /** Messages that the queue holds back until a time. */
   readonly waitingMessages: () => Promise<number>;
   readonly forgetWaiting: () => Promise<void>;
-  /** Takes one dead letter away, or undefined. */
+  /** Removes and returns one dead letter, or undefined. */
   readonly deadLetter: () => Promise<{ readonly body: string; readonly reason: string } | undefined>;
 }
 

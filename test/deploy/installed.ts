@@ -12,7 +12,7 @@ import { startMinistack, type Ministack } from './ministack.ts';
 import { authorityOf, rolesAt, type Roles } from './roles.ts';
 import { holdersIn, standOf, tagAll, type Holder, type Stand } from './stopping-machines.ts';
 
-/** Cloudfence as `serverless deploy` puts it on ministack, with EC2 and Kubernetes in the sandbox. */
+/** Cloudfence as `serverless deploy` installs it on ministack, with EC2 and Kubernetes in the sandbox. */
 export interface Installed extends Omit<Hands, 'storeSecret'> {
   readonly sandbox: LiveSandbox;
   readonly world: AwsWorld;
@@ -21,12 +21,12 @@ export interface Installed extends Omit<Hands, 'storeSecret'> {
   /** The machine with the disk of that ordinal. */
   readonly holder: (ordinal: number) => Holder;
   readonly standOf: (holder: Holder) => Stand;
-  /** The state of its instance, as EC2 says it. */
+  /** The state of its instance according to EC2. */
   readonly stateOf: (holder: Holder) => string | undefined;
   readonly harm: () => AwsWorld['parts']['ec2']['harm'];
   /** Any command of `serverless` on this install. */
   readonly serverless: (...args: readonly string[]) => Promise<{ readonly code: number | null; readonly said: string }>;
-  /** What a function answers to an event, by `serverless invoke -p <file>`. */
+  /** A function's answer to an event, by `serverless invoke -p <file>`. */
   readonly invoke: (name: string, event: unknown) => Promise<unknown>;
   /** Puts an EC2 state change on the event bus. */
   readonly tell: (machine: string, state: string) => Promise<void>;
@@ -36,15 +36,15 @@ export interface Installed extends Omit<Hands, 'storeSecret'> {
 export interface Wanted {
   readonly holders: number;
   readonly faults?: Faults;
-  /** Whether each function is held to its role, on ministack and at the door of EC2. */
+  /** Whether each function has only its role's permissions, on ministack and on EC2. */
   readonly auth?: boolean;
-  /** Parameters beside those that every test has. */
+  /** Parameters in addition to those of every test. */
   readonly params?: Readonly<Record<string, string>>;
   /** What happened two minutes before the deployment. */
   readonly before?: (world: AwsWorld, holders: readonly Holder[]) => void;
 }
 
-/** As the cloud controller and the EBS driver tag what is theirs. */
+/** The tags that the cloud controller and the EBS driver set on their resources. */
 export const TAGS = {
   instances: { 'kubernetes.io/cluster/sandbox': 'owned' },
   volumes: { 'ebs.csi.aws.com/cluster': 'true' },
@@ -53,7 +53,8 @@ export const TAGS = {
 const PLACE = ['--stage', STAGE, '--region', SANDBOX_REGION] as const;
 
 /**
- * As many fences at a time as these tests make; a time-out of 10 s, after which the queue gives back within a minute.
+ * As many fences at a time as these tests make, and a time-out of 10 s, after which the queue returns a message within
+ * a minute.
  */
 const paramsFor = (ec2Endpoint: string, { params = {} }: Wanted): readonly string[] =>
   Object.entries({
@@ -104,7 +105,7 @@ const onCluster = ({ sandbox, holders }: Awaited<ReturnType<typeof openCluster>>
   harm: () => sandbox.world.parts.ec2.harm,
 });
 
-/** @throws what `serverless` said, if the deployment fails; nothing is left running then. */
+/** @throws what `serverless` said, if the deployment fails. Nothing is left running then. */
 export const install = async (wanted: Wanted): Promise<Installed> => {
   const opened: { close: () => Promise<void> }[] = [];
   const close = async (): Promise<void> => void (await Promise.all(opened.map((one) => one.close())));

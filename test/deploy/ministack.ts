@@ -9,8 +9,7 @@ import { freePorts } from '../testbed/free-ports.ts';
 import { until } from '../testbed/until.ts';
 
 /**
- * The one place where these tests read where ministack is: CLOUDFENCE_MINISTACK, or what .ci/install-ministack
- * installs.
+ * The one place where these tests read ministack's path: CLOUDFENCE_MINISTACK, or what .ci/install-ministack installs.
  */
 const usual = path.join(
   process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'),
@@ -23,18 +22,18 @@ const program = process.env['CLOUDFENCE_MINISTACK'] ?? usual;
 
 export interface Ministack {
   readonly url: string;
-  /** The environment in which command lines and SDKs meet this AWS, as the account of the sandbox. */
+  /** The environment in which command lines and SDKs use this AWS with the sandbox's account. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Kills the processes that run functions at this moment; how many there were. */
+  /** Kills the processes that run functions now, and returns their number. */
   readonly killFunctions: () => number;
-  /** Lets the next call of this function find no process that remembers anything. */
+  /** Makes the next call of this function start a process without a memory. */
   readonly forget: (name: string) => Promise<void>;
   /** The function that was given these credentials, while a process of it runs. */
   readonly functionWith: (accessKeyId: string) => string | null;
   readonly close: () => Promise<void>;
 }
 
-/** A file about a process or thread; empty if that has ended meanwhile. */
+/** A file about a process or thread. Empty if that has ended meanwhile. */
 const about = (file: string): string => {
   try {
     return readFileSync(`/proc/${file}`, 'utf8');
@@ -44,10 +43,7 @@ const about = (file: string): string => {
   }
 };
 
-/**
- * The children of all threads of a process, as Linux tells them:
- * https://man7.org/linux/man-pages/man5/proc_pid_task.5.html
- */
+/** The children of all threads of a process on Linux: https://man7.org/linux/man-pages/man5/proc_pid_task.5.html */
 const childrenOf = (pid: number): readonly number[] =>
   readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
     about(`${pid}/task/${thread}/children`)
@@ -60,14 +56,14 @@ const wordsOf = (pid: number, file: 'cmdline' | 'environ'): readonly string[] =>
 
 const isNode = (pid: number): boolean => path.basename(wordsOf(pid, 'cmdline')[0] ?? '') === 'node';
 
-/** As the process was started with it: https://man7.org/linux/man-pages/man5/proc_pid_environ.5.html */
+/** The environment with which the process was started: https://man7.org/linux/man-pages/man5/proc_pid_environ.5.html */
 const variableOf = (pid: number, name: string): string | null =>
   wordsOf(pid, 'environ')
     .find((pair) => pair.startsWith(`${name}=`))
     ?.slice(name.length + 1) ?? null;
 
 /**
- * A process is gone, or ready to be waited for: a zombie without other threads.
+ * Whether a process is gone, or ready to be waited for: a zombie without other threads.
  * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
 const hasEnded = (pid: number): boolean =>
@@ -76,8 +72,8 @@ const hasEnded = (pid: number): boolean =>
 const nameOf = (pid: number): string | null => variableOf(pid, 'AWS_LAMBDA_FUNCTION_NAME');
 
 /**
- * Starts ministack on a free port of 127.0.0.1; it runs functions with the Node of these tests. `auth` holds every role
- * to its policies.
+ * Starts ministack on a free port of 127.0.0.1. It runs functions with the Node of these tests. `auth` enforces the
+ * policies of every role.
  */
 export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> => {
   if (!existsSync(program))
@@ -98,7 +94,7 @@ export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> 
   });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${program} does not start`);
-  // An address, not `localhost`: the SDK then asks for buckets by path, and no resolver has to know
+  // An address, not `localhost`: the SDK then requests buckets by path, and no resolver has to know
   // `<bucket>.localhost`.
   const url = `http://127.0.0.1:${port}`;
   const functions = (): readonly number[] => childrenOf(pid).filter(isNode);

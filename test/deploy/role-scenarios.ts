@@ -3,23 +3,23 @@ import { volumeIn } from '../../sandbox/ec2/state.ts';
 import type { Installed } from './installed.ts';
 import { silence, stateChange, type Holder } from './stopping-machines.ts';
 
-/** Short stories, each of which needs certain actions of a role to come to its good end. */
+/** Short stories, each of which needs certain actions of a role to succeed. */
 
 export interface Scenario {
-  /** Plays it once more from wherever it got to, with the role as it is; how it ended. */
+  /** Plays it again from its last state, with the current role, and returns the end. */
   readonly play: (deployed: Installed, name: string, at: RoleFixtures) => Promise<unknown>;
   readonly goodEnd: unknown;
 }
 
-/** The machines that stories of one function are about. */
+/** The machines in the stories of one function. */
 export interface RoleFixtures {
-  /** Stopped, with a disk that nobody but Cloudfence takes off it. */
+  /** Stopped, with a disk that only Cloudfence detaches. */
   readonly dead: Holder;
-  /** Running, while its Node has long been out of reach. */
+  /** Running, while its Node has been out of reach for a long time. */
   readonly silent: Holder;
-  /** Being stopped, for longer than any test lasts. */
+  /** Stopping for longer than any test lasts. */
   readonly stopping: Holder;
-  /** Of no cluster. */
+  /** In no cluster. */
   readonly stray: string;
 }
 
@@ -55,8 +55,8 @@ export const powersOff: Scenario = {
 };
 
 /**
- * Only a machine that is in no cluster at all is nobody's: as long as one cannot be asked, on-event gives its message
- * back.
+ * Only a machine that is in no cluster is ignored. As long as one cluster cannot be asked, on-event returns its
+ * message.
  */
 export const asksEveryCluster: Scenario = {
   play: async (deployed, name, { stray }) => {

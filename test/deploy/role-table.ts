@@ -10,7 +10,7 @@ import {
 } from './role-scenarios.ts';
 import { shippedActions, type ShippedAction } from './shipped-actions.ts';
 
-/** Which stories need an action; the doctor's own story needs all of its own. */
+/** The stories that need an action. The doctor's own story needs all of its actions. */
 const needing: Readonly<Record<string, readonly Scenario[]>> = {
   'ec2:DescribeInstances': [freesTheDisk],
   'ec2:DescribeVolumes': [freesTheDisk],
@@ -26,7 +26,7 @@ const needing: Readonly<Record<string, readonly Scenario[]>> = {
 const byLambda = 'used by Lambda itself in the name of the role, which ministack does not hold to it';
 const noNetwork = 'needed where functions are in a network; ministack has none, and the code is denied it';
 
-/** Actions that nothing here can be made to miss, and why. */
+/** Actions that no test here can miss, with the reason. */
 export const notPlayed: Readonly<Record<string, string>> = {
   'logs:CreateLogStream': byLambda,
   'logs:PutLogEvents': byLambda,

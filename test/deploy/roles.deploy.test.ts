@@ -10,7 +10,7 @@ import { forgotten, namesIn, played } from './role-table.ts';
 import { fencedAndMoved, stateChange, stopIn, tagVolumes, type Holder } from './stopping-machines.ts';
 import { FENCING, HOLDERS_FOR_TRIALS, trialOn, type Trial } from './trial.ts';
 
-/** The same install where each function may do what its shipped role allows, and nothing else. */
+/** The same install with each function limited to its shipped role. */
 
 let deployed: Installed;
 let trial: Trial;
@@ -22,7 +22,8 @@ const params = {
 };
 
 /**
- * This stage has no archive. ministack asks for no archive by name; test/infra holds the shipped statement to the one.
+ * This stage has no archive. ministack does not check an archive's name. test/infra checks that the shipped statement
+ * names the one archive.
  */
 const replayTheArchive = {
   Sid: 'ReplayTheArchive',
@@ -62,7 +63,7 @@ const cliReplay = async (event: object): Promise<unknown> => {
 
 const { freesTheDisk, powersOff } = scenarios;
 
-/** On a busy machine one call may end too soon; the next goes on from there, as redeliveries do. */
+/** On a busy computer one call may end too soon. The next one continues from there, as redeliveries do. */
 const goesOn = { timeout: 40_000, interval: 0 } as const;
 
 const shapeOf = (answer: unknown) =>
@@ -140,7 +141,7 @@ describe.each([
   });
 });
 
-/** The sweep looks at every machine that is off, so that it comes first and alone. */
+/** The sweep looks at every machine that is off, so its story comes first and runs alone. */
 describe.each([['sweep'], FENCING.filter((name) => name !== 'sweep')])(
   'the disk of a machine that is off is detached',
   (...names) => {
@@ -171,7 +172,7 @@ it('the sweep finishes what waited for the attacher once that is back', async ()
   expect(deployed.harm()).toEqual([]);
 });
 
-/** One at a time: while others are out of reach too, it would be the network. */
+/** One at a time: if other machines are also out of reach, Cloudfence suspects the network. */
 describe('a machine that is out of reach is powered off', () => {
   it.each(played(powersOff))('fails with $name without $action, but succeeds with its whole role', async (shipped) => {
     expect(await trial.missing(powersOff, shipped)).not.toEqual(powersOff.goodEnd);

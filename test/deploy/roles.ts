@@ -6,7 +6,7 @@ import { policyDocument, type PolicyDocument } from '../../sandbox/ec2/iam/polic
 import { functionName, STAGE } from './access.ts';
 import type { Ministack } from './ministack.ts';
 
-/** The role of each function, in ministack's IAM. A change counts from the next call on. */
+/** The role of each function in ministack's IAM. A change takes effect with the next call. */
 export interface Roles {
   readonly policyOf: (name: string) => Promise<PolicyDocument>;
   readonly put: (name: string, policy: PolicyDocument) => Promise<void>;
@@ -14,7 +14,7 @@ export interface Roles {
 
 const roleOf = (name: string): string => `cloudfence-${STAGE}-${SANDBOX_REGION}-${name}`;
 
-/** Root needs no signature here; ministack reads the account and the service from the scope. */
+/** Root needs no signature here. ministack reads the account and the service from the scope. */
 const SCOPE = `AWS4-HMAC-SHA256 Credential=${SANDBOX_ACCOUNT}/20260101/${SANDBOX_REGION}/iam/aws4_request, SignedHeaders=host, Signature=0`;
 
 const answered = z.object({
@@ -47,7 +47,7 @@ export const rolesAt = (endpoint: string): Roles => {
   };
 };
 
-/** Who a function's credentials stand for, and what its role allows at this very moment. */
+/** The identity of a function's credentials, and what its role allows at this moment. */
 export const authorityOf = ({ functionWith }: Ministack, roles: Roles): Authority => {
   const prefix = functionName('');
   const seen = new Map<string, string>();

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { PolicyDocument } from '../../sandbox/ec2/iam/policy-document.ts';
 
-/** What infra/aws/roles.yml allows, switched on or not. */
+/** What infra/aws/roles.yml allows, whether or not it is switched on. */
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
 const statement = z.object({ Sid: z.string(), Effect: z.string(), Action: oneOrMore });
@@ -25,7 +25,7 @@ export interface ShippedAction {
 
 const written = readFileSync(new URL('../../infra/aws/roles.yml', import.meta.url), 'utf8');
 
-/** CloudFormation's own tags mean nothing here: only names are read. */
+/** CloudFormation's own tags mean nothing here, because only names are read. */
 const resources = roles.parse(parse(written, { logLevel: 'silent', merge: true })).Resources;
 
 export const shippedActions: readonly ShippedAction[] = Object.values(resources).flatMap(
@@ -38,7 +38,8 @@ export const shippedActions: readonly ShippedAction[] = Object.values(resources)
 const isMade = (deployed: string | undefined, sid: string): boolean => deployed?.replace(/\d+$/, '') === sid;
 
 /**
- * The policy with one action less, in that one statement however often it is made; a statement without actions is none.
+ * The policy without one action in that one statement, however often the statement occurs. A statement without actions
+ * is removed.
  */
 export const without = (policy: PolicyDocument, { action, sid }: ShippedAction): PolicyDocument => {
   const left = policy.Statement.map((statement) =>

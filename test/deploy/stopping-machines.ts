@@ -21,8 +21,8 @@ export interface Holder {
 }
 
 /**
- * So many databases with a disk each, on as many machines and one to spare; none waits for another, as ordinals of one
- * would.
+ * Creates this many databases with one disk each, on as many machines and a spare one. They do not wait for each other,
+ * as the ordinals of one database would.
  */
 export const holdersIn = (world: AwsWorld, count: number): readonly Holder[] => {
   for (let machine = 0; machine <= count; machine += 1) addMachine(world);
@@ -51,7 +51,7 @@ interface Tags {
   readonly volumes: Readonly<Record<string, string>>;
 }
 
-/** All that is there now gets these tags and no others. */
+/** Gives all existing resources these tags and no others. */
 export const tagAll = (world: AwsWorld, tags: Tags): void => {
   const { instances } = world.parts.ec2;
   for (const { present } of Object.values(instances))
@@ -59,13 +59,13 @@ export const tagAll = (world: AwsWorld, tags: Tags): void => {
   tagVolumes(world, tags.volumes);
 };
 
-/** The machines keep their tags: one of no cluster must not become one of this cluster. */
+/** The machines keep their tags, because one outside all clusters must not become one of this cluster. */
 export const tagVolumes = (world: AwsWorld, tags: Tags['volumes']): void => {
   const { volumes } = world.parts.ec2;
   for (const { present } of Object.values(volumes)) if (present) put(volumes, present.id, { ...present, tags });
 };
 
-/** Orders the stop of a machine, which takes that long (ms). */
+/** Orders the stop of a machine, which takes this long (ms). */
 export const stopIn = (world: AwsWorld, { machine }: Holder, ms: number): void => {
   shutdownTakes(world, machine, ms);
   stopMachine(world, machine);
@@ -84,7 +84,7 @@ export const ageLease = (world: AwsWorld, { node }: Holder): void => {
     );
 };
 
-/** The machine runs on, and has not been heard of for ten minutes: its Lease and its Node say so. */
+/** The machine keeps running, but its Lease and its Node show ten minutes of silence. */
 export const silence = (world: AwsWorld, holder: Holder): void => {
   const { node: name } = holder;
   const { partitioned } = world.parts.cluster.knobs;
@@ -97,7 +97,7 @@ export const silence = (world: AwsWorld, holder: Holder): void => {
   writerAs(world, 'admin').change('nodes', node, (draft) => void (draft.status.conditions = silent));
 };
 
-/** Somebody gives the Node up, so that it is no longer among those out of reach. */
+/** Someone deletes the Node, so that it no longer counts as out of reach. */
 export const deleteNode = (world: AwsWorld, { node: name }: Holder): void => {
   const node = getObject(world, 'nodes', name);
   if (node) writerAs(world, 'admin').remove('nodes', node);
@@ -109,7 +109,7 @@ export const stateChange = (machine: string, state: string) => ({
   detail: { 'instance-id': machine, state },
 });
 
-/** Where a fence stands: the phase in the record on the Node, and whether another machine has the disk. */
+/** The state of a fence: the phase in the record on the Node, and whether another machine has the disk. */
 export interface Stand {
   readonly phase: string | null;
   readonly diskMoved: boolean;

@@ -7,11 +7,11 @@ import type { RoleFixtures, Scenario } from './role-scenarios.ts';
 import { without, type ShippedAction } from './shipped-actions.ts';
 import { ageLease, deleteNode, stopIn, type Holder } from './stopping-machines.ts';
 
-/** Plays stories with a role as it is shipped, and with one action less; how they ended. */
+/** Plays stories with a role as shipped, and with one action less. Returns how they ended. */
 export interface Trial {
   readonly missing: (scenario: Scenario, shipped: ShippedAction) => Promise<unknown>;
   readonly whole: (scenario: Scenario, name: string) => Promise<unknown>;
-  /** Stops the machines that hold the disks; nobody has heard of them for long. */
+  /** Stops the machines that hold the disks. They have been silent for a long time. */
   readonly stop: (...names: readonly string[]) => Promise<void>;
   readonly dead: (name: string) => Holder;
   readonly giveUpSilent: (name: string) => void;
@@ -32,9 +32,7 @@ const placesIn = (deployed: Installed, first: number): ((name: string) => RoleFi
   };
 };
 
-/**
- * `first`: of the holders that no other test needs. `more`: what roles are shipped with that this stage does not have.
- */
+/** `first`: the holders that no other test needs. `more`: what roles are shipped with and this stage does not have. */
 export const trialOn = (
   deployed: Installed,
   first: number,

@@ -26,7 +26,7 @@ const parse = (text: string): Document => {
   return { prose, code: [...blocks, ...[...prose.matchAll(SPAN)].map(([, span = '']) => span)] };
 };
 
-/** The anchor that GitHub makes of a heading. */
+/** The anchor that GitHub gives to a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -47,13 +47,13 @@ const linksIn = ({ prose }: Document): readonly string[] => [...prose.matchAll(/
 
 const foldersAt = (...patterns: readonly string[]): ReadonlySet<string> => new Set(globSync([...patterns], { cwd: root }).map((folder) => path.basename(folder)));
 
-/** A path begins with a folder of the project. */
+/** A path starts with a folder of the project. */
 const folders = foldersAt('*/', '.*/');
 
 /** The table of guards names files of a suite for short, such as `scenarios/fence`. */
 const foldersFor = (file: string): ReadonlySet<string> => (file === 'docs/guards.md' ? new Set([...folders, ...foldersAt('test/*/*/')]) : folders);
 
-/** What a build, a release, or a person makes is not in the tree. */
+/** The result of a build, of a release, or of a person's command is not in the tree. */
 const MADE = ['dist/', 'node_modules/', 'stages/', 'bin/'];
 
 const PATH = /^[\w.*<>…-]+(?:\/[\w.*<>…-]+)+\/?$/;
@@ -98,8 +98,8 @@ describe('the checks themselves', () => {
 });
 
 /**
- * A changelog tells of files as they were called at that time. How to install names files of a release, and the test of
- * that looks for them.
+ * A changelog uses the names that files had at that time. The installation page names files of a release, and the test
+ * of the release checks them.
  */
 const elsewhere = ['CHANGELOG.md', 'docs/install.md'];
 

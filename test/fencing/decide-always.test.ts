@@ -8,10 +8,7 @@ import { anyView } from './any-view.ts';
 import { runsOf } from '../thorough.ts';
 import { machineOf } from './view-builder.ts';
 
-/**
- * Holds a statement against every step that `decide` takes in any situation, and makes sure that such steps occur at
- * all.
- */
+/** Checks a statement against every step that `decide` takes in any situation, and makes sure that such steps occur. */
 const always = (kind: (step: Step) => boolean, holds: (view: View, step: Step) => boolean): number => {
   let seen = 0;
   const property = fc.property(anyView, (view) => {
@@ -59,7 +56,7 @@ it('nothing is done while paused', () => {
   ).toBeGreaterThan(runsOf(500));
 });
 
-/** The machine may write, and our taint stands on its Node. */
+/** The machine may write, and our taint is on its Node. */
 const lifted = ({ cluster, machine }: View): boolean =>
   cluster.node?.taints.ours === true && ['running', 'starting', 'stopping', 'suspended'].includes(machine.power);
 

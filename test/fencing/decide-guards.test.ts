@@ -26,7 +26,7 @@ const asked = (admission: Admission | null, change: Partial<View> = {}) =>
   view({ memory: { ...view().memory, admission }, ...change });
 const policy = (change: Partial<typeof defaultPolicy>) => ({ ...defaultPolicy, ...change });
 
-/** Parked, and somebody has bound a pod to it by name. */
+/** The Node is parked, and someone has bound a pod to it by name. */
 const parked = {
   cluster: cluster({
     node: marked({ phase: 'fenced', released: ago(1_000) }),

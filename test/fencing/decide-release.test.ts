@@ -23,7 +23,7 @@ import {
 
 const up = machine({ power: 'running', generation: 'boot-2', disks: [] });
 const PARKED = { outOfService: false, ours: false, quarantine: true };
-/** The machine has booted under a fence whose out-of-service taint went 10 minutes ago. */
+/** The machine has booted under a fence whose out-of-service taint was removed 10 minutes ago. */
 const back = (nodeChange: Partial<NodeFacts> = {}, change: Partial<FenceRecord> = {}) =>
   marked({ phase: 'fenced', released: ago(600_000), ...change }, { bootID: 'boot-b', taints: PARKED, ...nodeChange });
 const returned = (change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>

@@ -9,7 +9,7 @@ import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { alone, cluster, machine, marked, node, NOW, optOut, record, view } from './view-builder.ts';
 
-/** Where the cloud gives no time, what a run has seen is noted on the Node for the runs that come later. */
+/** If the cloud gives no time, a run notes on the Node, for later runs, what it has seen. */
 
 const boot = (machineId = 'm-1', generation = 'boot-1') => `${shortHash(machineId)}${shortHash(generation)}`;
 const noted = (minutesAgo: number, of = boot()): FirstStopping => ({ at: NOW - minutesAgo * 60_000, boot: of });

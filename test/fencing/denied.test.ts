@@ -24,7 +24,7 @@ const denied = (known: RunState, command: Command): RunState =>
     now,
   );
 
-/** A run that has been let at everything once. */
+/** A run that was once allowed every call. */
 const lookedOnce = reduce(
   start,
   look,

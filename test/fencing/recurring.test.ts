@@ -6,7 +6,7 @@ import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
 
-/** A pod that came after our mark, and that something makes anew. */
+/** A pod that came after our mark and that something recreates. */
 const late = (change: Partial<PodFacts> = {}): PodFacts =>
   pod({ uid: 'web-2', name: 'web-2', owner: 'web', volumes: [], ...change });
 /** This run has deleted one like it, in vain. */

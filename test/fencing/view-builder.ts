@@ -14,10 +14,7 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { View } from '../../fencing/rules/view.ts';
 
-/**
- * One ordinary incident, in which each case changes a little: machine m-1 below Node node-a has stopped under a
- * database.
- */
+/** One ordinary incident, which each case changes a little: machine m-1 of Node node-a has stopped under a database. */
 
 export const NOW = Date.parse('2026-01-01T12:00:00Z');
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
@@ -45,7 +42,7 @@ export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
   ...change,
 });
 
-/** By default a Node's annotation, or a Pod's. */
+/** By default an annotation of a Node, or of a Pod. */
 export const optOut = (says: string, by: OptOut['by'] = 'annotation'): OptOut => ({
   by,
   key: `opt-out-${by}`,
@@ -175,7 +172,7 @@ export const alone: Census = {
   unanswered: [],
 };
 
-/** The cap lets the fence begin. */
+/** The cap allows the fence. */
 export const admitted: Admission = {
   admitted: true,
   begun: 0,

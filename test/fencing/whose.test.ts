@@ -4,7 +4,7 @@ import type { DiskHolders } from '../../fencing/model/machine.ts';
 import { keepOwnVolumes, volumesOfUnknownOwner } from '../../fencing/loop/look.ts';
 import { attachment, cluster, pod, record, volume } from './view-builder.ts';
 
-/** A cloud whose driver notes the Node's name, beside one whose driver notes the machine. */
+/** A cloud whose driver notes the Node's name, and one whose driver notes the machine. */
 const identityRules = {
   name: 'cloud',
   machineOf: ({ value }: { readonly value: string }) => (value.startsWith('m-') ? value : null),

@@ -6,7 +6,7 @@ import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { stateOf } from '../simulation/state.ts';
 import { batchOf, installOver, stateChange } from './install.ts';
 
-/** An event says whatever it says; the machines run. */
+/** The event may say anything. The machines run. */
 const running = createAwsSandbox({ seed: 8, now: Date.UTC(2026, 0, 1) });
 const scene = databaseOnTwoNodes(running);
 

@@ -7,7 +7,7 @@ import { deallocate } from '../../sandbox/azure/machines.ts';
 import { change, scene } from '../sandbox/azure/azure-rig.ts';
 import { azureInstall, cloudEvent, gridEvent, post, takeAll, type AzureInstall } from './azure-install.ts';
 
-/** A wish for a dry run anywhere in a message is heeded for that message, and for no other. */
+/** A request for a dry run anywhere in a message counts for that message and for no other. */
 
 const off = () => {
   const staged = scene();

@@ -8,8 +8,8 @@ import { azureInstall } from './azure-install.ts';
 import { about, isMarked, namesMachine, sample, samplesOf } from './samples.ts';
 
 /**
- * Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by
- * in silence.
+ * Every sample of the cloud as input of the function: on a machine that is off it leads to the mark, and none is
+ * ignored in silence.
  */
 
 const deliver = async (text: string, whole = false) => {

@@ -18,7 +18,7 @@ import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
 import { portsOver } from '../sandbox/azure/azure-rig.ts';
 import { credential } from '../sandbox/azure/azure-world.ts';
 
-/** A deployed app in small: its queues are lists, its clock is the world's. */
+/** A small deployed app: its queues are lists, and its clock is the world's. */
 export interface AzureInstall {
   readonly getDependencies: GetDependencies;
   readonly context: {
@@ -26,7 +26,7 @@ export interface AzureInstall {
     readonly warn: (text: string) => void;
     readonly error: (text: string) => void;
   };
-  /** Each line of the log, with the level that it was logged at. */
+  /** Each line of the log with its level. */
   readonly lines: Record<string, unknown>[];
   readonly queues: Record<string, OutgoingMessage[]>;
   /** Nothing can be sent while this is set. */
@@ -97,7 +97,7 @@ export const azureInstall = (
   };
 };
 
-/** What waits in a queue: text, and the seconds for which it is held back. */
+/** The content of a queue: text, and the seconds for which it is held back. */
 export const waiting = (world: AzureWorld, { queues }: AzureInstall, queue = 'events') =>
   (queues[queue] ?? []).map(({ text, notBefore, properties }) => ({
     message: JSON.parse(text) as unknown,
@@ -105,11 +105,11 @@ export const waiting = (world: AzureWorld, { queues }: AzureInstall, queue = 'ev
     ...properties,
   }));
 
-/** Takes everything out of the queue of events. */
+/** Removes everything from the queue of events. */
 export const takeAll = ({ queues }: AzureInstall): readonly string[] =>
   (queues['events'] ?? []).splice(0).map(({ text }) => text);
 
-/** Delivers messages, and then whatever is sent meanwhile, each when it is due; until nothing is left. */
+/** Delivers messages, and then whatever is sent meanwhile, each when it is due, until nothing is left. */
 export const workOff = async (
   world: AzureWorld,
   install: AzureInstall,

@@ -18,7 +18,7 @@ import { installOver } from './install.ts';
 
 type Orders = readonly { readonly what: string; readonly verdict: 'ok' | 'warn' | 'fail'; readonly says: string }[];
 
-/** `orders`: what the cloud says to the orders of this identity. */
+/** `orders`: the cloud's answers to the orders of this identity. */
 const wiredWith = ({
   destructiveCalls = [],
   fencers,
@@ -135,7 +135,7 @@ it('refuses an unknown question', async () => {
 });
 
 describe('if functions with other roles fence', () => {
-  /** A function that fences, whose role is told this by the cloud. */
+  /** A function that fences, to whose role the cloud gives this answer. */
   const fencerWith = (destructiveCalls: Orders): FencingFunction => {
     const its = wiredWith({ destructiveCalls });
     return {

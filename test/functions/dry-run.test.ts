@@ -8,7 +8,7 @@ import { stopMachine, stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
-/** A wish for a dry run anywhere in a message is heeded for that message, and for no other. */
+/** A request for a dry run anywhere in a message counts for that message and for no other. */
 
 const deliver = (install: Install, ...bodies: readonly unknown[]) =>
   onEvent(async () => install.dependencies)(batchOf(...bodies), install.context());

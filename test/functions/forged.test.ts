@@ -15,8 +15,8 @@ import { azureInstall, post, takeAll } from './azure-install.ts';
 import { again, batchOf, installOver, stateChange } from './install.ts';
 
 /**
- * Messages of our own have no authority: whoever can write to a queue, or knows the key of a webhook, could have
- * written them.
+ * Messages of our own have no authority, because anyone who can write to a queue, or knows the key of a webhook, could
+ * have written them.
  */
 
 const recordOf = (machine: string, change: object = {}) => ({

@@ -6,7 +6,7 @@ import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import { type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { portsOver } from '../simulation/rig.ts';
 
-/** A deployed function in small: its queues are lists, its clock is the world's. */
+/** A small deployed function: its queues are lists, and its clock is the world's. */
 export interface Install {
   readonly dependencies: FunctionDependencies;
   readonly lines: Record<string, unknown>[];

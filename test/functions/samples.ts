@@ -3,7 +3,7 @@ import type { ParsedEvent } from '../../fencing/model/hint.ts';
 
 const folder = new URL('../fixtures/', import.meta.url);
 
-/** Names of the published and derived samples of a cloud that are events. */
+/** Names of a cloud's published and derived samples that are events. */
 export const samplesOf = (cloud: string): readonly string[] =>
   readdirSync(new URL(`${cloud}/`, folder)).filter((name) => name.endsWith('.json') && !name.includes('.response.'));
 
@@ -12,7 +12,7 @@ export const sample = (cloud: string, name: string): string =>
 
 const literal = (text: string): RegExp => new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi');
 
-/** Whether it names a machine in plain text: others are wrapped in base64, or about nothing here. */
+/** Whether the sample names a machine in plain text. Others are wrapped in base64, or name nothing here. */
 export const namesMachine = (text: string, read: (text: string) => ParsedEvent): boolean =>
   read(text).hints.some(({ machine }) => literal(machine).test(text));
 

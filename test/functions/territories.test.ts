@@ -17,7 +17,7 @@ afterEach(async () => void (await Promise.all(opened.splice(0).map(({ close }) =
 
 const HOME = { account: '123456789012', region: 'eu-central-1' };
 
-/** An install of another account and region than the cluster's machines are in; their events are forwarded to it. */
+/** An install of another account and region than the cluster's machines. Their events are forwarded to it. */
 const elsewhere = async ({ world, scene }: Incident, policy: Parameters<typeof installOver>[1] = {}) => {
   const territories = await twoTerritories({ home: ec2World(), other: world });
   opened.push(territories);

@@ -13,8 +13,7 @@ import { azureInstall } from './azure-install.ts';
 import { batchOf, installOver, stateChange, type Install } from './install.ts';
 
 /**
- * What is measured is what somebody is woken by, or believes: shadow mode counts no fences, and a cluster that nobody
- * can ask is heard of.
+ * Metrics wake people and inform them. Shadow mode counts no fences, and a cluster that cannot be asked is reported.
  */
 
 const swept = (install: Install) => sweep(async () => install.dependencies)({}, install.context());

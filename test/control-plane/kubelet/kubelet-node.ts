@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 
-/** The machine below a kubelet, as its Node shows it. */
+/** The machine of a kubelet, as its Node shows it. */
 export interface Machine {
   readonly name: string;
   readonly instance: string;
-  /** The zone that the instance is in, for its providerID. */
+  /** The zone of the instance, for its providerID. */
   readonly zone: string;
   readonly address: string;
-  /** More labels, of those that a kubelet may set; `topology.kubernetes.io/zone` among them wins over `zone`. */
+  /** More of the labels that a kubelet may set. A `topology.kubernetes.io/zone` among them overrides `zone`. */
   readonly labels: Readonly<Record<string, string>>;
-  /** With which a new Node is registered. */
+  /** The taints with which a new Node registers. */
   readonly taints?: readonly { readonly key: string; readonly value: string; readonly effect: string }[];
 }
 
@@ -43,7 +43,7 @@ const HEALTHY = [
   { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' },
 ];
 
-/** What a kubelet says every five minutes when nothing has changed. */
+/** What a kubelet reports every five minutes if nothing has changed. */
 export const heartbeat = () => ({
   conditions: HEALTHY.map((condition) => ({ ...condition, lastHeartbeatTime: stamp() })),
 });

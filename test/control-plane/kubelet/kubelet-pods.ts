@@ -4,9 +4,9 @@ import type { Node, Pod } from '../../testbed/objects.ts';
 import type { Machine } from './kubelet-node.ts';
 import { volumesOf } from './kubelet-volumes.ts';
 
-/** What one boot of a kubelet knows of its pods; forgotten at the next. */
+/** What one boot of a kubelet knows about its pods. The next boot forgets it. */
 export interface PodWorker {
-  /** Brings what runs nearer to what is wanted, as far as it goes now. */
+  /** Moves what runs towards what is wanted, as far as possible now. */
   readonly sync: (pods: readonly Pod[], node: Node | undefined) => Promise<void>;
 }
 
@@ -49,7 +49,7 @@ const endedStatus = (pod: Pod) => ({
   ),
 });
 
-/** How long (ms) its containers take to end: as long as their hooks sleep, and no longer than they are given. */
+/** Returns how long (ms) its containers take to end: as long as their hooks sleep, and at most their grace period. */
 const endingTakes = ({ metadata, spec }: Pod): number => {
   const slowest = Math.max(0, ...spec.containers.map(({ lifecycle }) => lifecycle?.preStop?.sleep?.seconds ?? 0));
   return Math.min(slowest, metadata.deletionGracePeriodSeconds ?? 0) * 1000;
@@ -59,19 +59,19 @@ interface Held {
   readonly pod: Pod;
   readonly volumes: readonly string[];
   running: boolean;
-  /** When its containers will have ended (mono ms); null as long as nobody has asked. */
+  /** When its containers will have ended (mono ms). Null until someone has asked. */
   endsAt: number | null;
   ended: boolean;
 }
 
-/** A pod that is over holds its volumes no more: then they are unmounted. */
+/** A finished pod no longer holds its volumes: they are unmounted then. */
 const holds = ({ ended }: Held): boolean => !ended;
 
 const isOver = ({ status }: Pod): boolean => status.phase === 'Succeeded' || status.phase === 'Failed';
 
 /**
- * The first time that somebody asks, its containers begin to end. As long as they have not, there is one more look:
- * timers may be a little early.
+ * The first call starts the end of its containers. Until they have ended, there is one more look, because timers may be
+ * a little early.
  */
 const hasEnded = (entry: Held, pod: Pod, syncIn: (ms: number) => void): boolean => {
   if (entry.ended) return true;
@@ -81,7 +81,7 @@ const hasEnded = (entry: Held, pod: Pod, syncIn: (ms: number) => void): boolean 
   return left <= 0;
 };
 
-/** `syncIn` asks for one more sync after so many ms. */
+/** `syncIn` requests one more sync after this many ms. */
 export const openPodWorker = (
   api: Api,
   { name: nodeName, address }: Machine,

@@ -5,7 +5,7 @@ import type { Pod } from '../../testbed/objects.ts';
 import { claim, persistentVolume } from '../../testbed/objects.ts';
 
 /**
- * The Node authorizer's graph lags behind the scheduler: right after binding a kubelet is not let at its pod's claims
+ * The Node authorizer's graph lags behind the scheduler: right after binding, a kubelet may not read its pod's claims
  * yet.
  */
 const ATTEMPTS = 40;
@@ -37,7 +37,7 @@ const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
     return ephemeral ? [`${metadata.name}-${name}`] : [];
   });
 
-/** Unique names of the volumes that a pod wants attached, as they stand in `volumesInUse` and `volumesAttached`. */
+/** Unique names of the volumes that a pod wants attached, in the form of `volumesInUse` and `volumesAttached`. */
 export const volumesOf = async (api: Api, pod: Pod): Promise<readonly string[]> => {
   const found = await Promise.all(claimsOf(pod).map((name) => volumeBehind(api, pod.metadata.namespace, name)));
   return found.filter((name) => name !== null);

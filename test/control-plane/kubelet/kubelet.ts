@@ -7,15 +7,15 @@ import { openPodWorker } from './kubelet-pods.ts';
 import type { Node, Pod } from '../../testbed/objects.ts';
 import { node } from '../../testbed/objects.ts';
 
-/** A kubelet's stand-in: what the control plane sees of one node, under the node's own identity. */
+/** A stand-in for a kubelet: what the control plane sees of one node, under the node's own identity. */
 export interface Kubelet {
   readonly machine: Machine;
   /**
-   * Comes up: registers, renews its Lease and runs what it is given. Under a new boot ID, unless the same is given
-   * again, as after a resume from hibernation. Resolves with the boot ID.
+   * Starts: registers, renews its Lease, and runs its pods. Uses a new boot ID, unless the old one is given, as after a
+   * resume from hibernation. Resolves with the boot ID.
    */
   readonly boot: (bootID?: string) => Promise<string>;
-  /** Gone in the middle of whatever it did, as when the power goes. */
+  /** Stops in the middle of whatever it did, as when the power goes off. */
   readonly die: () => void;
   /** Something about its pods or its Node has changed. */
   readonly stir: () => void;
@@ -34,7 +34,7 @@ const RETRY_MS = 200;
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
 
-/** Creates, or changes what is there already under that name. */
+/** Creates the object, or changes the existing one of that name. */
 const put = async (
   api: Api,
   path: string,
@@ -84,7 +84,7 @@ interface Life {
   readonly timers: readonly NodeJS.Timeout[];
   dirty: boolean;
   busy: boolean;
-  /** The power is gone. */
+  /** The power is off. */
   over: boolean;
 }
 
@@ -92,7 +92,7 @@ export const kubeletOf = (admin: Api, machine: Machine, view: KubeletView): Kube
   const api = admin.as(`system:node:${machine.name}`, 'system:nodes');
   let life: Life | null = null;
 
-  /** One sync at a time, and one more when something changed in the meantime; what fails is tried again. */
+  /** One sync at a time, and another one if something changed in the meantime. A failed sync is retried. */
   const work = async (own: Life): Promise<void> => {
     if (own.busy) return;
     own.busy = true;

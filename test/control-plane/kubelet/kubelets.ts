@@ -8,8 +8,8 @@ import type { Node, Pod } from '../../testbed/objects.ts';
 import { node, pod } from '../../testbed/objects.ts';
 
 /**
- * All kubelets of one process. They look through one pair of eyes, so that hundreds cost two watches, and write each as
- * itself.
+ * All kubelets of one process. They share their watches, so that hundreds of them cost two watches, and each writes
+ * with its own identity.
  */
 export interface Kubelets {
   readonly join: (machine: Machine) => Promise<Kubelet>;

@@ -12,8 +12,8 @@ import { cloudfence } from '../doors/doors.ts';
 import { addDatabase } from '../scenes/database.ts';
 
 /**
- * The shipped admission policy on a real API server: what Cloudfence does passes, and what its identity might do
- * otherwise is refused, even where RBAC would let it. Then one whole fence and release under it.
+ * The shipped admission policy on a real API server. What Cloudfence does passes. Everything else that its identity
+ * might do is refused, even if RBAC allows it. Then one whole fence and release run under the policy.
  */
 
 const POLICY = fileURLToPath(new URL('../../../infra/kubernetes/admission-policy.yaml', import.meta.url));
@@ -26,7 +26,7 @@ const FENCED = 'cloudfence.node-restriction.kubernetes.io/fenced';
 const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
 
 let testbed: OwnTestbed;
-/** Cloudfence's own identity, with more rights than rbac.yaml gives, so that only the policy refuses. */
+/** Cloudfence's own identity with more permissions than rbac.yaml grants, so that only the policy refuses. */
 let ours: Api;
 
 const plural = z.object({ kind: z.enum(['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']) });
@@ -84,7 +84,7 @@ const makeAttachment = () =>
     spec: { attacher: 'nobody.example.org', nodeName: 'nowhere', source: { persistentVolumeName: 'none' } },
   });
 
-/** Kubernetes puts taints on a Node that has no kubelet; the last comes a moment after the Node. */
+/** Kubernetes taints a Node without a kubelet. The last taint comes a moment after the Node. */
 const othersTaints = async (path: string): Promise<readonly { readonly key: string }[]> => {
   const read = async () =>
     z
@@ -105,8 +105,8 @@ const answerOf = async (method: Method, path: string, body: unknown, type = MERG
 };
 
 /**
- * Kubernetes may change a taint of its own between our read and our write, which then would take that back: so it is
- * tried again.
+ * Kubernetes may change a taint of its own between our read and our write, and the write would then undo that change.
+ * So the write is retried.
  */
 const takes = (path: string, change: (others: readonly unknown[]) => object): Promise<unknown> =>
   until('the Node takes the patch', async () => {

@@ -6,11 +6,11 @@ import { openScene } from '../scenes/scene.ts';
 import { until } from '../../testbed/until.ts';
 import { job, onlyOn } from '../scenes/workload.ts';
 
-/** A scene that stands ready: what to do, and how to tell whether it came to its good end. */
+/** A prepared scene: what to do, and how to find whether it succeeded. */
 export interface Ready {
-  /** What a person types behind `cloudfence`; asked for before each try, for a scene that one try uses up. */
+  /** The arguments of `cloudfence`. Requested before each try, because a try may use up its scene. */
   readonly command: () => Promise<readonly string[]>;
-  /** From what was answered in JSON. `soon`: Kubernetes gets the time that it needs; `now`: it is as it is. */
+  /** Judges the JSON answer. `soon`: Kubernetes gets the time that it needs. `now`: the state counts as it is. */
   readonly comesToItsEnd: (answer: unknown, when: 'now' | 'soon') => Promise<boolean>;
 }
 
@@ -56,7 +56,7 @@ const nodeDeleted = async (testbed: Bench): Promise<Ready> => {
   return { command: async () => ['fence', database.home.instance], comesToItsEnd: movedIn(testbed, database) };
 };
 
-/** The driver is mended as soon as the disk is free: the new attachment needs it. */
+/** The driver works again as soon as the disk is free, because the new attachment needs it. */
 const stoppedUnderBadDriver = async (testbed: Bench) => {
   const database = await addDatabase(testbed);
   const { home, disk } = database;
@@ -97,7 +97,7 @@ const stoppedUnderJob = async (testbed: Bench) => {
   return { home, path: `/apis/batch/v1/namespaces/${scene.namespace}/jobs/work` };
 };
 
-/** A Job's pod that cannot be failed is passed by, and the end says so; it is gone all the same. */
+/** A Job's pod that cannot be failed is passed by, and the end says so. The pod is still deleted. */
 const withJob = async (testbed: Bench): Promise<Ready> => {
   let path = '';
   const counted = async () => jobs.parse(await testbed.admin.get(path)).status.failed === 1;
@@ -114,7 +114,10 @@ const withJob = async (testbed: Bench): Promise<Ready> => {
 
 const events = z.object({ items: z.array(z.looseObject({ reason: z.string() })) });
 
-/** Nothing fails when nobody can be told, but then nobody is; and a fence that stands already is not told again. */
+/**
+ * Nothing fails if people cannot be told, but then they are not told. A fence that already exists is not reported
+ * again.
+ */
 const told = async (testbed: Bench): Promise<Ready> => {
   let node = '';
   const heard = async () => {
@@ -136,7 +139,8 @@ const lease = z.looseObject({ spec: z.looseObject({ renewTime: z.string() }) });
 const swept = z.object({ results: z.array(z.looseObject({ instance: z.string(), outcome: z.string() })) });
 
 /**
- * A Lease counts as stale once it is a minute old. In a dry run, for the other scenarios' machines would be found too.
+ * A Lease counts as stale once it is a minute old. This is a dry run, because it would also find the other scenarios'
+ * machines.
  */
 const eventLost = async (testbed: Bench): Promise<Ready> => {
   const { home } = await addDatabase(testbed);

@@ -10,8 +10,8 @@ import { scenarios, type Ready } from './permission-scenarios.ts';
 import { accessWithout, inWords } from './restricted-account.ts';
 
 /**
- * Each permission of the shipped manifest is needed: without it the scenario that it is there for does not come to its
- * end, for that reason, and with it the same scenario does.
+ * Each permission of the shipped manifest is needed: without it, its scenario fails for that reason, and with it, the
+ * same scenario succeeds.
  */
 
 let testbed: Bench;
@@ -33,8 +33,8 @@ const answerTo = async (access: TestbedAccess, command: readonly string[], timeo
 };
 
 /**
- * Without create events nobody can be told why. Half a minute leaves time for a detach that EC2's stand-in answers too
- * late on a busy machine, and that is sent again.
+ * Without permission to create events, people cannot be told why. Half a minute leaves time to repeat a detach that
+ * EC2's stand-in answers too late on a busy computer.
  */
 const LONG_ENOUGH = '30s';
 
@@ -54,7 +54,7 @@ it('every permission has a scenario, and every scenario a permission', () => {
   expect(scenarios.flatMap(({ needs }) => needs).toSorted()).toEqual(neededPermissions.map(inWords).toSorted());
 });
 
-/** Each takes its time from calls in vain, so a few of them play side by side; more would make the calls late. */
+/** Each scenario takes its time for failing calls, so a few of them run at once. More would delay the calls. */
 const inTurn = pLimit(3);
 const WITH_ITS_TURN_MS = 480_000;
 

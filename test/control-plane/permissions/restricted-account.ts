@@ -32,7 +32,7 @@ const isFor = (
   name === permission.name &&
   verb === permission.verb;
 
-/** The shipped grants for an account of another name, without one permission. */
+/** The shipped permissions without one, for an account of another name. */
 const without = (grants: readonly Grant[], permission: NeededPermission, account: string): readonly Grant[] =>
   grants
     .filter(({ kind }) => kind !== 'ConfigMap')
@@ -61,7 +61,7 @@ const mayDo = async (
     .allowed;
 };
 
-/** The authorizer has heard of all grants, and of nothing more. */
+/** The authorizer has received all grants, and nothing more. */
 const settled = async (testbed: Bench, account: string, permission: NeededPermission): Promise<void> => {
   const others = neededPermissions.filter((other) => other !== permission);
   await until(`${account} has its grants`, async () =>
@@ -81,7 +81,7 @@ const tokenFor = async ({ admin }: Bench, account: string): Promise<string> =>
 
 let count = 0;
 
-/** The bench as an account meets it that has all of the shipped permissions but one. */
+/** The testbed for an account that has all of the shipped permissions except one. */
 export const accessWithout = async (testbed: Bench, permission: NeededPermission): Promise<TestbedAccess> => {
   const account = `without-${inWords(permission).replaceAll(/[^a-z]/g, '-')}-${process.pid}-${(count += 1)}`;
   await createGrants(testbed.admin, without(await readGrants(rbac), permission, account));

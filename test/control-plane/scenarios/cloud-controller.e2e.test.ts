@@ -20,7 +20,7 @@ afterAll(async () => {
   await testbed?.close();
 });
 
-/** A database on nodes that a cloud controller looks after. */
+/** A database on nodes that a cloud controller manages. */
 const openTendedStage = async (title: string): Promise<Stage> => {
   const stage = await openStage(testbed, title);
   controllers.push(openCloudController(testbed, stage.scene.nodes));
@@ -33,7 +33,7 @@ const taintsOn = async (name: string) => (await read(name)).spec.taints.map(({ k
 
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 
-/** Kubernetes gives a silent kubelet 50 s. */
+/** Kubernetes treats a kubelet as silent after 50 s. */
 const untilUnreachable = (name: string) =>
   until(`${name} is not Ready`, async () => (await taintsOn(name)).includes(UNREACHABLE), 90_000);
 
@@ -52,7 +52,7 @@ describe.concurrent('next to a cloud controller', () => {
     await until('the shutdown taint is gone', async () => !(await taintsOn(home.name)).includes(SHUTDOWN.key));
     expect((await cloudfence(testbed.access, 'release', home.name, '--timeout', '90s')).says.outcome).toBe('released');
     await expectMoved(stage, {});
-    // The kubelet's word is enough for a release; the node lifecycle controller takes its own taint off a little later.
+    // The kubelet's status is enough for a release. The node lifecycle controller removes its own taint a little later.
     await until(
       'Kubernetes has taken its own taint off',
       async () => !(await taintsOn(home.name)).includes(UNREACHABLE),

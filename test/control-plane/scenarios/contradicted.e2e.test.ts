@@ -11,7 +11,7 @@ const FORGED = 'forged.1';
 const LABEL = { 'cloudfence.node-restriction.kubernetes.io/fenced': FORGED };
 const ANOTHER = 'i-0123456789abcdef0';
 
-/** A run that something let begin would wait for its end for long. */
+/** A run that began by mistake would wait a long time for its end. */
 const ENDS = ['--timeout', '60s'] as const;
 
 let testbed: Bench;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** A fence of this very boot, as anybody who has seen one could write it. */
+/** A fence of this very boot, as anyone who has seen one could write it. */
 const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<object> => {
   const { metadata, status } = nodeSchema.parse(await testbed.admin.get(nodePath));
   const named = {
@@ -49,7 +49,7 @@ const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<o
   };
 };
 
-/** What stands on the Node when its machine is found off. No kubelet can write the label. */
+/** What the Node has on it when its machine is found off. No kubelet can write the label. */
 const doubts: readonly {
   readonly what: string;
   readonly reason: string;

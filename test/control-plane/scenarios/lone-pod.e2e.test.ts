@@ -23,7 +23,7 @@ const openStage = async (title: string) => {
   return { scene, home: await scene.addNode() };
 };
 
-/** A minute later Kubernetes would do the same by itself: it was us. */
+/** Kubernetes would do the same by itself a minute later, so this shows that Cloudfence did it. */
 const stepsWithPods = ({ steps }: Outcome): readonly string[] =>
   steps
     .filter(({ step }) => step.endsWith('-pod'))

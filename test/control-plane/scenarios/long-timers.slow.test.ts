@@ -12,7 +12,7 @@ import { until } from '../../testbed/until.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
 import { deployment, lonePod, OUT_OF_SERVICE, statefulSet, tolerating, toleratingAll } from '../scenes/workload.ts';
 
-/** A Node is NotReady 50 s after its last sign, and its pods are evicted 300 s later. */
+/** A Node is NotReady 50 s after its last report, and its pods are evicted 300 s later. */
 const NOT_READY_WITHIN_MS = 90_000;
 const EVICTED_WITHIN_MS = 450_000;
 const PAST_EVICTION_S = 360;

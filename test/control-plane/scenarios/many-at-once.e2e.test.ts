@@ -16,7 +16,7 @@ import { until } from '../../testbed/until.ts';
 import { statefulSet } from '../scenes/workload.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';
 
-/** On a control plane of its own: here the cap is one fence at a time, and everybody's fences count. */
+/** On a control plane of its own: the cap is one fence at a time here, and all fences of a cluster count. */
 let testbed: OwnTestbed;
 let access: TestbedAccess;
 beforeAll(async () => {
@@ -25,7 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** Long enough for all to have looked while the first fence is under way, and well within the time of a sweep's run. */
+/**
+ * Long enough for all runs to have looked while the first fence is in progress, and well within the time of a sweep's
+ * run.
+ */
 const SLOW_DETACH = { delayMs: 6_000 };
 const STALE_MS = 61_000;
 
@@ -54,7 +57,7 @@ describe('two machines that die at once', () => {
 const NAMES = ['a', 'b', 'c'] as const;
 const claimOf = (name: string): string => `data-${name}-0`;
 
-/** A zone of one database to a node. */
+/** A zone with one database on each node. */
 const openZone = async (): Promise<Scene> => {
   const scene = await openScene(testbed, 'zone');
   for (const name of NAMES) {

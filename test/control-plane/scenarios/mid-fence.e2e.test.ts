@@ -23,7 +23,10 @@ afterAll(() => testbed?.close());
 
 const going = z.object({ phase: z.string() });
 
-/** A fence that has come as far as a driver lets it that fails after eight seconds; resolves while it goes on. */
+/**
+ * A fence that has come as far as its driver allows, which fails after eight seconds. Resolves while the fence
+ * continues.
+ */
 const underWay = async ({ scene, home, disk }: Stage): Promise<Begun> => {
   await turn(testbed.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
   await home.stop();

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** What the Node's status says from now on. */
+/** Sets the Node's status from now on. */
 const says = ({ nodePath }: Lone, status: object) =>
   testbed.admin.write('PATCH', `${nodePath}/status`, { status }, STRATEGIC);
 
@@ -31,7 +31,7 @@ const renewLease = ({ home }: Lone) =>
     spec: { renewTime: new Date().toISOString().replace('Z', '000Z') },
   });
 
-/** A fenced machine runs again, and this is how far its Node has come. */
+/** A fenced machine runs again, and its Node has come this far. */
 const halves: readonly {
   readonly what: string;
   readonly comes: (lone: Lone) => Promise<unknown>;

@@ -41,7 +41,7 @@ describe.concurrent('a dead node', () => {
 
 const csiNode = z.looseObject({ spec: z.looseObject({ drivers: z.array(z.looseObject({})) }) });
 
-/** One more driver on the node, which the test itself plays. */
+/** One more driver on the node, played by the test itself. */
 const addDriver = async (scene: Scene, node: TestbedNode): Promise<void> => {
   const name = scene.namespace;
   await testbed.admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', {

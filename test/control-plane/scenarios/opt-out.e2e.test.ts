@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** A database on a node that also has a pod of somebody else. */
+/** A database on a node that also has someone else's pod. */
 const openStage = async (title: string) => {
   const scene = await openScene(testbed, title);
   const home = await scene.addNode();

@@ -5,7 +5,7 @@ import { expectMoved, openStage, type Stage } from '../scenes/stage.ts';
 import { openStopwatch } from '../../testbed/stopwatch.ts';
 import { until } from '../../testbed/until.ts';
 
-/** What Kubernetes does by its own timers when nobody fences. */
+/** What Kubernetes does by its own timers without Cloudfence. */
 let testbed: Bench;
 beforeAll(async () => {
   testbed = await openTestbed();

@@ -8,7 +8,7 @@ import type { Stage } from '../scenes/stage.ts';
 import { expectUntouched, openStage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 
-/** A run that something let begin would wait for its end for long. */
+/** A run that began by mistake would wait a long time for its end. */
 const ENDS = ['--timeout', '60s'] as const;
 
 let testbed: Bench;
@@ -27,7 +27,7 @@ const eventsOn = async (name: string): Promise<readonly string[]> => {
   return items.map(({ reason, message }) => `${reason} ${message}`);
 };
 
-/** Its kubelet is not heard of any more, while its instance runs. */
+/** Its kubelet is silent while its instance runs. */
 const cutOff = async ({ home }: Stage): Promise<void> => {
   home.kubelet.die();
   await until(

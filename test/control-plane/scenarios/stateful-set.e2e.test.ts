@@ -10,7 +10,7 @@ import { until } from '../../testbed/until.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import { apart, noDisruption, statefulSet } from '../scenes/workload.ts';
 
-/** The taint-eviction controller tries its delete for less than a second; its queue is worked off long before this. */
+/** The taint-eviction controller tries its delete for less than a second. Its queue is empty long before this time. */
 const WATCHED_S = 30;
 
 let testbed: Bench;

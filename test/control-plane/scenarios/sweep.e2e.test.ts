@@ -9,7 +9,7 @@ import { until } from '../../testbed/until.ts';
 /** A Lease is renewed every ten seconds, and counts as stale once it is a minute old. */
 const STALE_MS = 61_000;
 
-/** On a control plane of its own: a sweep would take other scenarios’ machines too. */
+/** On a control plane of its own, because a sweep would also act on other scenarios’ machines. */
 let testbed: OwnTestbed;
 beforeAll(async () => {
   testbed = await openOwnTestbed();
@@ -18,7 +18,7 @@ afterAll(() => testbed?.close());
 
 const lease = z.looseObject({ spec: z.looseObject({ renewTime: z.string() }) });
 
-/** Pauses this cluster; an empty reason ends that. */
+/** Pauses this cluster. An empty reason ends the pause. */
 const pause = async (reason: string): Promise<void> => {
   const [path, map] = [
     '/api/v1/namespaces/kube-system/configmaps',

@@ -10,7 +10,7 @@ import { forReason, inOtherWords, inState, isLook, unknownHere, withoutLaunchTim
 import { openLone } from '../scenes/lone.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 
-/** A run that something let begin would wait for its end for long. */
+/** A run that began by mistake would wait a long time for its end. */
 const ENDS = ['--timeout', '60s'] as const;
 
 let testbed: Bench;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** What EC2 says of a machine whose kubelet is silent, and what has to come of it. Spot hibernates, too. */
+/** What EC2 says about a machine whose kubelet is silent, and the expected outcome. Spot hibernates, too. */
 const words: readonly {
   readonly what: string;
   readonly change: (answer: GateResponse) => GateResponse;
@@ -36,7 +36,7 @@ const words: readonly {
   },
 ];
 
-/** Looks after which EC2 says what is. */
+/** The number of looks after which EC2 tells the truth. */
 const LOOKS = 8;
 
 const lastUntrueLook = ({ seen }: Gates): number =>

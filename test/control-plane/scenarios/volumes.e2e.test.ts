@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** Kinds of volumes that only one node may have: the pod's own, and those that it has besides. */
+/** Kinds of volumes that only one node may use: the pod's own volume, and its additional volumes. */
 const kinds: readonly {
   readonly what: string;
   readonly own?: Partial<VolumeShape>;

@@ -11,7 +11,7 @@ const taintsWithout = async (stage: Stage, pattern: RegExp) => {
   return spec.taints.filter(({ key }) => !pattern.test(key));
 };
 
-/** Its kubelet's own word, though its machine is said to be off. */
+/** Its kubelet reports, although its machine is said to be off. */
 export const renewLease: Intervention = ({ scene, home }) =>
   scene.testbed.admin
     .as(`system:node:${home.name}`, 'system:nodes')
@@ -24,7 +24,9 @@ export const removeTaint: Intervention = async (stage) =>
     spec: { taints: await taintsWithout(stage, /out-of-service/) },
   });
 
-/** Somebody puts the Node out of service, as the documentation of Kubernetes tells, or as Azure's cloud controller does. */
+/**
+ * Someone puts the Node out of service as the Kubernetes documentation describes, or as Azure's cloud controller does.
+ */
 export const putOutOfService =
   (effect: 'NoSchedule' | 'NoExecute'): Intervention =>
   async (stage) => {

@@ -5,9 +5,9 @@ import type { Node } from '../../testbed/objects.ts';
 import { node } from '../../testbed/objects.ts';
 
 /**
- * The habits of AWS's cloud controller with Nodes, every half second instead of every five:
- * https://github.com/kubernetes/cloud-provider/blob/master/controllers/nodelifecycle/node_lifecycle_controller.go and
- * its neighbour `node`, which takes away the taint under which a kubelet registers.
+ * The behavior of AWS's cloud controller towards Nodes, every half second instead of every five, and of its neighbor
+ * `node`, which removes the taint with which a kubelet registers.
+ * https://github.com/kubernetes/cloud-provider/blob/master/controllers/nodelifecycle/node_lifecycle_controller.go
  */
 export interface CloudController {
   readonly close: () => Promise<void>;
@@ -25,7 +25,7 @@ const EVERY_MS = 500;
 const isReady = ({ status }: Node): boolean =>
   status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
 
-/** All taints at once under the version that was read, as the real one does: who wrote in between wins. */
+/** Writes all taints at once under the version that was read, as the real controller does. A write in between wins. */
 const writeTaints = ({ admin }: Bench, { metadata }: Node, taints: readonly object[]) =>
   admin.call('PATCH', `/api/v1/nodes/${metadata.name}`, {
     metadata: { resourceVersion: metadata['resourceVersion'] },
@@ -45,7 +45,7 @@ const tend = async (testbed: Bench, machine: TestbedNode): Promise<void> => {
   if (state === 'stopped' && !has(SHUTDOWN)) await writeTaints(testbed, found, [...found.spec.taints, SHUTDOWN]);
 };
 
-/** Looks after these nodes, whoever joins them, until it is closed. */
+/** Manages these nodes, including later ones, until it is closed. */
 export const openCloudController = (testbed: Bench, machines: readonly TestbedNode[]): CloudController => {
   const closing = new AbortController();
   const work = async (): Promise<void> => {

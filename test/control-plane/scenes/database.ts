@@ -7,10 +7,10 @@ import { until } from '../../testbed/until.ts';
 import { volumeName } from './volume.ts';
 import { statefulSet } from './workload.ts';
 
-/** A database of one replica on one EBS volume, with a second node to go to. */
+/** A database with one replica on one EBS volume, and a second node to move to. */
 export interface Database {
   readonly disk: string;
-  /** Where it runs, and where it may go. */
+  /** Where it runs, and where it may move. */
   readonly home: TestbedNode;
   readonly refuge: TestbedNode;
   readonly namespace: string;
@@ -27,7 +27,7 @@ export interface Database {
 const CLAIM = 'data-db-0';
 const POD = 'db-0';
 
-/** Sets the scene and resolves once the database runs. */
+/** Prepares the scene, and resolves once the database runs. */
 export const addDatabase = async (testbed: Bench): Promise<Database> => {
   const { admin, kubelets } = testbed;
   const { namespace, addNode, addClaim, create, runs } = await openScene(testbed, 'db');

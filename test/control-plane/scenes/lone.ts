@@ -7,15 +7,15 @@ import { openScene } from './scene.ts';
 import { lonePod, on } from './workload.ts';
 import { podsOn } from './world.ts';
 
-/** Kubernetes has marks of its own for a silent Node. */
+/** Kubernetes marks a silent Node in its own way. */
 const OURS = /cloudfence|out-of-service/;
 
-/** The least that is worth a fence: one node and one pod on it, without a volume. */
+/** The least that is worth a fence: one node with one pod and without a volume. */
 export interface Lone {
   readonly scene: Scene;
   readonly home: TestbedNode;
   readonly nodePath: string;
-  /** What concerns a fence of the Node's taints, labels and annotations, and its pods. */
+  /** The Node's taints, labels, and annotations that concern a fence, and its pods. */
   readonly seen: () => Promise<object>;
 }
 

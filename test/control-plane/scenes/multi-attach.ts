@@ -26,7 +26,7 @@ type Forward = (params: URLSearchParams) => Promise<Answer>;
 const valuesOf = (params: URLSearchParams, name: string): readonly string[] =>
   [...params].filter(([key]) => key.startsWith(`${name}.`)).map(([, value]) => value);
 
-/** The instances that a look at volumes asks for; null when it asks for others. */
+/** The instances for which a look at volumes asks. Null if it asks for something else. */
 const askedInstances = (params: URLSearchParams): readonly string[] | null => {
   const at = [...params].find(
     ([key, value]) => /^Filter\.\d+\.Name$/.test(key) && value === 'attachment.instance-id',
@@ -34,7 +34,7 @@ const askedInstances = (params: URLSearchParams): readonly string[] | null => {
   return at === undefined ? null : valuesOf(params, at.replace('Name', 'Value'));
 };
 
-/** Moto finds no shared volume by its instances: those are asked for by id. */
+/** Moto does not find a shared volume by its instances, so those volumes are requested by ID. */
 const describeVolumes = async (params: URLSearchParams, disks: SharedDisks, forward: Forward): Promise<Answer> => {
   const answer = await forward(params);
   if (answer.status !== 200) return answer;
@@ -92,7 +92,7 @@ const pass = async (
   response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
 };
 
-/** Stands before whatever answers for all other volumes. */
+/** Sits in front of the server that answers for all other volumes. */
 export const openMultiAttach = async (upstream: string): Promise<MultiAttach> => {
   const disks = sharedDisks();
   const server = createServer((request, response) => void pass(upstream, disks, request, response));

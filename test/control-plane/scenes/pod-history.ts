@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pod as podSchema, watchEvent } from '../../testbed/objects.ts';
 import type { Scene } from './scene.ts';
 
-/** What became of one of the pods that bore a name. */
+/** The history of one of the pods that had a name. */
 export interface PodLife {
   readonly uid: string;
-  /** Somebody asked for its end, or it is gone. */
+  /** Someone requested its deletion, or it is gone. */
   readonly deleted: boolean;
 }
 
 export interface PodHistory {
-  /** All pods of that name, in the order in which they came, from the beginning until so many seconds from now. */
+  /** All pods of that name in order, from the beginning until this many seconds from now. */
   readonly forAnother: (seconds: number) => Promise<readonly PodLife[]>;
 }
 
-/** Listens to all that the API server tells of pods of that name. */
+/** Records all that the API server reports about pods of that name. */
 export const openPodHistory = ({ testbed, namespace }: Scene, name: string): PodHistory => {
   const lives = new Map<string, boolean>();
   const enough = new AbortController();

@@ -3,9 +3,9 @@ import { openInformer } from '../../testbed/informer.ts';
 import { pod as podSchema } from '../../testbed/objects.ts';
 import type { Scene } from './scene.ts';
 
-/** What became of every pod of a scene since it was opened. */
+/** The history of every pod of a scene since it was opened. */
 export interface PodLives {
-  /** All pods whose names begin so, in the order in which they came. */
+  /** All pods whose names start like this, in order. */
   readonly of: (prefix: string) => readonly PodLife[];
   readonly close: () => void;
 }

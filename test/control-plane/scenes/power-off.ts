@@ -5,13 +5,13 @@ import type { Scene } from './scene.ts';
 import { podsOn } from './world.ts';
 
 interface Aftermath {
-  /** Pods that ran on the other nodes when the power went, and of which something is no longer as it was. */
+  /** Pods that ran on the other nodes when the power went off and that have changed since. */
   readonly harmed: () => readonly string[];
 }
 
-/** What Cloudfence said of a node whose machine was switched off. */
+/** What Cloudfence said about a node whose machine was powered off. */
 export interface Fence extends CliAnswer, Aftermath {
-  /** What it says that it left alone, but for the machine's root device. */
+  /** What it says that it left alone, except the machine's root device. */
   readonly left: CliAnswer['says']['left'];
 }
 
@@ -27,14 +27,17 @@ const stop = async (scene: Scene, dead: TestbedNode): Promise<Aftermath> => {
   };
 };
 
-/** The power goes, and somebody tells Cloudfence through the CLI. */
+/** The power goes off, and a person runs the CLI. */
 export const powerOff = async (scene: Scene, dead: TestbedNode): Promise<Fence> => {
   const { harmed } = await stop(scene, dead);
   const answer = await cloudfence(scene.testbed.access, 'fence', dead.instance);
   return { ...answer, left: answer.says.left.filter(({ why }) => why !== 'root device'), harmed };
 };
 
-/** The power goes, and EC2 tells the AWS handler. @throws Error when the handler wants the event once more */
+/**
+ * The power goes off, and EC2 sends an event to the AWS handler.
+ * @throws Error if the handler requests the event again
+ */
 export const powerOffWithEvent = async (scene: Scene, dead: TestbedNode): Promise<Aftermath> => {
   const { access } = scene.testbed;
   const aftermath = await stop(scene, dead);

@@ -9,7 +9,7 @@ import { anyVolume, claimOf, volumeOf } from './volume.ts';
 import type { Workload } from './workload.ts';
 import { lonePod, on } from './workload.ts';
 
-/** A part of the cluster that is one test's own: a namespace, a zone, its nodes and its volumes. */
+/** A part of the cluster that belongs to one test: a namespace, a zone, its nodes, and its volumes. */
 export interface Scene {
   readonly testbed: Bench;
   readonly namespace: string;
@@ -18,19 +18,19 @@ export interface Scene {
   readonly disks: ReadonlyMap<string, string>;
   /** A node to which no other scene's pods come. */
   readonly addNode: () => Promise<TestbedNode>;
-  /** A node on which somebody's pod runs already, whom nothing of this concerns. */
+  /** A node on which an unrelated pod already runs. */
   readonly addRefuge: () => Promise<TestbedNode>;
-  /** A volume on a disk of its own, for whichever claim asks for its class; the same name stands for it in `disks`. */
+  /** A volume on a disk of its own, for any claim that asks for its class. `disks` has it under the same name. */
   readonly addVolume: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;
   /** The same, bound to a claim of that name. */
   readonly addClaim: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;
   readonly create: (workload: Workload) => Promise<void>;
   readonly pods: (prefix?: string) => readonly Pod[];
-  /** Resolves once a pod whose name begins so runs there. */
+  /** Resolves once a pod whose name starts like this runs there. */
   readonly runs: (prefix: string, node: TestbedNode, withinMs?: number) => Promise<Pod>;
 }
 
-/** Kubernetes' slowest own timer on the way there is the attach-detach controller's two minutes. */
+/** The slowest of Kubernetes' own timers on the way: two minutes of the attach-detach controller. */
 const RUNS_WITHIN_MS = 200_000;
 
 export const BYSTANDER = 'bystander';

@@ -5,7 +5,7 @@ export interface SharedAttachment {
   readonly status: 'attached';
 }
 
-/** Who holds which shared volume. What EC2 would decline is answered with its code. */
+/** The holders of each shared volume. Gives EC2's code for what EC2 would decline. */
 export interface SharedDisks {
   readonly add: (volume: string) => void;
   readonly has: (volume: string) => boolean;

@@ -9,7 +9,7 @@ import { until } from '../../testbed/until.ts';
 import type { World } from './world.ts';
 import { podsOn, worldOf, worldWith } from './world.ts';
 
-/** A database of one replica whose machine something is going to happen to, and a second node to go to. */
+/** A database with one replica on a machine to which something will happen, and a second node to move to. */
 export interface Stage {
   readonly scene: Scene;
   readonly home: TestbedNode;
@@ -33,13 +33,13 @@ export const openStage = async (testbed: Bench, title: string): Promise<Stage> =
   return { scene, home, refuge, disk, former: metadata.uid, pods: podsOn(scene, [home, refuge]) };
 };
 
-/** The same pods on the same nodes, the disk where it was, and nothing of ours anywhere. */
+/** The same pods on the same nodes, the disk in its place, and nothing of ours anywhere. */
 export const expectUntouched = async ({ scene, home, refuge, pods }: Stage): Promise<void> => {
   expect(podsOn(scene, [home, refuge])).toEqual(pods);
   expect(await worldOf(scene)).toEqual(worldWith(scene, { [CLAIM]: home }, []));
 };
 
-/** What becomes of the nodes: fenced, gone, and of all others nothing. */
+/** The expected ends of the nodes: fenced, gone, and unchanged for all others. */
 export interface Fate {
   readonly fenced?: readonly TestbedNode[];
   readonly gone?: readonly TestbedNode[];
@@ -47,7 +47,7 @@ export interface Fate {
 
 const SETTLES_WITHIN_MS = 30_000;
 
-/** The world once it is as wanted, or as it still is when the time is up. */
+/** Returns the world once it is as wanted, or its last state when the time is up. */
 const settled = async (scene: Scene, wanted: World): Promise<World> => {
   const deadline = performance.now() + SETTLES_WITHIN_MS;
   return until('the world settles', async () => {
@@ -56,7 +56,7 @@ const settled = async (scene: Scene, wanted: World): Promise<World> => {
   });
 };
 
-/** Another pod runs on the refuge, its disk is there alone, and nothing of ours is left but on fenced nodes. */
+/** Another pod runs on the refuge, its disk is only there, and nothing of ours is left except on fenced nodes. */
 export const expectMoved = async (
   { scene, refuge, former }: Stage,
   { fenced = [], gone = [] }: Fate,

@@ -3,7 +3,7 @@ import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 
 /**
- * What a kubelet shows the API server of a pod that it runs from a file.
+ * What a kubelet shows the API server about a pod that it runs from a file.
  * https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
  */
 export const addMirrorPod = async (

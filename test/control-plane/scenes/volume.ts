@@ -1,6 +1,6 @@
 import { DRIVER } from '../kubelet/kubelet-node.ts';
 
-/** Manifests of a volume that is there already, and of the claim that is bound to it. */
+/** Manifests of an existing volume and of the claim that is bound to it. */
 
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
@@ -9,7 +9,7 @@ export interface VolumeShape {
   readonly volumeMode: 'Filesystem' | 'Block';
   /** A CSI driver, or the former in-tree plugin. */
   readonly driver: string;
-  /** A name by which claims find a volume that is not theirs from the start; such a class need not be there. */
+  /** A name by which claims find a volume that is not bound to them from the start. No such class has to exist. */
   readonly storageClassName: string;
 }
 
@@ -31,7 +31,7 @@ export const claimSpec = (shape: VolumeShape) => ({ ...sizeOf(shape), resources:
 export const volumeName = (namespace: string, claim: string): string => `${namespace}-${claim}`;
 
 /**
- * Kubernetes hands its volumes to the CSI driver.
+ * Kubernetes passes its volumes to the CSI driver.
  * https://kubernetes.io/docs/concepts/storage/volumes/#awselasticblockstore
  */
 export const IN_TREE = 'kubernetes.io/aws-ebs';
@@ -45,7 +45,7 @@ const within = (zone: string) => ({
   required: { nodeSelectorTerms: [{ matchExpressions: [{ key: ZONE_LABEL, operator: 'In', values: [zone] }] }] },
 });
 
-/** The zone of a scene bears the name of its namespace. A volume without a class is that claim's and no other's. */
+/** The zone of a scene has the name of its namespace. A volume without a class belongs to that claim only. */
 export const volumeOf = (namespace: string, claim: string, handle: string, shape: VolumeShape) => ({
   metadata: { name: volumeName(namespace, claim) },
   spec: {

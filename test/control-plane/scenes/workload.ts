@@ -1,6 +1,6 @@
 import { anyVolume, claimSpec, ZONE_LABEL } from './volume.ts';
 
-/** What runs in a scene: a manifest and where it is posted. */
+/** A workload of a scene: a manifest, and where it is posted. */
 export interface Workload {
   /** The API's path before the namespace. */
   readonly group: string;
@@ -8,13 +8,13 @@ export interface Workload {
   readonly manifest: (zone: string) => object;
 }
 
-/** What matters of a pod to whoever fences its node. */
+/** The properties of a pod that matter for a fence of its node. */
 export interface PodShape {
   readonly claims?: readonly string[];
-  /** Claims whose volume it takes as a raw device. */
+  /** Claims whose volume it uses as a raw device. */
   readonly devices?: readonly string[];
   readonly metadata?: object;
-  /** Whatever else its spec says; its one container is the first argument. */
+  /** The rest of its spec. Its one container is the first argument. */
   readonly spec?: (container: object) => object;
 }
 
@@ -43,7 +43,7 @@ const replicated = (zone: string, name: string, shape: PodShape) => ({
 
 const APPS = '/apis/apps/v1';
 
-/** Each replica has a claim of its own, `data-NAME-0` and so on, which is there already. */
+/** Each replica has an existing claim of its own: `data-NAME-0` and so on. */
 export const statefulSet = (name: string, shape: PodShape = {}, replicas = 1): Workload => ({
   group: APPS,
   plural: 'statefulsets',
@@ -79,7 +79,7 @@ export const daemonSet = (name: string, shape: PodShape = {}): Workload => ({
   manifest: (zone) => ({ metadata: { name }, spec: replicated(zone, name, shape) }),
 });
 
-/** One pod to its end; another begins anew where one has failed. */
+/** Runs one pod to its end, and another one if it has failed. */
 export const job = (name: string, shape: PodShape = {}): Workload => ({
   group: '/apis/batch/v1',
   plural: 'jobs',
@@ -89,14 +89,17 @@ export const job = (name: string, shape: PodShape = {}): Workload => ({
   }),
 });
 
-/** A pod that nobody makes anew. */
+/** A pod that nothing recreates. */
 export const lonePod = (name: string, shape: PodShape = {}): Workload => ({
   group: '/api/v1',
   plural: 'pods',
   manifest: (zone) => ({ metadata: { name, ...shape.metadata }, spec: specOf(zone, shape) }),
 });
 
-/** Nobody may evict a pod of that name. https://kubernetes.io/docs/tasks/run-application/configure-pdb/ */
+/**
+ * Forbids the eviction of a pod of that name.
+ * https://kubernetes.io/docs/tasks/run-application/configure-pdb/
+ */
 export const noDisruption = (name: string): Workload => ({
   group: '/apis/policy/v1',
   plural: 'poddisruptionbudgets',
@@ -104,15 +107,15 @@ export const noDisruption = (name: string): Workload => ({
 });
 
 /**
- * What the taint is that a pod may tolerate.
+ * The taint that a pod may tolerate.
  * https://kubernetes.io/docs/reference/labels-annotations-taints/#node-kubernetes-io-out-of-service
  */
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** On this node, whatever the scheduler thinks of it. */
+/** On this node, whatever the scheduler decides. */
 export const on = (nodeName: string) => () => ({ nodeName });
 
-/** On this node only, as far as the scheduler lets it. */
+/** On this node only, as far as the scheduler allows. */
 export const onlyOn = (hostname: string) => ({ nodeSelector: { 'kubernetes.io/hostname': hostname } });
 
 /** Never two of them on one node. */
@@ -131,7 +134,8 @@ export const tolerating = (key: string) => () => ({ tolerations: [{ key, operato
 export const toleratingAll = () => ({ tolerations: [{ operator: 'Exists' }] });
 
 /**
- * Takes all the time to end that it is given. https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/
+ * Takes its whole grace period to end.
+ * https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/
  */
 export const endingSlowly = (seconds: number) => (container: object) => ({
   terminationGracePeriodSeconds: seconds,
@@ -139,7 +143,7 @@ export const endingSlowly = (seconds: number) => (container: object) => ({
 });
 
 /**
- * A volume of that class that comes and goes with the pod.
+ * A volume of that class that is created and deleted with the pod.
  * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes
  */
 export const ephemeral = (storageClassName: string) => ({

@@ -5,28 +5,28 @@ import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/obje
 import type { Scene } from './scene.ts';
 import { volumeName } from './volume.ts';
 
-/** What a scene looks like from outside: who holds what, and what is left of ours. */
+/** A scene seen from outside: who holds what, and what is left of ours. */
 export interface World {
-  /** By claim, the names of the nodes that have the volume: by EC2, and by Kubernetes. */
+  /** The names of the nodes that have the volume, by claim: according to EC2 and to Kubernetes. */
   readonly volumes: Readonly<
     Record<string, { readonly ec2: readonly string[]; readonly kubernetes: readonly string[] }>
   >;
-  /** By node: taints, label and annotation of ours. */
+  /** Our taints, labels, and annotations by node. */
   readonly ours: Readonly<Record<string, readonly string[]>>;
-  /** Attachments that still carry our nudge. */
+  /** Attachments that still have our nudge. */
   readonly nudged: readonly string[];
 }
 
 const OURS = /cloudfence|out-of-service/;
 
-/** A fence that is at an end: the quarantine alone stands. */
+/** A finished fence: only the quarantine is left. */
 export const PARKED = [
   'annotation cloudfence.dev/fence',
   'label cloudfence.node-restriction.kubernetes.io/fenced',
   'taint cloudfence.dev/quarantine',
 ] as const;
 
-/** A fence under way: its out-of-service taint works, and a label says that it is ours. */
+/** A fence in progress: the out-of-service taint works, and a label says that it is ours. */
 export const MARKED: readonly string[] = [
   ...PARKED,
   'label cloudfence.node-restriction.kubernetes.io/out-of-service',
@@ -38,7 +38,7 @@ const attachmentsIn = async ({ testbed }: Scene) =>
 
 type Attachment = Awaited<ReturnType<typeof attachmentsIn>>[number];
 
-/** The node alone where all is settled, else with what is going on there. */
+/** Only the node if everything is settled, or else the node with what is in progress there. */
 const saidOf = ({ metadata, spec, status }: Attachment): string => {
   if (metadata.deletionTimestamp != null) return `${spec.nodeName} (going)`;
   return status.attached ? spec.nodeName : `${spec.nodeName} (coming)`;
@@ -81,7 +81,7 @@ export const worldOf = async (scene: Scene): Promise<World> => {
   };
 };
 
-/** By claim, where its volume is to be; null for nowhere. */
+/** Where the volume of each claim should be. Null for nowhere. */
 export type Held = Readonly<Record<string, TestbedNode | readonly TestbedNode[] | null>>;
 
 const namesOf = (held: Held[string]): readonly string[] =>
@@ -90,7 +90,7 @@ const namesOf = (held: Held[string]): readonly string[] =>
     .map(({ name }) => name)
     .sort();
 
-/** EC2 and Kubernetes are of one mind about each volume, and nothing of ours is left but on the fenced nodes. */
+/** EC2 and Kubernetes agree about each volume, and nothing of ours is left except on the fenced nodes. */
 export const worldWith = ({ nodes }: Scene, held: Held, fenced: readonly TestbedNode[]): World => ({
   volumes: Object.fromEntries(
     Object.entries(held).map(([claim, where]) => [claim, { ec2: namesOf(where), kubernetes: namesOf(where) }]),
@@ -102,7 +102,7 @@ export const worldWith = ({ nodes }: Scene, held: Held, fenced: readonly Testbed
 const inWords = ({ metadata, spec }: Pod): string =>
   `${metadata.name} of uid ${metadata.uid} on ${spec.nodeName}${metadata.deletionTimestamp == null ? '' : ', being deleted'}`;
 
-/** Every pod of those nodes, told so that it reads otherwise as soon as somebody touches it. */
+/** Describes every pod of those nodes, so that the text changes as soon as someone touches a pod. */
 export const podsOn = ({ pods }: Scene, nodes: readonly TestbedNode[]): readonly string[] =>
   pods()
     .filter(({ spec }) => nodes.some(({ name }) => name === spec.nodeName))

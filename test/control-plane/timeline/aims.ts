@@ -4,7 +4,7 @@ import type { Report, Way } from './report.ts';
 import { rowOf, ways } from './report.ts';
 import { sameCalls, timeRatio, totals } from './sizes.ts';
 
-/** An aim, and what became of it. Nothing fails for an aim that is missed: this computer has a say in that. */
+/** An aim and its result. A missed aim fails nothing, because it also depends on this computer. */
 export interface Aim {
   readonly met: boolean;
   readonly says: string;

@@ -2,7 +2,7 @@ import { actionOf } from '../faults/changes.ts';
 import type { Passing } from '../faults/gate.ts';
 import type { GateTraffic } from '../faults/gates.ts';
 
-/** How often what was called, by kind, in one run. */
+/** The number of calls of one run, by kind. */
 export type Calls = Readonly<Record<string, number>>;
 
 /**
@@ -27,7 +27,7 @@ export const tally = (passings: readonly Passing[]): Calls => {
 
 export const sumOf = (calls: Calls): number => Object.values(calls).reduce((sum, times) => sum + times, 0);
 
-/** When the first calls of a run came in, in seconds after `zero` (mono ms). */
+/** When the first calls of a run arrived, in seconds after `zero` (mono ms). */
 export interface FirstCalls {
   readonly any: number;
   readonly mark: number;

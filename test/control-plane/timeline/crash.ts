@@ -7,7 +7,7 @@ import { until } from '../../testbed/until.ts';
 import { volumeName } from '../scenes/volume.ts';
 import { statefulSet } from '../scenes/workload.ts';
 
-/** A database of one replica on one volume whose machine is about to go, and a node to go to. */
+/** A database with one replica on one volume, on a machine that will crash, and a node to move to. */
 export interface Crash {
   readonly scene: Scene;
   readonly home: TestbedNode;
@@ -22,7 +22,7 @@ export interface Crash {
 const CLAIM = 'data-db-0';
 const POD = 'db-0';
 
-/** New Nodes bear a taint until the controllers have seen that they are ready. */
+/** New Nodes have a taint until the controllers have seen that they are ready. */
 const takesPods = ({ testbed: { admin } }: Scene, { name }: TestbedNode): Promise<boolean> =>
   until(
     `${name} takes pods`,
@@ -39,7 +39,7 @@ export const setUpCrash = async (testbed: Testbed): Promise<Crash> => {
   return { scene, home, refuge, disk, volume: volumeName(scene.namespace, CLAIM), former: metadata.uid };
 };
 
-/** Leaves nothing behind that the next crash could feel: neither pods nor Nodes. */
+/** Leaves nothing behind that could affect the next crash: neither pods nor Nodes. */
 export const clearAway = async ({ scene: { testbed, namespace, nodes, pods } }: Crash): Promise<void> => {
   const { admin } = testbed;
   await admin.write('DELETE', `/api/v1/namespaces/${namespace}`);

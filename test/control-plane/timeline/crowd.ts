@@ -5,7 +5,7 @@ import type { Api } from '../../testbed/api.ts';
 import type { Testbed } from '../../testbed/testbed-at.ts';
 import { until } from '../../testbed/until.ts';
 
-/** Nodes without players: no machine, no kubelet, no Lease is behind them, and no pod comes to their zone. */
+/** Nodes without players: they have no machine, no kubelet, and no Lease, and no pod comes to their zone. */
 
 const NODES = '/api/v1/nodes';
 const AT_ONCE = 24;
@@ -17,7 +17,7 @@ const counted = z.looseObject({
 });
 
 /**
- * How many Nodes there are.
+ * Returns the number of Nodes.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 const countNodes = async (admin: Api): Promise<number> => {
@@ -34,7 +34,7 @@ const bystander = (ordinal: number) => ({
 
 let born = 0;
 
-/** Every Node bears a taint from its birth until the controllers have seen that it is ready. */
+/** Every Node has a taint from its creation until the controllers have seen that it is ready. */
 const digested = ({ kubelets: { nodes } }: Testbed, size: number): Promise<boolean> =>
   until(
     `the controllers have seen all ${size} Nodes`,
@@ -43,8 +43,7 @@ const digested = ({ kubelets: { nodes } }: Testbed, size: number): Promise<boole
   );
 
 /**
- * Puts in as many as are missing until the cluster has `size` Nodes, `more` yet to come; resolves once all is quiet
- * again.
+ * Adds Nodes until the cluster has `size` of them, with `more` still to come. Resolves once the cluster is quiet again.
  */
 export const fillUp = async (testbed: Testbed, size: number, more: number): Promise<void> => {
   const { admin } = testbed;

@@ -6,7 +6,7 @@ import type { Report } from './report.ts';
 import { sizeTable } from './sizes.ts';
 import { asMarkdown, recoveryTable } from './table.ts';
 
-/** docs/recovery.md, whose figures all come from one run. */
+/** Writes docs/recovery.md, whose figures all come from one run. */
 
 const madeBy = ({ command, date, machine: { cores, processor, memoryGb, load, versions } }: Report): string =>
   [

@@ -1,7 +1,7 @@
 import type { Phase } from './phases.ts';
 import type { Played } from './play.ts';
 
-/** Figures of several runs; what never came counts as infinitely late. */
+/** Figures of several runs. What never happened counts as infinitely late. */
 
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((one, other) => one - other);
@@ -23,7 +23,7 @@ export const seconds = (value: number): string => {
 /** The median of one phase. */
 export const middle = (played: readonly Played[], phase: Phase): string => seconds(medianOf(played, phase));
 
-/** The same, and from where to where the runs go, if there are several. */
+/** The same, with the range if there are several runs. */
 export const withRange = (played: readonly Played[], phase: Phase): string => {
   const all = times(played, phase);
   if (all.length < 2) return middle(played, phase);

@@ -5,12 +5,12 @@ import { z } from 'zod';
 import type { Api } from '../../testbed/api.ts';
 import { modulePath } from '../../testbed/toolchain.ts';
 
-/** Where and with what it was measured. */
+/** Where and with what the measurement was made. */
 export interface Machine {
   readonly cores: number;
   readonly processor: string;
   readonly memoryGb: number;
-  /** Of the last minute, before and after: more than the number of cores tells of others at work. */
+  /** The load of the last minute, before and after. A load above the number of cores shows that other programs ran. */
   readonly load: { readonly before: number; readonly after: number };
   readonly versions: Readonly<Record<'Kubernetes' | 'etcd' | 'external-attacher' | 'Node.js', string>>;
 }
@@ -24,7 +24,7 @@ const versionIn = (goMod: string, module: string): string => {
 
 export const loadNow = (): number => loadavg()[0] ?? 0;
 
-/** As the running server and the module that the rest is built from have it. */
+/** From the running server, and from the module from which the rest is built. */
 export const versionsOf = async (admin: Api): Promise<Machine['versions']> => {
   const goMod = await readFile(join(modulePath, 'go.mod'), 'utf8');
   return {

@@ -16,8 +16,8 @@ import { asText, recoveryTable } from './table.ts';
 import { startOn, startWholeRun, type Installed } from '../../testbed/whole-run.ts';
 
 /**
- * Plays the same crash under all that people do about it, prints the phases side by side, and writes docs/recovery.md
- * from what it measured. Says whether the aims are met, and fails for nothing but a bench that does not work.
+ * Plays the same crash with every remedy that people use, prints the phases next to each other, and writes
+ * docs/recovery.md from the measurement. Reports whether the aims are met. Fails only if the measurement itself fails.
  */
 
 const { values: asked } = parseArgs({
@@ -34,11 +34,11 @@ const runs = Number(asked.runs);
 const sizes = [10, Number(asked.nodes)];
 const document = fileURLToPath(new URL('../../../docs/recovery.md', import.meta.url));
 
-/** The crowd has no kubelets: the controller manager is to be done with it soon, and not to miss them. */
+/** The crowd has no kubelets. The controller manager should finish with it soon and not miss them. */
 const WITH_A_CROWD = ['--kube-api-qps', '1000', '--kube-api-burst', '2000', '--node-monitor-grace-period', '24h'];
 
 /**
- * Two Nodes live here at a time, and each crash fences another: within a quarter of an hour that is more than the
+ * Two Nodes exist here at a time, and each crash fences another one. Within a quarter of an hour, that is more than the
  * cluster has.
  */
 const liftCap = async (access: TestbedAccess): Promise<void> => {

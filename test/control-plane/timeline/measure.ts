@@ -11,7 +11,7 @@ import { allDeleted, byCli, byColdHandler, byHandler, nodeDeleted, nothing, proo
 import type { Counted, Row, Sized, Way } from './report.ts';
 import { ways } from './report.ts';
 
-/** A node with its database comes and goes with each run. */
+/** Each run has a node with its database of its own. */
 const LIVING = 2;
 
 const told = async (what: string, playing: Promise<Played>): Promise<Played> => {
@@ -31,7 +31,7 @@ const slow: readonly (readonly [Way, Remedy])[] = [
   ['all', allDeleted],
 ];
 
-/** Side by side: all that these do is wait. */
+/** These run at once, because all that they do is wait. */
 export const playSlow = (testbed: Testbed, patience: number): Promise<readonly Row[]> =>
   Promise.all(
     slow.map(async ([way, remedy]) => ({
@@ -59,7 +59,7 @@ const warmHandler = async (testbed: Testbed, access = testbed.access): Promise<K
   return handler;
 };
 
-/** Each in its turn, so that what else this computer does meets them all alike. */
+/** One after the other, so that other programs on this computer affect them all equally. */
 export const playFast = async (testbed: Testbed, runs: number): Promise<readonly Row[]> => {
   const handler = await warmHandler(testbed);
   try {

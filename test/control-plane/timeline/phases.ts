@@ -1,4 +1,4 @@
-/** What an onlooker saw, and when (mono ms). */
+/** What an observer saw, and when (mono ms). */
 export type PhaseEvent =
   | {
       readonly of: 'pod';
@@ -18,18 +18,18 @@ export type PhaseEvent =
     }
   | { readonly of: 'disk'; readonly at: number; readonly holder: string | null };
 
-/** Who is who in one crash. */
+/** The objects of one crash. */
 export interface Cast {
-  /** Uid of the pod that ran when the machine went. */
+  /** Uid of the pod that ran when the machine crashed. */
   readonly former: string;
-  /** Names of the nodes: the dead one, and the one to go to. */
+  /** Names of the nodes: the dead one, and the one to move to. */
   readonly home: string;
   readonly refuge: string;
   /** Instance of the dead node. */
   readonly machine: string;
 }
 
-/** The steps of a recovery in their order, and what the table calls them. */
+/** The steps of a recovery in their order, with their names in the table. */
 export const phaseNames = {
   podGone: 'old pod gone',
   deleting: 'old VolumeAttachment deleting',
@@ -41,7 +41,7 @@ export const phaseNames = {
 
 export type Phase = keyof typeof phaseNames;
 
-/** Moments of one recovery (mono ms); null for what nobody has seen. */
+/** Moments of one recovery (mono ms). Null for what was not seen. */
 export type Moments = Readonly<Record<Phase, number | null>>;
 
 export const phases: readonly Phase[] = ['podGone', 'deleting', 'gone', 'detached', 'attached', 'running'];

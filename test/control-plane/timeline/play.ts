@@ -7,16 +7,16 @@ import { after, isOver, momentsIn } from './phases.ts';
 import type { Remedy } from './remedies.ts';
 import { watchRecovery, type Watch } from './watch.ts';
 
-/** One recovery; all times in seconds after its remedy began. */
+/** One recovery. All times are in seconds after the start of its remedy. */
 export interface Played {
   readonly moments: Moments;
-  /** When whoever applied the remedy was done. */
+  /** When the remedy was finished. */
   readonly answered: number;
-  /** How long its process took to start, where one was started. */
+  /** How long its process took to start, if one was started. */
   readonly loaded: number | null;
 }
 
-/** How long a recovery is watched, and how closely. */
+/** How long a recovery is watched, and how often. */
 export interface Patience {
   readonly forMs: number;
   readonly askEc2EveryMs: number;
@@ -51,8 +51,8 @@ const playOn = async (crash: Crash, remedy: Remedy, { forMs, askEc2EveryMs }: Pa
 };
 
 /**
- * Sets a database up, takes its machine away, applies the remedy, and looks on until all is well or patience is at an
- * end.
+ * Creates a database, takes its machine away, applies the remedy, and watches until everything is well or the time is
+ * up.
  */
 export const play = async (testbed: Testbed, remedy: Remedy, patience: Patience): Promise<Played> => {
   const crash = await setUpCrash(testbed);

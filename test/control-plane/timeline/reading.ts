@@ -2,7 +2,7 @@ import { median, medianOf, seconds } from './figures.ts';
 import type { Counted, Report, Way } from './report.ts';
 import { rowOf, ways } from './report.ts';
 
-/** What the table says, in sentences whose figures are taken from it. */
+/** What the table shows, in sentences whose figures come from it. */
 
 const at = (report: Report, way: Way, phase: 'podGone' | 'attached'): number => medianOf(rowOf(report, way), phase);
 

@@ -5,8 +5,7 @@ import { listOf, pod, volumeAttachment } from '../../testbed/objects.ts';
 import type { Crash } from './crash.ts';
 
 /**
- * What is done about a machine that is off; resolves with how long (ms) its process took to start, where one was
- * started.
+ * A remedy for a machine that is off. Resolves with the time (ms) that its process took to start, if one was started.
  */
 export type Remedy = (crash: Crash) => Promise<number | null>;
 
@@ -60,7 +59,7 @@ export const allDeleted: Remedy = async (crash) => {
   return null;
 };
 
-/** The fastest that a script can be, with its connections open already and nothing asked. */
+/** The fastest that a script can be, with open connections and without a proof. */
 export const proofless: Remedy = async (crash) => {
   await addTaint(crash, 'NoSchedule');
   await deletePods(crash);

@@ -2,14 +2,14 @@ import type { Calls, FirstCalls } from './calls.ts';
 import type { Machine } from './machine.ts';
 import type { Played } from './play.ts';
 
-/** All that one run of the timeline has measured. */
+/** All measurements of one run of the timeline. */
 export interface Report {
   readonly machine: Machine;
-  /** The command line that made it. */
+  /** The command line that produced it. */
   readonly command: string;
   /** Such as `2026-01-31`. */
   readonly date: string;
-  /** How long (s) the slow ways were watched. */
+  /** How long (s) the slow remedies were watched. */
   readonly patience: number;
   /** In the order of the table. */
   readonly rows: readonly Row[];
@@ -21,7 +21,7 @@ export interface Row {
   readonly played: readonly Played[];
 }
 
-/** The same fence in a cluster of so many Nodes. */
+/** The same fence in a cluster with this many Nodes. */
 export interface Sized {
   readonly nodes: number;
   readonly floor: readonly Played[];

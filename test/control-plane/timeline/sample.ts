@@ -2,13 +2,13 @@ import type { Moments } from './phases.ts';
 import type { Played } from './play.ts';
 import type { Report } from './report.ts';
 
-/** A report as a run would give it, with figures that are easy to tell apart. */
+/** A report as a run would give it, with distinct figures. */
 
 const never: Moments = { podGone: null, deleting: null, gone: null, detached: null, attached: null, running: null };
 
 export const stuck: Played = { moments: never, answered: 0, loaded: null };
 
-/** A recovery whose volume is attached after so many seconds, `late` of them before the old pod is gone. */
+/** A recovery whose volume is attached after this many seconds, `late` of them before the old pod is gone. */
 export const recovered = (attached: number, late: number, loaded: number | null = null): Played => ({
   moments: {
     podGone: late,

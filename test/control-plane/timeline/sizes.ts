@@ -4,9 +4,7 @@ import { median, medianOf, seconds, withRange } from './figures.ts';
 import type { Sized } from './report.ts';
 import type { Table } from './table.ts';
 
-/**
- * The run that had to look least often while Kubernetes was at work: what it called does not depend on this computer.
- */
+/** The run that looked least often while Kubernetes worked. Its calls do not depend on this computer. */
 export const fewest = ({ counted }: Sized): Calls => {
   const [least = {}] = counted.map(({ calls }) => calls).toSorted((one, other) => sumOf(one) - sumOf(other));
   return least;
@@ -19,7 +17,7 @@ export const answeredAfter = ({ timed }: Sized): number => median(timed.map(({ a
 const kindsIn = (sizes: readonly Sized[]): readonly string[] =>
   [...new Set(sizes.flatMap((one) => Object.keys(fewest(one))))].toSorted();
 
-/** A line for each measure and each kind of call, a column for each size. */
+/** One line for each measure and each kind of call, one column for each size. */
 export const sizeTable = (sizes: readonly Sized[]): Table => [
   ['', ...sizes.map(({ nodes }) => `${grouped(nodes)} Nodes`)],
   ['calls of each counted run', ...sizes.map(totals)],
@@ -30,7 +28,7 @@ export const sizeTable = (sizes: readonly Sized[]): Table => [
   ...kindsIn(sizes).map((kind) => [kind, ...sizes.map((one) => String(fewest(one)[kind] ?? 0))]),
 ];
 
-/** How much longer it takes in the larger cluster: with Cloudfence, and by the floor. */
+/** How much longer it takes in the larger cluster, with Cloudfence and by the floor. */
 export const timeRatio = ([small, large]: readonly Sized[], whose: 'timed' | 'floor'): number =>
   small && large ? medianOf(large[whose], 'attached') / medianOf(small[whose], 'attached') : Number.NaN;
 

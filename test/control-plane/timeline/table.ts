@@ -2,7 +2,7 @@ import { medianOf, middle, withRange } from './figures.ts';
 import type { Report, Row } from './report.ts';
 import { rowOf, ways } from './report.ts';
 
-/** Lines of cells, the first of which are titles. */
+/** Rows of cells. The first row has the titles. */
 export type Table = readonly (readonly string[])[];
 
 const TITLES = [

@@ -6,7 +6,7 @@ import { listOf, pod, volumeAttachment, watchEvent } from '../../testbed/objects
 import type { Crash } from './crash.ts';
 import type { PhaseEvent } from './phases.ts';
 
-/** Onlookers of one crash: at the API server by watches, at EC2 by asking again and again. */
+/** The observers of one crash: at the API server by watches, at EC2 by polling. */
 export interface Watch {
   readonly seen: readonly PhaseEvent[];
   readonly close: () => Promise<void>;
@@ -42,7 +42,7 @@ const follow = async <T>(
   return look();
 };
 
-/** Straight at moto, so that the proxies before it have no more to do than without an onlooker. */
+/** Directly at moto, so that the proxies in front of it have the same load as without an observer. */
 const askEc2 = async (
   { access: { aws, ec2 } }: Testbed,
   disk: string,
@@ -63,7 +63,7 @@ const askEc2 = async (
   client.destroy();
 };
 
-/** An onlooker who is told to go has done well; one who falls ill has not. */
+/** An observer that was stopped has succeeded. One that failed has not. */
 const unlessTold = (looking: Promise<void>, signal: AbortSignal): Promise<void> =>
   looking.catch((error: unknown) => {
     if (!signal.aborted) throw error;

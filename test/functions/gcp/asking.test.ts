@@ -10,7 +10,7 @@ import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts
 import { openStandIn, type Answered, type StandIn } from '../../providers/stand-in.ts';
 import { bearer, claims, DOCTOR, installOver } from './install.ts';
 
-/** The doctor's account may do nothing but ask the sweep, which answers as the account that fences. */
+/** The doctor's account may only ask the sweep, which answers with the account that fences. */
 
 let keys: KeyServer;
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts
 import { MINUTE } from '../../sandbox/gce/gce-world.ts';
 import { bearer, installOver, pushOf, type GcpInstall } from './install.ts';
 
-/** A wish for a dry run anywhere in a message is heeded for that message. */
+/** A request for a dry run anywhere in a message counts for that message. */
 
 let keys: KeyServer;
 beforeAll(async () => {

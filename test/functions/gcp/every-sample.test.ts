@@ -9,8 +9,8 @@ import { about, isMarked, namesMachine, sample, samplesOf } from '../samples.ts'
 import { installOver, pushOf } from './install.ts';
 
 /**
- * Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by
- * in silence.
+ * Every sample of the cloud as input of the function: on a machine that is off it leads to the mark, and none is
+ * ignored in silence.
  */
 
 let keys: KeyServer;

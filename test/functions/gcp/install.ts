@@ -13,7 +13,7 @@ import type { KeyServer } from '../../providers/gcp/key-server.ts';
 import { portsOver } from '../../sandbox/gce/gce-rig.ts';
 import { clusterIn, never } from '../../sandbox/in-process.ts';
 
-/** A deployed function in small: topics are lists, the clock is the world's, and tokens are checked in earnest. */
+/** A small deployed function: topics are lists, the clock is the world's, and tokens are really checked. */
 
 export const AUDIENCE = 'https://europe-west1-sandbox-project.cloudfunctions.net/cloudfence-prod-on-event';
 export const CALLER = 'cloudfence-prod-push@sandbox-project.iam.gserviceaccount.com';
@@ -35,7 +35,7 @@ export interface GcpInstall {
 
 const LASTS_MS = 60_000;
 
-/** Takes five seconds to say that it cannot answer. */
+/** Answers after five seconds that it cannot answer. */
 const silentFor = (world: WholeGceWorld, outage: GcpInstall['outage']): InProcessFetch => {
   const through = inProcessFetch(world);
   return async (...request) => {
@@ -96,7 +96,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
   return { ...install, dependencies, limit };
 };
 
-/** The library reads the clock of the machine itself. */
+/** The library reads the computer's own clock. */
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 export const claims = () => ({
   iss: 'https://accounts.google.com',

@@ -27,7 +27,7 @@ const stage = (prepare: (world: WholeGceWorld, holder: string) => void = () => u
   return { world, ...scene, install: installOver(world, keys) };
 };
 
-/** The entry of the audit log that the sink would have let through last. */
+/** The last entry of the audit log that would have passed the sink. */
 const entryOf = (world: WholeGceWorld) =>
   world.parts.gce.events.findLast(({ protoPayload }) => protoPayload.methodName.endsWith('guestTerminate'));
 const deliver = (install: GcpInstall, text: unknown, attributes = {}) =>
