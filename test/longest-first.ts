@@ -1,8 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take a minute or more, or much of a minute's processor time, the longest first. Others begin when these
- * have begun.
+ * Files that take a minute or more, or much processor time, the longest first. Others start after these have started.
  */
 const LONG: readonly string[] = [
   'control-plane/permissions/permissions.e2e',
@@ -29,7 +28,7 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return at === -1 ? LONG.length : at;
 };
 
-/** A run is over when its last file is: the test runner itself knows no file's length on a fresh checkout. */
+/** A run ends with its last file, and the test runner does not know the length of a file in a fresh checkout. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));

@@ -6,7 +6,7 @@ const never = new AbortController().signal;
 /** A permit that does not end. */
 export const granted: Permit = { check: () => undefined, ended: never };
 
-/** One that has ended, as the clock says; its signal is still to come. */
+/** A permit that has ended by the clock. Its signal is still to come. */
 export const expired: Permit = {
   check: () => {
     throw new ProofExpired('too late');
@@ -14,14 +14,11 @@ export const expired: Permit = {
   ended: never,
 };
 
-/** By a clock that the test moves, and that runs no timers. */
+/** By a clock that the test moves and that runs no timers. */
 export const grantedUntil = (expires: number, mono: () => number): Permit =>
   permitUntil(expires, { now: () => ({ mono: mono() }), timeout: () => never });
 
-/**
- * A proof whose end the test tells: `age` as a clock that nobody has looked at yet, `end` with the timer that runs on
- * it.
- */
+/** A proof whose end the test controls: `age` moves the clock, and `end` fires the timer. */
 export const proof = (): { readonly permit: Permit; readonly age: () => void; readonly end: () => void } => {
   const ending = new AbortController();
   let aged = false;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 
-/** The service as `serverless package` makes it: in a folder of its own, without a network and without credentials. */
+/** The service as `serverless package` builds it, in a folder of its own, without a network and without credentials. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const rooms = ['fencing', 'providers', 'kubernetes', 'transport', 'config', 'functions', 'infra', 'stages'];
@@ -34,7 +34,7 @@ export interface Packaged {
 export interface PackagedService {
   readonly folder: string;
   readonly package: (stage: string, ...options: readonly string[]) => Promise<Packaged>;
-  /** Any other command, with variables that it is to see. */
+  /** Any other command, with the given variables. */
   readonly run: (
     args: readonly string[],
     variables: Readonly<Record<string, string>>,
@@ -42,9 +42,7 @@ export interface PackagedService {
   readonly close: () => Promise<void>;
 }
 
-/**
- * Where the tool keeps what it has compiled of itself, from one run to the next: half of a run, and the same for all.
- */
+/** Where the tool keeps its own compiled code between runs. Compiling is half of a run and is the same for all. */
 const kept = path.join(root, 'node_modules/.cache/serverless');
 
 const serverless = async (

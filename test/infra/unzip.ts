@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { unzipSync } from 'fflate';
 
-/** Unpacks a zip as Lambda does, and tells the names in it. */
+/** Unpacks a zip as Lambda does, and returns the names in it. */
 export const unzip = async (file: string, into: string): Promise<readonly string[]> => {
   const entries = Object.entries(unzipSync(await readFile(file)));
   for (const [name, content] of entries) {

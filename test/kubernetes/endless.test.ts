@@ -19,7 +19,7 @@ import { attachmentName } from '../../kubernetes/attachments.ts';
 import { annotatedIdentitySources, csiNodeIdentitySources } from '../../kubernetes/node.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
-/** An API server, or a kubelet, that says more than there is. */
+/** An API server, or a kubelet, that reports more than there is. */
 
 const counted = (transport: Transport) => {
   const paths: string[] = [];

@@ -11,7 +11,7 @@ import { readLease } from '../../kubernetes/leases.ts';
 import { proof } from '../permits.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 
-/** An API server that knows one token, and a secret that holds one; both change. */
+/** An API server that accepts one token, and a secret that holds one. Both change. */
 const rotating = async () => {
   const clock = { now: 1_000_000 };
   const users: Record<string, { name: string; rules: 'all' }> = { first: { name: 'us', rules: 'all' } };

@@ -8,7 +8,7 @@ import { unhurried } from '../contract/cluster/harness.ts';
 
 const by = { user: 'admin', at: 0 };
 
-/** So many Nodes without a sign of life, and one attachment to a Node that is gone. */
+/** This many Nodes without a sign of life, and one attachment to a Node that is gone. */
 const silentCluster = (nodes: number) => {
   const server = sandboxServer();
   const { store } = server;

@@ -7,7 +7,7 @@ import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 
-/** A clock on which sleeping takes no time; it notes what was slept. */
+/** A clock on which sleeping takes no time. It records the sleeps. */
 export const patientClock = (slept: number[] = []): Clock => {
   let now = Date.UTC(2026, 10, 21, 10);
   return {
@@ -23,7 +23,7 @@ export const patientClock = (slept: number[] = []): Clock => {
 export const clusterOver = (transport: Transport, clock: Clock = patientClock()): Cluster =>
   createCluster({ name: 'test', link: transportLink(transport, FENCE_TOKEN), clock });
 
-/** A cluster whose API server breaks as the test says. */
+/** A cluster whose API server fails as the test says. */
 export const faultyCluster = (faults: Faults) => {
   const slept: number[] = [];
   const clock = patientClock(slept);
@@ -32,7 +32,7 @@ export const faultyCluster = (faults: Faults) => {
   return { cluster: clusterOver(inProcess(server), clock), admin: adminOf(sound), now: clock.now, slept, server };
 };
 
-/** Answers the first so many matching requests with a fault. */
+/** Answers the first matching requests, as many as given, with a fault. */
 export const first = <T>(
   times: number,
   fault: T,

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 
-/** The package as a stranger has it: packed, and installed without a network into a folder of its own. */
+/** The package as a newcomer has it: packed, and installed without a network into a folder of its own. */
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const run = promisify(execFile);
 const packed = z.array(z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }));
 
-/** No checkout, no settings and no packages of whoever runs the tests: PATH has Node and npm, HOME has nothing. */
+/** No checkout, settings, or packages of the person who runs the tests: PATH has Node and npm, HOME is empty. */
 const strangersEnvironment = (home: string): NodeJS.ProcessEnv => ({
   PATH: [path.dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(path.delimiter),
   HOME: home,
@@ -31,7 +31,7 @@ export interface Installed {
   readonly tarball: string;
   readonly bytes: number;
   readonly files: readonly string[];
-  /** The folder it is installed in. */
+  /** The folder in which it is installed. */
   readonly folder: string;
   readonly run: (command: string, ...args: readonly string[]) => Ran;
 }

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type { Answered } from './stand-in.ts';
 
 /**
- * Answers that a cloud never gives, and that something between us and it may: made from true ones. What is changed is
- * the form; an answer of the right form that lies cannot be told.
+ * Answers that a cloud never gives, but that something between us and the cloud may give. They are made from true
+ * answers by changing the form. A false answer in the right form cannot be recognized.
  */
 export type Malformed = (truth: { readonly status: number; readonly body: string }) => Answered;
 
@@ -43,7 +43,7 @@ const page = fc
 const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const at = (text: string, part: number): number => Math.floor(text.length * part);
 
-/** Cut off somewhere, by somebody who sends the rest as if it were all. */
+/** The answer is cut off somewhere, as if the rest were all of it. */
 const cutOff = share.map((part): Malformed => ({ status, body }) => ({ status, body: body.slice(0, at(body, part)) }));
 
 /** A piece in the middle is lost. */
@@ -52,7 +52,7 @@ const holed = fc.tuple(share, fc.integer({ min: 1, max: 60 })).map(([part, size]
   return { status, body: body.slice(0, from) + body.slice(from + size) };
 });
 
-/** The right body under a status that it never has. */
+/** The right body with a status that it never has. */
 const restated = fc.constantFrom(201, 203, 206, 302, 404, 410).map((status): Malformed => ({ body }) => ({
   status,
   body,
@@ -66,7 +66,7 @@ const picked = <T>(items: readonly T[], part: number): T | undefined => items[Ma
 
 const TAG = /<([A-Za-z]+)>/g;
 
-/** An XML element of one name is gone wherever it was, or has another name, or is empty. */
+/** All XML elements of one name are gone, renamed, or empty. */
 const otherXml = fc
   .tuple(share, fc.constantFrom('gone', 'renamed', 'empty'))
   .map(([part, how]): Malformed => ({ status, body }) => {
@@ -90,7 +90,7 @@ const changed = (value: Json, name: string, change: (value: Json) => Json): Json
 
 const KEY = /"([A-Za-z$]+)":/g;
 
-/** JSON values of one name are gone, or of another kind. `spared`: names that the cloud itself leaves out at times. */
+/** JSON values of one name are gone or of another type. `spared`: names that the cloud itself omits at times. */
 const otherJson = (spared: readonly string[]) =>
   fc
     .tuple(share, fc.constantFrom<Json>(undefined, null, '', 0, 7, true, [], {}, 'other', [{}]))

@@ -19,21 +19,21 @@ export interface Request extends ReceivedRequest {
   readonly body: Buffer;
 }
 
-/** A status of 200, and JSON, unless it says otherwise. A text goes out as it is. */
+/** A status of 200 and JSON, unless it says otherwise. A text is sent as it is. */
 export interface Answered {
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A service of a cloud on a socket of this computer, that remembers what it was asked. */
+/** A service of a cloud on a socket of this computer. It remembers its requests. */
 export interface StandIn {
   readonly url: string;
   readonly asked: readonly ReceivedRequest[];
   readonly close: () => Promise<void>;
 }
 
-/** A socket of this computer, on a port that was free. */
+/** A socket of this computer on a free port. */
 const openSocket = async (listener: RequestListener): Promise<Pick<StandIn, 'url' | 'close'>> => {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,7 +8,7 @@ import type { PlainWorld } from './plain-cloud.ts';
 import { addMachine, boot, emptyPlainWorld, person, power, twoNodes } from './plain-cloud.ts';
 import { attachedTo, secondsUntil } from './stopwatch.ts';
 
-/** What the comparison with a real control plane (test/control-plane/differential) has taught the sandbox. */
+/** What the sandbox learned from the comparison with a real control plane (test/control-plane/differential). */
 
 const nodeOf = (world: PlainWorld) => getObject(world, 'nodes', 'node-1');
 const tainted = (world: PlainWorld, key: string, effect: 'NoSchedule' | 'NoExecute'): boolean => {
@@ -131,7 +131,7 @@ describe('the external-attacher', () => {
 });
 
 describe('attach-detach', () => {
-  /** Seconds from one thing to the next, over many phases. */
+  /** Seconds from one event to the next, over many phases. */
   const lags = (): readonly number[] =>
     Array.from({ length: 40 }, (_, seed) => {
       const world = twoNodes(seed + 1);

@@ -7,7 +7,7 @@ import { power, twoNodes } from './plain-cloud.ts';
 import { attachedTo, mean, secondsUntil } from './stopwatch.ts';
 
 /**
- * The phases of the control plane's loops differ from run to run: measured figures are compared with the mean over
+ * The phases of the control plane's loops differ from run to run, so measured figures are compared with the mean over
  * them.
  */
 const moments = Array.from({ length: 12 }, (_, moment) => moment * 5_300);
@@ -33,7 +33,7 @@ const isShutDown = (world: PlainWorld): boolean => {
   return node !== undefined && hasTaint(node, shutDown);
 };
 
-/** The share by which a figure differs from the measured one. */
+/** The relative difference between a figure and the measured one. */
 const offBy = (seconds: number, measured: number): number => Math.abs(seconds / measured - 1);
 
 describe('what Kubernetes does about a stopped machine, against a real control plane', () => {

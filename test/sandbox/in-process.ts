@@ -4,14 +4,14 @@ import { transportLink, type Transport } from '../../kubernetes/exchange.ts';
 import { handleApi } from '../../sandbox/cluster/api/handle.ts';
 import { ADMIN_TOKEN, type ApiServer } from '../../sandbox/cluster/api/server.ts';
 
-/** The real adapters over a world in this process: virtual time passes only with calls and sleeps. */
+/** The real adapters over a world in this process. Virtual time passes only with calls and sleeps. */
 
 interface Moving {
   readonly now: () => number;
   readonly advance: (ms: number) => void;
 }
 
-/** What a call of the API server takes (ms of virtual time). */
+/** The duration of an API server call (ms of virtual time). */
 const API_CALL_TAKES = 8;
 
 export const never = (): AbortSignal => new AbortController().signal;

@@ -5,7 +5,7 @@ import { podsOn } from '../../sandbox/cluster/controllers/volumes.ts';
 import type { Taint } from '../../sandbox/cluster/objects.ts';
 import { person } from './plain-cloud.ts';
 
-/** What a person or a script does by hand to a node. */
+/** What a person or a script does to a node by hand. */
 
 export const taintOutOfService = (world: ClusterWorld, name: string, effect: Taint['effect']): void => {
   const node = getObject(world, 'nodes', name);

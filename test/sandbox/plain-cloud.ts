@@ -109,5 +109,5 @@ export const boot = (world: PlainWorld, machine: string): void => {
   if (guest) Object.assign(guest, { state: 'running', boot: guest.boot + 1, mounts: [] });
 };
 
-/** Writes as a person or a script would, through no API. */
+/** Writes as a person or a script would, without an API. */
 export const person = (world: ClusterWorld) => writerAs(world, 'person');

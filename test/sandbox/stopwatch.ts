@@ -3,7 +3,7 @@ import type { PlainWorld } from './plain-cloud.ts';
 
 const step = 20;
 
-/** Seconds of virtual time until the condition holds; null when it does not within the limit. */
+/** Seconds of virtual time until the condition is true. Null if it is not within the limit. */
 export const secondsUntil = (world: PlainWorld, holds: () => boolean, limitSeconds: number): number | null => {
   const from = world.now();
   while (!holds()) {
@@ -13,7 +13,7 @@ export const secondsUntil = (world: PlainWorld, holds: () => boolean, limitSecon
   return (world.now() - from) / 1000;
 };
 
-/** Seconds until a VolumeAttachment to the named node says attached. */
+/** Seconds until a VolumeAttachment to the named node shows attached. */
 export const attachedTo = (world: PlainWorld, node: string, limitSeconds: number): number | null =>
   secondsUntil(
     world,

@@ -18,7 +18,8 @@ import { stepOn } from './walk.ts';
 import { allOff, byEvents, fenceOne, freshId, MINUTE, momentOf, nodeOf, terminateMachine, type Zone } from './zone.ts';
 
 /**
- * Many machines at once: the cloud's answers, or we, may be wrong, so only a share of the cluster is fenced in a while.
+ * Many machines at once: the cloud's answers, or Cloudfence, may be wrong, so only a share of the cluster is fenced
+ * within a time.
  */
 
 const LOOK_EVERY = 3;
@@ -27,7 +28,7 @@ const bySweeps = async ({ world }: Zone): Promise<readonly Outcome[]> =>
   (await sweep({ policy: defaultPolicy, deadline: world.now() + 4 * MINUTE, newRunId: freshId }, portsOver(world)))
     .outcomes;
 
-/** When each machine's fence ended, in minutes since the first did. */
+/** When each machine's fence ended, in minutes since the first. */
 const fencedAt = async (
   zone: Zone,
   look: (zone: Zone) => Promise<readonly Outcome[]>,
@@ -112,7 +113,7 @@ it('the one machine of a small cluster that is started and stopped again is fenc
 describe('work that comes back to a parked Node', () => {
   const bindLate = ({ world, machines: [machine = ''] }: Zone): void =>
     void addBarePod(world, { name: 'late', spec: { nodeName: nodeOf(world, machine) } });
-  /** The first machine is fenced, and so many others are after a while. */
+  /** The first machine is fenced, and this many others follow after a while. */
   const parked = async (minutes: number, others: number): Promise<Zone> => {
     const zone = allOff(9);
     const [first = '', ...rest] = zone.machines;

@@ -8,7 +8,7 @@ import { stopped } from './incidents.ts';
 import { clusterOver, freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
-/** One configuration, several clusters: the instance's tag picks one, else each is asked. */
+/** One configuration with several clusters: the instance's tag picks one, or else each is asked. */
 
 const named = (name: string, cluster: Cluster): Cluster => ({ ...cluster, name });
 const empty = () => clusterOver(createAwsSandbox({ seed: 9, now: Date.UTC(2026, 0, 1) }));

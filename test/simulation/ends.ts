@@ -4,7 +4,7 @@ import type { Incident } from './incidents.ts';
 import { attacherDown, comingBack, crowded, forgotten, nodeGone, stopped, terminated } from './incidents.ts';
 import { freshRun, portsOver, type Wanted } from './rig.ts';
 
-/** What happens after the last run: Kubernetes attaches, starts, collects. */
+/** What happens after the last run: Kubernetes attaches, starts, and cleans up. */
 export const AFTERMATH_MS = 300_000;
 
 export const fence = async ({ world, scene }: Incident, wanted: Partial<Wanted> = {}): Promise<Outcome> => {

@@ -13,8 +13,8 @@ import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
 /**
- * Others put Nodes out of service, too: people, and Azure’s cloud controller. Their taint is never touched, never
- * claimed, and no reason to give up our own fence.
+ * People and Azure’s cloud controller also put Nodes out of service. Cloudfence never touches or claims their taint,
+ * and does not give up its own fence because of it.
  */
 
 const KEY = 'node.kubernetes.io/out-of-service';
@@ -32,7 +32,7 @@ const byHand = (incident: Incident, change: (node: NodeObject) => unknown): void
 const putOutOfService = (incident: Incident, effect: (typeof effects)[number]): void =>
   byHand(incident, ({ spec }) => (spec.taints = [...(spec.taints ?? []), { key: KEY, value: 'nodeshutdown', effect }]));
 
-/** A person runs `kubectl taint --overwrite` with the value that the documentation of Kubernetes names. */
+/** A person runs `kubectl taint --overwrite` with the value from the Kubernetes documentation. */
 const overwrite = (incident: Incident): void =>
   byHand(incident, ({ spec }) => {
     for (const taint of spec.taints ?? []) if (taint.key === KEY) taint.value = 'nodeshutdown';

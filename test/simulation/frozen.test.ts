@@ -10,7 +10,7 @@ import { stateOf } from './state.ts';
 import { someOf } from '../thorough.ts';
 import { stepOn, thaw, walk, type Crossing } from './walk.ts';
 
-/** A run is frozen between any two of its calls, the world goes on without it, and it thaws with all it knew. */
+/** A run is frozen between any two of its calls, the world continues without it, and it thaws with all that it knew. */
 
 const HOURS = 3_600_000;
 const LONG = 24 * HOURS;
@@ -36,7 +36,7 @@ describe.each(incidents.filter(([, , right]) => right === 'fenced'))('a machine 
   });
 });
 
-/** What lives on the node once its machine is up again: none of it may be touched any more. */
+/** What lives on the node once its machine is up again. None of it may be touched any more. */
 const livingOn = (world: AwsWorld, node: string): readonly string[] =>
   listObjects(world, 'pods')
     .filter((pod) => pod.spec.nodeName === node && pod.status.phase === 'Running' && !pod.metadata.deletionTimestamp)

@@ -13,7 +13,7 @@ import { portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
-/** Somebody removes a part of what Cloudfence has put on a Node, or a kubelet writes what looks like a part of it. */
+/** Someone removes a part of what Cloudfence has put on a Node, or a kubelet writes what looks like a part of it. */
 
 const nodeOf = ({ world, scene }: Incident) => getObject(world, 'nodes', scene.nodeOf(scene.holder));
 const taintsOf = (incident: Incident): readonly string[] => (nodeOf(incident)?.spec.taints ?? []).map(({ key }) => key);

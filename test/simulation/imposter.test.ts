@@ -16,7 +16,7 @@ import { portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 /**
- * A kubelet may write its own Node's annotations: one of them writes another machine's id into its own, and falls
+ * A kubelet may write its own Node's annotations. One of them writes another machine's ID into its own, and falls
  * silent as well.
  */
 const framed = () => {

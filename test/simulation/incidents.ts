@@ -8,7 +8,7 @@ import { forget } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 
-/** Incidents up to the moment at which an event reaches Cloudfence. */
+/** Incidents up to the moment when an event reaches Cloudfence. */
 export interface Incident {
   readonly world: AwsWorld;
   readonly scene: DatabaseScene;
@@ -46,7 +46,7 @@ export const terminated = (seed = 1): Incident => {
   return incident;
 };
 
-/** Terminated so long ago that EC2 does not know the id any more: only its disk can tell. */
+/** The machine was terminated so long ago that EC2 no longer knows the ID. Only its disk shows it. */
 export const forgotten = (seed = 1): Incident => {
   const incident = terminated(seed);
   incident.world.advance(10_000);
@@ -54,7 +54,7 @@ export const forgotten = (seed = 1): Incident => {
   return incident;
 };
 
-/** Somebody deleted the Node of the stopped machine before the event arrived. */
+/** Someone deleted the Node of the stopped machine before the event arrived. */
 export const nodeGone = (seed = 1): Incident => {
   const incident = stopped(seed);
   const node = getObject(incident.world, 'nodes', incident.scene.nodeOf(incident.scene.holder));
@@ -63,7 +63,7 @@ export const nodeGone = (seed = 1): Incident => {
   return incident;
 };
 
-/** The CSI attacher is down: Kubernetes asks for the detach and nobody carries it out. */
+/** The CSI attacher is down: Kubernetes requests the detach, and nothing carries it out. */
 export const attacherDown = (seed = 1): Incident => {
   const incident = stage(seed);
   incident.world.parts.cluster.knobs.attacherDown = true;
@@ -72,7 +72,7 @@ export const attacherDown = (seed = 1): Incident => {
   return incident;
 };
 
-/** Pods of every kind beside the database, all on the node that dies. */
+/** Pods of every kind next to the database, all on the node that dies. */
 export const crowded = (seed = 1): Incident => {
   const incident = stage(seed);
   const { world, scene } = incident;
@@ -88,7 +88,7 @@ export const crowded = (seed = 1): Incident => {
   return incident;
 };
 
-/** A fenced machine that has been started again and has booted. */
+/** A fenced machine that was started again and has booted. */
 export const comingBack =
   (fence: (incident: Incident) => Promise<void>) =>
   async (seed = 1): Promise<Incident> => {

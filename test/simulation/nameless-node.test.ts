@@ -14,7 +14,7 @@ import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
 /**
- * A Node without a providerID was known by its CSI driver alone, and the driver is gone. So nothing on the Node names
+ * A Node without a providerID was known only by its CSI driver, and the driver is gone. So nothing on the Node names
  * its machine, and no run starts for it. Our taint from before is still there.
  */
 

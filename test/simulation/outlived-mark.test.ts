@@ -17,8 +17,8 @@ import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
 /**
- * A proof covers one call, but Kubernetes goes on acting on the mark. Nothing that we leave on a Node may harm a
- * machine that runs.
+ * A proof covers one call, but Kubernetes goes on acting on the mark. Nothing that Cloudfence leaves on a Node may harm
+ * a machine that runs.
  */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -60,7 +60,7 @@ const byHand = ({ world, scene }: Incident, change: (node: NodeObject) => unknow
   if (node) writerAs(world, 'person').change('nodes', node, (draft) => void change(draft));
 };
 
-/** Another Node that names the machine, too. */
+/** Another Node that also names the machine. */
 const addClaimant = (
   { world, scene }: Incident,
   taints: readonly { key: string; effect: 'NoSchedule' }[] = [],

@@ -17,8 +17,8 @@ import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 /**
- * Workloads that name their Node (`spec.nodeName`) are made anew there the moment we delete them. They may not hold up
- * a fence.
+ * Workloads that name their Node (`spec.nodeName`) are recreated there as soon as Cloudfence deletes them. They must
+ * not block a fence.
  */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -30,7 +30,7 @@ const podsNamed = (world: AwsWorld, prefix: string): readonly PodObject[] =>
   listObjects(world, 'pods').filter(({ metadata }) => metadata.name.startsWith(prefix));
 const stepsOf = ({ steps }: Outcome): readonly string[] => steps.map(({ step, target }) => `${step} ${target}`);
 
-/** A web server pinned to the Node that dies, beside the database. */
+/** A web server that is pinned to the dying Node, next to the database. */
 const pinned = (replicas = 1): Incident => {
   const incident = stage(1);
   addDeployment(incident.world, { name: 'web', replicas, spec: { nodeName: nodeOf(incident) } });

@@ -19,7 +19,7 @@ import { stopMachine, type Incident } from './incidents.ts';
 import { clusterOver, freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
-/** A machine that runs while its Node is out of reach is not off. What happens is the policy's choice. */
+/** A machine that runs while its Node is out of reach is not off. The policy decides what happens. */
 
 const MINUTE = 60_000;
 
@@ -57,7 +57,7 @@ it('a machine out of reach is powered off under power-off, proven off, and then 
   expect(stateOf(world).disks).not.toContain(`${scene.volume} at ${scene.holder} attached`);
 });
 
-/** Ten minutes out of reach, and stopping for eleven. */
+/** Out of reach for ten minutes, and stopping for eleven. */
 const hungAndCutOff = (minutes = 10): Incident => {
   const incident = cutOff(0);
   const { world, scene } = incident;
@@ -137,7 +137,7 @@ describe.each([
 describe('among several clusters', () => {
   const named = (name: string, cluster: Cluster): Cluster => ({ ...cluster, name });
   const policy = { ...defaultPolicy, unreachable: 'power-off' } as const;
-  /** In cluster `two`, the machine has a Node that is Ready; its Node in cluster `one` is out of reach. */
+  /** In cluster `two`, the machine has a Node that is Ready. Its Node in cluster `one` is out of reach. */
   const twice = () => ({ ...cutOff(10), elsewhere: clusterOver(cutOff(0).world) });
   const down = (cluster: Cluster): Cluster => ({
     ...cluster,

@@ -11,15 +11,15 @@ import { inProcessHandler } from '../../sandbox/ec2/in-process-handler.ts';
 import { clockOf, clusterIn, never } from '../sandbox/in-process.ts';
 
 /**
- * The real adapters and the real SDKs over one world, in this process: virtual time passes only with calls and sleeps.
+ * The real adapters and the real SDKs over one world, in this process. Virtual time passes only with calls and sleeps.
  */
 
-/** What a call takes, in ms of virtual time. */
+/** The duration of a call (ms of virtual time). */
 const EC2_CALL_TAKES = 80;
 
 const credentials = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox' };
 
-/** What goes wrong, or slowly, on the way. */
+/** What fails, or is slow, on the way. */
 export interface Troubles {
   readonly api?: Faults;
   /** How long an EC2 call takes, in ms of virtual time. */
@@ -27,8 +27,8 @@ export interface Troubles {
 }
 
 /**
- * Every call that changes something arrives so many ms of virtual time after it has left, whatever its proof is worth
- * by then.
+ * Every call that changes something arrives this many ms of virtual time after it has left, even if its proof has
+ * expired by then.
  */
 export const slowOrders = (world: AwsWorld, transit: number): Troubles => ({
   ec2Takes: (action) => (action.startsWith('Describe') ? EC2_CALL_TAKES : transit),
@@ -57,7 +57,7 @@ const cloudOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Trouble
 export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster =>
   createCluster(clusterIn(world, apiOf(world, { faults: api })));
 
-/** Ports whose clocks are the world's. */
+/** Ports with the world's clock. */
 export const portsOver = (world: AwsWorld, troubles: Troubles = {}): Ports => ({
   cloud: cloudOver(world, troubles),
   clusters: [clusterOver(world, troubles)],
@@ -70,7 +70,7 @@ export interface Wanted {
   readonly machine: string;
   readonly runId?: string;
   readonly policy?: Partial<Policy>;
-  /** How long the run may go on, in ms. */
+  /** How long the run may last (ms). */
   readonly lasts?: number;
 }
 

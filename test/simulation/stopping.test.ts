@@ -14,7 +14,7 @@ import type { Incident } from './incidents.ts';
 import { freshRun, portsOver } from './rig.ts';
 import { stepOn, walk, type Crossing } from './walk.ts';
 
-/** EC2 stops a machine of its own accord and gives no time; its shutdown hangs, and no run lives for ten minutes. */
+/** EC2 stops a machine by itself and gives no time. The shutdown hangs, and no run lasts for ten minutes. */
 
 const MINUTE = 60_000;
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';

@@ -12,7 +12,7 @@ import { freshRun, portsOver, type Troubles } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark, walk } from './walk.ts';
 
-/** What a reviewer broke once: each case was red before it was mended. */
+/** Faults that a reviewer once found. Each case failed before its fix. */
 
 const forbidden = (says: string): ApiAnswer =>
   json(403, { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', message: says, code: 403 });
@@ -116,7 +116,7 @@ it('a dry run ends even if an attachment is stuck whose disk is free', async () 
   expect(outcome.steps.length).toBeLessThan(10);
 });
 
-/** Somebody removes annotation, label and taints of the fence by hand. */
+/** Someone removes the annotation, label, and taints of the fence by hand. */
 const removeFence = (world: AwsWorld, name: string): void => {
   const node = getObject(world, 'nodes', name);
   if (!node) return;

@@ -20,7 +20,7 @@ import { clusterOver, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
-/** No event ever arrives: the sweep alone finds what is to be done. */
+/** No event ever arrives. Only the sweep finds what is to be done. */
 
 const FIVE_MINUTES = 300_000;
 
@@ -32,7 +32,7 @@ const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_
   );
 };
 
-/** Nothing is detached, and no cap stands in the way: fences begin, and none comes to its end. */
+/** Nothing is detached, and no cap refuses: fences begin, and none ends. */
 const uncapped = (world: AwsWorld, lasts: number): Promise<SweepOutcome> => {
   let runs = 0;
   const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 }, detach: 'never' as const };
@@ -113,7 +113,9 @@ describe('a machine that is off', () => {
   });
 });
 
-/** Machines with a disk each, the first to spare; the last goes off, after something has become of the others. */
+/**
+ * Machines with one disk each, and a spare one first. The last one goes off after something has happened to the others.
+ */
 const crowdedOut = (count: number, others: (world: AwsWorld, machines: readonly string[]) => void) => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const machines = Array.from({ length: count }, () => addMachine(world));

@@ -11,7 +11,7 @@ import { walk } from './walk.ts';
 
 /**
  * A dead machine's Node stays, and the kubelet of a new machine registers under its name. The providerID never changes
- * once it is set, so it goes on naming the dead machine.
+ * once it is set, so it still names the dead machine.
  */
 
 /** The new machine's kubelet has registered. Its CSI driver has not yet. */
@@ -24,7 +24,7 @@ export const takeOver = ({ world, scene }: Incident): string => {
   return heir;
 };
 
-/** The new machine's CSI driver has registered, too: now the Node names both machines. */
+/** The new machine's CSI driver has also registered: now the Node names both machines. */
 export const driverRegisters = ({ world, scene }: Incident, heir: string): void => {
   const name = scene.nodeOf(scene.holder);
   const [node, csiNode] = [getObject(world, 'nodes', name), getObject(world, 'csinodes', name)];
@@ -39,7 +39,7 @@ export const driverRegisters = ({ world, scene }: Incident, heir: string): void 
     });
 };
 
-/** A pod that runs on the new machine. Returns what tells whether it still does. */
+/** A pod that runs on the new machine. Returns a function that says whether it still does. */
 export const livingPod = ({ world, scene }: Incident): (() => string | undefined) => {
   addBarePod(world, { name: 'living', spec: { nodeName: scene.nodeOf(scene.holder) } });
   world.advance(12_000);

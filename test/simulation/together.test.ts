@@ -10,9 +10,9 @@ import { stateOf } from './state.ts';
 import { runsOf } from '../thorough.ts';
 import { stepOn } from './walk.ts';
 
-/** Two deliveries of one event at once: their calls fall between each other in every order that chance finds. */
+/** Two deliveries of one event at once: their calls interleave in every order that chance finds. */
 
-/** Advances one of the runs by one command; false when it has ended. */
+/** Advances one of the runs by one command. Returns false if it has ended. */
 const advanceOne = async (runs: RunState[], which: number, world: AwsWorld): Promise<boolean> => {
   const ports = portsOver(world);
   const known = runs[which];

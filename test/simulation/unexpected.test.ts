@@ -14,13 +14,13 @@ import { stopMachine } from './incidents.ts';
 import { clusterOver, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
-/** A fault that nobody thought of ends one machine's run, and nothing else. */
+/** An unforeseen fault ends one machine's run, and nothing else. */
 
 const bug = (): never => {
   throw new TypeError("Cannot read properties of undefined (reading 'spec')\n    at somewhere");
 };
 
-/** Three machines with a disk each; two of them are off, and one of those two is the unlucky one. */
+/** Three machines with one disk each. Two of them are off, and one of those two is the unlucky one. */
 const twoDead = () => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const [, unlucky, other] = [addMachine(world), addMachine(world), addMachine(world)];
@@ -51,7 +51,7 @@ const withCluster = (world: AwsWorld, change: (inner: Cluster) => Partial<Cluste
   return { ...portsOver(world), clusters: [{ ...inner, ...change(inner) }] };
 };
 
-/** A look at the unlucky machine's Node meets the fault; or one write does. */
+/** A look at the unlucky machine's Node meets the fault, or one write does. */
 const troubles: readonly (readonly [string, (world: AwsWorld, unlucky: string) => Ports])[] = [
   [
     'a look at its Node',

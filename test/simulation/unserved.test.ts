@@ -19,8 +19,8 @@ import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 /**
- * The machines run in an account that nobody here can ask: "not found" is all that our own account has to say of them.
- * On one of them a pod claims a volume of ours, which is free: whoever may make pods and claims can arrange that.
+ * The machines run in an account that Cloudfence cannot ask: our own account only says "not found" about them. On one
+ * of them, a pod claims a free volume of ours. Anyone who may create pods and claims can arrange that.
  */
 const stage = () => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
@@ -46,7 +46,7 @@ const cloudOf = (ours: ReturnType<typeof ec2WorldOf>, world: AwsWorld, region = 
   return awsCloud({ clients: ec2Clients({ region, credentials, requestHandler: { ...inner, handle } }), region });
 };
 
-/** Out of the reach of the API server, and silent for ten minutes. */
+/** Unreachable for the API server, and silent for ten minutes. */
 const cutOff = (world: AwsWorld, scene: DatabaseScene): void => {
   world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.spare));
   world.advance(600_000);
@@ -54,7 +54,7 @@ const cutOff = (world: AwsWorld, scene: DatabaseScene): void => {
 
 const portsTo = (world: AwsWorld, cloud: Cloud): Ports => ({ ...portsOver(world), cloud });
 
-/** Pods of a Node that is out of reach are evicted by Kubernetes itself. */
+/** Kubernetes itself evicts the pods of a Node that is out of reach. */
 const ownWriting = ({ nodes, attachments, harm }: ReturnType<typeof stateOf>) => ({ nodes, attachments, harm });
 
 describe('a machine of an unserved account', () => {

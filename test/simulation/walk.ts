@@ -8,7 +8,7 @@ import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { stopped, type Incident } from './incidents.ts';
 import { freshRun, portsOver, type Troubles } from './rig.ts';
 
-/** The moment before one command: what the run knew, and a copy of the world as it stood. */
+/** The moment before one command: what the run knew, and a copy of the world. */
 export interface Crossing {
   readonly known: RunState;
   readonly command: Exclude<Command, { do: 'finish' }>;
@@ -26,7 +26,7 @@ export const stepOn = async (known: RunState, command: Crossing['command'], port
   return reduce(known, command, answer, ports.clock.now());
 };
 
-/** Runs to the end and keeps the moment before each command, so that a test can go another way from there. */
+/** Runs to the end and keeps the moment before each command, so that a test can continue from there in another way. */
 export const walk = async (world: AwsWorld, start: RunState): Promise<Walk> => {
   const ports = portsOver(world);
   const crossings: Crossing[] = [];
@@ -48,6 +48,6 @@ export const diedAfterMark = async (): Promise<Incident> => {
   return { world: at.world, scene };
 };
 
-/** Goes on in another world with what was known: the process was frozen, and thaws. */
+/** Continues in another world with what was known: the process was frozen and thaws. */
 export const thaw = (known: RunState, world: AwsWorld, troubles?: Troubles): Promise<Outcome> =>
   run(known, portsOver(world, troubles));

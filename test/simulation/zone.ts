@@ -22,7 +22,7 @@ export interface Zone {
 
 export const nodeOf = (world: AwsWorld, machine: string): string => instanceIn(world, machine)?.privateDnsName ?? '';
 
-/** Machines with a pod each, and one database with a disk a machine. */
+/** Machines with one pod each, and one database with one disk per machine. */
 const zone = (count: number): Zone => {
   const world = createAwsSandbox({ seed: 4, now: Date.UTC(2026, 0, 1) });
   const machines = Array.from({ length: count }, () => addMachine(world));

@@ -7,15 +7,18 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** One identity's way to the API server, over connections that are kept. */
+/** One identity's access to the API server, over connections that are kept. */
 export interface Api {
   readonly call: (method: Method, path: string, body?: unknown, type?: string) => Promise<ApiAnswer>;
-  /** The body of an answer that says yes. @throws Error with what the server said instead */
+  /**
+   * The body of a successful answer.
+   * @throws Error with the server's answer otherwise
+   */
   readonly get: (path: string) => Promise<unknown>;
   readonly write: (method: Method, path: string, body?: unknown, type?: string) => Promise<unknown>;
   /** The lines of a watch, until it ends. */
   readonly watch: (path: string, signal: AbortSignal) => AsyncIterable<unknown>;
-  /** The same connections under another identity. */
+  /** The same connections with another identity. */
   readonly as: (user: string, group: string) => Api;
   readonly close: () => Promise<void>;
 }

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 
 /**
- * The API server's own record of who changed a Node, a pod or an attachment:
+ * The API server's own record of who changed a Node, a pod, or an attachment:
  * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
  */
 
@@ -70,7 +70,7 @@ export interface AuditEntry {
   readonly resource: string;
   readonly namespace: string;
   readonly name: string;
-  /** Of the object in the answer; empty where the answer holds none. */
+  /** Of the object in the answer. Empty if the answer has none. */
   readonly uid: string;
   readonly revision: string;
 }
@@ -101,7 +101,7 @@ const entryOf = ({
   };
 };
 
-/** Everything that was accepted so far and bears one of these names, in the order in which it was answered. */
+/** All writes accepted so far with one of these names, in the order of their answers. */
 export const readAudit = async (folder: string, names: readonly string[]): Promise<readonly AuditEntry[]> => {
   const whole = (await readFile(logPath(folder), 'utf8')).split('\n').filter((text) => text.endsWith('}'));
   const lines = whole.filter((text) => names.some((name) => text.includes(name)));

@@ -5,7 +5,7 @@ import { cachedFolder, ebsDriver, readyMadeFolder } from './binaries.ts';
 import { buildFlags, components, goEnvironment, targets } from './recipe.ts';
 import { NoToolchain, modulePath } from './toolchain.ts';
 
-/** `npm run testbed:build`: the control plane's binaries, from their Go modules into the user's cache. */
+/** `npm run testbed:build`: builds the control plane's binaries from their Go modules into the user's cache. */
 
 const buildInto = (folder: string): void => {
   for (const [name, source] of Object.entries(targets)) {
@@ -17,7 +17,10 @@ const buildInto = (folder: string): void => {
   for (const name of components) symlinkSync('controlplane', join(folder, name));
 };
 
-/** Built beside and renamed, so that a folder under its final name is always complete, whoever else builds it too. */
+/**
+ * Built in another folder and renamed, so that a folder with its final name is always complete, even if another process
+ * builds it too.
+ */
 const build = (folder: string): void => {
   const beside = `${folder}.${process.pid}`;
   mkdirSync(beside, { recursive: true });

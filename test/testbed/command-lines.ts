@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { auditFlags } from './audit.ts';
 import type { Identities } from './identities.ts';
 
-/** Where everything of one control plane is. All ports are of 127.0.0.1. */
+/** The paths and ports of one control plane. All ports are on 127.0.0.1. */
 export interface Site {
   readonly folder: string;
   readonly ports: {
@@ -70,7 +70,7 @@ export const apiServerFlags = ({ folder, ports }: Site, { files }: Identities): 
   ...auditFlags(folder),
 ];
 
-/** What every controller process needs to know of the API server. Nothing of its behaviour is set. */
+/** What every controller process needs to know about the API server. Its behavior has no settings. */
 const clientFlags = (folder: string, kubeconfig: string, port: number): readonly string[] => [
   '--kubeconfig',
   kubeconfig,
@@ -87,7 +87,7 @@ const clientFlags = (folder: string, kubeconfig: string, port: number): readonly
   '--leader-elect=false',
 ];
 
-/** All default controllers, all default timings. */
+/** All default controllers with all default timings. */
 export const controllerFlags = ({ folder, ports }: Site, { files, kubeconfigs }: Identities): readonly string[] => [
   ...clientFlags(join(folder, 'controllers'), kubeconfigs.controllerManager, ports.controllers),
   '--use-service-account-credentials',
@@ -118,7 +118,7 @@ export const shimFlags = (
 
 const driverSocketOf = ({ folder }: Site): string => join(folder, 'driver.sock');
 
-/** The shim's, when the driver itself stands behind it. */
+/** The shim's socket, if the driver itself is behind it. */
 export const relayFlags = (site: Site): readonly string[] => ['-driver', driverSocketOf(site)];
 
 /** The driver's own. https://github.com/kubernetes-sigs/aws-ebs-csi-driver/blob/master/docs/options.md */
@@ -131,7 +131,7 @@ export const driverFlags = (site: Site): readonly string[] => [
   '--batching=true',
 ];
 
-/** Whatever service it asks, it asks here. */
+/** The one address for every service that it calls. */
 export const driverEnvironment = (ec2: {
   readonly endpoint: string;
   readonly region: string;

@@ -30,7 +30,7 @@ import type { Program } from './program.ts';
 import { startProgram } from './program.ts';
 import { uphold } from './uphold.ts';
 
-/** What a test needs to know of a running control plane; plain data, so that it can be handed to another process. */
+/** What a test needs to know about a running control plane. It is plain data, so that another process can use it. */
 export interface ControlPlaneAccess {
   readonly server: string;
   readonly ca: string;
@@ -45,13 +45,13 @@ export interface ControlPlaneAccess {
 export interface BareControlPlane {
   readonly access: ControlPlaneAccess;
   readonly apiServer: Restartable;
-  /** Kills everything; the folder is removed unless it is to be kept. */
+  /** Kills everything. Removes the folder unless it is to be kept. */
   readonly stop: (folder: 'keep' | 'remove') => Promise<void>;
 }
 
 export interface ControlPlane extends BareControlPlane {
   readonly attacher: Attacher;
-  /** The CSI driver that the attacher speaks to. */
+  /** The CSI driver that the attacher calls. */
   readonly driver: Restartable;
 }
 
@@ -60,7 +60,7 @@ export interface Ec2Access {
   readonly region: string;
 }
 
-/** Health only: who answers is known by the port, and some components sign their certificates themselves. */
+/** Asks only for health. The port identifies the component, and some components sign their certificates themselves. */
 const careless = new Agent({ connect: { rejectUnauthorized: false } });
 
 const answersAt = (url: string) => async (): Promise<boolean> => {
@@ -85,20 +85,20 @@ interface Start {
 const begin = ({ site, guard }: Start, name: Parameters<typeof startProgram>[0], flags: readonly string[]): Program =>
   startProgram(name, flags, site.folder, guard);
 
-/** A controller that nobody takes away: should it end itself, it is begun again. */
+/** A controller that no test stops. If it ends by itself, it is restarted. */
 const standing = async (beginAnew: () => Program, health: string): Promise<void> => {
   const program = beginAnew();
   await program.ready(answersAt(health));
   void uphold(program, beginAnew);
 };
 
-/** A component that a test may take away for a while. It is killed, and comes up as it was. */
+/** A component that a test may stop for a while. It is killed, and restarts unchanged. */
 export interface Restartable {
   readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** The CSI attacher's pod lives on some node as well. */
+/** The CSI attacher's pod also runs on some node. */
 export type Attacher = Restartable;
 
 const restartable = (beginAnew: () => Program, health: string): Restartable => {
@@ -135,7 +135,7 @@ const attacherOf = (start: Start): Attacher => {
   );
 };
 
-/** What the attacher speaks to: the shim, and where there is one the driver itself behind it. */
+/** What the attacher calls: the shim, and the driver behind it if there is one. */
 const shimOf = (start: Start, ec2: Ec2Access): Restartable => {
   const { site } = start;
   const flags = [...shimFlags(site, ec2), ...(ebsDriver === null ? [] : relayFlags(site))];
@@ -173,7 +173,7 @@ const startControllers = async (
   return { attacher, driver };
 };
 
-/** Whatever goes wrong, nothing is left running; the logs stay. */
+/** Whatever fails, nothing is left running. The logs stay. */
 const orDismissed = async <T>(guard: Guard, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -213,14 +213,14 @@ const opened = async <T>(
 };
 
 /**
- * A whole control plane, with the CSI attacher before EC2; every controller and every timing is Kubernetes' default,
- * but for `flags` of the controller manager.
+ * A whole control plane, with the CSI attacher on EC2. Every controller and every timing is Kubernetes' default, except
+ * for `flags` of the controller manager.
  */
 export const startControlPlane = async (ec2: Ec2Access, flags: readonly string[] = []): Promise<ControlPlane> => {
   const { rest, ...bare } = await opened((start) => startControllers(start, ec2, flags), install);
   return { ...bare, ...rest };
 };
 
-/** etcd and the API server alone: nobody but the test changes anything. */
+/** Only etcd and the API server: nothing but the test changes anything. */
 export const startBareApiServer = (prepare: (api: Api) => Promise<void>): Promise<BareControlPlane> =>
   opened(async () => undefined, prepare);

@@ -8,7 +8,7 @@ const portOf = (server: Server): number => {
   return address.port;
 };
 
-/** So many ports of 127.0.0.1 that nobody listens on: all held at a time, so that they differ. */
+/** This many ports of 127.0.0.1 without a listener. All are held at the same time, so that they differ. */
 export const freePorts = async (count: number): Promise<readonly number[]> => {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

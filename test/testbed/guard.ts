@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Sees to it that nothing outlives this process, however it ends: a shell in a session of its own reads pids from a
- * pipe that only we hold, and kills them all once the pipe breaks, which SIGKILL cannot prevent.
+ * Makes sure that nothing outlives this process, however it ends. A shell in a session of its own reads process IDs
+ * from a pipe that only this process holds, and kills them all once the pipe breaks. Even SIGKILL cannot prevent that.
  */
 export interface Guard {
-  /** From now on the process will not outlive us, nor the dismissal. */
+  /** From now on, the process does not outlive this one, or the dismissal. */
   readonly watch: (child: Pick<ChildProcess, 'pid'>) => void;
-  /** Kills all that are watched, and returns when it is done. */
+  /** Kills all watched processes, and returns when that is done. */
   readonly dismiss: () => Promise<void>;
 }
 

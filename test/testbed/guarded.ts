@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { openGuard } from './guard.ts';
 
-/** Run by the guard's own test, to be killed: has one process watched and tells its pid. */
+/** Run by the guard's own test, to be killed: starts one watched process and prints its ID. */
 const watched = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
 openGuard().watch(watched);
 process.send?.(watched.pid);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { stringify } from 'yaml';
 
-/** Everybody who may speak to the API server, by a token of their own. */
+/** Every user of the API server, each with a token of its own. */
 const users = {
   admin: { name: 'admin', groups: ['system:masters'] },
   controllerManager: { name: 'system:kube-controller-manager', groups: [] },
@@ -36,7 +36,7 @@ export interface Identities {
   };
 }
 
-/** Vouches for itself, under the API server's names. */
+/** Self-signed, with the API server's names. */
 export const certificate = () =>
   generate([{ name: 'commonName', value: 'kube-apiserver' }], {
     keyType: 'ec',
@@ -90,7 +90,7 @@ const accountKeys = () =>
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
 
-/** Fresh certificates, keys and tokens, written where the components read them. */
+/** Fresh certificates, keys, and tokens, written where the components read them. */
 export const makeIdentities = async (folder: string, server: string): Promise<Identities> => {
   const at = (name: string) => join(folder, name);
   const { cert: ca, private: key } = await certificate();

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Api } from './api.ts';
 import { listOf, watchEvent } from './objects.ts';
 
-/** Everything of one kind, as it stands now, without asking each time. */
+/** All objects of one kind in their current state, without a request each time. */
 export interface Informer<T> {
   readonly all: () => readonly T[];
   readonly get: (name: string) => T | undefined;
@@ -20,7 +20,7 @@ interface Listener<T> {
 const keyOf = ({ metadata }: Known): string =>
   metadata.namespace === '' ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 
-/** Lists, watches on from there, and lists anew when the watch ends; until `signal` aborts. */
+/** Lists, watches from there, and lists again when the watch ends, until `signal` aborts. */
 export const openInformer = <T extends Known>(
   api: Api,
   path: string,

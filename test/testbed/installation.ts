@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { ControlPlaneAccess, Ec2Access } from './control-plane.ts';
 
-/** What of AWS a run has: EC2 behind the strict proxy, and the rest (queues, secrets) as moto gives it. */
+/** The part of AWS that a run has: EC2 behind the strict proxy, and the rest (queues, secrets) from moto. */
 export interface AwsAccess {
   readonly ec2: Ec2Access;
   readonly endpoint: string;
@@ -11,7 +11,7 @@ export interface AwsAccess {
   readonly functions: string;
 }
 
-/** A control plane with Cloudfence before it. */
+/** A control plane with Cloudfence. */
 export interface TestbedAccess extends ControlPlaneAccess {
   readonly aws: AwsAccess;
   readonly ec2: Ec2Access;
@@ -21,7 +21,7 @@ export interface TestbedAccess extends ControlPlaneAccess {
   readonly secret: string;
 }
 
-/** As a policy is written in the configuration; what is not named is as shipped. */
+/** A policy as written in the configuration. What is not named has its default. */
 export interface PolicyWish {
   readonly fenceAfter?: string;
   readonly deleteNode?: 'when-terminated' | 'always' | 'never';
@@ -38,7 +38,7 @@ const writeSettings = async (folder: string, policy: PolicyWish, settings: objec
   return path;
 };
 
-/** The defaults, but for the cap: scenarios share one cluster and its ledger, and would stand in each other's way. */
+/** The defaults, except for the cap: scenarios share one cluster and its ledger, and would block each other. */
 const SIDE_BY_SIDE: PolicyWish = { cap: { share: 1, atOnce: 1 } };
 
 export const storeSecret = async ({ endpoint, ec2 }: AwsAccess, name: string, text: string): Promise<void> => {
@@ -58,7 +58,7 @@ export const installCloudfence = async (access: ControlPlaneAccess, aws: AwsAcce
   return { ...access, aws, ec2: aws.ec2, secret, settings: await writeSettings(access.folder, SIDE_BY_SIDE) };
 };
 
-/** The same under another policy, and for the CLI under other settings beside it. */
+/** The same with another policy, and for the CLI with additional settings. */
 export const under = async (
   access: TestbedAccess,
   policy: PolicyWish,

@@ -3,14 +3,14 @@ import type { Api } from './api.ts';
 import { createGrants, readGrants } from './manifest.ts';
 import { until } from './until.ts';
 
-/** What an operator installs into the cluster before the first node comes. */
+/** What an operator installs into the cluster before the first node joins. */
 
 const DRIVER = 'ebs.csi.aws.com';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 const csiDriver = { metadata: { name: DRIVER }, spec: { attachRequired: true, podInfoOnMount: false } };
 
-/** The rules that the EBS driver's Helm chart gives the attacher. */
+/** The rules that the EBS driver's Helm chart grants to the attacher. */
 const attacherRules = [
   { apiGroups: [''], resources: ['persistentvolumes'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch'] },
@@ -35,7 +35,7 @@ const grantEverywhere = async (api: Api, account: string, rules: readonly object
 /** The shipped permissions. */
 export const rbac = fileURLToPath(new URL('../../infra/kubernetes/rbac.yaml', import.meta.url));
 
-/** The identity under test may do what the shipped manifest says, and nothing else. */
+/** The identity under test may do exactly what the shipped manifest says. */
 export const grantCloudfence = async (api: Api): Promise<void> => createGrants(api, await readGrants(rbac));
 
 export const install = async (api: Api): Promise<void> => {

@@ -1,14 +1,14 @@
 import { request } from 'undici';
 import type { TestbedAccess } from './installation.ts';
 
-/** What the CSI driver is to do with one volume from now on. */
+/** What the CSI driver does with one volume from now on. */
 export interface Knobs {
-  /** Each detach fails with this message, without asking EC2. */
+  /** Each detach fails with this message, without a call to EC2. */
   readonly failDetach?: string;
   readonly failAttach?: string;
-  /** Each detach is said to be done, and is not. */
+  /** Each detach is reported as done and does not happen. */
   readonly loseDetach?: boolean;
-  /** Each call takes so much longer. */
+  /** Each call takes this much longer. */
   readonly delayMs?: number;
 }
 

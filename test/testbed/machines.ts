@@ -9,29 +9,29 @@ import type { Bench } from './testbed.ts';
 import type { Kubelet } from '../control-plane/kubelet/kubelet.ts';
 import type { Machine } from '../control-plane/kubelet/kubelet-node.ts';
 
-/** An instance with its kubelet: what happens to the one happens to the other. */
+/** An instance with its kubelet. What happens to one happens to the other. */
 export interface TestbedNode {
   readonly name: string;
   readonly instance: string;
   readonly kubelet: Kubelet;
-  /** Of the instance, as EC2 says it. */
+  /** Of the instance, according to EC2. */
   readonly state: () => Promise<string>;
   readonly stop: () => Promise<void>;
   /** Its memory goes to the disk, and would write again after a start. */
   readonly hibernate: () => Promise<void>;
   readonly terminate: () => Promise<void>;
-  /** Starts the instance; its kubelet is not up yet. */
+  /** Starts the instance. Its kubelet is not up yet. */
   readonly power: () => Promise<void>;
-  /** Starts the instance. Its kubelet comes up under a new boot ID, or under the one that is given. */
+  /** Starts the instance. Its kubelet starts with a new boot ID, or with the given one. */
   readonly start: (bootID?: string) => Promise<void>;
 }
 
-/** Each could hibernate, so that everywhere a plain shutdown has to be told from that. */
+/** Each instance could hibernate, so that a plain shutdown has to be distinguished everywhere. */
 const ABLE_TO_HIBERNATE = { HibernationOptions: { Configured: true } };
 
-/** How its Node is to be registered, where that is not as usual. */
+/** How its Node registers, if not as usual. */
 export interface Registration {
-  /** In the place of its DNS name. */
+  /** In place of its DNS name. */
   readonly name?: string;
   readonly taints?: NonNullable<Machine['taints']>;
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Api } from './api.ts';
 import { until } from './until.ts';
 
-/** The kinds that a manifest of permissions is made of. */
+/** The kinds of objects in a manifest of permissions. */
 const plurals = {
   ConfigMap: 'configmaps',
   ServiceAccount: 'serviceaccounts',
@@ -56,7 +56,7 @@ const pathOf = ({ apiVersion, kind, metadata: { namespace } }: Grant): string =>
   return `${group}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plurals[kind]}`;
 };
 
-/** Creates them, as `kubectl create` would; their namespaces are waited for. */
+/** Creates them, as `kubectl create` would, and waits for their namespaces. */
 export const createGrants = async (api: Api, grants: readonly Grant[]): Promise<void> => {
   const namespaces = new Set(grants.flatMap(({ metadata }) => metadata.namespace ?? []));
   for (const namespace of namespaces)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The fields of Kubernetes objects that the bench reads. */
+/** The fields of Kubernetes objects that the testbed reads. */
 
 const metadata = z.looseObject({
   name: z.string(),

@@ -10,7 +10,10 @@ import { until } from './until.ts';
 
 /** One component as a process of its own. */
 export interface Program {
-  /** Resolves once `ask` answers yes. @throws Error with the end of its log, should it die or not come up */
+  /**
+   * Resolves once `ask` returns true.
+   * @throws Error with the end of its log if it dies or does not start
+   */
   readonly ready: (ask: () => Promise<boolean>) => Promise<void>;
   /** Resolves once it is gone. */
   readonly exit: Promise<'by itself' | 'killed'>;

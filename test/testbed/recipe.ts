@@ -1,4 +1,4 @@
-/** What is built, and how. Without the version flags the servers would call themselves v0.0.0. */
+/** What is built, and how. Without the version flags, the servers would report v0.0.0. */
 
 const KUBERNETES = { gitVersion: 'v1.36.3', gitMajor: '1', gitMinor: '36' } as const;
 
@@ -21,6 +21,6 @@ export const targets: Readonly<Record<string, string>> = {
   'csi-attacher': 'github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher',
 };
 
-/** Names under which the control plane's one binary is called. */
+/** Names under which the control plane's one binary is run. */
 export const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 export type Component = (typeof components)[number] | 'ebs-shim' | 'ebs-csi-driver' | 'csi-attacher';

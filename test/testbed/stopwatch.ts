@@ -1,4 +1,4 @@
-/** Takes the time of several things that happen at once, and tells people. */
+/** Measures the time of several things that happen at once, and prints it. */
 export interface Stopwatch {
   readonly lap: <T>(what: string, work: Promise<T>) => Promise<T>;
   readonly print: () => void;

@@ -12,14 +12,17 @@ export class NoToolchain extends Error {}
 
 const versionOutput = (): string => {
   try {
-    // Away from the module: its go line would make an older Go fetch a newer one.
+    // Outside the module, because its go line would make an older Go download a newer one.
     return execFileSync('go', ['version'], { cwd: tmpdir(), encoding: 'utf8' });
   } catch (cause) {
     throw new NoToolchain('go was not found', { cause });
   }
 };
 
-/** Such as `go1.26.8 linux/amd64`. @throws NoToolchain when there is no Go that is new enough */
+/**
+ * Such as `go1.26.8 linux/amd64`.
+ * @throws NoToolchain if no Go is new enough
+ */
 export const goVersion = (): string => {
   const said = versionOutput().trim();
   const [, version = '', major = '0', minor = '0'] = /^go version (go(\d+)\.(\d+).*)$/.exec(said) ?? [];
@@ -33,7 +36,7 @@ const sources = (): readonly string[] =>
     .filter((path) => /\.go$|^go\.(mod|sum)$/.test(path))
     .sort();
 
-/** Names what a build would come to: the same Go, the same modules, the same sources, the same recipe. */
+/** Identifies the result of a build: the same Go, modules, sources, and recipe. */
 export const buildKey = (version: string, recipe: string): string => {
   const hash = createHash('sha256').update(`${version}\n${recipe}\n`);
   for (const path of sources()) hash.update(`${path}\n`).update(readFileSync(join(modulePath, path)));

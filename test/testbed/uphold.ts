@@ -4,9 +4,9 @@ import type { Program } from './program.ts';
 const PAUSE_MS = 1_000;
 
 /**
- * Begins a program anew whenever it has ended by itself, as the kubelet does with a control plane's pods. Controllers
- * count on that: the scheduler ends itself when its cache contradicts what it is told, such as after an outage of the
- * API server. One that is killed stays dead.
+ * Restarts a program whenever it has ended by itself, as the kubelet does with a control plane's pods. Controllers rely
+ * on that: the scheduler ends itself if its cache contradicts the API server, such as after an outage. A program that
+ * was killed stays dead.
  */
 export const uphold = async (
   { exit }: Pick<Program, 'exit'>,

@@ -7,13 +7,13 @@ import { openGuard } from './guard.ts';
 import { installCloudfence, type AwsAccess, type TestbedAccess } from './installation.ts';
 import { openMultiAttach } from '../control-plane/scenes/multi-attach.ts';
 
-/** A control plane with Cloudfence before it. */
+/** A control plane with Cloudfence. */
 export interface Installed {
   readonly access: TestbedAccess;
   readonly stop: BareControlPlane['stop'];
 }
 
-/** The same, with the EC2 and the packaged functions that it uses: they can serve other control planes as well. */
+/** The same, with the EC2 and the packaged functions that it uses, which can also serve other control planes. */
 export interface WholeRun extends Installed {
   readonly stopAws: () => Promise<void>;
 }
@@ -36,7 +36,7 @@ const startAws = async () => {
   return { endpoint: moto.url, ec2: { endpoint: front.url, region }, stop };
 };
 
-/** One more control plane on a run's EC2; `flags` are the controller manager's. */
+/** One more control plane on a run's EC2. `flags` are the controller manager's. */
 export const startOn = async (aws: AwsAccess, flags: readonly string[]): Promise<Installed> => {
   const { access, stop } = await startControlPlane(aws.ec2, flags);
   return { access: await installCloudfence(access, aws), stop };

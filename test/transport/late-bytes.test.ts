@@ -6,18 +6,18 @@ import { proof } from '../permits.ts';
 import { trustOnly } from './slow-front.ts';
 import { subjects, type Subject } from './subjects.ts';
 
-/** What every destructive call keeps to, whatever sends it, told by the server that it is sent to. */
+/** What every destructive call guarantees, whatever sends it, as observed by the server that receives it. */
 
 const unhurried = (): AbortSignal => new AbortController().signal;
 
-/** What it was rejected with; a call that ended well says so. */
+/** The error of its rejection, or a note that the call succeeded. */
 const failure = (acting: Promise<unknown>): Promise<unknown> =>
   acting.then(
     (done) => ['done', done],
     (error: unknown) => error,
   );
 
-/** Whatever is on its way to the server has come by then. */
+/** Waits until everything on its way to the server has arrived. */
 const arrivals = async ({ front }: Subject): Promise<readonly string[]> => {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   return front.arrived();

@@ -19,7 +19,7 @@ import { requestIds } from '../sandbox/gce/gce-world.ts';
 
 const never = (): AbortSignal => new AbortController().signal;
 
-/** One question to whoever is at that address. */
+/** Sends one request to whatever is at that address. */
 const asked = {
   EC2: (endpoint: string) =>
     awsCloud({ clients: ec2Clients({ region, credentials, endpoint }), region }).look(
@@ -57,7 +57,7 @@ const closedPort = async (): Promise<number> => {
   return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
-/** Some SDKs ask again for seconds: all of them wait side by side. */
+/** Some SDKs retry for seconds, so all of them wait at the same time. */
 describe.concurrent.each(each)('%s without an answer', (_name, ask) => {
   it('says where no server listens', async () => {
     const port = await closedPort();

@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers';
 import { underPermit, type PermittedPath } from '../../transport/under-permit.ts';
 import type { proof } from '../permits.ts';
 
-/** Orders by Node's own means, without an SDK. */
+/** Orders with Node's own means, without an SDK. */
 
 const opened: { close: () => unknown }[] = [];
 

@@ -21,25 +21,23 @@ export interface Said {
   readonly body: string;
 }
 
-/** A server over TLS that does one thing late, and says what of a destructive call came to it. */
+/** A TLS server that does one thing late, and reports what arrived of a destructive call. */
 export interface SlowFront {
   readonly url: string;
   readonly cert: string;
-  /** Every destructive request whose first bytes have come. */
+  /** Every destructive request whose first bytes have arrived. */
   readonly arrived: () => readonly string[];
   readonly connections: () => number;
   readonly resets: () => number;
-  /**
-   * After so many reads, each over a connection of its own, a new connection gets no answer to its TLS until `release`.
-   */
+  /** After this many reads, each over a connection of its own, a new connection gets no TLS answer until `release`. */
   readonly holdHandshakes: (afterReads: number) => void;
   /** A destructive request gets no answer until `release`. */
   readonly holdAnswers: () => void;
-  /** A destructive request is sent on to another path. */
+  /** A destructive request is redirected to another path. */
   readonly redirect: () => void;
-  /** Every answer takes so many ms of real time. */
+  /** Every answer takes this many ms of real time. */
   readonly delay: (ms: number) => void;
-  /** When something is held. */
+  /** Resolves when something is held. */
   readonly holding: () => Promise<void>;
   readonly release: () => void;
   readonly close: () => Promise<void>;
@@ -57,7 +55,7 @@ const certificate = () =>
 
 const trusted = getCACertificates('default');
 
-/** The SDKs take no certificate for one client alone. */
+/** The SDKs do not accept a certificate for one client alone. */
 export const trustOnly = (cert: string | null): void =>
   setDefaultCACertificates(cert === null ? trusted : [...trusted, cert]);
 
@@ -78,7 +76,7 @@ const pipeBoth = (socket: Socket, behind: Socket): void => {
   pipeline(socket, behind, socket, () => undefined);
 };
 
-/** `destroys`: whether a request is the one that a permit is for; a body that tells is read for it. */
+/** `destroys`: whether a request is the one that a permit is for. A body that shows this is read. */
 export const openSlowFront = async (
   answer: (asked: ReceivedRequest) => Said,
   destroys: (asked: ReceivedRequest) => boolean,

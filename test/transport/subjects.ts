@@ -24,12 +24,12 @@ import { credentials, ec2World, region } from '../sandbox/ec2/ec2-world.ts';
 import { gceWorld, requestIds } from '../sandbox/gce/gce-world.ts';
 import { openSlowFront, trustOnly, type SlowFront } from './slow-front.ts';
 
-/** Something that is destroyed over TLS: a client of a cloud or of Kubernetes, and the server that it speaks to. */
+/** A destructive call over TLS: a client of a cloud or of Kubernetes, and its server. */
 export interface Subject {
   readonly front: SlowFront;
-  /** How many reads it makes before the call that destroys. */
+  /** The number of its reads before the destructive call. */
   readonly readsBefore: number;
-  /** Makes a read, and so a connection that stands. */
+  /** Makes a read, and so an open connection. */
   readonly warm: (signal: AbortSignal) => Promise<unknown>;
   readonly act: (permit: Permit, signal: AbortSignal) => Promise<unknown>;
 }

@@ -11,7 +11,7 @@ import { openSlowFront, type SlowFront } from './slow-front.ts';
 afterEach(closeAll);
 
 describe('an order through a proxy', () => {
-  /** A proxy that makes its tunnel when it is let. */
+  /** A proxy that opens its tunnel when the test allows it. */
   const behindProxy = async (): Promise<{
     readonly agent: Agent;
     readonly front: SlowFront;

@@ -7,7 +7,7 @@ import { ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import { proof } from '../permits.ts';
 import { answered, closeAll, closing, failure, portOf, post, sent, serving } from './orders.ts';
 
-/** Where a request may wait, and where its bytes may lie, on the way to a server: on real sockets, each in turn. */
+/** Where a request may wait, and where its bytes may be, on the way to a server. Each case uses real sockets. */
 
 afterEach(closeAll);
 

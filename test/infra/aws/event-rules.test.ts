@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { stackConditions, stackParameters, releasedValues } from '../../../infra/serverless/released-parameters.ts';
 import { optionalRules } from '../../../infra/serverless/template-values.ts';
 
-/** The queues take the events of the listed rules alone: an event of any other rule would be lost without a trace. */
+/** The queues accept only events of the listed rules. An event of any other rule would be lost without a trace. */
 
 const tag = (name: string) => ({ tag: name, resolve: (text: string) => text });
 const document = parse(readFileSync(new URL('../../../infra/aws/events.yml', import.meta.url), 'utf8'), {

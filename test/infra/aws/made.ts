@@ -8,7 +8,7 @@ import {
 import { SANDBOX_REGION } from '../../../sandbox/aws-sandbox.ts';
 import { full, plain } from './stage-files.ts';
 
-/** What `serverless package` makes of the defaults, and of a stage that sets every parameter. */
+/** The result of `serverless package` for the defaults, and for a stage that sets every parameter. */
 export interface Made {
   readonly service: PackagedService;
   /** Of the defaults. */

@@ -30,7 +30,7 @@ const valuesFor = (stage: Written): unknown => {
 };
 
 describe('parameters', () => {
-  /** `region` says where, and not what: serverless.yml reads it by itself. */
+  /** `region` says where to deploy and not what. serverless.yml reads it itself. */
   it.each(Object.keys(defaults).filter((name) => name !== 'region'))('%s changes what is deployed', (name) => {
     expect(Object.keys(everything)).toContain(name);
     const partner = name === 'subnets' ? 'securityGroups' : name === 'securityGroups' ? 'subnets' : name;

@@ -14,7 +14,10 @@ const queuePolicy = z.object({
   }),
 });
 
-/** What must hold of the packaged template however it is set, over everything of a kind and not piece by piece. */
+/**
+ * Checks what must be true of the packaged template, whatever its parameters: over every resource of a kind, not one by
+ * one.
+ */
 export const describeSafeguards = (made: () => Made): void => {
   describe.each(['usual', 'other'] as const)('in the %s template', (which) => {
     it('everything that stores data is encrypted', () => {

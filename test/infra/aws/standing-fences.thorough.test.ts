@@ -3,16 +3,13 @@ import { openStandIn, type Answered, type Request, type StandIn } from '../../pr
 import { openService, type PackagedService } from '../packaged-service.ts';
 import { plain } from './stage-files.ts';
 
-/**
- * `serverless remove` before a stand-in that answers for the function doctor and refuses whatever would remove
- * something.
- */
+/** `serverless remove` against a stand-in that answers for the function doctor and refuses every removal. */
 
 interface Answer {
   readonly status: number;
   readonly body: object;
   readonly failed?: boolean;
-  /** Answered by somebody in between, without Lambda's own code. */
+  /** Answered by something in between, without Lambda's own code. */
   readonly unsaid?: boolean;
 }
 
@@ -29,7 +26,7 @@ const respond = ({ url, body }: Request): Answered => {
     };
     return { status: answer.status, headers, body: answer.body };
   }
-  // Who am I? is asked by every command.
+  // Every command first asks for its own identity.
   removals += body.includes('GetCallerIdentity') ? 0 : 1;
   return {
     status: 403,

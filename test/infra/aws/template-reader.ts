@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PackagedTemplate } from '../packaged-service.ts';
 
-/** What tests ask of a packaged template. */
+/** What tests read from a packaged template. */
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
 const arn = z.union([
@@ -51,7 +51,7 @@ export const statementsOf = (template: PackagedTemplate, name: string): readonly
 export const roleNames = (template: PackagedTemplate): readonly string[] =>
   Object.keys(ofType(template, 'AWS::IAM::Role'));
 
-/** What a role may do, without what it is explicitly denied. */
+/** What a role may do, without what is explicitly denied. */
 export const allowedActions = (template: PackagedTemplate, name: string): readonly string[] =>
   [...new Set(statementsOf(template, name).flatMap(({ Effect, Action }) => (Effect === 'Allow' ? Action : [])))].sort();
 

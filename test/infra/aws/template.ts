@@ -21,7 +21,7 @@ const network = [
 ];
 const fencing = ['ec2:DetachVolume', ...look, ...logs];
 
-/** The template, piece by piece. */
+/** Checks the template piece by piece. */
 export const describeTemplate = (made: () => Made): void => {
   describe('the roles', () => {
     const extras: Readonly<Record<string, readonly string[]>> = {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { unzip } from '../unzip.ts';
 
-/** Stands for Lambda: loads a handler from where the zip was unpacked, and calls it once. */
+/** Stands in for Lambda: loads a handler from the unpacked zip and calls it once. */
 const RUNTIME = `process.once('message', async ({ file, name, event, lastsMs }) => {
   const end = Date.now() + lastsMs;
   try {
@@ -20,13 +20,13 @@ const outcome = z.union([z.object({ answer: z.unknown() }), z.object({ failed: z
 
 export interface Zip {
   readonly file: string;
-  /** As the template says: path without extension, a dot, and the name of the export. */
+  /** In the form of the template: path without extension, a dot, and the name of the export. */
   readonly handler: string;
 }
 
 const LASTS_MS = 30_000;
 
-/** What a zip's function answers, in a process that sees nothing but these variables and its own files. */
+/** A function's answer from its zip, in a process that has only these variables and its own files. */
 export const invokeZip = async (
   { file, handler }: Zip,
   folder: string,

@@ -1,6 +1,6 @@
 import type { Subscription } from './subscription.ts';
 
-/** What the stand-in is asked, what it answers, and what it knows. */
+/** The requests to the stand-in, its answers, and its state. */
 
 export interface Request {
   readonly method: string;
@@ -17,18 +17,18 @@ export interface Reply {
 
 export interface Azure extends Subscription {
   readonly deployments: Map<string, { readonly tags: Readonly<Record<string, string>> }>;
-  /** Packages that the apps took, the latest last, each with the app's host. */
+  /** Packages that the apps accepted, the latest last, each with the app's host. */
   readonly packages: { readonly host: string; readonly zip: Buffer }[];
-  /** How many packages are still refused because the role of the one who writes them is not known everywhere yet. */
+  /** How many more packages are refused because the writer's role is not known everywhere yet. */
   roleSpreads: number;
-  /** Why the last package was not taken; null when it was. */
+  /** Why the last package was not accepted. Null if it was. */
   failed: string | null;
-  /** What functions of the app answer. */
+  /** The answers of the app's functions. */
   readonly answers: Map<string, unknown>;
-  /** Answers of operations that are under way, by their number. */
+  /** Answers of operations in progress, by number. */
   readonly operations: Map<string, Reply>;
   readonly origin: string;
-  /** Answers that somebody gives in the place of ARM or the app, until they are taken out. */
+  /** Answers that something else gives in place of ARM or the app, until they are removed. */
   readonly mishaps: Mishap[];
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { notFound, type Azure, type Reply, type Request } from './answers.ts';
 import { mayDo } from './refusals.ts';
 
-/** What the apps answer, and the doors that take their packages. */
+/** The answers of the apps, and the endpoints that accept their packages. */
 
 /** https://learn.microsoft.com/azure/role-based-access-control/built-in-roles/storage */
 const BLOB_OWNER = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b';
@@ -37,7 +37,7 @@ const mayStore = (azure: Azure, host: string): boolean => {
 };
 
 /**
- * As reported of Flex Consumption: the package is taken, and its deployment fails.
+ * As reported for Flex Consumption: the package is accepted, and its deployment fails.
  * https://github.com/Azure/azure-functions-host/issues/10620
  */
 export const publish = (azure: Azure, { body, headers, url }: Request): Reply => {
@@ -57,7 +57,7 @@ export const published = ({ failed }: Azure): Reply => ({
   body: failed === null ? { status: 4 } : { status: 3, status_text: failed },
 });
 
-/** Without a package there is no function in the app. */
+/** Without a package, the app has no functions. */
 export const keys = (azure: Azure, { url }: Request): Reply => {
   const site = azure.held.get(url.pathname.toLowerCase().split('/functions/')[0] ?? '');
   return site && azure.packages.some(({ host }) => host === site.added['defaultHostName'])

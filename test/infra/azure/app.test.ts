@@ -10,7 +10,7 @@ import { appNames, appOf, functionNames, httpFunctions, type AppName } from '../
 import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
 import { workerModules } from './worker-modules.ts';
 
-/** Loads the app as the worker of the Functions host does, and tells what the app registered. */
+/** Loads the app as the worker of the Functions host does, and returns what the app registered. */
 const WORKER = `require('./index.js');
 console.log(JSON.stringify(require('@azure/functions-core').registered));`;
 

@@ -6,9 +6,9 @@ import { called, keys, publish, published } from './app-routes.ts';
 import { isKnownVersion, unknownVersion } from './refusals.ts';
 import { applied, Invalid, removed, whatIf, type Held } from './subscription.ts';
 
-/** What Azure Resource Manager, the door of an app and the app itself answer. */
+/** The answers of Azure Resource Manager, of an app's deployment endpoint, and of the app itself. */
 
-/** Where not even the group is, ARM says so. */
+/** If even the group is missing, ARM says so. */
 const absent = (azure: Azure, path: string): Reply => {
   if (/\/roleDefinitions\/[^/]+$/i.test(path))
     return error(404, 'RoleDefinitionDoesNotExist', `${path} does not exist`);
@@ -19,7 +19,7 @@ const absent = (azure: Azure, path: string): Reply => {
     : error(404, 'ResourceGroupNotFound', `the group of ${path} could not be found`);
 };
 
-/** Said at the second question, as with anything that takes its time. */
+/** Answered at the second request, like everything that takes time. */
 const later = (azure: Azure, header: 'azure-asyncoperation' | 'location', end: Reply): Reply => {
   const number = String(azure.operations.size + 1);
   azure.operations.set(number, end);
@@ -148,7 +148,7 @@ const routes: readonly (readonly [string, RegExp, (azure: Azure, request: Reques
   ],
 ];
 
-/** What a path of ARM's names, as type: the pieces at every other place after the last `providers`. */
+/** The type that an ARM path names: every second segment after the last `providers`. */
 const typeAt = (path: string): string => {
   const [, last] = /^.*\/providers\/(.+)$/i.exec(path) ?? [];
   if (last === undefined)
@@ -157,7 +157,7 @@ const typeAt = (path: string): string => {
   return [namespace, ...rest.filter((_, at) => at % 2 === 0)].join('/').replace(/\/(whatIf|listkeys)$/i, '');
 };
 
-/** Every call of ARM's names the version that it was written for, and ARM knows only some of each type. */
+/** Every call to ARM names its API version, and ARM supports only some versions of each type. */
 const versioned = ({ url }: Request): void => {
   if (!url.pathname.startsWith('/subscriptions/')) return;
   const version = url.searchParams.get('api-version');

@@ -4,7 +4,7 @@ import { openManagement, OTHERS, type Management } from './management.ts';
 import { full, plain } from './stage-files.ts';
 
 /**
- * The commands of `serverless` as a person types them, before the stand-in of ARM. Each is a process that may have to
+ * The commands of `serverless` as a person types them, against the stand-in of ARM. Each is a process that may have to
  * bundle.
  */
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
@@ -21,7 +21,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** What stands that was not there before us, and of it what is in groups of others. */
+/** What exists now and did not exist before the deployment, and the part of it that is in groups of other owners. */
 const ours = () => [...management.azure.held.values()].filter(({ name }) => !OTHERS.includes(name));
 const elsewhere = () => ours().flatMap(({ id }) => /resourceGroups\/(rg-\w+|MC_\w+)\//.exec(id)?.[1] ?? []);
 

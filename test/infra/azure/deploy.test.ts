@@ -5,7 +5,7 @@ import { deployingAt, packaged } from './installed.ts';
 import { openManagement, OTHERS, type Management } from './management.ts';
 import { full } from './stage-files.ts';
 
-/** What a deployment leaves in a subscription that refuses what Azure refuses. */
+/** The result of a deployment in a subscription that refuses what Azure refuses. */
 
 let management: Management;
 beforeEach(async () => {
@@ -16,7 +16,7 @@ afterEach(() => management.close());
 const held = () => [...management.azure.held.values()];
 const ofType = (type: string) => held().filter((one) => one.type === `Microsoft.${type}`);
 
-/** Deploys, and tells what it said and what was written. */
+/** Deploys, and returns the output and the writes. */
 const deployed = async (written: object = {}, change = '', stage = 'prod') => {
   const deploying = deployingAt(management, written, stage);
   const before = management.writes().length;

@@ -1,5 +1,5 @@
 /**
- * As much of the language of templates as ours speak.
+ * The part of the template language that our templates use.
  * https://learn.microsoft.com/azure/azure-resource-manager/templates/template-functions
  */
 
@@ -39,7 +39,7 @@ const evaluated = (text: string, lookup: Lookup): string => {
   return inner.startsWith('concat(') ? argumentsIn(inner.slice('concat('.length), lookup) : term(inner, lookup)[0];
 };
 
-/** The same value with its expressions worked out; `lenient` leaves those that cannot be known yet. */
+/** Returns the same value with its expressions evaluated. `lenient` leaves those that cannot be known yet. */
 export const resolved = (value: unknown, lookup: Lookup, lenient = false): unknown => {
   if (Array.isArray(value)) return value.map((one) => resolved(one, lookup, lenient));
   if (typeof value === 'object' && value !== null)

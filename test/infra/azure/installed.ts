@@ -6,12 +6,12 @@ import type { Management } from './management.ts';
 import { installFor } from './packaged-template.ts';
 import { plain } from './stage-files.ts';
 
-/** What `serverless` calls, in this process and before the stand-in of ARM. */
+/** The code that `serverless` calls, in this process and against the stand-in of ARM. */
 
 export interface Deploying {
   readonly deployer: Deployer;
   readonly install: ReturnType<typeof installFor>;
-  /** What it said so far. */
+  /** Its output so far. */
   readonly said: string[];
   /** How long (ms) it waited between one look and the next. */
   readonly waited: number[];
@@ -32,6 +32,6 @@ export const deployingAt = (management: Management, written: object = {}, stage 
   };
 };
 
-/** Zips in no more than their first two letters. */
+/** A zip, reduced to its first two letters. */
 export const packaged = (change = '') =>
   functionNames.map((name) => ({ name, zip: Buffer.from(`PK the code of the app${change}`) }));

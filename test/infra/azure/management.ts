@@ -13,21 +13,21 @@ import { withGroups } from './subscription.ts';
 import type { Azure, Request } from './answers.ts';
 import { reply } from './arm-routes.ts';
 
-/** The APIs that a deployment calls, behind TLS, and the identity that gives tokens for them. */
+/** The APIs that a deployment calls, behind TLS, and the identity endpoint that issues tokens for them. */
 export interface Management {
   readonly azure: Azure;
   /** Requests that change something, as method and path. */
   readonly writes: () => readonly string[];
   /** All requests so far. */
   readonly recorded: readonly Request[];
-  /** With these, the SDK finds the stand-in, trusts it, and has a token. */
+  /** With these variables, the SDK finds and trusts the stand-in, and has a token. */
   readonly environment: Readonly<Record<string, string>>;
   /** The same for a caller in this process. */
   readonly trusted: Omit<ArmOptions, 'wait'>;
   readonly close: () => Promise<void>;
 }
 
-/** Groups of the subscription that are none of ours. */
+/** Groups of the subscription that are not ours. */
 export const OTHERS = ['rg-aks', 'rg-secrets', 'rg-events', 'MC_blue', 'MC_green'];
 
 const TOKEN = 'a-token-of-the-managed-identity';

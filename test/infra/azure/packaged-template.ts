@@ -16,7 +16,7 @@ export const installFor = (stage: string, written: object): Install => {
   return createInstall(`cloudfence-${stage}`, install);
 };
 
-/** A resource, and the group that it is deployed into; null for the subscription. */
+/** A resource, and the group into which it is deployed. Null for the subscription. */
 export interface Placed extends TemplateResource {
   readonly group: string | null;
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 /**
- * Azure's own descriptions of the interfaces that a deployment calls, as Microsoft's packages carry them:
+ * Azure's own descriptions of the interfaces that a deployment calls, from Microsoft's packages:
  * .ci/install-azure-models.
  */
 
@@ -31,9 +31,9 @@ type Models = Readonly<Record<string, Model>>;
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface Published {
-  /** What of a resource, as a template has it, is not as published. */
+  /** Returns how a resource in a template differs from the published description. */
   readonly faultsIn: (type: string, version: string, resource: Fields) => readonly string[];
-  /** The same of a request of ARM's: that there is such a one, under that version, with such a body. */
+  /** Returns the same for a request to ARM: whether it exists under that version, and whether its body is right. */
   readonly faultsOf: (request: {
     readonly method: string;
     readonly url: URL;
@@ -41,7 +41,7 @@ export interface Published {
   }) => readonly string[];
 }
 
-/** Which package describes a type, by which class. */
+/** The package and the class that describe a type. */
 const described: Readonly<Record<string, readonly [string, string]>> = {
   'Microsoft.Resources/deployments': ['resource/resources/v2022_09_01', 'Deployment'],
   'Microsoft.Resources/resourceGroups': ['resource/resources/v2022_09_01', 'ResourceGroup'],
@@ -66,14 +66,14 @@ const described: Readonly<Record<string, readonly [string, string]>> = {
   'Microsoft.Insights/scheduledQueryRules': ['monitor', 'ScheduledQueryRuleResource'],
 };
 
-/** Bodies of requests beside those of resources. */
+/** Request bodies that are not resources. */
 const bodies: readonly (readonly [RegExp, string])[] = [
   [/^PUT .*\/deployments\/[^/]+$/, 'Deployment'],
   [/^POST .*\/whatIf$/, 'ScopedDeploymentWhatIf'],
   [/^PATCH .*\/tags\/default$/, 'TagsPatchResource'],
 ];
 
-/** No package was published for 2024-01-01 of Service Bus: what became it stands for it. */
+/** No package was published for 2024-01-01 of Service Bus. The published version that followed it is used instead. */
 const standsFor: Readonly<Record<string, string>> = { 'Microsoft.ServiceBus 2024-01-01': '2022-10-01-preview' };
 
 const versionAs = (namespace: string, version: string): string => standsFor[`${namespace} ${version}`] ?? version;
@@ -81,7 +81,7 @@ const versionAs = (namespace: string, version: string): string => standsFor[`${n
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Worked out by ARM only: a text, and nothing more is known of it. */
+/** Evaluated only by ARM: a text of which nothing more is known. */
 const isExpression = (value: unknown): boolean => typeof value === 'string' && /^\[(?!\[).*\]$/s.test(value);
 
 const kindsOfText = new Set(['str', 'iso-8601', 'rfc-1123', 'duration', 'date', 'time', 'base64', 'bytearray']);
@@ -125,7 +125,7 @@ const valueFaults = (models: Models, type: string, value: unknown, at: string): 
   );
 };
 
-/** Of several kinds, the one that the value says it is. */
+/** Of several kinds, the one that the value names. */
 const kindOf = (models: Models, name: string, value: Fields): Model => {
   const found = models[name];
   if (!found) throw new Error(`there is no published model ${name}`);
@@ -167,7 +167,7 @@ const fieldFaults = (models: Models, fields: readonly Field[], value: Fields, at
   ];
 };
 
-/** `{x}` stands for one piece of a path, and for a whole id where it is first. */
+/** `{x}` matches one segment of a path, or a whole ID if it comes first. */
 const patternOf = (path: string): RegExp =>
   new RegExp(
     `^${path
@@ -183,7 +183,7 @@ const patternOf = (path: string): RegExp =>
     'i',
   );
 
-/** Templates nest what is deployed as properties; of the rest of a template's own words, a request knows nothing. */
+/** Templates nest a deployed resource as properties. A request knows none of a template's other fields. */
 const bodyOf = ({
   type: _type,
   apiVersion: _version,
@@ -194,13 +194,13 @@ const bodyOf = ({
   ...body
 }: Fields): Fields => body;
 
-/** Where the name of one of that type is the service's own. */
+/** Types for which the service sets the name. */
 const fixedNames: Readonly<Record<string, string>> = {
   blobServices: 'default',
   basicPublishingCredentialsPolicies: 'ftp',
 };
 
-/** Of any resource of that type. */
+/** Fields of any resource of that type. */
 const pathTo = (type: string): string => {
   if (type === 'Microsoft.Resources/resourceGroups') return '/subscriptions/s/resourcegroups/g';
   const [namespace = '', ...kinds] = type.split('/');

@@ -8,7 +8,7 @@ import { installFor, ofType, placedFor } from './packaged-template.ts';
 import { openPublished, type Published } from './published-models.ts';
 import { full, plain } from './stage-files.ts';
 
-/** The template and every request of a deployment, as Microsoft publishes the interfaces that they are for. */
+/** Checks the template, and every request of a deployment, against the interfaces that Microsoft publishes. */
 
 let published: Published;
 let management: Management;
@@ -102,7 +102,7 @@ describe('the template', () => {
 });
 
 describe('a deployment', () => {
-  /** The app's own doors, and the query of logs, are no part of ARM. */
+  /** The app's own endpoints, and the query of logs, are not part of ARM. */
   const ofArm = () => management.recorded.filter(({ url }) => url.pathname.startsWith('/subscriptions/'));
 
   it('sends no request to ARM that is not published', () => {

@@ -5,13 +5,13 @@ import type { Held, Subscription } from './subscription.ts';
 
 /**
  * What Azure's own services refuse although the template is well-formed, each with the public report or page that says
- * so: the deployment fails there, and what came before it stays.
+ * so. The deployment fails there, and earlier resources stay.
  */
 
 export interface Asked {
   readonly resource: TemplateResource;
   readonly id: string;
-  /** With its expressions worked out. */
+  /** With its expressions evaluated. */
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
@@ -103,7 +103,7 @@ const unchangedPrincipal: Check = (subscription, { id, properties }) => {
   if (twin) throw new ArmRefusal('RoleAssignmentExists', `The role assignment already exists: ${twin.id}`, 409);
 };
 
-/** Whether an identity may do that on a resource, by a role on it or on what it is in. */
+/** Whether an identity may do that on a resource, by a role on it or on what contains it. */
 export const mayDo = (
   subscription: Subscription,
   identityId: string,
@@ -173,7 +173,7 @@ const checks: Readonly<Record<string, Check>> = {
 export const refused: Check = (subscription, asked) => checks[asked.resource.type]?.(subscription, asked);
 
 /**
- * Versions that a type is known under, as far as our calls might name them: the latest stable ones of Azure's published
+ * The supported versions of a type, as far as our calls might name them: the latest stable ones of Azure's published
  * interfaces.
  */
 const VERSIONS: Readonly<Record<string, readonly string[]>> = {

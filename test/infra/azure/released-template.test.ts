@@ -7,7 +7,7 @@ import { releasedTemplate } from '../../../infra/azure/released-template.ts';
 import { installTemplate } from '../../../infra/azure/template.ts';
 import { parametersFromFile } from '../../../infra/serverless/deployer.ts';
 
-/** The template of a release, with its expressions worked out, has to be the one that a deployment sends. */
+/** The template of a release, with its expressions evaluated, has to be the one that a deployment sends. */
 
 const defaults = parametersFromFile('.', 'infra/azure/parameters.yml');
 const subscription = '11111111-2222-4333-8444-555555555555';
@@ -25,7 +25,7 @@ const installed = () => {
   return createInstall('cloudfence-prod', install);
 };
 
-/** As much of ARM's functions as there is; ours for names, in the place of ARM's own hashes. */
+/** The available ARM functions. Our own functions for names replace ARM's hashes. */
 const functions = (given: Readonly<Record<string, string>>) => ({
   concat: (...parts: readonly string[]) => parts.join(''),
   take: (text: string, count: number) => text.slice(0, count),

@@ -4,7 +4,7 @@ import type { Reply } from './answers.ts';
 import { type Deploying, deployingAt, packaged } from './installed.ts';
 import { type Management, openManagement, OTHERS } from './management.ts';
 
-/** What a removal asks before it takes anything away, and what it takes for an answer. */
+/** What a removal asks before it removes anything, and which answers it accepts. */
 
 let management: Management;
 let deploying: Deploying;

@@ -1,4 +1,4 @@
-/** Two stages: what has to be set, and one that sets every parameter. */
+/** Two stages: one with the required parameters, and one that sets every parameter. */
 
 export const SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
 const group = (name: string) => `/subscriptions/${SUBSCRIPTION}/resourceGroups/${name}`;

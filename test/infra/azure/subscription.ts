@@ -4,13 +4,13 @@ import type { Template, TemplateResource } from '../../../infra/azure/arm-templa
 import { resolved, type Lookup } from './expressions.ts';
 import { isKnownVersion, refused, unknownVersion } from './refusals.ts';
 
-/** A subscription of Azure in small: what was deployed into it, as templates asked for it and as Azure completed it. */
+/** A small Azure subscription: what was deployed into it, as templates requested it and as Azure completed it. */
 
 export interface Held {
   readonly id: string;
   readonly type: string;
   readonly name: string;
-  /** As last asked for. */
+  /** As last requested. */
   wanted: unknown;
   tags: Record<string, string>;
   /** What Azure adds. */
@@ -20,7 +20,7 @@ export interface Held {
 
 const fields = z.record(z.string(), z.unknown());
 const asked = z.looseObject({ properties: fields.optional() });
-/** What is deployed into a group, inside of a template. */
+/** What a template deploys into a group. */
 export const nested = z.looseObject({ template: z.custom<Template>() });
 
 export interface Difference {
@@ -39,9 +39,9 @@ export interface Change {
 
 export interface Subscription {
   readonly held: Map<string, Held>;
-  /** Where the apps are found, in the order in which they came. */
+  /** The hosts of the apps, in the order of their creation. */
   readonly hosts: readonly string[];
-  /** How many identities were ever made: one that is made anew is another principal. */
+  /** How many identities were ever created. A recreated one is another principal. */
   identities: number;
 }
 
@@ -50,7 +50,7 @@ export class Invalid extends Error {}
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 const guid = (text: string): string => digest(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 
-/** `A.B/c/d` and `x/y` are `A.B/c/x/d/y`. */
+/** `A.B/c/d` and `x/y` give `A.B/c/x/d/y`. */
 const interleaved = (type: string, name: string): string => {
   const [namespace = '', ...kinds] = type.split('/');
   const names = name.split('/');
@@ -63,7 +63,7 @@ export const idOf = (base: string, { type, name, scope, resourceGroup }: Templat
   return `${base}${resourceGroup === undefined ? '' : `/resourceGroups/${resourceGroup}`}${scope === undefined ? '' : `/providers/${scope}`}/providers/${interleaved(type, name)}`;
 };
 
-/** What `dependsOn` may call a resource. */
+/** The names by which `dependsOn` may refer to a resource. */
 const calledBy = (base: string, resource: TemplateResource): readonly string[] => {
   const id = idOf(base, resource);
   return [
@@ -74,7 +74,7 @@ const calledBy = (base: string, resource: TemplateResource): readonly string[] =
   ].map((one) => one.toLowerCase());
 };
 
-/** In an order in which each comes after what it depends on. */
+/** In an order in which each comes after its dependencies. */
 const inOrder = (base: string, resources: readonly TemplateResource[]): readonly TemplateResource[] => {
   const names = new Set(resources.flatMap((one) => calledBy(base, one)));
   const done = new Set<string>();
@@ -94,7 +94,7 @@ const inOrder = (base: string, resources: readonly TemplateResource[]): readonly
   return order;
 };
 
-/** What only Azure knows of a new resource. */
+/** What only Azure knows about a new resource. */
 const addedTo = (
   subscription: Subscription,
   { type, name }: TemplateResource,
@@ -125,7 +125,7 @@ const lookupIn =
     return found ? { ...found.properties, ...found.added } : null;
   };
 
-/** Everything that a deployment touches, nested ones included; called in order. */
+/** Everything that a deployment touches, including nested resources, in order. */
 const walk = (
   base: string,
   resources: readonly TemplateResource[],
@@ -168,7 +168,7 @@ const put = (subscription: Subscription, resource: TemplateResource, id: string)
   });
 };
 
-/** @throws ArmRefusal when a service refuses its part; Invalid before anything is done */
+/** @throws ArmRefusal if a service refuses its part, or Invalid before anything is done */
 export const applied = (subscription: Subscription, base: string, template: Template): void => {
   walk(base, template.resources, (resource, id) => put(subscription, resource, id));
 };
@@ -176,7 +176,7 @@ export const applied = (subscription: Subscription, base: string, template: Temp
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-/** As the preview tells them: lists by their places, and everything down to single values. */
+/** In the form of the preview: lists by index, and everything down to single values. */
 const differences = (path: string, before: unknown, after: unknown): readonly Difference[] => {
   if (same(before, after)) return [];
   if (!isObject(before) || !isObject(after))
@@ -201,7 +201,7 @@ const differences = (path: string, before: unknown, after: unknown): readonly Di
 };
 
 /**
- * The preview works out no `reference()`: what asks for one is told as a change.
+ * The preview does not evaluate `reference()`, and reports a value that uses it as a change.
  * https://github.com/Azure/arm-template-whatif/issues/83
  */
 export const whatIf = (subscription: Subscription, base: string, template: Template): readonly Change[] => {
@@ -219,7 +219,7 @@ export const whatIf = (subscription: Subscription, base: string, template: Templ
   return changes;
 };
 
-/** With everything that is in it or on it. */
+/** With everything in it or on it. */
 export const removed = ({ held }: Subscription, id: string): boolean => {
   const key = id.toLowerCase();
   const going = [...held.keys()].filter((one) => one === key || one.startsWith(`${key}/`));
@@ -227,7 +227,7 @@ export const removed = ({ held }: Subscription, id: string): boolean => {
   return going.length > 0;
 };
 
-/** Groups of others, which were there before us. */
+/** Groups of other owners, which existed before the deployment. */
 export const withGroups = (scope: string, groups: readonly string[]): Map<string, Held> =>
   new Map(
     groups.map((name) => {

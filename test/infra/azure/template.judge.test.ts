@@ -9,7 +9,10 @@ import { z } from 'zod';
 import { placedFor } from './packaged-template.ts';
 import { full, plain } from './stage-files.ts';
 
-/** What checkov, a judge of templates that is not ours, thinks of this one. https://www.checkov.io */
+/**
+ * The findings of checkov, a third-party judge of templates, for ours.
+ * https://www.checkov.io
+ */
 
 const run = promisify(execFile);
 const report = z.object({
@@ -28,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** It knows nothing of templates within templates, so it gets their resources as one. */
+/** It does not support nested templates, so it gets their resources as one template. */
 const judged = async (stage: string, written: object) => {
   const file = path.join(folder, `${stage}.json`);
   const resources = placedFor(stage, written).map(({ group: _group, ...resource }) => resource);
@@ -48,7 +51,7 @@ const judged = async (stage: string, written: object) => {
   return report.parse(JSON.parse(stdout)).results;
 };
 
-/** Accepted, each with its reason. */
+/** Accepted findings, each with its reason. */
 const accepted: Readonly<Record<string, string>> = {
   CKV_AZURE_59:
     'the account is reached by its public name, with tokens only: a private endpoint costs more than all the rest',

@@ -6,7 +6,7 @@ import { installFor, ofType, placedFor, type Placed } from './packaged-template.
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
 
 const usual = placedFor('prod', plain);
-/** Reaches over every machine there is, because exactly that is asked for. */
+/** Covers every machine, because exactly that is configured. */
 const whole = placedFor('whole', { ...plain, resourceGroups: 'all-of-subscription' });
 const other = placedFor('full', full);
 

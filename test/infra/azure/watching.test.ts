@@ -6,7 +6,7 @@ import { reasonIn } from '../../../providers/azure/events/kinds.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
 
-/** What is heard of: events that come in, and alerts that go out. */
+/** What is monitored: events that come in, and alerts that go out. */
 
 const usual = placedFor('prod', plain);
 const whole = placedFor('whole', { ...plain, resourceGroups: 'all-of-subscription' });

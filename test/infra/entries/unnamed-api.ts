@@ -1,2 +1,2 @@
-/** A handler's stand-in that uses an API whose models the bundle does not know to keep. */
+/** A stand-in for a handler that uses an API whose models the bundle does not keep. */
 export { AppsV1Api } from '@kubernetes/client-node/dist/gen/index.js';

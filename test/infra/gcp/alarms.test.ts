@@ -4,7 +4,7 @@ import { deployerAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT } from './store.ts';
 
-/** Alert policies of Cloud Monitoring, for the same things that are heard of on AWS and Azure. */
+/** Alert policies of Cloud Monitoring for the same conditions as on AWS and Azure. */
 
 let google: Management;
 beforeEach(async () => {

@@ -8,8 +8,8 @@ import { openManagement, type Management } from './management.ts';
 import { PROJECT } from './store.ts';
 
 /**
- * What has to be right before the first thing is made: what one may, what is switched on, and what Cloud Run takes
- * together.
+ * The requirements before the first resource is created: permissions, enabled APIs, and the memory and CPU that Cloud
+ * Run accepts together.
  */
 
 let google: Management;
@@ -23,7 +23,7 @@ const docs = readFileSync(new URL('../../../docs/gcp.md', import.meta.url), 'utf
 const gke = { clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }] };
 const everything: readonly string[] = [...projectPermissions, ...secretPermissions];
 
-/** Every call that an install's life has: made, changed, looked at, removed, made again. */
+/** Every call in the life of an install: created, changed, looked at, removed, created again. */
 const wholeLife = async (): Promise<void> => {
   const deployer = deployerAt(google, { checkPermissions: false });
   await deployer.deploy(packaged(), quiet);

@@ -12,7 +12,7 @@ import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts
 import { openStandIn, type StandIn } from '../../providers/stand-in.ts';
 import { installWith } from './installed.ts';
 
-/** on-event out of its bundle, in a process that knows nothing but the environment it is deployed with. */
+/** on-event from its bundle, in a process that knows only the environment with which it is deployed. */
 
 const program = fileURLToPath(new URL('../../bench/function-process.cjs', import.meta.url));
 const install = installWith();

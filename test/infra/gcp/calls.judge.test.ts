@@ -6,7 +6,7 @@ import { installWith, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT, type Fields } from './store.ts';
 
-/** Everything that a deployer sends, and that the stand-in answers, held against Google's own documents. */
+/** Checks every request of a deployer, and every answer of the stand-in, against Google's own documents. */
 
 const judged = judgeOf([
   'cloudfunctions.v2',
@@ -21,7 +21,7 @@ const judged = judgeOf([
   'serviceusage.v1',
 ]);
 
-/** One field of each thing that has any of these. */
+/** One field of each resource that has any of these. */
 const changedByHand = (object: Fields): Fields => {
   const spoiled = {
     filter: 'severity>=ERROR',
@@ -34,7 +34,7 @@ const changedByHand = (object: Fields): Fields => {
 };
 
 let google: Management;
-/** The host of each call, which the stand-in does not see: all are at one address there. */
+/** The host of each call. The stand-in does not see it, because all hosts have one address there. */
 const meant: Host[] = [];
 
 const deployer = (written = {}) => {

@@ -8,7 +8,7 @@ import { plain } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 
 /**
- * The commands of `serverless` as a person types them, before the stand-in of Google's management APIs. Each is a
+ * The commands of `serverless` as a person types them, against the stand-in of Google's management APIs. Each is a
  * process that may have to bundle.
  */
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });

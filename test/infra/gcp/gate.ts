@@ -2,9 +2,7 @@ import { z } from 'zod';
 import type { Request, Route } from './routes.ts';
 import { next, Problem, PROJECT, type Fields, type Store } from './store.ts';
 
-/**
- * Whether the API is switched on, and whether the caller may: the permission that each method's reference page names.
- */
+/** Whether the API is enabled, and whether the caller has the permission that each method's reference page names. */
 
 interface Rule {
   readonly verb: string;
@@ -14,7 +12,7 @@ interface Rule {
 
 const rule = (verb: string, path: RegExp, ...permissions: string[]): Rule => ({ verb, path, permissions });
 
-/** All five of what has a collection, by the names of its methods. */
+/** All five methods of a collection, by name. */
 const collection = (of: string, name: string, create: 'POST' | 'PUT', update: 'PATCH' | 'PUT'): readonly Rule[] => {
   const one = new RegExp(`/${name}/[^/:]+$`);
   return [
@@ -87,7 +85,7 @@ export const gate = (store: Store, { verb, path }: Request): void => {
 
 const asked = z.object({ permissions: z.array(z.string().regex(/^[a-z]+\.[a-zA-Z]+\.[a-zA-Z]+$/)).max(100) });
 
-/** Questions about what is switched on and what one may, and the switching on itself. */
+/** Requests that list enabled APIs and permissions, and those that enable an API. */
 export const services: Route = (store, { path, query, body }) => {
   if (path.endsWith(':testIamPermissions'))
     return {

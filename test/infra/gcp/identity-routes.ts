@@ -3,7 +3,7 @@ import type { Route } from './routes.ts';
 import { stageOf } from './role-stages.ts';
 import { drop, make, masked, objectAt, Problem, PROJECT, replaced, type Fields, type Store } from './store.ts';
 
-/** Service accounts and custom roles, as IAM has them. */
+/** Service accounts and custom roles of IAM. */
 
 const text = z.string().min(1);
 const fields = z.record(z.string(), z.unknown());

@@ -16,14 +16,14 @@ export const plain: RawParameters = {
   clusters: [{ name: 'prod', secretManager: { secret: `projects/${PROJECT}/secrets/prod-kubeconfig` } }],
 };
 
-/** @throws with the faults of what is written */
+/** @throws with all errors in the configuration */
 export const installWith = (written: RawParameters = {}, stage = 'prod') => {
   const { install, faults } = checkInstall(stage, { ...defaults, ...plain, ...written });
   if (install === null) throw new Error(faults.join('; '));
   return createInstall(`cloudfence-${stage}`, install);
 };
 
-/** Waiting is the stand-in's virtual time. */
+/** A wait advances the stand-in's virtual time. */
 export const deployerAt = ({ url, wait }: Pick<Management, 'url' | 'wait'>, written: RawParameters = {}) =>
   gcpDeployer(createApi({ endpoint: url, wait }), installWith(written));
 

@@ -1,6 +1,6 @@
 /**
- * As much of the Logging query language as the sink's filter is written in, with its own precedence: OR binds tighter
- * than AND.
+ * The part of the Logging query language in which the sink's filter is written, with its own precedence: OR binds
+ * tighter than AND.
  */
 
 type Test = (entry: unknown) => boolean;
@@ -37,7 +37,7 @@ const comparison = (token: string): Test => {
   return (entry) => (text === undefined ? (valueIn(entry) === true) === (flag === 'true') : valueIn(entry) === text);
 };
 
-/** @throws for what it does not understand */
+/** @throws for what it does not support */
 export const loggingQuery = (filter: string): Test => {
   const left = [...tokensOf(filter)];
   const take = (wanted: string): boolean => left[0] === wanted && left.shift() !== undefined;

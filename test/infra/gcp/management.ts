@@ -4,7 +4,7 @@ import { gate } from './gate.ts';
 import { routes } from './routes.ts';
 import { emptyStore, Problem, type Fields, type Reply, type Store, type Verb } from './store.ts';
 
-/** A call as it arrived and what it was answered. */
+/** A call as it arrived, and its answer. */
 export interface Recorded {
   readonly verb: Verb;
   readonly url: URL;
@@ -16,12 +16,12 @@ export interface Recorded {
 export interface Management {
   readonly url: string;
   readonly store: Store;
-  /** Everything that was to change something, as `METHOD path`. */
+  /** Everything that was meant to change something, as `METHOD path`. */
   readonly writes: () => readonly string[];
   readonly recorded: readonly Recorded[];
-  /** What each function answers to whom it is called by. */
+  /** The answer of each function to each caller. */
   readonly answers: Map<string, unknown>;
-  /** Lets the virtual time of the store go on, in the place of waiting. */
+  /** Advances the virtual time of the store instead of waiting. */
   readonly wait: (ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -36,7 +36,8 @@ const isBlank = (value: unknown): boolean =>
   value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0);
 
 /**
- * As Google writes an answer: what is false, zero or empty is left out. https://protobuf.dev/programming-guides/json/
+ * As Google writes an answer: without what is false, zero, or empty.
+ * https://protobuf.dev/programming-guides/json/
  */
 const asSent = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(asSent);

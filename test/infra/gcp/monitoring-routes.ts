@@ -3,7 +3,7 @@ import type { Route } from './routes.ts';
 import { drop, masked, next, nothing, objectAt, Problem, PROJECT, type Fields, type Store } from './store.ts';
 
 /**
- * Alert policies of Cloud Monitoring, and what it refuses of them.
+ * Alert policies of Cloud Monitoring, and which of them it refuses.
  * https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies
  */
 
@@ -49,7 +49,7 @@ const policy = z.looseObject({
   notificationChannels: z.array(z.string()).default([]),
 });
 
-/** Those of Google's own that an install reads, as https://cloud.google.com/monitoring/api/metrics_gcp lists them. */
+/** Google's own metrics that an install reads, as https://cloud.google.com/monitoring/api/metrics_gcp lists them. */
 const own = new Set([
   'pubsub.googleapis.com/subscription/num_undelivered_messages',
   'pubsub.googleapis.com/subscription/oldest_unacked_message_age',
@@ -83,7 +83,7 @@ const checked = (store: Store, body: Fields): Fields => {
   return body;
 };
 
-/** Server-made names, of the policy and of each condition. */
+/** Names of the policy and of each condition, which the server creates. */
 const named = (store: Store, name: string, body: Fields): Fields => {
   const conditions = z
     .array(z.looseObject({}))

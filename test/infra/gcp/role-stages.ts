@@ -2,7 +2,7 @@ import type { Store } from './store.ts';
 
 const DAY = 24 * 3_600_000;
 
-/** For seven days a deleted role can be taken back; for thirty more it is neither there nor is its id free. */
+/** For seven days a deleted role can be restored. For thirty more, it is gone and its ID is not free. */
 type RoleState = 'alive' | 'deleted' | 'purged' | 'free';
 
 export const stageOf = (store: Store, name: string): RoleState => {
@@ -13,6 +13,6 @@ export const stageOf = (store: Store, name: string): RoleState => {
   return days < 37 ? 'purged' : 'free';
 };
 
-/** What a policy may name: custom roles of this project have to be alive. */
+/** What a policy may name: a custom role of this project must not be deleted. */
 export const isBindable = (store: Store, role: string): boolean =>
   !role.startsWith('projects/') || stageOf(store, role) === 'alive';

@@ -25,11 +25,11 @@ import {
 
 export interface Request {
   readonly verb: Verb;
-  /** Without the version, and the query. */
+  /** Without the version and the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: Fields;
-  /** Where this stand-in itself is. */
+  /** The address of this stand-in. */
   readonly base: string;
 }
 
@@ -98,7 +98,7 @@ const jobs: Route = (store, { verb, path, query, body }) => {
     : null;
 };
 
-/** Something that ends after it has been asked about twice. */
+/** An operation that is done at the second request. */
 const begun = (store: Store, finish: () => void): Fields => {
   const name = `projects/${PROJECT}/locations/europe-west1/operations/${next(store)}`;
   store.operations.set(name, { polls: 0, finish });
@@ -165,7 +165,7 @@ const checkSize = ({
 };
 
 /**
- * What a build needs: in a new project the Compute account has none of it.
+ * The permissions of a build. In a new project, the Compute account has none of them.
  * https://cloud.google.com/functions/docs/securing/build-custom-sa
  */
 const BUILDS = ['roles/artifactregistry.writer', 'roles/logging.logWriter', 'roles/storage.objectViewer'];
@@ -182,7 +182,7 @@ const checkBuilder = (store: Store, account: string | undefined): void => {
     );
 };
 
-/** A function, and the Cloud Run service that it really is. */
+/** A function, and the Cloud Run service that runs it. */
 const built = (store: Store, path: string, body: Fields, base: string): void => {
   const { buildConfig } = sourced.parse(body);
   if (!store.uploads.has(buildConfig.source.storageSource.object))

@@ -17,8 +17,8 @@ import { gceWorld, place, requestIds } from '../../sandbox/gce/gce-world.ts';
 import { granted } from '../../permits.ts';
 
 /**
- * The bundled SDK, of which most was left out, beside the whole of it: every call that the provider makes, and what
- * comes of it.
+ * The bundled SDK, of which most was left out, compared with the whole SDK: every call that the provider makes, and its
+ * result.
  */
 
 const provider = z.object({

@@ -3,7 +3,7 @@ import { deployerAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT } from './store.ts';
 
-/** What was made or granted a moment ago is not known everywhere at once: the stand-in's time is virtual. */
+/** A new resource or permission is not known everywhere at once. The stand-in's time is virtual. */
 
 const MINUTE = 60_000;
 let google: Management;

@@ -1,7 +1,7 @@
 import type { ApiCall } from '../../../infra/gcp/api.ts';
 import { isBindable } from './role-stages.ts';
 
-/** What a project holds, as its management APIs tell it: everything by its path, and the policy of each. */
+/** The content of a project, as its management APIs show it: everything by its path, and the policy of each. */
 
 export type Fields = Record<string, unknown>;
 
@@ -11,30 +11,31 @@ export interface Store {
   readonly operations: Map<string, { polls: number; readonly finish: () => void }>;
   readonly uploads: Map<string, Buffer>;
   serial: number;
-  /** Virtual ms, and when each thing was made. */
+  /** Virtual ms, and when each resource was created. */
   now: number;
   readonly born: Map<string, number>;
   /**
-   * How long (ms) what was just made is unknown elsewhere: a new account to the policies of others, a new metric to
-   * Cloud Monitoring.
+   * How long (ms) a new resource is unknown elsewhere: a new account to the policies of others, a new metric to Cloud
+   * Monitoring.
    */
   delays: { readonly account: number; readonly grant: number; readonly metric: number; readonly service: number };
-  /** When each member was last granted anything in the project. */
+  /** When each member last got a permission in the project. */
   readonly grantedAt: Map<string, number>;
   /**
-   * When each custom role was deleted, and whether one that is neither there nor free is listed; Google does not say.
+   * When each custom role was deleted, and whether a role is listed that is gone but whose ID is not free. Google does
+   * not say.
    */
   readonly deletedRoles: Map<string, number>;
   showsPurged: boolean;
-  /** APIs that are switched on, and from when. */
+  /** Enabled APIs, and since when. */
   readonly services: Map<string, number>;
-  /** What the caller may; null for everything. */
+  /** The caller's permissions. Null for all. */
   granted: ReadonlySet<string> | null;
-  /** Something in between answers instead, with a page and 404. */
+  /** Something in between answers instead, with an HTML page and 404. */
   proxied: boolean;
   /** Regions that do not answer. */
   unreachable: readonly string[];
-  /** As often as this, somebody else writes a policy between a reading and a writing of ours. */
+  /** How often someone else writes a policy between our read and our write. */
   races: number;
 }
 
@@ -137,19 +138,19 @@ export const replaced = (store: Store, path: string, object: Fields): Fields => 
 
 export const next = (store: Store): string => String((store.serial += 1));
 
-/** Accounts of this project have to be there before they can be named. */
+/** Accounts of this project have to exist before they can be named. */
 const isKnown = (store: Store, member: string): boolean => {
   const [, email = ''] = /^serviceAccount:(.+)$/.exec(member) ?? [];
   return !email.endsWith(`@${PROJECT}.iam.gserviceaccount.com`) || isOld(store, email);
 };
 
-/** There, and for so long that others know of it. */
+/** It exists, and has existed long enough for others to know it. */
 const isOld = (store: Store, email: string): boolean => {
   const path = `projects/${PROJECT}/serviceAccounts/${email}`;
   return store.objects.has(path) && store.now - (store.born.get(path) ?? -Infinity) >= store.delays.account;
 };
 
-/** As other services find it: it is there, or the caller may not act as it, which is one answer. */
+/** As other services see it: it exists, or the caller may not act as it. Both have one answer. */
 export const accountAt = (store: Store, email: string): void => {
   if (!isOld(store, email))
     throw new Problem(403, `The principal lacks iam.serviceAccounts.actAs on ${email} (or it may not exist).`);
@@ -200,8 +201,8 @@ export const setPolicy = (
 };
 
 /**
- * What of the body the mask names, one level deep: all that our calls mask by. What it names and the body lacks is
- * cleared.
+ * The part of the body that the mask names, one level deep, as in all of our calls. A field that the mask names and the
+ * body lacks is cleared.
  */
 export const masked = (object: Fields, body: Fields, mask: string): Fields => {
   const named = mask.split(',');

@@ -10,8 +10,8 @@ import { malformedXml, type Malformed } from '../malformed.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
 /**
- * Hundreds of answers that are not EC2's, read by the SDK from a socket. The machine runs and holds its disk all the
- * while.
+ * Hundreds of answers that EC2 never gives, read by the SDK from a socket. The machine runs and holds its disk all the
+ * time.
  */
 
 const world = ec2World();

@@ -1,16 +1,18 @@
 import type { RoleToAssume } from '../../../providers/aws/plugin/open-territories.ts';
 import { openStandIn } from '../stand-in.ts';
 
-/** As much of STS as assuming a role takes; https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
+/**
+ * The part of STS that assuming a role needs: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
+ */
 export interface StsStandIn {
   readonly url: string;
-  /** Whether a signed request bears credentials of that role that are still good in that region. */
+  /** Whether a signed request has credentials of that role that are still valid in that region. */
   readonly vouchesFor: (authorization: string | undefined, role: string, region: string) => boolean;
   /** How often each role was assumed. */
   readonly assumed: (role: string) => number;
-  /** From now on, nothing that was handed out so far is good. */
+  /** From now on, no credentials issued so far are valid. */
   readonly expireAll: () => void;
-  /** Answers nothing but this, or again as usual (null). */
+  /** Answers only this, or again as usual (null). */
   readonly fail: (error: { readonly status: number; readonly code: string } | null) => void;
   readonly close: () => Promise<void>;
 }
@@ -27,7 +29,7 @@ const assumedXml = (
   <AccessKeyId>${key}</AccessKeyId><SecretAccessKey>secret</SecretAccessKey><SessionToken>token</SessionToken><Expiration>${expires.toISOString()}</Expiration>
   </Credentials></AssumeRoleResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></AssumeRoleResponse>`;
 
-/** Knows these roles, each by its ARN and its external id; credentials last that long (ms). */
+/** Knows these roles, each by its ARN and its external ID. Credentials are valid for that long (ms). */
 export const openSts = async (roles: readonly RoleToAssume[], lasts: number): Promise<StsStandIn> => {
   const issued: { readonly key: string; readonly role: string; good: boolean }[] = [];
   let failing: { readonly status: number; readonly code: string } | null = null;

@@ -6,7 +6,7 @@ import { ec2Clients } from '../../../providers/aws/client.ts';
 import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
 import { type MotoServer, startMoto } from '../../contract/provider/moto-server.ts';
 
-/** Moto keeps accounts apart, and lets whoever has assumed a role into that role's account. */
+/** Moto separates accounts, and gives the caller of an assumed role access to that role's account. */
 const region = 'us-east-1';
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const role = { arn: 'arn:aws:iam::222233334444:role/cloudfence-other', externalId: null };

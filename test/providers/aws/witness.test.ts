@@ -6,7 +6,7 @@ import { answerXml, setOf } from '../../../sandbox/ec2/render.ts';
 
 interface Seen {
   readonly status: string;
-  /** Instances that it is attached to. */
+  /** Instances to which it is attached. */
   readonly at?: readonly string[];
 }
 

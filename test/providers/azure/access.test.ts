@@ -11,7 +11,7 @@ afterEach(() => door?.close());
 const patient = (): AbortSignal => new AbortController().signal;
 const MINUTE = 60_000;
 
-/** Gives tokens that tell what they are for, and how many there were before. */
+/** Issues tokens that show what they are for and how many there were before. */
 const entra = (lastsMs = 60 * MINUTE, now = () => 0) => {
   const scopes: (string | string[])[] = [];
   const getToken = async (wanted: string | string[]) => {
@@ -92,7 +92,7 @@ describe('the access to an AKS cluster', () => {
   });
 });
 
-/** Over https without a network: what would go over the wire, and with which token. */
+/** Over https without a network: shows what would be sent, and with which token. */
 const behindTls = (status: number, body: object) => {
   const sent: { readonly url: string; readonly authorization: string | undefined }[] = [];
   const httpClient: NonNullable<RestOptions['httpClient']> = {

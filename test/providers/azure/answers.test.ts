@@ -5,7 +5,7 @@ import { azureClients } from '../../../providers/azure/client.ts';
 import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 
-/** Answers of ARM that no sandbox gives by itself, read by the SDK from a socket. */
+/** Answers of ARM that the sandbox never gives by itself, read by the SDK from a socket. */
 
 const VM = `${prefix}/virtualmachines/db-0`;
 const INSTANCE = `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`;

@@ -48,7 +48,7 @@ describe('a detach', () => {
     const { world, target, disk } = withDisk();
     let monotonic = 0;
     let reads = 0;
-    /** Each token is good for one request, and the one for the order takes long. */
+    /** Each token is valid for one request, and the token for the order takes long. */
     const getToken = async () => {
       if (reads === 2) monotonic += 2_001;
       return { token: 'test', expiresOnTimestamp: 1 };

@@ -6,7 +6,7 @@ export const text = (name: string): string => readFileSync(new URL(name, folder)
 
 export const json = (name: string) => JSON.parse(text(name));
 
-/** What the derived samples are about, in lower case. */
+/** The resource of the derived samples, in lower case. */
 export const SUBSCRIPTION = 'a1b2c3d4-0000-4000-8000-00000000aaaa';
 const COMPUTE = `/subscriptions/${SUBSCRIPTION}/resourcegroups/mc_blue/providers/microsoft.compute`;
 export const VM = `${COMPUTE}/virtualmachines/db-0`;

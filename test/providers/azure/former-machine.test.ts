@@ -8,9 +8,9 @@ import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { azureWorld, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
 import { granted } from '../../permits.ts';
 
-/** Every order would be accepted; what is declined here never left. */
+/** Every order would be accepted, so a declined one never left. */
 
-/** A machine that bears the name of one that is gone, and holds its disk. */
+/** A machine that has the name of one that is gone, and holds its disk. */
 const successor = (wanted: Wanted) => {
   const world = azureWorld();
   const machine = addMachine(world, { name: 'db-0' });

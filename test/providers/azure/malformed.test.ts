@@ -11,8 +11,8 @@ import { malformedJson, type Malformed } from '../malformed.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
 /**
- * Hundreds of answers that are not ARM's, read by the SDK from a socket. The machines run and hold their disks all the
- * while.
+ * Hundreds of answers that ARM never gives, read by the SDK from a socket. The machines run and hold their disks all
+ * the time.
  */
 
 const world = azureWorld();

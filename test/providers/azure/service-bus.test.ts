@@ -4,7 +4,7 @@ import { createSender, type SendMessage } from '../../../providers/azure/service
 import { credential } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';
 
-/** A queue on the wire, as far as sending goes. */
+/** The part of a queue's protocol that sending needs. */
 const taken: object[] = [];
 const take = ({ method, url, headers, body }: Request): Answered => {
   if (url !== '/events/messages') return { status: 401 };

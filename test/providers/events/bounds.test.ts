@@ -5,7 +5,7 @@ import { readHints as readAws } from '../../../providers/aws/events/read-hints.t
 import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';
 import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.ts';
 
-/** Who writes an event decides neither how long it takes to read nor how much is said of it. */
+/** The author of an event decides neither how long it takes to read nor how much is reported about it. */
 
 const readers: readonly (readonly [string, (raw: unknown) => ParsedEvent])[] = [
   ['aws', readAws],

@@ -5,7 +5,7 @@ import { readHints as readAws } from '../../../providers/aws/events/read-hints.t
 import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';
 import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.ts';
 
-/** What carries events, as its sender documents it, around one event each. */
+/** Envelopes of events as their senders document them, each around one event. */
 
 const ID = 'i-0123456789abcdef0';
 const ARN = `arn:aws:ec2:eu-west-1:111122223333:instance/${ID}`;

@@ -84,7 +84,7 @@ const key = {
   private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
 };
 
-/** Over https without a network; `tokens` answers whoever asks for one. */
+/** Over https without a network. `tokens` answers requests for a token. */
 const behindTls = (tokens: () => Response, body: object = {}) => {
   const sent: (readonly [string, string | null])[] = [];
   const fetch: Fetch = async (input, init) => {

@@ -6,7 +6,7 @@ import { patient, requestIds } from '../../sandbox/gce/gce-world.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 import { granted } from '../../permits.ts';
 
-/** Answers of Compute Engine that no sandbox gives by itself, read by the SDK from a socket. */
+/** Answers of Compute Engine that the sandbox never gives by itself, read by the SDK from a socket. */
 
 const ZONE = 'projects/my-project/zones/europe-west1-b';
 const MACHINE = `${ZONE}/instances/node-1`;

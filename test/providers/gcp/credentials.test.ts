@@ -13,7 +13,7 @@ const key = {
   private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
 };
 
-/** Clients over https, that take a token first; `tokens` is where from. */
+/** Clients over https that get a token first. `tokens` is its source. */
 const behindTokens = (tokens: () => Response) => {
   const world = gceWorld();
   const machine = addInstance(world);

@@ -166,7 +166,7 @@ describe('the permit of a detach', () => {
 });
 
 describe('a caller who gives up', () => {
-  /** The door is open until the call of that verb arrives: it hangs for ever. */
+  /** The server answers until the call of that verb arrives, and then hangs forever. */
   const giveUpAt = async (
     verb: string,
     order: (world: GceWorld, signal: AbortSignal, fetch: InProcessFetch) => Promise<void>,

@@ -1,10 +1,10 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import { openStandIn } from '../stand-in.ts';
 
-/** A maker of tokens as Google's, and the place where its public keys are had from. */
+/** An issuer of tokens like Google's, and the server of its public keys. */
 export interface KeyServer {
   readonly url: string;
-  /** A token with these claims, signed by the key of that id, whether or not it is one that the server gives out. */
+  /** A token with these claims, signed by the key with that ID, whether or not the server publishes it. */
   readonly token: (claims: object, keyId?: string) => string;
   readonly asked: () => number;
   readonly close: () => Promise<void>;

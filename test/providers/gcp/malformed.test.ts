@@ -11,8 +11,8 @@ import { malformedJson, type Malformed } from '../malformed.ts';
 import { openStandIn } from '../stand-in.ts';
 
 /**
- * Hundreds of answers that are not Compute Engine's, read by the SDK from a socket. The machine runs and holds its
- * disks all the while.
+ * Hundreds of answers that Compute Engine never gives, read by the SDK from a socket. The machine runs and holds its
+ * disks all the time.
  */
 
 const world = gceWorld();
@@ -25,19 +25,21 @@ const regional = addDisk(
 );
 const nobodys = zonal.replace(/[^/]+$/, 'nobodys');
 
-/** A disk that nobody uses is written without `users`: whoever leaves just that out, lies in the right form. */
+/**
+ * A disk without users is written without `users`. An answer that only leaves that out is false, but in the right form.
+ */
 const malformed = malformedJson(['users']);
 
 const CASES = 300;
 /**
- * The SDK asks again for what it cannot read, after a while in real time: so there are several of them at once. More of
- * them would cost more than they save, because each needs a client of its own.
+ * The SDK retries what it cannot read after a while in real time, so several of them run at once. More would cost more
+ * than they save, because each needs a client of its own.
  */
 const AT_ONCE = 20;
 
 type Ask = (cloud: Cloud, signal: AbortSignal, n: number) => Promise<string>;
 
-/** A caller who gives up when the SDK asks for the same thing again: a first answer that is none is the whole case. */
+/** A caller that gives up when the SDK retries, because a first answer that is unreadable is the whole case. */
 const said = async (cases: readonly Malformed[], ask: Ask): Promise<readonly string[]> => {
   let asked = new Set<string>();
   let giveUp = new AbortController();

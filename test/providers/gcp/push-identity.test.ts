@@ -7,7 +7,7 @@ const audience = 'https://fence.example.org/push';
 const serviceAccount = 'pusher@my-project.iam.gserviceaccount.com';
 const patient = (): AbortSignal => new AbortController().signal;
 
-/** The library reads the clock of the machine itself. */
+/** The library reads the computer's own clock. */
 const now = (): number => Math.floor(Date.now() / 1000);
 const good = () => ({
   iss: 'https://accounts.google.com',

@@ -7,7 +7,7 @@ import { parseJsonOrNull } from '../../../fencing/model/json-text.ts';
 import { judgeOf } from '../../contract/discovery/services.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
-/** The calls that providers/gcp makes beside the Compute SDK, held against Google's own documents. */
+/** Checks the calls that providers/gcp makes without the Compute SDK against Google's own documents. */
 
 const judged = judgeOf(['container.v1', 'pubsub.v1', 'secretmanager.v1']);
 const hosts = ['container.googleapis.com', 'pubsub.googleapis.com', 'secretmanager.googleapis.com'] as const;

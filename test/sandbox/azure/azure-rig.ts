@@ -15,11 +15,11 @@ import { clockOf, clusterIn, never } from '../in-process.ts';
 import { credential } from './azure-world.ts';
 
 /**
- * The real adapters and the real SDK over one world, in this process: virtual time passes only with calls and sleeps.
+ * The real adapters and the real SDK over one world, in this process. Virtual time passes only with calls and sleeps.
  */
 
 const ARM_CALL_TAKES = 100;
-/** Between two questions about an operation; the SDK's own clock is real and need not pass. */
+/** The time between two requests about an operation. The SDK's own clock is real and need not pass. */
 const OPERATION_PACE = 2_000;
 
 const cloudOver = (world: AzureWorld, armTakes: number) => {
@@ -43,7 +43,7 @@ export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
   observe: () => undefined,
 });
 
-/** What comes of an event about that machine. A call of ARM takes that long (ms), and no two of them at once. */
+/** The result of an event about that machine. A call to ARM takes that long (ms), and calls never overlap. */
 export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TAKES, policy: Partial<Policy> = {}) => {
   const ports = portsOver(world, armTakes);
   const known: RunState = startRun({
@@ -56,7 +56,7 @@ export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TA
   return run(known, ports);
 };
 
-/** What comes of one sweep. */
+/** The result of one sweep. */
 export const sweepOnce = async (world: AzureWorld, policy: Partial<Policy> = {}) => {
   const occasion = {
     policy: { ...defaultPolicy, ...policy },

@@ -11,7 +11,7 @@ export const group = 'MC_blue';
 export const MINUTE = 60_000;
 export const NOW = Date.UTC(2026, 10, 21);
 
-/** Where ids of this subscription and group begin, in lower case. */
+/** The prefix of IDs of this subscription and group, in lower case. */
 export const prefix = `/subscriptions/${subscription.toLowerCase()}/resourcegroups/${group.toLowerCase()}/providers/microsoft.compute`;
 
 export const credential = { getToken: async () => ({ token: 'test', expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };
@@ -24,7 +24,7 @@ export const azureWorld = (knobs: Partial<Knobs> = {}): AzureCloudWorld =>
     { now: NOW, seed: 1 },
   );
 
-/** Operations are asked about twice, at once: virtual time is the test's to advance. */
+/** Operations are requested twice at once, because the test advances virtual time. */
 export const polling = { everyMs: 1, times: 2 };
 
 /** The SDK on that Azure, without a network. */

@@ -9,10 +9,7 @@ import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 
-/**
- * Azure's cloud controller sets and strips the NoExecute form of the out-of-service taint by itself; ours is the
- * NoSchedule form.
- */
+/** Azure's cloud controller itself sets and removes the out-of-service taint with NoExecute. Ours has NoSchedule. */
 
 const besideController = () => {
   const incident = scene();

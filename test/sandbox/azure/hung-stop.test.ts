@@ -10,7 +10,7 @@ import { write } from '../../../sandbox/history.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene, sweepOnce } from './azure-rig.ts';
 
-/** Azure never says since when a machine has been stopping, and no run lives for ten minutes. */
+/** Azure never says since when a machine has been stopping, and no run lasts for ten minutes. */
 
 const MINUTE = 60_000;
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';

@@ -6,7 +6,7 @@ import { diskIn, machineIn, type AzureCloudWorld, type Knobs } from '../../../sa
 import { granted } from '../../permits.ts';
 import { azureWorld, cloudOf, MINUTE, patient } from './azure-world.ts';
 
-/** The sandbox's ARM refuses what ARM refuses, and what the provider makes of that. */
+/** The sandbox's ARM refuses what ARM refuses. Tests what the provider makes of that. */
 
 const peopled = (knobs: Partial<Knobs> = {}, set?: string) => {
   const world = azureWorld(knobs);

@@ -11,9 +11,9 @@ import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 
 /**
- * A machine whose OS disk ARM does not show: it is unmanaged, or lives in the host. Which of its boots has ended, only
- * the time of its last operation tells, and each detach is one: the CSI driver's, which the fence brings about, and our
- * own.
+ * A machine whose OS disk ARM does not show, because it is unmanaged or on the host. Only the time of its last
+ * operation shows which of its boots has ended, and each detach is an operation: the CSI driver's, which the fence
+ * causes, and our own.
  */
 const sceneWithout = (hide: 'disk' | 'time') => {
   const found = scene();

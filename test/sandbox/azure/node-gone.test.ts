@@ -11,9 +11,7 @@ import { listObjects, getObject } from '../../../sandbox/cluster/get-objects.ts'
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, portsOver, react, scene } from './azure-rig.ts';
 
-/**
- * Attachments of Azure's driver bear the Node's name alone: with the Node gone, only the disks tell whose they were.
- */
+/** Attachments of Azure's driver name only the Node. If the Node is gone, only the disks show their machine. */
 
 type Scene = ReturnType<typeof scene> & { readonly node: string };
 
@@ -63,7 +61,7 @@ const runsOn = (world: AzureWorld): string | undefined => {
   return pod?.status.phase === 'Running' ? pod.spec.nodeName : undefined;
 };
 
-/** All that could have been touched. */
+/** Everything that could have been touched. */
 const untouched = (world: AzureWorld) =>
   [...listObjects(world, 'volumeattachments'), ...listObjects(world, 'pods')].map(({ metadata }) => [
     metadata.uid,

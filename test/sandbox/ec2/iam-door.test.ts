@@ -25,7 +25,7 @@ const onlyOurs = allow('ec2:DetachVolume', arn('volume'), {
 let door: CloudServer | undefined;
 afterEach(() => door?.close());
 
-/** One caller, whose key is KEY and whose statements can be changed at any time. */
+/** One caller with the key KEY, whose statements can be changed at any time. */
 const behind = async (world: Ec2World, statements: readonly object[]) => {
   const authority: Authority = async (key) => {
     if (key === 'BROKEN') throw new Error('out of order');

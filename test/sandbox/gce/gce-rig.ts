@@ -9,11 +9,11 @@ import { gceDatabaseOnTwoNodes } from '../../../sandbox/scenes/gce-database.ts';
 import { clockOf, clusterIn, never } from '../in-process.ts';
 import { clientsOf, cloudOf, MINUTE } from './gce-world.ts';
 
-/** The loop, the real adapters and the real SDK over one world: virtual time passes only with calls and sleeps. */
+/** The loop, the real adapters, and the real SDK over one world. Virtual time passes only with calls and sleeps. */
 
 const GCE_CALL_TAKES = 80;
 
-/** `call` stands in for Compute Engine itself. */
+/** `call` replaces Compute Engine itself. */
 export const portsOver = (world: WholeGceWorld, call: InProcessFetch = inProcessFetch(world)): Ports => {
   const slowly: InProcessFetch = (...request) => {
     world.advance(GCE_CALL_TAKES);
@@ -33,7 +33,7 @@ export const scene = () => {
   return { world, ...gceDatabaseOnTwoNodes(world) };
 };
 
-/** What comes of an event about that machine. */
+/** The result of an event about that machine. */
 export const react = (world: WholeGceWorld, machine: string, policy: Partial<Policy> = {}) => {
   const ports = portsOver(world);
   const request = { machine, intent: 'react', accepted: null, vouched: null } as const;

@@ -13,7 +13,7 @@ export const MINUTE = 60_000;
 export const gceWorld = (knobs: Partial<Knobs> = {}): GceWorld =>
   createWorld<WithGce>(gceCast(), { gce: emptyGce(place, knobs) }, { now: Date.UTC(2026, 10, 21), seed: 1 });
 
-/** UUIDs one after the other. */
+/** UUIDs in sequence. */
 export const requestIds = (): (() => string) => {
   let serial = 0;
   return () => `00000000-0000-4000-8000-${String((serial += 1)).padStart(12, '0')}`;
@@ -37,7 +37,7 @@ const route: InProcessFetch = (input, init) => {
 
 const shared = computeClients({ newRequestId: () => present.newRequestId(), endpoint, fetch: route });
 
-/** Making clients takes longer than most tests: these are shared, and speak to the world that was asked for last. */
+/** Creating clients takes longer than most tests, so these are shared. They use the world that was requested last. */
 export const clientsOf = (world: GceWorld, fetch = inProcessFetch(world)): ComputeClients => {
   Object.assign(present, { fetch, newRequestId: requestIds() });
   return shared;

@@ -10,7 +10,7 @@ import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
 import { portsOver, react, scene } from './gce-rig.ts';
 import { MINUTE } from './gce-world.ts';
 
-/** Attachments of Google's driver bear the machine's path: with the Node gone, they lead to it. */
+/** Attachments of Google's driver name the machine's path, so they lead to the machine even if the Node is gone. */
 
 type Scene = ReturnType<typeof scene>;
 

@@ -10,7 +10,10 @@ import { addMachine, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts'
 import { portsOver, react, scene } from './gce-rig.ts';
 import { MINUTE } from './gce-world.ts';
 
-/** A machine with a local SSD that runs out of reach for ten minutes, while a third node keeps the zone alive. */
+/**
+ * A machine with a local SSD that runs and has been out of reach for ten minutes, while a third node keeps the zone
+ * alive.
+ */
 const cutOff = (keepsLocalSsds: boolean) => {
   const made = scene();
   const { world, holder } = made;

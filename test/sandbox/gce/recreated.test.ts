@@ -14,9 +14,9 @@ import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
 import { portsOver, scene } from './gce-rig.ts';
 import { MINUTE } from './gce-world.ts';
 
-/** An instance is deleted below our mark, and another one is made under its name. Its Node stays. */
+/** An instance is deleted under our mark, and another one is created with its name. Its Node stays. */
 
-/** The run that was fencing the machine dies right after its mark. */
+/** The run that fences the machine dies right after its mark. */
 const diesAfterMark = async (world: WholeGceWorld, machine: string): Promise<void> => {
   const ports = portsOver(world);
   let known = startRun({

@@ -24,7 +24,7 @@ const hand = {
   operations: new ZoneOperationsClient({ ...options }),
 };
 
-/** The SDK as anybody may use it, without a network and without permits, on the world that was asked for last. */
+/** The SDK as anyone may use it, without a network and without permits, on the world that was requested last. */
 export const handOf = (world: GceWorld, fetch = inProcessFetch(world)): typeof hand => {
   present.fetch = fetch;
   return hand;
