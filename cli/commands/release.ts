@@ -79,10 +79,16 @@ const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session)
   return found;
 };
 
-/** Releases one fence. If nothing identifies the machine of this Node, the release of the other Nodes continues. */
+/**
+ * Releases one fence. If nothing identifies the machine of this Node, the release of the other Nodes continues. If no
+ * Node names the machine of the record, the fence still stands: then the Node itself has to name its machine.
+ */
 const releaseFenced = async (fenced: Fenced, accepted: string | null, session: Session): Promise<Outcome> => {
   try {
-    return await releaseOne(await machineAt(fenced, session), accepted, session);
+    const outcome = await releaseOne(await machineAt(fenced, session), accepted, session);
+    return outcome.reason.code === 'no-node'
+      ? await releaseOne(await machineAt({ ...fenced, machine: null }, session), accepted, session)
+      : outcome;
   } catch (error) {
     if (error instanceof CloudfenceError)
       return { ...outcomeOfError(error, session.policy.dryRun), cluster: fenced.cluster, node: fenced.node };

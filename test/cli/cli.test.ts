@@ -267,6 +267,20 @@ describe('sweep and release', () => {
     });
   });
 
+  it('release --all does not ignore a fenced Node on which nothing names its machine any more', async () => {
+    await cli('fence', node());
+    const standing = sandbox.world.parts.cluster.objects.nodes[`/${node()}`];
+    delete standing?.spec.providerID;
+    delete standing?.metadata.annotations?.['csi.volume.kubernetes.io/nodeid'];
+    delete sandbox.world.parts.cluster.objects.csinodes[`/${node()}`];
+    const { code, stdout } = await cli('release', '--all', '--accept', 'console checked', '--json', '--timeout', '60s');
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      1,
+      { results: [{ outcome: 'failed', node: node(), reason: expect.stringContaining('run cloudfence doctor') }] },
+    ]);
+    expect(stateOf(sandbox.world).nodes.filter((one) => one.includes('quarantine'))).toHaveLength(1);
+  });
+
   it('release --all goes on if a record cannot be read, and reports the result', async () => {
     const label = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
     for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
