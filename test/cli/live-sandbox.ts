@@ -22,15 +22,17 @@ export interface LiveSandbox {
 
 /**
  * Plays the scene in virtual time up to now, and then opens the servers. `faults` are those of the API server.
- * `authority` protects EC2.
+ * `authority` protects EC2. `furnish` adds to the scene ten minutes ago, and `prepare` changes it two minutes ago.
  */
 export const openLiveSandbox = async (
   prepare: (world: AwsWorld, scene: DatabaseScene) => void = () => undefined,
   faults: Faults = {},
   authority: Authority | null = null,
+  furnish: (world: AwsWorld) => void = () => undefined,
 ): Promise<LiveSandbox> => {
   const world = createAwsSandbox(longAgo());
   const scene = databaseOnTwoNodes(world);
+  furnish(world);
   untilNow(world, 120_000);
   prepare(world, scene);
   untilNow(world, 0);

@@ -71,13 +71,14 @@ const openCluster = async (
 ) => {
   let holders: readonly Holder[] = [];
   const sandbox = await openLiveSandbox(
+    (world) => before(world, holders),
+    faults,
+    authority,
+    // Long ago, because no machine is powered off that has run for less than five minutes.
     (world) => {
       holders = holdersIn(world, count);
       tagAll(world, TAGS);
-      before(world, holders);
     },
-    faults,
-    authority,
   );
   return { sandbox, holders };
 };
