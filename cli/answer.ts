@@ -33,6 +33,7 @@ export const outcomeOfReason = (reason: Reason, dryRun: boolean, retry = false):
   nodeUid: null,
   mode: 'taint',
   dryRun,
+  shadow: false,
   evidence: {},
   generation: null,
   provenAt: null,

@@ -1,7 +1,7 @@
 import type { CommandResult } from '../fencing/loop/reduce.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
-import type { Outcome, StepReport } from '../fencing/model/outcome.ts';
+import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
 
 /**
  * The live list that people read while a machine is fenced: one line for each step, and one line for each new thing
@@ -35,9 +35,17 @@ export const stepList = (write: (line: string) => void): StepList => {
   };
 };
 
+const prefixOf = (ended: Outcome): string => {
+  if (!isImagined(ended)) return '';
+  return ended.dryRun ? 'dry run: ' : 'shadow mode: ';
+};
+
 /** Returns the end of a run in words: the outcome, the reason, and what was left alone. */
-export const outcomeLines = ({ outcome, machine, node, cluster, dryRun, reason, left }: Outcome): readonly string[] => [
-  `${dryRun ? 'dry run: ' : ''}${outcome}  ${machine}${node === null ? '' : `  node ${node}`}${cluster === null ? '' : `  cluster ${cluster}`}`,
-  `  ${reason.says} (${reason.code})`,
-  ...left.map(({ what, why }) => `  left alone: ${what}: ${why}`),
-];
+export const outcomeLines = (ended: Outcome): readonly string[] => {
+  const { outcome, machine, node, cluster, reason, left } = ended;
+  return [
+    `${prefixOf(ended)}${outcome}  ${machine}${node === null ? '' : `  node ${node}`}${cluster === null ? '' : `  cluster ${cluster}`}`,
+    `  ${reason.says} (${reason.code})`,
+    ...left.map(({ what, why }) => `  left alone: ${what}: ${why}`),
+  ];
+};

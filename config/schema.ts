@@ -97,7 +97,7 @@ export const configurationSchema = z
     region: z.string().min(1).optional(),
     /** The reason why everything is paused. */
     pause: z.string().min(1).optional(),
-    /** Reacts to everything and writes nothing. */
+    /** Reacts to everything and begins nothing, but takes back what an earlier fence left. */
     shadow: z.boolean().default(false),
     policy,
     clusters: z.array(clusterEntrySchema).default([]),
@@ -121,7 +121,8 @@ export type Configuration = z.infer<typeof configurationSchema>;
 export const policyOf = ({ pause, shadow, policy: rules }: Configuration, dryRun: boolean): Policy => ({
   ...rules,
   paused: pause ?? null,
-  dryRun: dryRun || shadow,
+  dryRun,
+  shadow,
 });
 
 /**

@@ -2,7 +2,7 @@ import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { Fault } from '../fencing/model/hint.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
-import type { Outcome } from '../fencing/model/outcome.ts';
+import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
 import { logDecision } from './metrics.ts';
 
 /**
@@ -59,7 +59,7 @@ export const stepLine = (command: Command, known: RunState, event: string | null
     instance: known.request.machine,
     cluster: known.location?.cluster ?? null,
     node: known.location?.node ?? null,
-    dryRun: known.policy.dryRun,
+    dryRun: step.result === 'dry-run',
     step: step.step,
     target: step.target,
     result: step.result,
@@ -77,7 +77,7 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
   instance: outcome.machine,
   cluster: outcome.cluster,
   node: outcome.node,
-  dryRun: outcome.dryRun,
+  dryRun: isImagined(outcome),
   requestId: outcome.evidence['requestId'] ?? null,
 });
 

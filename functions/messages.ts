@@ -6,7 +6,7 @@ import { CloudfenceError, asCloudfenceError } from '../fencing/model/errors.ts';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../fencing/model/hint.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
-import type { Outcome } from '../fencing/model/outcome.ts';
+import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { fenceRecord } from '../fencing/model/record.ts';
 import { faultLine, messageLine } from './decision-log.ts';
@@ -71,7 +71,7 @@ const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
   }
 };
 
-/** Reports whether the item runs dry, because its message asks for it or because the policy allows only dry runs. */
+/** Reports whether the item runs dry, because its message or the whole request asks for it. */
 export const isDryRun = ({ dryRun }: Pick<WorkItem, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean =>
   policy.dryRun || dryRun;
 
@@ -316,7 +316,7 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
         `Cloudfence looked at the machine ${counted(item.attempts, 'time')}. The sweep continues with it`,
         outcome.machine,
       ),
-      dryRun: outcome.dryRun,
+      dryRun: isImagined(outcome),
     });
     return;
   }
@@ -329,7 +329,7 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
       `Cloudfence looks again in ${seconds} s`,
       outcome.machine,
     ),
-    dryRun: outcome.dryRun,
+    dryRun: isImagined(outcome),
   });
 };
 

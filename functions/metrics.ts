@@ -1,4 +1,4 @@
-import type { Outcome, StepReport } from '../fencing/model/outcome.ts';
+import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
 
 /** All names in logs and metrics. Dashboards and alarms depend on them. */
 
@@ -66,8 +66,9 @@ const span = (name: string, from: number | null, to: number | null): readonly Me
  * Returns how long each phase of a finished fence took. `eventAt` is when the event says that it happened, to the
  * second.
  */
-const phases = ({ outcome, dryRun, provenAt, steps }: Outcome, eventAt: number | null): readonly Measurement[] => {
-  if (outcome !== 'fenced' || dryRun) return [];
+const phases = (ended: Outcome, eventAt: number | null): readonly Measurement[] => {
+  const { outcome, provenAt, steps } = ended;
+  if (outcome !== 'fenced' || isImagined(ended)) return [];
   const marked = endOf(done(steps, 'mark')[0]);
   const podsGone = endOf(done(steps, 'delete-pod').at(-1));
   const finished = endOf(done(steps, 'park', 'delete-node').at(-1));
@@ -85,8 +86,9 @@ const one = (name: string): Measurement => ({ name, value: 1, unit: 'Count' });
  * Counts the end of a run. A dry run is counted separately and never counts as a fence or a release, even if the
  * machine is already fenced.
  */
-const endsOf = ({ outcome, dryRun }: Outcome): readonly Measurement[] => {
-  if (dryRun && (outcome === 'fenced' || outcome === 'released')) return [];
+const endsOf = (ended: Outcome): readonly Measurement[] => {
+  const { outcome } = ended;
+  if (isImagined(ended) && (outcome === 'fenced' || outcome === 'released')) return [];
   const end: Measurement = { ...one(metricNames.outcomes), by: { [dimensionNames.outcome]: outcome } };
   if (outcome === 'would-fence') return [end, one(metricNames.wouldFence)];
   return outcome === 'would-release' ? [end, one(metricNames.wouldRelease)] : [end];
@@ -106,7 +108,7 @@ export const measurementsOf = (outcome: Outcome, eventAt: number | null): readon
         },
       ]
     : []),
-  ...(outcome.reason.code === 'cap-reached' && !outcome.dryRun
+  ...(outcome.reason.code === 'cap-reached' && !isImagined(outcome)
     ? [{ name: metricNames.capReached, value: 1, unit: 'Count' as const }]
     : []),
   ...phases(outcome, eventAt),

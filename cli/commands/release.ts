@@ -91,7 +91,11 @@ const releaseFenced = async (fenced: Fenced, accepted: string | null, session: S
       : outcome;
   } catch (error) {
     if (error instanceof CloudfenceError)
-      return { ...outcomeOfError(error, session.policy.dryRun), cluster: fenced.cluster, node: fenced.node };
+      return {
+        ...outcomeOfError(error, session.policy.dryRun || session.policy.shadow),
+        cluster: fenced.cluster,
+        node: fenced.node,
+      };
     throw error;
   }
 };

@@ -17,7 +17,7 @@ export const sweep = (options: CommonOptions, terminal: Terminal): Promise<numbe
   withSession(options, terminal, async ({ policy, deadline, ports }) => {
     const { outcomes, unreachable } = await sweepAll({ policy, deadline, newRunId }, ports);
     return printOutcomes(
-      [...outcomes, ...unreachable.map((other) => unansweredBy(other, policy.dryRun))],
+      [...outcomes, ...unreachable.map((other) => unansweredBy(other, policy.dryRun || policy.shadow))],
       options.json ?? false,
       terminal,
     );

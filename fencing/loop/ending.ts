@@ -2,7 +2,7 @@ import type { ClusterEvent } from '../model/cluster.ts';
 import { type Ending, type RunState, viewOf } from './state.ts';
 import { describeDeclined, stillDeclined } from '../rules/declined.ts';
 import { listLeftAlone } from '../rules/finish.ts';
-import type { Outcome, OutcomeKind } from '../model/outcome.ts';
+import { isImagined, type Outcome, type OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
@@ -60,6 +60,7 @@ export const outcomeOf = (known: RunState, now: Moment): Outcome => ({
   cluster: known.location?.cluster ?? null,
   mode: known.steps.some((step) => step.step === 'delete-node') ? 'delete' : 'taint',
   dryRun: known.policy.dryRun,
+  shadow: known.policy.shadow,
   evidence: known.machine?.says.evidence ?? {},
   generation: known.machine?.says.generation ?? null,
   provenAt: known.memory.firstOff?.wall ?? null,
@@ -80,12 +81,13 @@ const eventReasons: Record<OutcomeKind, string | null> = {
 };
 
 /**
- * Returns the Event to record on the Node for people, or null. Events report ends and alarms, not every look. A dry run
- * leaves no trace.
+ * Returns the Event to record on the Node for people, or null. Events report ends and alarms, not every look. A run that
+ * only imagines its steps leaves no trace.
  */
-export const eventFor = ({ outcome, reason, dryRun, node, steps }: Outcome): ClusterEvent | null => {
+export const eventFor = (ended: Outcome): ClusterEvent | null => {
+  const { outcome, reason, node, steps } = ended;
   const word = reason.code === 'stopping-too-long' ? 'MachineStoppingTooLong' : eventReasons[outcome];
-  if (word === null || dryRun || node === null) return null;
+  if (word === null || isImagined(ended) || node === null) return null;
   if ((outcome === 'fenced' || outcome === 'released') && steps.length === 0) return null;
   const calm = outcome === 'released';
   return { type: calm ? 'Normal' : 'Warning', reason: word, message: reason.says };

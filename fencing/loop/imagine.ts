@@ -1,5 +1,5 @@
 import { reportImagined } from './apply-step.ts';
-import type { ClusterFacts, NodeFacts } from '../model/cluster-facts.ts';
+import type { ClusterFacts, NodeFacts, Tombstone } from '../model/cluster-facts.ts';
 import type { Ending, RunState } from './state.ts';
 import { because, counted, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
@@ -7,8 +7,8 @@ import { stepKey, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
 
 /**
- * Returns the run state with the facts as they would be after a step. A dry run makes the same decisions on these
- * facts. Pure: nothing is sent.
+ * Returns the run state with the facts as they would be after a step. A dry run, or a run in shadow mode, makes the same
+ * decisions on these facts. Pure: nothing is sent.
  */
 export const applyImagined = (
   known: RunState,
@@ -23,27 +23,37 @@ export const applyImagined = (
     ...known,
     cluster,
     steps,
-    ending: isLast(act.step) ? dryRunEnding(steps) : null,
+    ending: isLast(act.step) ? imaginedEnding({ ...known, steps }) : null,
     memory: { ...known.memory, sinceLook, takenAt: asked },
   };
 };
 
-/** Returns whether a dry run has nothing more to imagine after the step. */
+/** Returns whether a run has nothing more to imagine after the step. */
 const isLast = (step: Step): boolean =>
   step.do === 'park'
     ? step.record.phase === 'fenced'
     : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
 
+type Steps = Pick<RunState, 'policy' | 'steps'>;
+
+const imaginedIn = ({ steps }: Steps): RunState['steps'] => steps.filter(({ result }) => result === 'dry-run');
+
+/** Returns whether the run has imagined a step. */
+export const hasImagined = (known: Steps): boolean => imaginedIn(known).length > 0;
+
 /**
- * Returns the ending of a dry run after these imagined steps. The last step decides the outcome. None of the steps has
- * happened.
+ * Returns the ending of a run after its imagined steps. The last one decides the outcome. None of them has happened.
  */
-export const dryRunEnding = (steps: readonly { readonly step: Step['do'] }[], afterwards = ''): Ending => {
+export const imaginedEnding = (known: Steps, afterwards = ''): Ending => {
+  const steps = imaginedIn(known);
   const last = steps.at(-1)?.step;
   const outcome = last === 'readmit-volumes' || last === 'readmit-pods' ? 'would-release' : 'would-fence';
   return {
     outcome,
-    reason: because(outcome, `dry run: Cloudfence would take ${counted(steps.length, 'step')}${afterwards}`),
+    reason: because(
+      outcome,
+      `${known.policy.dryRun ? 'dry run' : 'shadow mode'}: Cloudfence would take ${counted(steps.length, 'step')}${afterwards}`,
+    ),
     lookAgainIn: null,
     retry: false,
   };
@@ -70,8 +80,9 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
     case 'park':
       return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
     case 'entomb':
-      return { ...facts, node: facts.node && { ...facts.node, tombstone: step.tombstone } };
+      return { ...facts, node: facts.node && entombedNode(facts.node, step.tombstone) };
     case 'note-stopping':
+      return { ...facts, node: facts.node && { ...facts.node, stopping: step.stopping } };
     case 'fail-pod':
     case 'nudge':
     case 'delete-node':
@@ -82,6 +93,13 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
       return facts;
   }
 };
+
+/** The label beside our taint goes as well, unless the taint stands. */
+const entombedNode = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
+  ...node,
+  tombstone,
+  taintedFor: node.taints.ours ? node.taintedFor : null,
+});
 
 const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
   ...node,
@@ -96,6 +114,7 @@ const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boole
   label: record.fence,
   taintedFor: null,
   tombstone: null,
+  stopping: null,
   record,
   recordText: JSON.stringify(record),
   taints: {

@@ -3,13 +3,13 @@ import type { Claim } from '../model/ledger.ts';
 import type { DiskId, MachineFacts } from '../model/machine.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
-import { dryRunEnding } from './imagine.ts';
+import { hasImagined, imaginedEnding } from './imagine.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { endingAtDeadline, outcomeOf, eventFor, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
-import { stepKey, stepTraits, type Step } from '../model/steps.ts';
+import { stepKey, stepTraits, takesBack, type Step } from '../model/steps.ts';
 import type { Decision, Moment } from '../rules/view.ts';
 
 /** The next single thing to do. Reads may be combined. Each command that changes the world is made alone. */
@@ -36,7 +36,7 @@ export type Command =
       readonly because: Reason;
       readonly expires: number;
     }
-  /** Dry run: the step is only imagined. */
+  /** Dry run or shadow mode: the step is only imagined. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
   | { readonly do: 'pause'; readonly ms: number; readonly because: Reason }
   | { readonly do: 'end'; readonly ending: NonNullable<RunState['ending']> }
@@ -87,7 +87,7 @@ export const nextCommand = (known: RunState, now: Moment): Command => {
   const view = viewOf(known, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);
-  const outdated = known.memory.sinceLook.size > 0 && !known.policy.dryRun && decision.do !== 'step';
+  const outdated = known.memory.sinceLook.size > 0 && !hasImagined(known) && decision.do !== 'step';
   return outdated ? lookAt({ cluster: true }) : follow(known, decision, now);
 };
 
@@ -122,7 +122,7 @@ const pauseOrEnd = (known: RunState, now: Moment): Command => {
 const follow = (known: RunState, decision: Decision, now: Moment): Command => {
   switch (decision.do) {
     case 'step':
-      return known.policy.dryRun
+      return isOnlyImagined(known, decision.step)
         ? { do: 'imagine', step: decision.step, because: decision.because }
         : towards(known, decision.step, decision.because, now);
     case 'witness':
@@ -134,9 +134,9 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
     case 'search':
       return lookAt({ cluster: true, search: true });
     case 'wait':
-      return dryRunEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
+      return imaginedWaitEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
     case 'end':
-      if (isImagined(known, decision.outcome)) return { do: 'end', ending: dryRunEnding(known.steps) };
+      if (endsImagined(known, decision.outcome)) return { do: 'end', ending: imaginedEnding(known) };
       return {
         do: 'end',
         ending: {
@@ -149,21 +149,33 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
   }
 };
 
-const claim = ({ location, request: { machine }, policy: { cap, dryRun } }: RunState, boot: string | null): Command =>
-  location ? { do: 'claim', location, claim: { machine, boot, cap, onlyAsked: dryRun } } : lookAt({ machine: true });
+const claim = (
+  { location, request: { machine }, policy: { cap, dryRun, shadow } }: RunState,
+  boot: string | null,
+): Command =>
+  location
+    ? { do: 'claim', location, claim: { machine, boot, cap, onlyAsked: dryRun || shadow } }
+    : lookAt({ machine: true });
 
 /**
- * Ends a dry run that would have to wait. In a dry run nothing ever goes away, so what was imagined so far is the
- * answer.
+ * Returns whether the step is only imagined. Shadow mode begins nothing, but takes back what stands on the Node, as
+ * long as nothing that was imagined is among the facts.
  */
-const dryRunEnds = ({ policy, steps }: RunState): Command | null =>
-  policy.dryRun && steps.length > 0
-    ? { do: 'end', ending: dryRunEnding(steps, ', and would then wait for Kubernetes') }
-    : null;
+const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): boolean => {
+  if (policy.dryRun || !policy.shadow) return policy.dryRun;
+  return memory.sinceLook.size > 0 || !takesBack(step, cluster?.says.node?.taints.ours === true);
+};
+
+/**
+ * Ends a run that imagined something and would have to wait. What is only imagined never goes away, so what was
+ * imagined so far is the answer.
+ */
+const imaginedWaitEnds = (known: RunState): Command | null =>
+  hasImagined(known) ? { do: 'end', ending: imaginedEnding(known, ', and would then wait for Kubernetes') } : null;
 
 /** Returns whether only imagined steps led to this end. */
-const isImagined = ({ policy, steps }: RunState, outcome: OutcomeKind): boolean =>
-  policy.dryRun && steps.length > 0 && (outcome === 'fenced' || outcome === 'released');
+const endsImagined = (known: RunState, outcome: OutcomeKind): boolean =>
+  hasImagined(known) && (outcome === 'fenced' || outcome === 'released');
 
 const waitOrEnd = (known: RunState, ms: number, reason: Reason, now: Moment): Command =>
   now.mono + ms >= known.deadline || known.handsOver.has(reason.code)

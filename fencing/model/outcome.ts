@@ -39,7 +39,9 @@ export interface Outcome {
   readonly node: string | null;
   readonly nodeUid: string | null;
   readonly mode: 'taint' | 'delete';
+  /** Whether the request wished for a dry run, and whether the install is in shadow mode. */
   readonly dryRun: boolean;
+  readonly shadow: boolean;
   readonly evidence: Evidence;
   /** The machine's boot, as the cloud last reported it. Null if the cloud did not report it. */
   readonly generation: string | null;
@@ -57,6 +59,18 @@ export interface Outcome {
   /** The fence as last read, for a Node that may be gone at the next look. */
   readonly record: FenceRecord | null;
 }
+
+/** Returns whether this is only what Cloudfence would do. In shadow mode, it may have taken something back. */
+export const isImagined = ({
+  outcome,
+  dryRun,
+  shadow,
+  steps,
+}: Pick<Outcome, 'outcome' | 'dryRun' | 'shadow' | 'steps'>): boolean =>
+  dryRun ||
+  outcome === 'would-fence' ||
+  outcome === 'would-release' ||
+  (shadow && steps.every(({ result }) => result === 'dry-run'));
 
 /** The one answer that the CLI and the functions give for one machine. `docs/cli.md` documents it. */
 export interface OutcomeJson {
@@ -86,7 +100,7 @@ export const outcomeJson = (outcome: Outcome): OutcomeJson => ({
   node: outcome.node,
   instance: outcome.machine,
   mode: outcome.mode,
-  dryRun: outcome.dryRun,
+  dryRun: isImagined(outcome),
   evidence: outcome.evidence,
   steps: outcome.steps.map(({ step, target, at, ms, result, said }) => ({
     step,

@@ -2,8 +2,13 @@
 export interface Policy {
   /** The reason for which everything is paused, or null. */
   readonly paused: string | null;
-  /** Look, decide, and report, but write nothing. */
+  /** What one request wishes: look, decide, and report, but write nothing at all. It counts more than `shadow`. */
   readonly dryRun: boolean;
+  /**
+   * How the install works: look, decide, and report, but begin nothing. What an earlier fence left on a Node is still
+   * taken back, because it would harm a machine that runs.
+   */
+  readonly shadow: boolean;
   /** How long a machine has to be off before Cloudfence fences it. This leaves time for planned stops and starts. */
   readonly fenceAfter: number;
   /** When Cloudfence detaches a disk through the cloud: only if Kubernetes does not finish, at once, or not at all. */
@@ -28,6 +33,7 @@ export interface Policy {
 export const defaultPolicy: Policy = {
   paused: null,
   dryRun: false,
+  shadow: false,
   fenceAfter: 0,
   detach: 'when-stuck',
   deleteNode: 'when-terminated',

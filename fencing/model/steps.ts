@@ -127,6 +127,28 @@ export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
   'power-off': inCloud,
 };
 
+/**
+ * Returns whether the step only takes back what Cloudfence wrote. The end of a fence does so as long as our taint
+ * stands.
+ */
+export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
+  switch (step.do) {
+    case 'readmit-volumes':
+    case 'readmit-pods':
+      return true;
+    case 'park':
+      return taintIsOurs;
+    case 'entomb':
+      return step.tombstone === null;
+    case 'note-stopping':
+      return step.stopping === null;
+    case 'nudge':
+      return !step.on;
+    default:
+      return false;
+  }
+};
+
 /** Returns the step's target in a person's words, for step lists and logs. */
 export const describeTarget = (step: Step): string => {
   if ('node' in step) return `node/${step.node.name}`;

@@ -82,7 +82,7 @@ const stoppingSince = (view: View): number =>
  */
 const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   const { machine, policy } = view;
-  if (machine.since !== null || policy.dryRun || seenBefore(view) !== null) return null;
+  if (machine.since !== null || policy.dryRun || policy.shadow || seenBefore(view) !== null) return null;
   const stopping: FirstStopping = { at: seenNow(view), boot: bootOf(machine, node) };
   return takeStep(
     { do: 'note-stopping', node: targetNode(node), stopping },

@@ -32,7 +32,8 @@ clusters:
     const read = parseConfiguration(text, 'cf.yaml');
     expect(policyOf(read, false)).toEqual({
       paused: 'upgrade to 1.37',
-      dryRun: true,
+      dryRun: false,
+      shadow: true,
       fenceAfter: 90_000,
       detach: 'never',
       deleteNode: 'always',

@@ -73,6 +73,7 @@ describe('a machine that is stopping, whose cloud does not say since when', () =
     ],
     ['nothing is noted if the cloud gives the time', given(null, {}, { since: NOW - 60_000 }), 'wait stopping'],
     ['nothing is noted in a dry run', given(null, { policy: { ...policy, dryRun: true } }), 'wait stopping'],
+    ['nothing is noted in shadow mode', given(null, { policy: { ...policy, shadow: true } }), 'wait stopping'],
     ['nothing is noted under a pause', given(null, { policy: { ...policy, paused: 'upgrade' } }), 'refused paused'],
     [
       'the other thresholds still count',

@@ -22,7 +22,7 @@ const measuredAs = ({ lines }: Pick<Install, 'lines'>, name: string) => lines.fi
 it('in shadow mode, what would be fenced is reported once a boot and never counts as a fence', async () => {
   const { world, scene } = stopped();
   world.advance(120_000);
-  const install = installOver(world, { dryRun: true });
+  const install = installOver(world, { shadow: true });
   const before = stateOf(world);
   for (let times = 0; times < 3; times += 1)
     expect(await swept(install)).toMatchObject({
@@ -43,24 +43,29 @@ it('in shadow mode, what would be fenced is reported once a boot and never count
   expect(measuredAs(install, 'WouldFence')).toHaveLength(2);
 });
 
-it('in shadow mode, what is already fenced or would be released counts as neither fence nor release', async () => {
+it.each([
+  ['in a dry run, a release counts only as one that would be', { dryRun: true }, 'would-release', 'WouldRelease'],
+  ['in shadow mode, a release is real and counts', { shadow: true }, 'released', 'Outcomes'],
+] as const)('%s, and what is already fenced counts as nothing', async (_, policy, end, measure) => {
   const { world, scene } = stopped();
   await fence({ world, scene });
-  const install = installOver(world, { dryRun: true });
+  const install = installOver(world, policy);
   await onEvent(async () => install.dependencies)(batchOf(stateChange(scene.holder)), install.context());
   expect(measuredAs(install, 'Outcomes')).toEqual([]);
   startMachine(world, scene.holder);
   world.advance(120_000);
-  for (let times = 0; times < 2; times += 1)
-    expect(await swept(install)).toMatchObject({ results: [{ outcome: 'would-release', dryRun: true }] });
-  expect(measuredAs(install, 'WouldRelease')).toMatchObject([{ decision: 'would-release', Outcome: 'would-release' }]);
-  expect(install.lines.filter(({ Outcome }) => Outcome === 'released' || Outcome === 'fenced')).toEqual([]);
+  expect(await swept(install)).toMatchObject({ results: [{ outcome: end, dryRun: end === 'would-release' }] });
+  await swept(install);
+  expect(measuredAs(install, measure)).toMatchObject([
+    { decision: end, Outcome: end, dryRun: end === 'would-release' },
+  ]);
+  expect(install.lines.filter(({ Outcome }) => Outcome === 'fenced')).toEqual([]);
 });
 
 it('the same on Azure', async () => {
   const { world, holder } = azureScene();
   change(world, holder, deallocate, 240_000);
-  const install = azureInstall(world, { dryRun: true });
+  const install = azureInstall(world, { shadow: true });
   for (let times = 0; times < 3; times += 1) await azureSweep(install.getDependencies)({}, install.context);
   expect(measuredAs(install, 'WouldFence')).toMatchObject([{ decision: 'would-fence', instance: holder }]);
 });

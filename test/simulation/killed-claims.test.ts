@@ -139,3 +139,10 @@ it.each([
   await sweepFor(zone, 4, policy);
   expect(await fenceOne(zone.world, zone.machines[1] ?? '')).toMatchObject({ reason: { code: 'cap-reached' } });
 });
+
+it('is given back in shadow mode, too', async () => {
+  const zone = await killedBefore(concludes, terminateMachine);
+  await sweepFor(zone, 4, { shadow: true });
+  expect(isMarkedIn(zone, 1)).toBe(false);
+  expect(await fenceOne(zone.world, zone.machines[1] ?? '')).toMatchObject({ outcome: 'fenced' });
+});

@@ -59,14 +59,17 @@ describe('the ledger of fences', () => {
     expect(await fenceOne(world, second)).toMatchObject({ outcome: 'fenced' });
   });
 
-  it('is not written in a dry run, which still reports what the cap would say', async () => {
+  it.each([
+    ['a dry run', { dryRun: true }],
+    ['shadow mode', { shadow: true }],
+  ])('is not written in %s, which still reports what the cap would say', async (_, policy) => {
     const { world, machines } = allOff(9);
     for (const machine of machines)
-      expect(await fenceOne(world, machine, { dryRun: true })).toMatchObject({ outcome: 'would-fence' });
+      expect(await fenceOne(world, machine, policy)).toMatchObject({ outcome: 'would-fence' });
     expect(ledgers(world)).toEqual([['cloudfence-ledger', undefined]]);
     for (let times = 0; times < 4; times += 1) await byEvents({ world, machines });
     const before = ledgers(world);
-    expect(await fenceOne(world, machines.at(-1) ?? '', { dryRun: true })).toMatchObject({
+    expect(await fenceOne(world, machines.at(-1) ?? '', policy)).toMatchObject({
       outcome: 'refused',
       reason: { code: 'cap-reached' },
     });

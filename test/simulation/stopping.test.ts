@@ -179,6 +179,7 @@ it('a machine is fenced once it has stopped after all, and the note goes without
 
 it.each([
   ['in a dry run', { ...powerOff, dryRun: true }],
+  ['in shadow mode', { ...powerOff, shadow: true }],
   ['under a pause', { ...powerOff, paused: 'upgrade' }],
 ])('a stop is not noted %s', async (_, policy) => {
   const incident = hung();

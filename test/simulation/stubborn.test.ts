@@ -107,12 +107,15 @@ it('a cloud that is too slow for any proof is waited for with pauses, and nothin
   expect(calls).toBeLessThan(80);
 });
 
-it('a dry run ends even if an attachment is stuck whose disk is free', async () => {
+it.each([
+  ['a dry run', { dryRun: true }],
+  ['a run in shadow mode', { shadow: true }],
+])('%s ends even if an attachment is stuck whose disk is free', async (_, policy) => {
   const { world, scene } = attacherDown();
   await fence({ world, scene }, { lasts: 30_000 });
   for (const attachment of Object.values(world.parts.cluster.objects.volumeattachments))
     attachment.status.detachError = { time: new Date(world.now()).toISOString(), message: 'throttled' };
-  const outcome = await fence({ world, scene }, { policy: { dryRun: true } });
+  const outcome = await fence({ world, scene }, { policy });
   expect(outcome.steps.length).toBeLessThan(10);
 });
 
