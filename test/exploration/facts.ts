@@ -49,7 +49,8 @@ export const machineFacts = ({ machine, disk }: World, stale: boolean): MachineF
   power: stale ? 'off' : saidAs[machine.power],
   forGood: machine.power === 'gone',
   generation: `boot-${machine.boot - (stale ? 1 : 0)}`,
-  since: null,
+  // Without a time, a fence waits for a silent kubelet, and less is explored.
+  since: stale || saidAs[machine.power] === 'off' ? NOW.wall : null,
   nodeNames: [NODE],
   disks: disk === 'here' ? [{ disk: DISK, state: 'attached', keep: null }] : [],
   evidence: {},
