@@ -7,7 +7,8 @@ import type { MachineId } from '../fencing/model/machine.ts';
 import { defaultPolicy } from '../fencing/model/policy.ts';
 import { sweep } from '../fencing/sweep/sweep.ts';
 import { processItems } from '../functions/invocation.ts';
-import { acknowledgeAll, parseMessage } from '../functions/messages.ts';
+import { acknowledgeAll } from '../functions/acknowledge.ts';
+import { parseMessage } from '../functions/messages.ts';
 import type { FunctionDependencies } from '../functions/dependencies.ts';
 
 /** Simulates everything between the cloud and the function. A message can wait and can be delivered again. */

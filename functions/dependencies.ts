@@ -2,7 +2,8 @@ import type { OpenCluster } from '../config/open-clusters.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
-import type { WorkItem, Queues } from './messages.ts';
+import type { Queues } from './acknowledge.ts';
+import type { WorkItem } from './messages.ts';
 import type { Measurement } from './metrics.ts';
 
 /** Everything that a function depends on. Tests pass their own. */

@@ -1,16 +1,12 @@
-import { counted } from '../fencing/model/reason.ts';
 import { isUtf8 } from 'node:buffer';
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import { CloudfenceError, asCloudfenceError } from '../fencing/model/errors.ts';
+import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../fencing/model/hint.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
-import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { fenceRecord } from '../fencing/model/record.ts';
-import { faultLine, messageLine } from './decision-log.ts';
-import { logDecision, type Measurement, metricNames } from './metrics.ts';
 
 /** One machine that a message asks to look at. */
 export interface WorkItem {
@@ -158,180 +154,6 @@ const lookAgain = z
   .readonly();
 
 export type LookAgain = z.infer<typeof lookAgain>;
-
-/** After this many attempts, about ten minutes, the queue stops and the next sweep continues. */
-export const MAX_ATTEMPTS = 12;
-
-/** The longest delay that SQS supports. It is also long enough on the other clouds. */
-const LONGEST_DELAY_S = 900;
-const SHORTEST_DELAY_S = 2;
-const GROWTH = 1.5;
-
-/** Returns the seconds until the next look: at least what the run asked for, and longer with each attempt. */
-const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, attempts: number): number =>
-  Math.min(
-    LONGEST_DELAY_S,
-    Math.max(Math.ceil((lookAgainIn ?? 0) / 1_000), Math.round(SHORTEST_DELAY_S * GROWTH ** attempts)),
-  );
-
-const nextLook = (
-  outcome: Outcome,
-  before: Pick<WorkItem, 'attempts' | 'event' | 'eventAt' | 'dryRun'>,
-): LookAgain => ({
-  cloudfence: 'look-again',
-  machine: outcome.machine,
-  // The field keeps its old name, because messages can be in the queue during an upgrade.
-  hops: before.attempts + 1,
-  because: outcome.reason.code,
-  event: before.event,
-  eventAt: before.eventAt,
-  record: outcome.record,
-  dryRun: before.dryRun,
-});
-
-/** A dead message together with its reason, so that people do not have to search the logs. */
-export interface DeadLetter {
-  readonly reason: string;
-  readonly body: string;
-}
-
-export interface Queues {
-  readonly again: (message: LookAgain, delaySeconds: number) => Promise<void>;
-  readonly dead: (letter: DeadLetter) => Promise<void>;
-}
-
-/**
- * Limits the reason (characters), because a queue rejects a message whose attribute is too long. The beginning of the
- * reason is enough.
- */
-export const MAX_REASON_LENGTH = 1_000;
-
-/** What `acknowledgeAll` uses to end messages. */
-interface Outbox {
-  readonly policy: Policy;
-  readonly queues: Queues;
-  readonly formatMeasurements: (measures: readonly Measurement[]) => object;
-  readonly log: (line: object) => void;
-}
-
-export interface Unacknowledged<D extends Message> {
-  readonly message: D;
-  readonly why: string;
-}
-
-/**
- * Ends each message with a log line, a later look, or a dead letter. Returns the messages that must be delivered again,
- * and why. One message of a batch leads for each machine (`onePerMachine`), so that its next look is requested once.
- */
-export const acknowledgeAll = async <D extends Message>(
-  messages: readonly D[],
-  outcomes: readonly Outcome[],
-  outbox: Outbox,
-): Promise<readonly Unacknowledged<D>[]> => {
-  const leading = onePerMachine(
-    messages.flatMap(({ items }) => items),
-    outbox.policy,
-  );
-  const again: Unacknowledged<D>[] = [];
-  for (const message of messages) {
-    if (!(await isAcknowledged(message, outcomes, leading, outbox)))
-      again.push({ message, why: whyOf(message, outcomes) });
-  }
-  return again;
-};
-
-const whyOf = ({ items }: Message, outcomes: readonly Outcome[]): string => {
-  const failed = outcomes.find(
-    ({ machine, outcome }) => outcome === 'failed' && items.some((item) => item.machine === machine),
-  );
-  return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue was not reachable';
-};
-
-/** Returns false if the message must be delivered again, also when a queue cannot be reached. */
-const isAcknowledged = async (
-  message: Message,
-  outcomes: readonly Outcome[],
-  leading: ReadonlySet<WorkItem>,
-  outbox: Outbox,
-): Promise<boolean> => {
-  try {
-    await buryFaults(message, outbox);
-    const ends = await Promise.all(
-      message.items.map((item) => acknowledgeItem(message, item, outcomes, leading, outbox)),
-    );
-    return ends.every(Boolean);
-  } catch (error) {
-    const why = error instanceof CloudfenceError ? error.message : String(error);
-    outbox.log(messageLine('failed', 'queue', why, null));
-    return false;
-  }
-};
-
-const buryFaults = async (
-  { faults, ignored, body }: Message,
-  { queues, log, formatMeasurements }: Outbox,
-): Promise<void> => {
-  for (const { what, where } of ignored) log(messageLine(logDecision.aside, where, what, null));
-  if (faults.length === 0) return;
-  for (const fault of faults)
-    log({ ...faultLine(fault), ...formatMeasurements([{ name: metricNames.notUnderstood, value: 1, unit: 'Count' }]) });
-  await queues.dead({ body, reason: faults.map(describeFault).join('; ').slice(0, MAX_REASON_LENGTH) });
-};
-
-const acknowledgeItem = async (
-  message: Message,
-  item: WorkItem,
-  outcomes: readonly Outcome[],
-  leading: ReadonlySet<WorkItem>,
-  outbox: Outbox,
-): Promise<boolean> => {
-  const outcome = outcomes.find(
-    ({ machine, dryRun }) => machine === item.machine && dryRun === isDryRun(item, outbox.policy),
-  );
-  if (!outcome) return true;
-  const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
-  if (failed && outcome.retry) return false;
-  // Another message of this batch leads for the same machine.
-  if (!leading.has(item)) return true;
-  if (failed)
-    await outbox.queues.dead({ body: message.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
-  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, item, outbox);
-  return true;
-};
-
-/**
- * Reports whether Cloudfence looks at the machine again soon. A machine that is only over the cap is next when another
- * fence ends, and the queue gets there sooner than the sweep. A failure while Kubernetes still frees something is
- * counted here, because the queue's receive count would turn it into a dead letter too early.
- */
-const wantsAnotherLook = ({ outcome, reason, lookAgainIn }: Outcome): boolean =>
-  outcome === 'waiting' || reason.code === 'cap-reached' || (outcome === 'failed' && lookAgainIn !== null);
-
-const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }: Outbox): Promise<void> => {
-  if (item.attempts >= MAX_ATTEMPTS) {
-    log({
-      ...messageLine(
-        logDecision.handedToSweep,
-        outcome.reason.code,
-        `Cloudfence looked at the machine ${counted(item.attempts, 'time')}. The sweep continues with it`,
-        outcome.machine,
-      ),
-      dryRun: isImagined(outcome),
-    });
-    return;
-  }
-  const seconds = delayFor(outcome, item.attempts);
-  await queues.again(nextLook(outcome, item), seconds);
-  log({
-    ...messageLine(
-      logDecision.lookAgain,
-      outcome.reason.code,
-      `Cloudfence looks again in ${seconds} s`,
-      outcome.machine,
-    ),
-    dryRun: isImagined(outcome),
-  });
-};
 
 const SHOWN = 8;
 

@@ -11,7 +11,8 @@ import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
-import { type WorkItem, MAX_REASON_LENGTH, type Queues } from '../messages.ts';
+import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
+import type { WorkItem } from '../messages.ts';
 import { type Measurement, metricFields } from '../metrics.ts';
 import { type DoctorDependencies, type FencingFunction, memoized } from '../dependencies.ts';
 

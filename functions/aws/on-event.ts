@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
 import { type ManualRunResult, handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
-import { acknowledgeAll, type Message, parseMessage, bodyText } from '../messages.ts';
+import { acknowledgeAll } from '../acknowledge.ts';
+import { type Message, parseMessage, bodyText } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { fencingHandler } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';

@@ -13,7 +13,8 @@ import type { MachineId } from '../../fencing/model/machine.ts';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { readAzureVariables } from '../../providers/azure/plugin/register.ts';
 import type { SendMessage } from '../../providers/azure/service-bus.ts';
-import { type WorkItem, MAX_REASON_LENGTH, type Queues } from '../messages.ts';
+import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
+import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
 import { type DoctorDependencies, memoized } from '../dependencies.ts';
 

@@ -5,15 +5,9 @@ import type { IgnoredEvent } from '../../fencing/model/hint.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
+import { acknowledgeAll, type Unacknowledged } from '../acknowledge.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
-import {
-  acknowledgeAll,
-  type Message,
-  parseMessage,
-  type WorkItem,
-  bodyText,
-  type Unacknowledged,
-} from '../messages.ts';
+import { type Message, parseMessage, type WorkItem, bodyText } from '../messages.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
 import type { AzureDependencies, Expand, GetDependencies } from './dependencies.ts';
 

@@ -15,7 +15,8 @@ import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
 import { readGcpEndpoint } from '../../providers/gcp/plugin/register.ts';
 import type { Publish } from '../../providers/gcp/publish.ts';
-import { type WorkItem, MAX_REASON_LENGTH, type Queues } from '../messages.ts';
+import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
+import type { WorkItem } from '../messages.ts';
 import { logDecision, metricFields } from '../metrics.ts';
 import { type DoctorDependencies, memoized } from '../dependencies.ts';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { structuredCloudEvent, readHints } from '../../providers/gcp/events/read-hints.ts';
 import { processItems } from '../invocation.ts';
-import { acknowledgeAll, type Message, parseMessage, bodyText } from '../messages.ts';
+import { acknowledgeAll } from '../acknowledge.ts';
+import { type Message, parseMessage, bodyText } from '../messages.ts';
 import { type HttpHandler, httpFunction, rejectUnauthorized } from './http.ts';
 import { type GcpDependencies, NOT_BEFORE, lazyDependencies } from './dependencies.ts';
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { replay } from '../../functions/aws/replay.ts';
-import { MAX_ATTEMPTS } from '../../functions/messages.ts';
+import { MAX_ATTEMPTS } from '../../functions/acknowledge.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { stopMachine, stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';

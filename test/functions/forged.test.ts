@@ -4,7 +4,7 @@ import { replay } from '../../functions/aws/replay.ts';
 import { onEvent as onAzureEvent } from '../../functions/azure/on-event.ts';
 import { replay as azureReplay } from '../../functions/azure/handlers.ts';
 import { webhook } from '../../functions/azure/webhook.ts';
-import { MAX_ATTEMPTS } from '../../functions/messages.ts';
+import { MAX_ATTEMPTS } from '../../functions/acknowledge.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';

@@ -1,6 +1,7 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
-import type { DeadLetter, LookAgain } from '../../functions/messages.ts';
+import type { DeadLetter } from '../../functions/acknowledge.ts';
+import type { LookAgain } from '../../functions/messages.ts';
 import { whyNotServed, embeddedMetricLine } from '../../functions/aws/dependencies.ts';
 import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import { type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseRecord } from '../../fencing/model/record.ts';
-import { MAX_ATTEMPTS } from '../../functions/messages.ts';
+import { MAX_ATTEMPTS } from '../../functions/acknowledge.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud } from '../../providers/aws/index.ts';

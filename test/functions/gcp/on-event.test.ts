@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_ATTEMPTS } from '../../../functions/messages.ts';
+import { MAX_ATTEMPTS } from '../../../functions/acknowledge.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
