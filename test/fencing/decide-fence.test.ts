@@ -589,7 +589,7 @@ describe('the nudge of the attacher', () => {
       fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])),
       'nudge',
     ],
-    ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['but not twice', -9_000]])), 'park'],
+    ['but not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'park'],
     [
       'on a new attachment that has failed before, whoever freed the disk',
       fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }),
