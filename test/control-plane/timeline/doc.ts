@@ -10,7 +10,7 @@ import { asMarkdown, recoveryTable } from './table.ts';
 
 const madeBy = ({ command, date, machine: { cores, processor, memoryGb, load, versions } }: Report): string =>
   [
-    `Written by \`${command}\` on ${date}; do not edit it, measure again.`,
+    `Written by \`${command}\` on ${date}. Do not edit this page: measure again.`,
     `Machine: ${cores} cores (${processor}), ${memoryGb} GB. Load before and after: ${load.before.toFixed(1)}, ${load.after.toFixed(1)}${crowded(load, cores)}.`,
     `Versions: ${Object.entries(versions)
       .map(([name, version]) => `${name} ${version}`)
@@ -18,32 +18,32 @@ const madeBy = ({ command, date, machine: { cores, processor, memoryGb, load, ve
   ].join('\n');
 
 const crowded = ({ before }: Machine['load'], cores: number): string =>
-  before > cores / 2 ? ': others were at work on it, which makes all figures worse than they are' : '';
+  before > cores / 2 ? ': other programs ran on it, so all figures are worse than without them' : '';
 
-const SETTING = `The setup is a database of one replica (StatefulSet) on one ReadWriteOnce EBS volume, two nodes, and a real Kubernetes control plane with its default timings.
-The CSI attacher runs with the EBS chart's values, and the driver batches and polls as the EBS driver does (0.5 s each time).
+const SETTING = `The setup is a database with one replica (StatefulSet) on one ReadWriteOnce EBS volume, two nodes, and a real Kubernetes control plane with its default timings.
+The CSI attacher runs with the values of the EBS driver's Helm chart. The driver batches and polls every 0.5 s, as the EBS driver does.
 EC2 is the moto server behind a proxy that refuses what EC2 refuses.
-It stops, detaches, and attaches at once; the real EC2 takes seconds of its own.
+It stops, detaches, and attaches at once. The real EC2 takes some seconds more.
 Kubelets are stand-ins that start a pod as soon as its volume is there.
 Nothing else is simulated.
 
-The measurement stops the instance; then the clock starts, and the remedy with it.
-For Cloudfence that is the moment at which the packaged AWS handler gets the event, in a process that has fenced before (warm) or that is only then started (cold).
-Watches at the API server see the moments, and at EC2 a question every 50 ms (500 ms for the slow ways).
-Several runs take turns, and the figure is their median.`;
+The measurement stops the instance. Then the clock and the remedy start.
+For Cloudfence, this is the moment when the packaged AWS handler gets the event, in a process that has fenced before (warm) or that starts only then (cold).
+The times come from watches at the API server, and from a request to EC2 every 50 ms (500 ms for the slow remedies).
+Each figure is the median of several runs, which take turns.`;
 
 const legend = ({ patience }: Report): string =>
-  `Seconds after the remedy began; – is "not seen", for the slow ways within ${patience} s.`;
+  `Seconds after the start of the remedy; – means "not seen", for the slow remedies within ${patience} s.`;
 
 const RAISED = `The control plane is the same, with two differences.
-The controller manager has a higher limit on its own API calls, and endless patience with silent kubelets: all Nodes but two have no machine and no kubelet, and it would be busy with them for minutes.
-The floor of the same cluster shows how much of the time is Kubernetes' own.
-Calls are those of the run that had to look least often while Kubernetes was at work; each further look makes some more, among few Nodes and among many.`;
+The controller manager has a higher limit on its own API calls, and never treats a kubelet as silent. All Nodes except two have no machine and no kubelet, and would keep it busy for minutes.
+The floor of the same cluster shows how much of the time Kubernetes takes.
+The calls are those of the run that looked least often while Kubernetes worked. Each further look makes some more calls, with few Nodes and with many.`;
 
 const notRun = ({ patience }: Report): string =>
   patience > 600
-    ? 'The measurement watched the slow ways for as long as Kubernetes takes at most.'
-    : `The measurement watched the slow ways for ${patience} s only: \`npm run e2e:timeline -- --long\` waits for all of Kubernetes' own timers, some seven minutes.`;
+    ? 'The slow remedies were watched for as long as Kubernetes takes at most.'
+    : `The slow remedies were watched for ${patience} s only: \`npm run e2e:timeline -- --long\` waits for all of Kubernetes' own timers, about seven minutes.`;
 
 const listed = (aims: readonly Aim[]): string => aims.map((aim) => `- ${inWords(aim)}`).join('\n');
 
@@ -60,7 +60,7 @@ export const documentOf = (report: Report): string =>
     notRun(report),
     '## Aims',
     listed(aimsOf(report)),
-    '## What it says',
+    '## What the table shows',
     reportLines(report).join('\n\n'),
     ...sized(report),
     '## How it is measured',

@@ -15,7 +15,7 @@ const SLOW: readonly Way[] = ['nothing', 'noSchedule', 'noExecute', 'node', 'all
 
 const slowSays = (report: Report): string =>
   [
-    'Without Cloudfence the volume is attached to another node',
+    'Without Cloudfence, the volume is attached to another node:',
     '',
     ...SLOW.map((way) => `- ${ways[way]}: ${attachedSays(report, way)}`),
   ].join('\n');
@@ -32,11 +32,11 @@ const FAST: readonly Way[] = ['floor', 'warm', 'cold', 'cli'];
  * waitForVolumeAttachDetachStatusWithLister
  */
 const LUCK =
-  "Two runs of one remedy may be half a second apart: Kubernetes looks for the end of a detach after 0.5, 1.0 and 1.6 s, each up to a tenth late by chance, and the driver's detach takes 1.03 to 1.07 s. A detach that just misses a look waits for the next.";
+  "Two runs of one remedy may differ by half a second. Kubernetes checks for the end of a detach after 0.5, 1.0, and 1.6 s, each up to a tenth later at random, and the driver's detach takes 1.03 to 1.07 s. A detach that just misses a check waits for the next one.";
 
 const sharesSay = (report: Report): string =>
   [
-    "Where the time goes: until the old pod is gone, the time is the remedy's own. After that it is Kubernetes' and the driver's, whichever remedy deleted the pod.",
+    'Until the old pod is gone, the remedy takes the time. After that, Kubernetes and the driver take it, whichever remedy deleted the pod:',
     '',
     ...FAST.map((way) => `- ${shareOf(report, way)}`),
     '',
@@ -45,13 +45,13 @@ const sharesSay = (report: Report): string =>
 
 const loadedSays = (report: Report): string => {
   const loaded = median(rowOf(report, 'cold').map((played) => played.loaded ?? Number.NaN));
-  return `In a cold start, the process and the loading of the function take ${seconds(loaded)} s. The rest of its difference from a warm one is connections, and code that runs for the first time.`;
+  return `In a cold start, the process and the loading of the function take ${seconds(loaded)} s. The rest of its difference from a warm start is new connections, and code that runs for the first time.`;
 };
 
 const firstSay = (counted: readonly Counted[]): string => {
   const of = (call: 'any' | 'mark' | 'deletedPod'): string =>
     `${Math.round(1000 * median(counted.map(({ first }) => first[call])))} ms`;
-  return `Before the old pod is deleted, as seen by a proxy that counts the calls and slows them a little: first call after ${of('any')}, mark after ${of('mark')}, delete of the pod after ${of('deletedPod')}.`;
+  return `A proxy that counts the calls, and slows them a little, saw these times before the old pod was deleted: first call after ${of('any')}, mark after ${of('mark')}, delete of the pod after ${of('deletedPod')}.`;
 };
 
 export const reportLines = (report: Report): readonly string[] => [

@@ -181,9 +181,9 @@ describe('what is written', () => {
   });
 
   it('says if other programs used the machine', () => {
-    expect(documentOf(sample)).not.toContain('others were at work');
+    expect(documentOf(sample)).not.toContain('other programs ran');
     expect(documentOf({ ...sample, machine: { ...sample.machine, load: { before: 8, after: 8 } } })).toContain(
-      'others were at work',
+      'other programs ran',
     );
   });
 });
