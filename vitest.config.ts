@@ -69,17 +69,33 @@ export default defineConfig({
           ...onAllCores,
         },
       },
-      { test: { name: 'package', include: [inPackage], maxWorkers: 1, testTimeout: 180_000, hookTimeout: 1_200_000 } },
+      {
+        test: {
+          name: 'package',
+          include: [inPackage],
+          testTimeout: 180_000,
+          hookTimeout: 1_200_000,
+          ...onAllCores,
+        },
+      },
       {
         test: {
           name: 'moto',
           include: ['test/**/*.moto.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
           ...onAllCores,
         },
       },
-      { test: { name: 'judges', include: ['test/**/*.judge.test.ts'], testTimeout: 60_000, hookTimeout: 600_000 } },
+      {
+        test: {
+          name: 'judges',
+          include: ['test/**/*.judge.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 600_000,
+          ...onAllCores,
+        },
+      },
       {
         test: {
           name: 'deploy',

@@ -16,6 +16,8 @@ const LONG: readonly string[] = [
   'control-plane/scenarios/release.e2e',
   'control-plane/scenarios/stuck.e2e',
   'architecture/without-a-cloud.thorough',
+  'package/package',
+  'deploy/deploy.moto',
   'infra/gcp/commands.thorough',
   'infra/azure/commands.thorough',
   'infra/aws/packaged.thorough',
