@@ -63,7 +63,7 @@ export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds):
 
 type AccessOf = (cloud: string) => Promise<CloudAccess>;
 
-const keeperAmong = (entry: ManagedCluster | StoredKubeconfig, accessOf: AccessOf): Promise<CloudAccess> => {
+const accessForEntry = (entry: ManagedCluster | StoredKubeconfig, accessOf: AccessOf): Promise<CloudAccess> => {
   const keeper = cloudOfEntry(entry);
   if (keeper === null) throw new InvalidConfiguration([`no cloud provides the access to cluster ${entry.name}`]);
   return accessOf(keeper);
@@ -71,6 +71,6 @@ const keeperAmong = (entry: ManagedCluster | StoredKubeconfig, accessOf: AccessO
 
 /** Combines the ways into clusters of every cloud. Machines may be in one cloud, and credentials in another. */
 export const accessByEntry = (accessOf: AccessOf): CloudAccess => ({
-  managedCluster: async (entry, signal) => (await keeperAmong(entry, accessOf)).managedCluster(entry, signal),
-  secret: async (entry, signal) => (await keeperAmong(entry, accessOf)).secret(entry, signal),
+  managedCluster: async (entry, signal) => (await accessForEntry(entry, accessOf)).managedCluster(entry, signal),
+  secret: async (entry, signal) => (await accessForEntry(entry, accessOf)).secret(entry, signal),
 });

@@ -198,7 +198,7 @@ const sorted = (
  * Searches the list of all attachments for everything that a look without a Node needs. This is necessary only while
  * the machine's attachments are unknown.
  */
-const listLeft = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
+const listRemainingAttachments = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
   const own: V1VolumeAttachment[] = [];
   const silent: V1VolumeAttachment[] = [];
   const anothers = new Set<string>();
@@ -216,7 +216,7 @@ const listLeft = async (reader: Reader, request: LookRequest): Promise<LeftAttac
  * and the list of all attachments otherwise.
  */
 export const readLeftAttachments = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
-  if (!request.attachments) return listLeft(reader, request);
+  if (!request.attachments) return listRemainingAttachments(reader, request);
   const read = await Promise.all(request.attachments.map((name) => readAttachment(reader, name)));
   return sorted(
     read.filter((attachment) => attachment !== null),

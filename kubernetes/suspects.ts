@@ -18,7 +18,7 @@ interface Traces {
   readonly attached: ReadonlyMap<string, readonly AttachmentGroup[]>;
 }
 
-const leftBehind = (node: string, left: readonly AttachmentGroup[]): readonly Suspect[] => {
+const suspectsFromAttachments = (node: string, left: readonly AttachmentGroup[]): readonly Suspect[] => {
   if (left.length === 0) return [];
   const identitySources = left.map(({ source }) => source).filter((source) => source !== null);
   return [
@@ -33,7 +33,8 @@ const leftBehind = (node: string, left: readonly AttachmentGroup[]): readonly Su
   ];
 };
 
-const missing = (node: string, { attached }: Traces): readonly Suspect[] => leftBehind(node, attached.get(node) ?? []);
+const missing = (node: string, { attached }: Traces): readonly Suspect[] =>
+  suspectsFromAttachments(node, attached.get(node) ?? []);
 
 /**
  * Reports whether none of the Node's own identity sources confirms an attachment's source, either in full or as the end
@@ -61,7 +62,9 @@ const judged = ({ node: standing, identitySources }: ExistingNode, traces: Trace
   const node = nameOf(standing);
   const because = whySuspect(standing, traces);
   const before =
-    identitySources.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(identitySources)));
+    identitySources.length === 0
+      ? []
+      : suspectsFromAttachments(node, (attached.get(node) ?? []).filter(isStrange(identitySources)));
   if (because === null) return before;
   const held = because === 'fenced' ? (attached.get(node) ?? []).flatMap(({ names }) => names) : [];
   return [

@@ -157,7 +157,7 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, sentA
   if (after.ending) return after;
   const passedBy = command.do === 'act' && stepTraits[command.step.do].perObject;
   const hopeless =
-    (error instanceof Denied && !letThroughBefore(known, command)) ||
+    (error instanceof Denied && !wasAllowedBefore(known, command)) ||
     error instanceof InvalidInput ||
     error instanceof InvalidConfiguration ||
     error instanceof Unexpected;
@@ -168,7 +168,7 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, sentA
  * Returns whether this run was allowed the same kind of read before. Then a denial is not final: an API server that has
  * just started knows no roles yet.
  */
-const letThroughBefore = ({ memory }: RunState, command: Command): boolean =>
+const wasAllowedBefore = ({ memory }: RunState, command: Command): boolean =>
   memory.firstLease !== undefined && (command.do === 'recheck' || (command.do === 'look' && !command.search));
 
 const EXPIRIES_BEFORE_A_PAUSE = 2;

@@ -9,7 +9,7 @@ import { podsWanting } from './pods.ts';
 import { type Decision, type Rule, takeStep, type View } from './view.ts';
 
 /** Returns the disk of a volume, if the cloud shows it attached to exactly this machine. */
-export const diskBelow = ({ machine, identityRules }: View, volume: VolumeFacts): DiskAttachment | null => {
+export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeFacts): DiskAttachment | null => {
   const disk = identityRules.diskOf(volume);
   return machine.disks.find((other) => other.disk === disk) ?? null;
 };
@@ -92,7 +92,7 @@ export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
 export const detachDisk: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   for (const volume of view.cluster.volumes) {
-    const disk = diskBelow(view, volume);
+    const disk = attachedDiskOf(view, volume);
     if (!disk || !mayDetach(view, volume, disk)) continue;
     const due = view.policy.detach === 'always' || stuck(view, volume);
     const step = due ? nextDetach(view, volume, disk) : null;
@@ -131,7 +131,12 @@ const nudgedLately = ({ memory, now }: View, step: Step): boolean =>
  */
 const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
   const { attachment } = volume;
-  if (!attachment || attachment.deletingSince === null || attachment.detachError === null || diskBelow(view, volume))
+  if (
+    !attachment ||
+    attachment.deletingSince === null ||
+    attachment.detachError === null ||
+    attachedDiskOf(view, volume)
+  )
     return null;
   const step = nudge(attachment, true);
   return nudgedLately(view, step)
@@ -165,7 +170,7 @@ const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
       ? takeStep(off, because('attacher-nudged', `Cloudfence removes the nudge from the attachment of ${key}`))
       : null;
   }
-  if (successor.attached || view.memory.takenAt.has(stepKey(on)) || diskBelow(view, volume)) return null;
+  if (successor.attached || view.memory.takenAt.has(stepKey(on)) || attachedDiskOf(view, volume)) return null;
   return failedAtFirst(view, key, successor)
     ? takeStep(
         on,

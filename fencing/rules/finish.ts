@@ -3,7 +3,7 @@ import type { LeftAlone } from '../model/outcome.ts';
 import { because, type Reason, listSome } from '../model/reason.ts';
 import { isOfThisMachine } from './attachments.ts';
 import { stillDeclined } from './declined.ts';
-import { diskBelow } from './disks.ts';
+import { attachedDiskOf } from './disks.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import {
   isHeldByFinalizer,
@@ -109,7 +109,7 @@ const oldAttachments = (view: View): readonly string[] =>
     : [];
 
 /** Lists the volumes that stay attached because a pod that is left alone still uses them, each with its pods. */
-const kept = (view: View): readonly string[] =>
+const keptVolumes = (view: View): readonly string[] =>
   view.cluster.volumes.flatMap(({ key, attachment }) => {
     const pods = attachment && isOfThisMachine(view, attachment) ? podsWanting(view, key) : [];
     return pods.length === 0
@@ -120,7 +120,7 @@ const kept = (view: View): readonly string[] =>
 const whatIsFree = (view: View): string => {
   const { machine, cluster } = view;
   const who = cluster.node ? `Node ${cluster.node.name}` : 'it';
-  const keeps = kept(view);
+  const keeps = keptVolumes(view);
   if (keeps.length > 0)
     return `${machine.machine} is off; ${who} keeps only ${listSome(keeps)}, which Cloudfence leaves alone`;
   return cluster.node
@@ -178,7 +178,8 @@ const whyDiskStays = (view: View, disk: View['machine']['disks'][number]): strin
   const volume = volumeOf(view, disk.disk);
   if (disk.keep !== null) return disk.keep;
   if (!volume || volume.persistentVolume === null) return 'it belongs to no PersistentVolume of this Node';
-  if (view.policy.detach === 'never' && diskBelow(view, volume)) return 'the policy does not allow detaching disks';
+  if (view.policy.detach === 'never' && attachedDiskOf(view, volume))
+    return 'the policy does not allow detaching disks';
   return null;
 };
 

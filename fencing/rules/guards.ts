@@ -62,7 +62,7 @@ export const nothingToFree: Rule = (view) => {
   const { node } = view.cluster;
   if (!hasNothingToFree(view)) return null;
   return node && isFenced(node)
-    ? parkAnew(view, node)
+    ? parkAgain(view, node)
     : ignore(because('nothing-to-free', 'no volume is attached, and no pod would move'));
 };
 
@@ -70,7 +70,7 @@ export const nothingToFree: Rule = (view) => {
  * Parks the Node under a record of this boot. If the quarantine was removed in an earlier boot, or while the machine
  * ran, a mark restores it, which takes a proof.
  */
-const parkAnew = (view: View, node: NodeFacts): Decision => {
+const parkAgain = (view: View, node: NodeFacts): Decision => {
   const record: FenceRecord = {
     ...newRecord(view, node),
     phase: 'fenced',

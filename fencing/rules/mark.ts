@@ -231,7 +231,7 @@ const isReplaced = ({ taints, taintedFor, label }: NodeFacts): boolean =>
  * Returns a reason if the label of our taint is still set and the taint is not. A person who removes the fence may
  * leave the label. Cloudfence never does.
  */
-const leftBehind = ({ machine }: View, node: NodeFacts): Reason | null =>
+const labelWithoutTaint = ({ machine }: View, node: NodeFacts): Reason | null =>
   node.taintedFor && !node.taints.ours && !isReplaced(node) && isOfThisBoot(node.taintedFor, node, machine)
     ? because(
         'fence-removed-by-hand',
@@ -279,7 +279,7 @@ export const removedByHand: Rule = (view) => {
     remembered,
   } = view;
   if (!node) return null;
-  const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? leftBehind(view, node);
+  const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);
   const known = buried(view, node);
   if (known) return refuse(removed ?? known);
   const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;

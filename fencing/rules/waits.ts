@@ -2,7 +2,7 @@ import type { PodFacts } from '../model/cluster-facts.ts';
 import { because, counted, listSome } from '../model/reason.ts';
 import { type Rule, type View, wait } from './view.ts';
 import { patience } from '../model/policy.ts';
-import { diskBelow, isDetachDeclined } from './disks.ts';
+import { attachedDiskOf, isDetachDeclined } from './disks.ts';
 import {
   hasComeBack,
   isDeletionDeclined,
@@ -64,7 +64,7 @@ export const waitForDisks: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   const going = view.cluster.volumes
     .filter((volume) => volume.persistentVolume !== null && podsWanting(view, volume.key).length === 0)
-    .map((volume) => diskBelow(view, volume))
+    .map((volume) => attachedDiskOf(view, volume))
     .filter((disk) => disk !== null && disk.keep === null && !isDetachDeclined(view, disk));
   return going.length > 0
     ? wait(pollDelay(view), because('disks-going', `${counted(going.length, 'disk is', 'disks are')} still attached`))

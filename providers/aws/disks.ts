@@ -121,7 +121,7 @@ const knownState = (state: string | undefined): DiskAttachment['state'] | null =
 const WHOLE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 
 /** True when the volume says where it is attached, or that it is not attached, and its state agrees with that. */
-const tellsWhere = ({ State, Attachments = [] }: Volume): boolean => {
+const hasConsistentAttachments = ({ State, Attachments = [] }: Volume): boolean => {
   if (State === 'available') return Attachments.every((attachment) => attachment.State === 'detached');
   return (
     State === 'in-use' &&
@@ -144,5 +144,5 @@ export const askDisks = async (
   const asked = new Set(disks);
   const found = await readVolumes(client, disks, signal);
   if (found.some((volume) => isAttachedTo(volume, machine))) return 'held';
-  return asked.size > 0 && found.length === asked.size && found.every(tellsWhere) ? 'released' : 'none';
+  return asked.size > 0 && found.length === asked.size && found.every(hasConsistentAttachments) ? 'released' : 'none';
 };

@@ -71,7 +71,7 @@ const FREE: ReadonlySet<string> = new Set([
  * True when the disk's state agrees with the holders that it names: none for a free disk, at least one for a disk in
  * use.
  */
-const tellsItsHolders = (disk: Disk): boolean => {
+const hasConsistentHolders = (disk: Disk): boolean => {
   const state = disk.diskState?.toLowerCase() ?? '';
   return holdersOf(disk).length === 0 ? FREE.has(state) : state !== '' && state !== 'unattached';
 };
@@ -125,7 +125,7 @@ const AT_ONCE = 10;
  * read, or it is held and names none.
  */
 export const machinesHoldingDisk = (disk: Disk): DiskHolders['by'] | null => {
-  if (!tellsItsHolders(disk)) return null;
+  if (!hasConsistentHolders(disk)) return null;
   const by = holdersOf(disk).map((holder) => machinePath(holder)?.id ?? null);
   const known = by.filter((machine) => machine !== null);
   return known.length === by.length ? [...new Set(known)] : null;
@@ -155,7 +155,7 @@ export const holders = async (
  * any machine.
  */
 const isElsewhere = (disk: Disk): boolean =>
-  tellsItsHolders(disk) && holdersOf(disk).every((holder) => machinePath(holder) !== null);
+  hasConsistentHolders(disk) && holdersOf(disk).every((holder) => machinePath(holder) !== null);
 
 /**
  * Returns what the disks say about a machine that ARM does not know. When a machine is deleted, its disks continue to

@@ -103,7 +103,7 @@ export const flexibleSetMember = (text: string): MachinePath | null => {
 };
 
 /** Returns the id of an instance of a uniform scale set in the same subscription and group. */
-const instanceBeside = ({ subscription, group }: ResourceScope, set: string, instance: number): MachineId =>
+const setInstanceId = ({ subscription, group }: ResourceScope, set: string, instance: number): MachineId =>
   `${computeId(subscription, group)}/virtualmachinescalesets/${set.toLowerCase()}/virtualmachines/${instance}`;
 
 /** True when the holder that a disk names is that machine. */
@@ -209,7 +209,7 @@ export const machinesNamed = (node: string, volume: VolumeHandle): readonly Mach
   if (!beside) return [];
   const [, set, digits] = COMPUTER.exec(node) ?? [];
   const instance =
-    set === undefined || digits === undefined ? [] : [instanceBeside(beside, set, Number.parseInt(digits, 36))];
+    set === undefined || digits === undefined ? [] : [setInstanceId(beside, set, Number.parseInt(digits, 36))];
   return [...instance, machineInSameGroup(beside, node)];
 };
 

@@ -52,7 +52,7 @@ const faultOfList = (
 };
 
 /** Reads an event through all its wrappings. */
-const readingOver = ({ readObject, fault, asDelivered }: EventDialect, allowed: ReadAllowance) => {
+const createWalk = ({ readObject, fault, asDelivered }: EventDialect, allowed: ReadAllowance) => {
   const readDocuments = (
     documents: readonly JsonDocument[],
     text: string,
@@ -118,7 +118,7 @@ export const createEventReader = (dialect: EventDialect): ((raw: unknown) => Par
   const { fault, batchIn } = dialect;
   return (raw) => {
     const allowed = createAllowance();
-    const { read, readDocuments } = readingOver(dialect, allowed);
+    const { read, readDocuments } = createWalk(dialect, allowed);
     const documents = typeof raw === 'string' ? parseJsonDocuments(raw, '$', allowed) : [{ where: '$', value: raw }];
     const values = documents.flatMap((one) => ('value' in one ? [one.value] : []));
     const [only] = values;

@@ -112,7 +112,7 @@ const isMadeForMany = ({ accessMode }: Disk): boolean =>
  * True when the disk's answer about its attachment counts. A disk that is being created or deleted, or whose users
  * cannot be identified, does not say where it was attached.
  */
-const standsFirm = ({ disk }: DiskRead): boolean => disk?.status === 'READY' && hasOnlyKnownUsers(disk);
+const isReady = ({ disk }: DiskRead): boolean => disk?.status === 'READY' && hasOnlyKnownUsers(disk);
 
 /**
  * Returns what the disks say about an instance that Compute Engine does not know. Compute Engine answers "not found" in
@@ -130,7 +130,7 @@ export const askDisks = async (
   const within = disks.filter((id) => mayTell(id, path));
   const asked = await readDisks(clients, within, signal);
   if (asked.some(({ disk }) => disk !== null && isAttachedTo(disk, path))) return 'held';
-  return asked.length > 0 && within.length === disks.length && asked.every(standsFirm) ? 'released' : 'none';
+  return asked.length > 0 && within.length === disks.length && asked.every(isReady) ? 'released' : 'none';
 };
 
 const mayTell = (id: DiskId, machine: InstancePath): boolean => {

@@ -117,7 +117,7 @@ const ANY_ZONE = /(?<=\/)zones\/UNSPECIFIED\//;
  * project, and volumes that a pod names itself name no zone. The driver uses the project and zone of the Node instead.
  * Compute Engine attaches no disk of another project or place.
  */
-const diskBeside =
+const diskOfInstance =
   (machine: MachineId) =>
   ({ driver, handle }: VolumeHandle): DiskId | null => {
     const place = instancePath(machine);
@@ -133,7 +133,7 @@ export const identityRulesFor: NonNullable<Cloud['identityRulesFor']> = (machine
   machineOf,
   immutableIdsOf,
   unservedScope: () => null,
-  diskOf: diskBeside(machine),
+  diskOf: diskOfInstance(machine),
 });
 
 /**

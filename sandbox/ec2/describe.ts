@@ -16,18 +16,18 @@ import { attachmentTo } from './state.ts';
 export const describeInstances = (world: Ec2World, params: URLSearchParams): Tree => {
   const { instances, volumes } = world.parts.ec2;
   const ids = instanceIds(params);
-  const seen = seenOf(world, instances, ids);
+  const seen = visibleObjects(world, instances, ids);
   const unknown = ids.filter((id) => !seen.some((instance) => instance.id === id));
   if (unknown.length > 0) throw noSuchInstances(unknown);
   const fitting = filtered(seen, filtersOf(params), instanceValues);
   const page = pageOf(world, params, fitting, ids.length > 0);
-  const disks = seenOf(world, volumes, []);
+  const disks = visibleObjects(world, volumes, []);
   return { reservationSet: setOf(reservations(page.items, disks)), ...page.next };
 };
 
 export const describeVolumes = (world: Ec2World, params: URLSearchParams): Tree => {
   const ids = volumeIds(params);
-  const seen = seenOf(world, world.parts.ec2.volumes, ids);
+  const seen = visibleObjects(world, world.parts.ec2.volumes, ids);
   const unknown = ids.filter((id) => !seen.some((volume) => volume.id === id));
   if (unknown.length > 0) throw noSuchVolumes(unknown);
   const page = pageOf(world, params, filtered(seen, filtersOf(params), volumeValues), ids.length > 0);
@@ -35,7 +35,7 @@ export const describeVolumes = (world: Ec2World, params: URLSearchParams): Tree 
 };
 
 /** Returns the objects of a response, each at its own age up to the allowed one. Without ids, it returns all. */
-const seenOf = <T>(world: Ec2World, shelf: VersionedStore<T>, ids: readonly string[]): readonly T[] =>
+const visibleObjects = <T>(world: Ec2World, shelf: VersionedStore<T>, ids: readonly string[]): readonly T[] =>
   (ids.length > 0 ? ids : Object.keys(shelf)).flatMap((id) => asOf(shelf, id, world.now() - ageOf(world)) ?? []);
 
 const ageOf = (world: Ec2World): number => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { attach, detach } from './attachments.ts';
-import { presentInstance, seenDisk, seenInstance, type ResourceParent } from './call.ts';
+import { presentInstance, readDisk, readInstance, type ResourceParent } from './call.ts';
 import { remove, reset, resume, start, stop, suspend } from './instances.ts';
 import { noteDiscarded } from './invariants.ts';
 import { beginOperation, endOperation, knownRequest, operationNamed, waitFor } from './operations.ts';
@@ -131,7 +131,7 @@ const testIamPermissions =
 
 /** The methods, by their names in the API. */
 export const actions: Readonly<Record<string, Action>> = {
-  'instances.get': (world, resource) => instanceJson(seenInstance(world, resource)),
+  'instances.get': (world, resource) => instanceJson(readInstance(world, resource)),
   'instances.attachDisk': attachDisk,
   'instances.detachDisk': detachDisk,
   'instances.stop': switched('stop', stopAsTold),
@@ -140,11 +140,11 @@ export const actions: Readonly<Record<string, Action>> = {
   'instances.resume': switched('resume', resume),
   'instances.reset': switched('reset', reset),
   'instances.delete': switched('delete', remove),
-  'instances.testIamPermissions': testIamPermissions(seenInstance),
-  'disks.testIamPermissions': testIamPermissions(seenDisk),
-  'regionDisks.testIamPermissions': testIamPermissions(seenDisk),
-  'disks.get': (world, resource) => diskJson(seenDisk(world, resource)),
-  'regionDisks.get': (world, resource) => diskJson(seenDisk(world, resource)),
+  'instances.testIamPermissions': testIamPermissions(readInstance),
+  'disks.testIamPermissions': testIamPermissions(readDisk),
+  'regionDisks.testIamPermissions': testIamPermissions(readDisk),
+  'disks.get': (world, resource) => diskJson(readDisk(world, resource)),
+  'regionDisks.get': (world, resource) => diskJson(readDisk(world, resource)),
   'zoneOperations.get': (world, resource) => operationJson(world, operationAt(world, resource)),
   'zoneOperations.wait': waitOperation,
 };

@@ -45,7 +45,7 @@ const seen = <T>(world: GceWorld, shelf: VersionedStore<T>, path: string): T | u
 const NUMERIC = /^[1-9][0-9]{0,19}$/;
 
 /** Returns the object as a get shows it, which can be an earlier state. @throws GceRefusal notFound */
-export const seenInstance = (world: GceWorld, { parent, name }: ResourceParent): Instance => {
+export const readInstance = (world: GceWorld, { parent, name }: ResourceParent): Instance => {
   const { instances } = world.parts.gce;
   const paths = NUMERIC.test(name)
     ? Object.keys(instances).filter((path) => path.startsWith(`${parent}/`))
@@ -57,7 +57,7 @@ export const seenInstance = (world: GceWorld, { parent, name }: ResourceParent):
   return found;
 };
 
-export const seenDisk = (world: GceWorld, { parent, name }: ResourceParent): Disk => {
+export const readDisk = (world: GceWorld, { parent, name }: ResourceParent): Disk => {
   const disk = seen(world, world.parts.gce.disks, `${parent}/disks/${name}`);
   if (!disk) throw notFound(`${parent}/disks/${name}`);
   return disk;

@@ -119,7 +119,7 @@ export const shimFlags = (
 const driverSocketOf = ({ folder }: Site): string => join(folder, 'driver.sock');
 
 /** The shim's socket, if the driver itself is behind it. */
-export const relayFlags = (site: Site): readonly string[] => ['-driver', driverSocketOf(site)];
+export const shimDriverFlags = (site: Site): readonly string[] => ['-driver', driverSocketOf(site)];
 
 /** The driver's own. https://github.com/kubernetes-sigs/aws-ebs-csi-driver/blob/master/docs/options.md */
 export const driverFlags = (site: Site): readonly string[] => [

@@ -15,7 +15,7 @@ import {
   driverEnvironment,
   driverFlags,
   etcdFlags,
-  relayFlags,
+  shimDriverFlags,
   schedulerFlags,
   shimFlags,
   shimUrl,
@@ -138,7 +138,7 @@ const attacherOf = (start: Start): Attacher => {
 /** What the attacher calls: the shim, and the driver behind it if there is one. */
 const shimOf = (start: Start, ec2: Ec2Access): Restartable => {
   const { site } = start;
-  const flags = [...shimFlags(site, ec2), ...(ebsDriver === null ? [] : relayFlags(site))];
+  const flags = [...shimFlags(site, ec2), ...(ebsDriver === null ? [] : shimDriverFlags(site))];
   return restartable(() => begin(start, 'ebs-shim', flags), shimUrl(site));
 };
 

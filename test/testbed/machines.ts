@@ -5,7 +5,7 @@ import {
   StopInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import type { Bench } from './testbed.ts';
+import type { Testbed } from './testbed.ts';
 import type { Kubelet } from '../control-plane/kubelet/kubelet.ts';
 import type { Machine } from '../control-plane/kubelet/kubelet-node.ts';
 
@@ -40,7 +40,7 @@ export interface Registration {
  * A running instance that has joined the cluster. Pods that ask for `zone` come to it and to no other scenario's nodes.
  */
 export const addMachine = async (
-  { ec2, kubelets }: Bench,
+  { ec2, kubelets }: Testbed,
   zone: string,
   registration: Registration = {},
 ): Promise<TestbedNode> => {

@@ -5,7 +5,7 @@ import type { Attacher, Restartable } from './control-plane.ts';
 import { startControlPlane } from './control-plane.ts';
 import { installCloudfence } from './installation.ts';
 
-export type { Testbed as Bench } from './testbed-at.ts';
+export type { Testbed } from './testbed-at.ts';
 
 /** A control plane for one file, on the run's EC2. */
 export interface OwnTestbed extends Testbed {

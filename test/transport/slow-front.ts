@@ -53,11 +53,11 @@ const certificate = () =>
     ],
   });
 
-const trusted = getCACertificates('default');
+const defaultAuthorities = getCACertificates('default');
 
 /** The SDKs do not accept a certificate for one client alone. */
 export const trustOnly = (cert: string | null): void =>
-  setDefaultCACertificates(cert === null ? trusted : [...trusted, cert]);
+  setDefaultCACertificates(cert === null ? defaultAuthorities : [...defaultAuthorities, cert]);
 
 const asked = async (incoming: IncomingMessage): Promise<ReceivedRequest> => ({
   method: incoming.method ?? 'GET',

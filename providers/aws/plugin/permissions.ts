@@ -27,7 +27,7 @@ export interface PermissionScope {
  * Makes the check for a dry run on ids that do not exist. A denial proves nothing there: a permission that depends on a
  * tag is always denied for an object that does not exist and has no tag.
  */
-const nobodys = (what: string, order: DestructiveCall, denied: string | null): Check =>
+const checkOnMissingObjects = (what: string, order: DestructiveCall, denied: string | null): Check =>
   denied === null
     ? { what, verdict: 'ok', says: `EC2 does not deny ${order} in a dry run` }
     : {
@@ -71,7 +71,7 @@ const checkOf = async (
 ): Promise<Check> => {
   const tried = await Promise.all(targets.map((target) => tryOrder(place.clients, order, target, signal)));
   const [first] = tried;
-  if (first?.exists === false) return nobodys(what, order, first.denied);
+  if (first?.exists === false) return checkOnMissingObjects(what, order, first.denied);
   const denied = tried.filter((one) => one.denied !== null);
   if (denied.length === 0)
     return {
@@ -93,7 +93,7 @@ export const destructiveCallChecks = async (
   place: PermissionScope,
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
-  const targets = await targetsAmong(place.clients, place.region, machines, signal);
+  const targets = await pickTargets(place.clients, place.region, machines, signal);
   const detach =
     policy.detach === 'never' ? [] : [checkOf('may detach disks', 'ec2:DetachVolume', targets, place, signal)];
   const powerOff =
@@ -131,7 +131,7 @@ export const probeReads = async ({ reads }: Ec2Clients, region: string, signal: 
   await lookAtMachines(reads, region, [NOBODYS_INSTANCE], { disks: true }, signal);
 };
 
-const nobody: TrialTarget = { machine: NOBODYS_INSTANCE, disk: NOBODYS_VOLUME, exists: false };
+const missingTarget: TrialTarget = { machine: NOBODYS_INSTANCE, disk: NOBODYS_VOLUME, exists: false };
 
 const spread = <T>(all: readonly T[], most: number): readonly T[] =>
   all.length <= most
@@ -150,7 +150,7 @@ const dataDiskOf = ({ machine, disks }: MachineFacts): readonly TrialTarget[] =>
  *
  * @throws Denied, Unavailable
  */
-const targetsAmong = async (
+const pickTargets = async (
   { reads }: Ec2Clients,
   region: string,
   machines: readonly MachineId[],
@@ -158,7 +158,7 @@ const targetsAmong = async (
 ): Promise<readonly TrialTarget[]> => {
   const facts = await lookAtMachines(reads, region, machines, { disks: true }, signal);
   const targets = spread(facts.flatMap(dataDiskOf), MOST_TRIED);
-  return targets.length === 0 ? [nobody] : targets;
+  return targets.length === 0 ? [missingTarget] : targets;
 };
 
 const send = (

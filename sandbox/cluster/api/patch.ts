@@ -57,7 +57,7 @@ const patched = (call: Call, known: Item): Patched => {
 };
 
 /** The main resource leaves the status alone, the status sub-resource the spec; a deletion is begun by DELETE only. */
-const fitting = (call: Call, known: Item, wanted: Item): Item => {
+const withFixedFields = (call: Call, known: Item, wanted: Item): Item => {
   const { deletionTimestamp, deletionGracePeriodSeconds, creationTimestamp } = known.metadata;
   const metadata = { ...wanted.metadata, creationTimestamp };
   delete metadata.deletionTimestamp;
@@ -95,7 +95,7 @@ export const patchOne = (call: Call): ApiResponse => {
   if ('refusal' in outcome) return outcome.refusal;
   const refusal = refusalOf(call, known, outcome.object);
   if (refusal) return refusal;
-  const wanted = emptyMapsGone(fitting(call, known, outcome.object));
+  const wanted = emptyMapsGone(withFixedFields(call, known, outcome.object));
   if (isDeepStrictEqual(wanted, known)) return json(200, known);
   const left = server.store.update(kind.resource, wanted, { user: user.name, at: server.now() }) ?? wanted;
   server.onWrite(kind.resource, left);

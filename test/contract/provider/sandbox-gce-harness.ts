@@ -17,7 +17,7 @@ const apply = (world: GceWorld, path: string, wanted: Change): void => {
   world.advance(5 * MINUTE);
 };
 
-const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<void>): NameReuseHarness => ({
+const harnessOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<void>): NameReuseHarness => ({
   cloud: gcpCloud(clients),
   unknownMachine: pathOf(world, 'nobody'),
   unknownDisk: `projects/my-project/zones/${zone}/disks/nothing`,
@@ -61,11 +61,11 @@ const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<
 export const sandboxGceBench = async (knobs: Partial<Knobs> = {}): Promise<NameReuseHarness> => {
   const world = gceWorld(knobs);
   const door = await openGceServer(world);
-  return benchOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
+  return harnessOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
 };
 
 /** The same with the caller's own client, such as one that checks what it sends and gets. */
 export const inProcessGceBench = async (clientsOf: (world: GceWorld) => ComputeClients): Promise<NameReuseHarness> => {
   const world = gceWorld();
-  return benchOn(world, clientsOf(world), async () => undefined);
+  return harnessOn(world, clientsOf(world), async () => undefined);
 };

@@ -1,12 +1,12 @@
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { played } from './differential.ts';
 import { incidents, waitingIncidents } from './incidents.ts';
 import { openRealStage } from './real.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readAudit } from '../../testbed/audit.ts';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import type { Cast } from './cast.ts';
 import { POD } from './cast.ts';
@@ -23,14 +23,14 @@ const READY_WITHIN_MS = 30_000;
 const SECOND_PUBLISH_MS = 2_000;
 
 /** The home node has lost its initial taints before anything is scheduled, as in the sandbox. */
-const clean = (testbed: Bench, { name }: TestbedNode) =>
+const clean = (testbed: Testbed, { name }: TestbedNode) =>
   until(
     `${name} has no taints`,
     async () => testbed.kubelets.nodes.get(name)?.spec.taints.length === 0,
     READY_WITHIN_MS,
   );
 
-const setUp = async (testbed: Bench): Promise<{ readonly cast: Cast; readonly home: TestbedNode }> => {
+const setUp = async (testbed: Testbed): Promise<{ readonly cast: Cast; readonly home: TestbedNode }> => {
   const { namespace, addNode, addClaim, create, runs } = await openScene(testbed, 'diff');
   const home = await addNode();
   const disk = await addClaim(CLAIM);
@@ -48,7 +48,7 @@ const setUp = async (testbed: Bench): Promise<{ readonly cast: Cast; readonly ho
 };
 
 const handsOn = (
-  { access, admin }: Bench,
+  { access, admin }: Testbed,
   cast: Cast,
   home: TestbedNode,
 ): Pick<DifferentialCluster, 'cast' | 'stop' | 'terminate' | 'start' | 'failDetach' | 'ask' | 'fence' | 'release'> => ({
@@ -63,7 +63,7 @@ const handsOn = (
 });
 
 /** The testbed as a stage: in real time, reported by watches and by the audit log. */
-export const openRealStage = async (testbed: Bench): Promise<DifferentialCluster> => {
+export const openRealStage = async (testbed: Testbed): Promise<DifferentialCluster> => {
   const watching = await watchAll(testbed.admin, WATCHED);
   const { cast, home } = await setUp(testbed);
   const phases: Phase[] = [];

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import type { Change } from './changes.ts';
 import type { Gates } from './gates.ts';
 import { openGates } from './gates.ts';
@@ -44,7 +44,7 @@ const job: Workload = {
 };
 
 /** While the other node accepts no pods. */
-const runJobAtHome = async (testbed: Bench, { scene, home, refuge }: Stage): Promise<void> => {
+const runJobAtHome = async (testbed: Testbed, { scene, home, refuge }: Stage): Promise<void> => {
   const cordon = (unschedulable: boolean | null) =>
     testbed.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
   await cordon(true);
@@ -53,7 +53,7 @@ const runJobAtHome = async (testbed: Bench, { scene, home, refuge }: Stage): Pro
   await cordon(null);
 };
 
-export const openCrippled = async (testbed: Bench, title: string): Promise<Crippled> => {
+export const openCrippled = async (testbed: Testbed, title: string): Promise<Crippled> => {
   const stage = await openStage(testbed, title);
   await runJobAtHome(testbed, stage);
   const [driver, lives] = await Promise.all([

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { changesMade, expectRecovered, openCrippled, type Crippled } from './crippled.ts';
 import { isDestructive } from './changes.ts';
@@ -14,7 +14,7 @@ const FROZEN_MS = 2_500;
 /** A run that waited for the machine's return would wait for a long time. */
 const WAITS_NO_LONGER = '30s';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

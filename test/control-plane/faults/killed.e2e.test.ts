@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { Change } from './changes.ts';
 import { changesMade, expectRecovered, openCrippled } from './crippled.ts';
@@ -19,7 +19,7 @@ import { expectMoved, openStage } from '../scenes/stage.ts';
 import type { When } from './strike.ts';
 import { strikeAt, strikeAtEach } from './strike.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

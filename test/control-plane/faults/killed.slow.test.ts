@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { expectRecovered, openCrippled } from './crippled.ts';
 import { beginCloudfence, cloudfence } from '../doors/doors.ts';
 import { moments } from './moments.ts';
 import { strikeAt } from './strike.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

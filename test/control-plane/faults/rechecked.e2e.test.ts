@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { atRecheck } from './at-recheck.ts';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openGates } from './gates.ts';
@@ -9,7 +9,7 @@ import { removeFence, removeTaint, renewLease } from '../scenes/by-hand.ts';
 import { openStage } from '../scenes/stage.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

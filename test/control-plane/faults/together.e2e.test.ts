@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { Crippled } from './crippled.ts';
 import { expectRecovered, openCrippled } from './crippled.ts';
@@ -8,7 +8,7 @@ import type { Gates } from './gates.ts';
 import type { Rendezvous } from './rendezvous.ts';
 import { openRendezvous } from './rendezvous.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

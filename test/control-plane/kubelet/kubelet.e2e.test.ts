@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { lease, listOf, node } from '../../testbed/objects.ts';
@@ -10,7 +10,7 @@ import { endingSlowly, lonePod } from '../scenes/workload.ts';
 const NODES_AT_ONCE = 200;
 const SLOW_S = 2;
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { addDatabase, type Database } from '../scenes/database.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { openScene } from '../scenes/scene.ts';
@@ -18,7 +18,7 @@ export interface Scenario {
   readonly title: string;
   /** Permissions without which it fails, in the order in which the fence would use them. */
   readonly needs: readonly string[];
-  readonly open: (testbed: Bench) => Promise<Ready>;
+  readonly open: (testbed: Testbed) => Promise<Ready>;
 }
 
 const outcome = z.looseObject({
@@ -29,19 +29,19 @@ const outcome = z.looseObject({
 const isFenced = (answer: unknown): boolean => outcome.parse(answer).outcome === 'fenced';
 
 const movedIn =
-  (testbed: Bench, { disk, refuge, runsOn }: Database): Ready['comesToItsEnd'] =>
+  (testbed: Testbed, { disk, refuge, runsOn }: Database): Ready['comesToItsEnd'] =>
   async (answer, when) => {
     if (when === 'soon') await runsOn(refuge);
     return isFenced(answer) && (await testbed.ec2.holderOf(disk)) === refuge.instance;
   };
 
-const stopped = async (testbed: Bench): Promise<Ready> => {
+const stopped = async (testbed: Testbed): Promise<Ready> => {
   const database = await addDatabase(testbed);
   await database.home.stop();
   return { command: async () => ['fence', database.home.instance], comesToItsEnd: movedIn(testbed, database) };
 };
 
-const terminated = async (testbed: Bench): Promise<Ready> => {
+const terminated = async (testbed: Testbed): Promise<Ready> => {
   const database = await addDatabase(testbed);
   const { home } = database;
   await home.terminate();
@@ -49,7 +49,7 @@ const terminated = async (testbed: Bench): Promise<Ready> => {
   return { command: async () => ['fence', home.instance], comesToItsEnd: async (answer) => isFenced(answer) && gone() };
 };
 
-const nodeDeleted = async (testbed: Bench): Promise<Ready> => {
+const nodeDeleted = async (testbed: Testbed): Promise<Ready> => {
   const database = await addDatabase(testbed);
   await database.home.stop();
   await testbed.admin.write('DELETE', `/api/v1/nodes/${database.home.name}`);
@@ -57,7 +57,7 @@ const nodeDeleted = async (testbed: Bench): Promise<Ready> => {
 };
 
 /** The driver works again as soon as the disk is free, because the new attachment needs it. */
-const stoppedUnderBadDriver = async (testbed: Bench) => {
+const stoppedUnderBadDriver = async (testbed: Testbed) => {
   const database = await addDatabase(testbed);
   const { home, disk } = database;
   await turn(testbed.access, disk, { failDetach: 'the driver is out of order' });
@@ -70,7 +70,7 @@ const stoppedUnderBadDriver = async (testbed: Bench) => {
   return { database, mended };
 };
 
-const driverOutOfOrder = async (testbed: Bench): Promise<Ready> => {
+const driverOutOfOrder = async (testbed: Testbed): Promise<Ready> => {
   let latest: Awaited<ReturnType<typeof stoppedUnderBadDriver>> | null = null;
   return {
     command: async () => {
@@ -88,7 +88,7 @@ const driverOutOfOrder = async (testbed: Bench): Promise<Ready> => {
 
 const jobs = z.looseObject({ status: z.looseObject({ failed: z.number().default(0) }) });
 
-const stoppedUnderJob = async (testbed: Bench) => {
+const stoppedUnderJob = async (testbed: Testbed) => {
   const scene = await openScene(testbed, 'job');
   const home = await scene.addNode();
   await scene.create(job('work', { spec: () => onlyOn(home.name) }));
@@ -98,7 +98,7 @@ const stoppedUnderJob = async (testbed: Bench) => {
 };
 
 /** A Job's pod that cannot be failed is passed by, and the end says so. The pod is still deleted. */
-const withJob = async (testbed: Bench): Promise<Ready> => {
+const withJob = async (testbed: Testbed): Promise<Ready> => {
   let path = '';
   const counted = async () => jobs.parse(await testbed.admin.get(path)).status.failed === 1;
   return {
@@ -118,7 +118,7 @@ const events = z.object({ items: z.array(z.looseObject({ reason: z.string() })) 
  * Nothing fails if people cannot be told, but then they are not told. A fence that already exists is not reported
  * again.
  */
-const told = async (testbed: Bench): Promise<Ready> => {
+const told = async (testbed: Testbed): Promise<Ready> => {
   let node = '';
   const heard = async () => {
     const path = `/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3D${node}`;
@@ -142,7 +142,7 @@ const swept = z.object({ results: z.array(z.looseObject({ instance: z.string(), 
  * A Lease counts as stale once it is a minute old. This is a dry run, because it would also find the other scenarios'
  * machines.
  */
-const eventLost = async (testbed: Bench): Promise<Ready> => {
+const eventLost = async (testbed: Testbed): Promise<Ready> => {
   const { home } = await addDatabase(testbed);
   await home.stop();
   const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`;

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NeededPermission } from '../../../kubernetes/doctor.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { runAtHand } from '../doors/doors.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
@@ -14,7 +14,7 @@ import { accessWithout, inWords } from './restricted-account.ts';
  * same scenario succeeds.
  */
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

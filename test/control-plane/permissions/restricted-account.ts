@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { NeededPermission } from '../../../kubernetes/doctor.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { kubeconfigOf } from '../../testbed/identities.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 import { rbac } from '../../testbed/installed.ts';
@@ -52,7 +52,7 @@ const answer = z.object({ status: z.object({ allowed: z.boolean().default(false)
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access */
 const mayDo = async (
-  { admin }: Bench,
+  { admin }: Testbed,
   account: string,
   { for: _purpose, ...resourceAttributes }: NeededPermission,
 ): Promise<boolean> => {
@@ -62,7 +62,7 @@ const mayDo = async (
 };
 
 /** The authorizer has received all grants, and nothing more. */
-const settled = async (testbed: Bench, account: string, permission: NeededPermission): Promise<void> => {
+const settled = async (testbed: Testbed, account: string, permission: NeededPermission): Promise<void> => {
   const others = neededPermissions.filter((other) => other !== permission);
   await until(`${account} has its grants`, async () =>
     (await Promise.all(others.map((other) => mayDo(testbed, account, other)))).every(Boolean),
@@ -72,7 +72,7 @@ const settled = async (testbed: Bench, account: string, permission: NeededPermis
 
 const tokenAnswer = z.object({ status: z.object({ token: z.string() }) });
 
-const tokenFor = async ({ admin }: Bench, account: string): Promise<string> =>
+const tokenFor = async ({ admin }: Testbed, account: string): Promise<string> =>
   tokenAnswer.parse(
     await admin.write('POST', `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${account}/token`, {
       spec: { expirationSeconds: 3_600 },
@@ -82,7 +82,7 @@ const tokenFor = async ({ admin }: Bench, account: string): Promise<string> =>
 let count = 0;
 
 /** The testbed for an account that has all of the shipped permissions except one. */
-export const accessWithout = async (testbed: Bench, permission: NeededPermission): Promise<TestbedAccess> => {
+export const accessWithout = async (testbed: Testbed, permission: NeededPermission): Promise<TestbedAccess> => {
   const account = `without-${inWords(permission).replaceAll(/[^a-z]/g, '-')}-${process.pid}-${(count += 1)}`;
   await createGrants(testbed.admin, without(await readGrants(rbac), permission, account));
   await settled(testbed, account, permission);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { CloudController } from '../scenes/cloud-controller.ts';
 import { openCloudController, SHUTDOWN, UNINITIALIZED } from '../scenes/cloud-controller.ts';
@@ -10,7 +10,7 @@ import type { Stage } from '../scenes/stage.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 const controllers: CloudController[] = [];
 beforeAll(async () => {
   testbed = await openTestbed();

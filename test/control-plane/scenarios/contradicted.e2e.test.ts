@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
 import { cloudfence } from '../doors/doors.ts';
@@ -14,7 +14,7 @@ const ANOTHER = 'i-0123456789abcdef0';
 /** A run that began by mistake would wait a long time for its end. */
 const ENDS = ['--timeout', '60s'] as const;
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

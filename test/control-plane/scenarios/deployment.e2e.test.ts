@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { powerOff, powerOffWithEvent } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';
@@ -8,7 +8,7 @@ import { until } from '../../testbed/until.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import { deployment } from '../scenes/workload.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { Database } from '../scenes/database.ts';
 import { addDatabase } from '../scenes/database.ts';
@@ -10,7 +10,7 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const QUARANTINE = 'cloudfence.dev/quarantine';
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

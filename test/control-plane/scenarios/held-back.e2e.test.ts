@@ -1,7 +1,7 @@
 import { AttachVolumeCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STRATEGIC } from '../../testbed/api.ts';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
@@ -16,7 +16,7 @@ import { volumeName } from '../scenes/volume.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import { lonePod, OUT_OF_SERVICE, statefulSet, tolerating } from '../scenes/workload.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { Outcome } from '../doors/doors.ts';
 import { cloudfence } from '../doors/doors.ts';
@@ -12,7 +12,7 @@ import { endingSlowly, lonePod, statefulSet } from '../scenes/workload.ts';
 const FINALIZER = 'example.org/backup';
 const HELD = 'its finalizers hold it, but it uses no volume any more';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { forbidDeletingPods } from '../scenes/forbidden.ts';
@@ -17,7 +17,7 @@ const NOT_READY_WITHIN_MS = 90_000;
 const EVICTED_WITHIN_MS = 450_000;
 const PAST_EVICTION_S = 360;
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

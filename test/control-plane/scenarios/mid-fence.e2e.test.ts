@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
@@ -15,7 +15,7 @@ import { MARKED, PARKED, worldOf } from '../scenes/world.ts';
 
 const CLAIM = 'data-db-0';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

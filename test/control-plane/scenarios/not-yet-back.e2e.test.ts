@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STRATEGIC } from '../../testbed/api.ts';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openGates } from '../faults/gates.ts';
@@ -8,7 +8,7 @@ import { inOtherWords, inState } from '../faults/other-words.ts';
 import type { Lone } from '../scenes/lone.ts';
 import { openLone } from '../scenes/lone.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import { listOf, volumeAttachment } from '../../testbed/objects.ts';
@@ -16,7 +16,7 @@ import { PARKED, worldOf, worldWith } from '../scenes/world.ts';
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const csiNodePath = ({ name }: TestbedNode): string => `/apis/storage.k8s.io/v1/csinodes/${name}`;
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,6 +1,6 @@
 import { AttachVolumeCommand, DetachVolumeCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { under } from '../../testbed/installation.ts';
@@ -12,7 +12,7 @@ import { until } from '../../testbed/until.ts';
 import { lonePod, on } from '../scenes/workload.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { expectMoved, openStage, type Stage } from '../scenes/stage.ts';
 import { openStopwatch } from '../../testbed/stopwatch.ts';
 import { until } from '../../testbed/until.ts';
 
 /** What Kubernetes does by its own timers without Cloudfence. */
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

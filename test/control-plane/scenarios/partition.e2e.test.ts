@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { under } from '../../testbed/installation.ts';
@@ -11,7 +11,7 @@ import { until } from '../../testbed/until.ts';
 /** A run that began by mistake would wait a long time for its end. */
 const ENDS = ['--timeout', '60s'] as const;
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence, deliver } from '../doors/doors.ts';
 import { spotWarning, stateChanges } from '../doors/events.ts';
@@ -9,7 +9,7 @@ import { node } from '../../testbed/objects.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

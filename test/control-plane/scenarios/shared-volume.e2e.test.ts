@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { turn } from '../../testbed/knobs.ts';
@@ -8,7 +8,7 @@ import { openScene } from '../scenes/scene.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
 import { apart, deployment } from '../scenes/workload.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openPodHistory } from '../scenes/pod-history.ts';
@@ -13,7 +13,7 @@ import { apart, noDisruption, statefulSet } from '../scenes/workload.ts';
 /** The taint-eviction controller tries its delete for less than a second. Its queue is empty long before this time. */
 const WATCHED_S = 30;
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { addDatabase, type Database } from '../scenes/database.ts';
 import { cloudfence } from '../doors/doors.ts';
@@ -11,7 +11,7 @@ import { until } from '../../testbed/until.ts';
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const NUDGE = 'cloudfence.dev/nudge';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

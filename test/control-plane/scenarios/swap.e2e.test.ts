@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import { until } from '../../testbed/until.ts';
@@ -9,7 +9,7 @@ import { openScene } from '../scenes/scene.ts';
 import { onlyOn, statefulSet } from '../scenes/workload.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

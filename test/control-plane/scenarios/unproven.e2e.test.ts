@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { isDestructive } from '../faults/changes.ts';
@@ -13,7 +13,7 @@ import { expectMoved, openStage } from '../scenes/stage.ts';
 /** A run that began by mistake would wait a long time for its end. */
 const ENDS = ['--timeout', '60s'] as const;
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { DRIVER } from '../kubelet/kubelet-node.ts';
@@ -14,7 +14,7 @@ import { worldOf, worldWith } from '../scenes/world.ts';
 import type { PodShape } from '../scenes/workload.ts';
 import { lonePod, statefulSet } from '../scenes/workload.ts';
 
-let testbed: Bench;
+let testbed: Testbed;
 beforeAll(async () => {
   testbed = await openTestbed();
 });
@@ -34,7 +34,7 @@ const kinds: readonly {
 ];
 
 /** https://kubernetes-csi.github.io/docs/skip-attach.html */
-const declareNetworkDriver = ({ admin }: Bench, name: string): Promise<unknown> =>
+const declareNetworkDriver = ({ admin }: Testbed, name: string): Promise<unknown> =>
   admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', {
     metadata: { name },
     spec: { attachRequired: false, podInfoOnMount: false },

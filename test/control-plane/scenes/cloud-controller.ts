@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Node } from '../../testbed/objects.ts';
 import { node } from '../../testbed/objects.ts';
@@ -26,13 +26,13 @@ const isReady = ({ status }: Node): boolean =>
   status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
 
 /** Writes all taints at once under the version that was read, as the real controller does. A write in between wins. */
-const writeTaints = ({ admin }: Bench, { metadata }: Node, taints: readonly object[]) =>
+const writeTaints = ({ admin }: Testbed, { metadata }: Node, taints: readonly object[]) =>
   admin.call('PATCH', `/api/v1/nodes/${metadata.name}`, {
     metadata: { resourceVersion: metadata['resourceVersion'] },
     spec: { taints },
   });
 
-const tend = async (testbed: Bench, machine: TestbedNode): Promise<void> => {
+const tend = async (testbed: Testbed, machine: TestbedNode): Promise<void> => {
   const { status, body } = await testbed.admin.call('GET', `/api/v1/nodes/${machine.name}`);
   if (status === 404) return;
   const found = node.parse(body);
@@ -46,7 +46,7 @@ const tend = async (testbed: Bench, machine: TestbedNode): Promise<void> => {
 };
 
 /** Manages these nodes, including later ones, until it is closed. */
-export const openCloudController = (testbed: Bench, machines: readonly TestbedNode[]): CloudController => {
+export const openCloudController = (testbed: Testbed, machines: readonly TestbedNode[]): CloudController => {
   const closing = new AbortController();
   const work = async (): Promise<void> => {
     while (!closing.signal.aborted) {

@@ -1,4 +1,4 @@
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Node, Pod } from '../../testbed/objects.ts';
 import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/objects.ts';
@@ -28,7 +28,7 @@ const CLAIM = 'data-db-0';
 const POD = 'db-0';
 
 /** Prepares the scene, and resolves once the database runs. */
-export const addDatabase = async (testbed: Bench): Promise<Database> => {
+export const addDatabase = async (testbed: Testbed): Promise<Database> => {
   const { admin, kubelets } = testbed;
   const { namespace, addNode, addClaim, create, runs } = await openScene(testbed, 'db');
   const [home, disk] = await Promise.all([addNode(), addClaim(CLAIM)]);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { beginCloudfence } from '../doors/doors.ts';
 import { openGates } from '../faults/gates.ts';
 import { strikeAt } from '../faults/strike.ts';
@@ -7,7 +7,7 @@ import { openStage, type Stage } from './stage.ts';
 import { MARKED, worldOf } from './world.ts';
 
 /** A database whose machine has stopped, and whose fence died right after its mark, before it deleted anything. */
-export const diedAfterMark = async (testbed: Bench, title: string): Promise<Stage> => {
+export const diedAfterMark = async (testbed: Testbed, title: string): Promise<Stage> => {
   const stage = await openStage(testbed, title);
   const { scene, home, refuge } = stage;
   const gates = await openGates(testbed.access);

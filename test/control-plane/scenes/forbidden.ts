@@ -1,4 +1,4 @@
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import { until } from '../../testbed/until.ts';
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
@@ -27,7 +27,7 @@ const bindingOf = (name: string) => ({ metadata: { name }, spec: { policyName: n
  * The cluster's own rules forbid Cloudfence to delete pods of that namespace. Resolves once the rules are in force.
  * https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
-export const forbidDeletingPods = async ({ admin }: Bench, namespace: string, pod: string): Promise<void> => {
+export const forbidDeletingPods = async ({ admin }: Testbed, namespace: string, pod: string): Promise<void> => {
   await admin.write('POST', `${ADMISSION}/validatingadmissionpolicies`, policyOf(namespace, namespace));
   await admin.write('POST', `${ADMISSION}/validatingadmissionpolicybindings`, bindingOf(namespace));
   const own = admin.as(CLOUDFENCE, 'system:serviceaccounts');

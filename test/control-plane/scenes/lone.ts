@@ -1,4 +1,4 @@
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import type { TestbedNode, Registration } from '../../testbed/machines.ts';
 import { addMachine } from '../../testbed/machines.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
@@ -19,7 +19,7 @@ export interface Lone {
   readonly seen: () => Promise<object>;
 }
 
-export const openLone = async (testbed: Bench, title: string, registration: Registration = {}): Promise<Lone> => {
+export const openLone = async (testbed: Testbed, title: string, registration: Registration = {}): Promise<Lone> => {
   const scene = await openScene(testbed, title);
   const home = await addMachine(testbed, scene.namespace, registration);
   await scene.create(lonePod('lone', { spec: on(home.name) }));
@@ -35,7 +35,7 @@ export const openLone = async (testbed: Bench, title: string, registration: Regi
 
 const ours = (texts: Readonly<Record<string, string>>) => Object.entries(texts).filter(([key]) => OURS.test(key));
 
-const marksOn = async ({ admin }: Bench, path: string) => {
+const marksOn = async ({ admin }: Testbed, path: string) => {
   const { metadata, spec } = nodeSchema.parse(await admin.get(path));
   return {
     taints: spec.taints.filter(({ key }) => OURS.test(key)),

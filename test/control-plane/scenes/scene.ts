@@ -1,5 +1,5 @@
 import { CreateVolumeCommand } from '@aws-sdk/client-ec2';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import { addMachine } from '../../testbed/machines.ts';
 import type { Pod } from '../../testbed/objects.ts';
@@ -11,7 +11,7 @@ import { lonePod, on } from './workload.ts';
 
 /** A part of the cluster that belongs to one test: a namespace, a zone, its nodes, and its volumes. */
 export interface Scene {
-  readonly testbed: Bench;
+  readonly testbed: Testbed;
   readonly namespace: string;
   readonly nodes: readonly TestbedNode[];
   /** Disks by claim. */
@@ -37,7 +37,7 @@ export const BYSTANDER = 'bystander';
 
 let count = 0;
 
-const openNamespace = async ({ admin }: Bench, title: string): Promise<string> => {
+const openNamespace = async ({ admin }: Testbed, title: string): Promise<string> => {
   const namespace = `${title}-${process.pid}-${(count += 1)}`;
   await admin.write('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
   await until('the default service account is there', () =>
@@ -50,7 +50,7 @@ const openNamespace = async ({ admin }: Bench, title: string): Promise<string> =
  * The only kind of volume that several instances may hold.
  * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html
  */
-const sharedDisk = async ({ client }: Bench['ec2']): Promise<string> => {
+const sharedDisk = async ({ client }: Testbed['ec2']): Promise<string> => {
   const wanted = {
     AvailabilityZone: 'us-east-1a',
     Size: 10,
@@ -62,7 +62,7 @@ const sharedDisk = async ({ client }: Bench['ec2']): Promise<string> => {
 };
 
 const volumeAdders = (
-  { admin, ec2 }: Bench,
+  { admin, ec2 }: Testbed,
   namespace: string,
   disks: Map<string, string>,
 ): Pick<Scene, 'addVolume' | 'addClaim'> => {
@@ -88,7 +88,7 @@ const volumeAdders = (
   return { addVolume, addClaim };
 };
 
-export const openScene = async (testbed: Bench, title: string): Promise<Scene> => {
+export const openScene = async (testbed: Testbed, title: string): Promise<Scene> => {
   const namespace = await openNamespace(testbed, title);
   const nodes: TestbedNode[] = [];
   const disks = new Map<string, string>();

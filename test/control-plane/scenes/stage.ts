@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import type { Bench } from '../../testbed/testbed.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 import { openScene } from './scene.ts';
@@ -24,7 +24,7 @@ export interface Stage {
 const CLAIM = 'data-db-0';
 const POD = 'db-0';
 
-export const openStage = async (testbed: Bench, title: string): Promise<Stage> => {
+export const openStage = async (testbed: Testbed, title: string): Promise<Stage> => {
   const scene = await openScene(testbed, title);
   const [home, disk] = await Promise.all([scene.addNode(), scene.addClaim(CLAIM)]);
   await scene.create(statefulSet('db'));

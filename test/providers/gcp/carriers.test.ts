@@ -82,7 +82,7 @@ describe('the disk behind a volume handle', () => {
 });
 
 describe('the disk behind a volume handle, for an instance', () => {
-  const { diskOf: diskBeside } = identityRulesFor('projects/p/zones/europe-west1-b/instances/node-1');
+  const { diskOf: diskOfInstance } = identityRulesFor('projects/p/zones/europe-west1-b/instances/node-1');
   it.each([
     ['projects/UNSPECIFIED/zones/europe-west1-b/disks/pd-1', 'projects/p/zones/europe-west1-b/disks/pd-1'],
     ['projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1', 'projects/p/zones/europe-west1-b/disks/pd-1'],
@@ -91,12 +91,12 @@ describe('the disk behind a volume handle, for an instance', () => {
     ['projects/UNSPECIFIED/zones/multi-zone/disks/pd-1', null],
     ['projects/UNSPECIFIED/zones/europe-west1-b/instances/pd-1', null],
   ])('%s is %s', (handle, disk) => {
-    expect(diskBeside({ driver, handle })).toBe(disk);
+    expect(diskOfInstance({ driver, handle })).toBe(disk);
   });
 
   it('is no more than what another driver’s volume gives', () => {
     expect(
-      diskBeside({ driver: 'ebs.csi.aws.com', handle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1' }),
+      diskOfInstance({ driver: 'ebs.csi.aws.com', handle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1' }),
     ).toBeNull();
   });
 });
