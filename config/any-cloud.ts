@@ -177,7 +177,7 @@ interface Attempt extends ParsedEvent {
 }
 
 /**
- * Returns how far into an event a reader came before it found a fault. A reader that knows the wrapping comes further
+ * Returns how far into an event a reader came before it found a fault. A reader that knows the wrapper comes further
  * than one that does not.
  */
 const depthOf = ({ where }: Fault): number => where.split(/[.[(]/).length;

@@ -110,7 +110,7 @@ export const wrapText = (text: string, width: number): readonly string[] => {
   return line === '' ? lines : [...lines, line];
 };
 
-/** Wraps a text beside a first column that only the first line has. */
+/** Wraps a text next to a first column that only the first line has. */
 const hanging = (head: string, text: string): readonly string[] =>
   wrapText(text, TERMINAL_WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
 

@@ -48,7 +48,7 @@ const diagnosed = async (
 
 /**
  * Runs the checks from inside the function, whose network and identity differ from those of a laptop. `{"question":
- * "fences"}` lists the standing fences; removing an install asks for them first.
+ * "fences"}` lists the unfinished fences; the removal of an install asks for them first.
  * @throws InvalidInput
  */
 export const doctor =

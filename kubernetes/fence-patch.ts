@@ -132,7 +132,7 @@ const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [
   recordPrecondition(node, target),
 ];
 
-/** Returns Cloudfence's out-of-service taint. Its value says whose taint it is. */
+/** Returns Cloudfence's out-of-service taint. Its value says that it is Cloudfence's. */
 const ourTaint = (record: FenceRecord): TaintOf => ({
   ...OUT_OF_SERVICE,
   value: taintText(fenceInBoot(record.fence, record, record)),
@@ -153,8 +153,8 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: 
 };
 
 /**
- * Writes the labels of a fence. The label beside Cloudfence's out-of-service taint stands only where that taint stands,
- * or where the same patch adds it. Alone, it would say that someone else had removed the taint.
+ * Writes the labels of a fence. The label of Cloudfence's out-of-service taint is set only if that taint is set, or if
+ * the same patch adds it. Alone, the label would mean that someone else had removed the taint.
  */
 const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): NodePatch => {
   const labels: Labels = { [FENCED_LABEL]: record.fence };
@@ -175,7 +175,7 @@ const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
 
 const ownTaint = (node: V1Node): readonly TaintKind[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
 
-/** Removes Cloudfence's out-of-service taint, and with it the label beside it. */
+/** Removes Cloudfence's out-of-service taint, and its label. */
 const withoutOwnTaint = (node: V1Node): NodePatch => [
   ...removeTaintOps(node, ownTaint(node)),
   ...removeLabelOps(node, [TAINT_LABEL]),
@@ -251,7 +251,7 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
   }
 };
 
-/** Reports whether the label beside Cloudfence's out-of-service taint stands without that taint. */
+/** Reports whether the label of Cloudfence's out-of-service taint is set without that taint. */
 const hasStrayLabel = (node: V1Node): boolean =>
   node.metadata?.labels?.[TAINT_LABEL] !== undefined && !hasOwnTaint(node);
 

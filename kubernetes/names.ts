@@ -17,8 +17,8 @@ export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', e
  */
 export const FENCED_LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 /**
- * A trace of Cloudfence's out-of-service taint, with the same value. One write sets both, and one write removes both. If
- * someone removes the taint, the label remains. It never says whose a taint is.
+ * A trace of Cloudfence's out-of-service taint, with the same value. One write sets both, and one write removes both.
+ * If someone removes the taint, the label remains. The label never says that a taint is Cloudfence's.
  */
 export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 

@@ -50,10 +50,10 @@ const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
  */
 export const tombstoneText = ({ fence, boot }: Tombstone): string => `${fence}_removed_${boot}`;
 
-/** Two hashes of seven characters. Nobody writes such a value by chance. */
+/** Two hashes of seven characters. No one writes such a value by chance. */
 const TAINTED = /^(.+)_in_([0-9a-z]{14})$/;
 
-/** Returns the value of Cloudfence's out-of-service taint and of the label beside it. */
+/** Returns the value of Cloudfence's out-of-service taint and of its label. */
 export const taintText = ({ fence, boot }: FenceInBoot): string => `${fence}_in_${boot}`;
 
 const taintedIn = (text: string): FenceInBoot | null => {
@@ -61,7 +61,7 @@ const taintedIn = (text: string): FenceInBoot | null => {
   return fence === undefined || boot === undefined ? null : { fence, boot };
 };
 
-/** Returns what the taint says, or else the label beside it. Controllers act on the taint, whatever the label says. */
+/** Returns what the taint says, or else its label. Controllers act on the taint, whatever the label says. */
 const taintedFor = (node: V1Node): FenceInBoot | null => {
   const own = (node.spec?.taints ?? []).find(isOurs);
   return taintedIn(own?.value ?? '') ?? taintedIn(node.metadata?.labels?.[TAINT_LABEL] ?? '');

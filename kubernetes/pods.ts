@@ -26,8 +26,8 @@ export const readNodePods = async (reader: Reader, node: string): Promise<readon
 };
 
 /**
- * Returns the facts about a pod. Lists claims and volumes that cannot be resolved as unresolved, because nobody knows
- * which volume they mean.
+ * Returns the facts about a pod. Lists claims and volumes that cannot be resolved as unresolved, because their volume
+ * is unknown.
  */
 export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1PersistentVolume>): PodFacts => {
   const claims = pvcsOfPod(pod).map((claim) => [pvcKey(claim), claimed.get(pvcKey(claim))] as const);

@@ -94,7 +94,7 @@ const standsOut = (node: V1Node, { named }: Traces): boolean =>
 
 /**
  * Judges all Nodes in pages. Only whole Nodes include their taints, and the API server cannot select by a taint. Our
- * taint has to be found by itself, because a person may remove every label beside it.
+ * taint has to be found by itself, because a person may remove every label.
  */
 const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly Suspect[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);

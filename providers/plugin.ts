@@ -38,14 +38,14 @@ export interface CloudProbe {
   /** Makes the reads that a fence needs and returns a description of the result. @throws Denied, Unavailable */
   readonly ask: (signal: AbortSignal) => Promise<string>;
   /**
-   * Checks, without harm, whether these credentials may make each destructive call of a fence.
+   * Checks, without side effects, whether these credentials may make each destructive call of a fence.
    *
    * @throws Denied, Unavailable
    */
   readonly destructiveCalls: (trial: PermissionTrial, signal: AbortSignal) => Promise<readonly Check[]>;
 }
 
-/** What Cloudfence needs from a cloud beside the `Cloud` interface of fencing. */
+/** What Cloudfence needs from a cloud in addition to the `Cloud` interface of fencing. */
 export interface OpenedCloud {
   readonly cloud: Cloud;
   /** Reads any event of this cloud, however it is wrapped. */
@@ -74,7 +74,7 @@ export interface PermissionTags {
   readonly volumes: readonly PermissionTag[];
 }
 
-/** An account and region, beside our own, whose machines are served. */
+/** An account and region, in addition to our own, whose machines are served. */
 export interface TerritoryEntry {
   readonly account: string;
   readonly region: string;

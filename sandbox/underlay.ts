@@ -22,7 +22,8 @@ export interface Underlay<Parts> {
   readonly publish: (world: World<Parts>, handle: string, machine: string) => DriverAnswer;
   readonly unpublish: (world: World<Parts>, handle: string, machine: string) => DriverAnswer;
   /**
-   * The guest mounts or unmounts a disk that is attached to it; a disk taken from under a mount is harm, and is noted.
+   * The guest mounts or unmounts a disk that is attached to it; a disk that is taken from under a mount is a violation,
+   * and is recorded.
    */
   readonly mount: (world: World<Parts>, handle: string, machine: string) => boolean;
   readonly unmount: (world: World<Parts>, handle: string, machine: string) => void;

@@ -23,7 +23,10 @@ const filesIn = async (folder: string): Promise<readonly string[]> => {
   return found.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
 };
 
-/** Writes the files beside the folder, and moves each in as a whole: a process that runs an older bundle reads no part. */
+/**
+ * Writes the files next to the folder, and moves each in as a whole, so that a process with an older bundle never reads
+ * a part of a file.
+ */
 const moveInto = async (outdir: string, files: readonly OutputFile[]): Promise<void> => {
   const beside = `${outdir}.${process.pid}`;
   for (const { path: file, contents } of files) {

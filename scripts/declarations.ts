@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { repositoryRoot } from './bundle.ts';
 
 /**
- * Writes the types of the package: only the declarations that its entries reach. It copies the types of the one library
- * that they name beside them, so that the package needs no other package.
+ * Writes the types of the package: only the declarations that its entries reach. It also copies the types of the one
+ * library that they name, so that the package needs no other package.
  */
 
 /**

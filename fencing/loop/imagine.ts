@@ -94,7 +94,7 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
   }
 };
 
-/** The label beside our taint goes as well, unless the taint stands. */
+/** The label of our taint goes as well, unless the taint stays. */
 const entombedNode = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
   ...node,
   tombstone,

@@ -158,8 +158,8 @@ const claim = (
     : lookAt({ machine: true });
 
 /**
- * Returns whether the step is only imagined. Shadow mode begins nothing, but takes back what stands on the Node, as
- * long as nothing that was imagined is among the facts.
+ * Returns whether the step is only imagined. Shadow mode begins nothing. It still removes what Cloudfence left on the
+ * Node, as long as the facts contain nothing imagined.
  */
 const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): boolean => {
   if (policy.dryRun || !policy.shadow) return policy.dryRun;

@@ -6,7 +6,7 @@ export interface Policy {
   readonly dryRun: boolean;
   /**
    * How the install works: look, decide, and report, but begin nothing. What an earlier fence left on a Node is still
-   * taken back, because it would harm a machine that runs.
+   * removed, because it would harm a machine that runs.
    */
   readonly shadow: boolean;
   /** How long a machine has to be off before Cloudfence fences it. This leaves time for planned stops and starts. */

@@ -45,7 +45,7 @@ export const handler = fencingHandler(lazyDependencies(), onEvent);
  * https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
  */
 const sqsRecord = z.looseObject({ messageId: z.string(), body: z.string() });
-/** Fields beside `Records` apply to every record. */
+/** Fields next to `Records` apply to every record. */
 const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
 
 export const messagesIn = (event: unknown): readonly Message[] => {

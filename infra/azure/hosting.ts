@@ -148,8 +148,8 @@ const served = ({ resourceGroups }: AzureParameters): Readonly<Record<string, st
   resourceGroups === WHOLE_SUBSCRIPTION ? {} : { CLOUDFENCE_RESOURCE_GROUPS: resourceGroups.join(',') };
 
 /**
- * Returns the settings that the functions of an app read themselves. They contain no secret. The door only forwards
- * messages to the queue and knows no cluster.
+ * Returns the settings that the functions of an app read themselves. They contain no secret. The webhook app only
+ * forwards messages to the queue and knows no cluster.
  */
 export const functionSettings = (install: Install, name: AppName): Readonly<Record<string, string>> => {
   const { parameters, settings } = install;

@@ -30,8 +30,8 @@ export const operationEndings = [
 ] as const;
 
 /**
- * Leaves out Cloudfence's own detaches, and operations on resources beside or inside a machine. A subscription can have
- * at most 25 values in total:
+ * Leaves out Cloudfence's own detaches, and operations on resources other than a machine. A subscription can have at
+ * most 25 values in total:
  * https://learn.microsoft.com/azure/event-grid/event-filtering
  */
 const operationsOnMachines = [

@@ -6,9 +6,9 @@ import { slimLibraries } from './slim-libraries.ts';
 const TARGET = 'node24';
 
 /**
- * Bundles one handler into a folder: `index.js`, and beside it one file for each part that is loaded on first use. The
- * parts share their code, so an error class is the same class everywhere. Everything is CommonJS, which starts fastest
- * in Lambda and its emulators. esbuild can split only ES modules, so each part is converted afterwards.
+ * Bundles one handler into a folder: `index.js`, and one more file for each part that is loaded on first use. The parts
+ * share their code, so an error class is the same class everywhere. Everything is CommonJS, which starts fastest in
+ * Lambda and its emulators. esbuild can split only ES modules, so each part is converted afterwards.
  *
  * @returns what the bundle is made of
  */

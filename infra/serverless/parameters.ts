@@ -13,8 +13,8 @@ const DEFAULTS = 'infra/aws/parameters.yml';
 const LONGEST_STAGE = 20;
 
 /**
- * Checks the region. An install in the wrong region would be a second one beside the first, and it would be unclear
- * which one fences.
+ * Checks the region. An install in the wrong region would be a second install, and it would be unclear which one
+ * fences.
  */
 const regionFaults = (stage: string, written: unknown, asked: string | undefined): readonly string[] => {
   if (typeof written === 'string' && asked !== undefined && asked !== written) {

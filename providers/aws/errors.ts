@@ -7,7 +7,7 @@ import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts'
  * message.
  */
 
-/** An error that a service answered: the code is in `name`, with the HTTP status beside it. */
+/** An error that a service answered: the code is in `name`, and the HTTP status is in the metadata. */
 const answered = z.object({ name: z.string(), $metadata: z.object({ httpStatusCode: z.number() }) });
 
 /** Without credentials, the SDK sends nothing. */

@@ -166,10 +166,7 @@ const SOVEREIGN = /^https:\/\/(management\.(?:chinacloudapi\.cn|usgovcloudapi\.n
 
 export const armUrl = (endpoint: string | null): string => (endpoint ?? PUBLIC).replace(/\/$/, '');
 
-/**
- * Returns the scope of a token for that endpoint. Any endpoint that is not a sovereign one stands in front of public
- * ARM.
- */
+/** Returns the scope of a token for that endpoint. Any endpoint that is not a sovereign one belongs to public ARM. */
 export const armScope = (endpoint: string | null): string => {
   const host = SOVEREIGN.exec(endpoint ?? '')?.[1];
   return host === undefined ? `${PUBLIC}/.default` : `https://${host.toLowerCase()}/.default`;

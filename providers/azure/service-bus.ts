@@ -4,7 +4,7 @@ import { restCall, type RestOptions } from './rest.ts';
 /** A message for a Service Bus queue. */
 export interface OutgoingMessage {
   readonly text: string;
-  /** Epoch ms before which nobody receives the message. Null means at once. */
+  /** The earliest delivery time of the message (epoch ms). Null means at once. */
   readonly notBefore: number | null;
   readonly properties: Readonly<Record<string, string>>;
 }

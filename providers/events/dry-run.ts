@@ -61,8 +61,9 @@ const wishAt = (place: JsonNode): DryRunRequest | null => {
 };
 
 /**
- * Returns the request for a dry run in a message, wherever it is: beside an event or in it, in a text, in a wrapping,
- * or in a container that no reader opens. Searches to any depth, without recursion that could overflow the stack.
+ * Returns the request for a dry run in a message, wherever it is: next to an event, inside an event, in a text, in a
+ * wrapper, or in a container that no reader opens. Searches to any depth, without recursion that could overflow the
+ * stack.
  */
 export const findDryRunRequest = (raw: unknown, where = '$'): DryRunRequest | null => {
   const allowed = createAllowance();

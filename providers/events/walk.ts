@@ -3,10 +3,7 @@ import { createAllowance, type ReadAllowance, limitParsed, type FaultReporter, m
 import { type DryRunRequest, findDryRunRequest } from './dry-run.ts';
 import { type JsonDocument, parseJsonDocuments, textOfBytes } from './json-text.ts';
 
-/**
- * The deepest nesting of wrappings, such as an event in a notification in a queue's record in a batch. Anything deeper
- * is nonsense.
- */
+/** The deepest supported nesting of wrappers, such as an event in a notification in a queue's record in a batch. */
 const DEEPEST = 8;
 
 /** A batch of messages that a queue or a stream delivers at once. The messages are independent of each other. */
@@ -51,7 +48,7 @@ const faultOfList = (
   return fault(`the event is too large: ${list.length} entries`, where, 'send fewer entries at a time', null);
 };
 
-/** Reads an event through all its wrappings. */
+/** Reads an event through all its wrappers. */
 const createWalk = ({ readObject, fault, asDelivered }: EventDialect, allowed: ReadAllowance) => {
   const readDocuments = (
     documents: readonly JsonDocument[],

@@ -74,7 +74,7 @@ const networkIn = (caught: unknown): string | null => {
 };
 
 /**
- * Describes the error for people. A sentence with a reason beside it comes from the service. It says what was missing,
+ * Describes the error for people. A message that comes with a reason is the service's own. It says what was missing,
  * and for which resource.
  */
 const inWords = (caught: unknown, call: string, reason: string | null, status: number): string => {

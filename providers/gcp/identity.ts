@@ -24,8 +24,8 @@ const NAME = '([a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)';
 export const INSTANCE_PATH = new RegExp(`^projects/${PROJECT}/zones/${NAME}/instances/${NAME}$`);
 const PROVIDER_ID = new RegExp(`^gce://${PROJECT}/${NAME}/${NAME}$`);
 /**
- * The pattern rejects `multi-zone`, which stands in handles of the Persistent Disk driver for many read-only disks of
- * one name.
+ * The pattern rejects `multi-zone`, which the Persistent Disk driver uses in handles for many read-only disks of one
+ * name.
  */
 const ZONAL_DISK = new RegExp(`^projects/${PROJECT}/zones/(?!multi-zone/)${NAME}/disks/${NAME}$`);
 const REGIONAL_DISK = new RegExp(`^projects/${PROJECT}/regions/${NAME}/disks/${NAME}$`);
@@ -102,7 +102,7 @@ export const immutableIdsOf = ({ source, value }: IdentitySource): readonly stri
 
 /**
  * Returns the disk behind a CSI volume. Returns null for volumes of other drivers and for two kinds of handles: those
- * with an `UNSPECIFIED` project or zone, and those that stand for one disk in each of many zones. Such a disk cannot be
+ * with an `UNSPECIFIED` project or zone, and those that mean one disk in each of many zones. Such a disk cannot be
  * asked for by id without more information.
  * https://github.com/kubernetes-sigs/gcp-compute-persistent-disk-csi-driver
  */

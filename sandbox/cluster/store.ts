@@ -23,7 +23,7 @@ export interface ClusterState {
   readonly knobs: Knobs;
 }
 
-/** What infra/kubernetes/rbac.yaml brings beside permissions: where fences are counted. */
+/** What infra/kubernetes/rbac.yaml contains in addition to permissions: the ledger of fences. */
 const ledger = (): Resources['configmaps'] => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

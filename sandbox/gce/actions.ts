@@ -115,7 +115,7 @@ const stopAsTold = (world: GceWorld, instance: Instance, query: URLSearchParams)
 const asked = z.object({ permissions: z.array(z.string()).min(1) });
 
 /**
- * Which of these permissions the caller has there; whoever knows the resource may ask.
+ * The permissions among these that the caller has there. Anyone who knows the resource may ask.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/testIamPermissions
  */
 const testIamPermissions =

@@ -8,8 +8,8 @@ import { disksOf, instanceIn, type Disk, type GceWorld, type Instance, type Inst
 export const SETTLE_INSTANCE = 'gce.settle-instance';
 
 /**
- * A transition that is over must not end another, and one of an instance that is gone none of the next that bears its
- * name.
+ * A finished transition must not end another one. A transition of a deleted instance must not end one of the next
+ * instance with its name.
  */
 const appointment = ({ path, id, status }: Instance): string => `${path} ${id} ${status}`;
 

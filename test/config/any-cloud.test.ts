@@ -152,7 +152,7 @@ describe('a run about one machine', () => {
     expect(readingOf(machine).name).toBe(name);
   });
 
-  it('reads volumes beside that machine if its cloud can', () => {
+  it('reads volumes for that machine if its cloud can', () => {
     const reading = anyCloud(
       [
         {

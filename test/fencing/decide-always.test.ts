@@ -116,7 +116,7 @@ it('a disk is detached only from this machine, for a PersistentVolume of the Nod
   expect(always(is('detach-disk'), allowed)).toBeGreaterThan(runsOf(20));
 });
 
-it('mirror pods, and pods that tolerate the taint and that nobody else deletes, are never touched', () => {
+it('mirror pods, and pods that tolerate the taint and that no one else deletes, are never touched', () => {
   const allowed = ({ cluster }: View, step: Step) => {
     const pods = cluster.pods.filter((pod) => 'pod' in step && pod.uid === step.pod.uid);
     return pods.some((pod) => pod.kind !== 'mirror' && (!pod.tolerates || pod.deleting));

@@ -115,7 +115,7 @@ describe('a Node on which nothing names its machine any more', () => {
     expect(JSON.stringify(nodeOf(incident))).toBe(before);
   });
 
-  it('is told as failed where nobody may remove it', async () => {
+  it('is reported as failed if Cloudfence may not remove it', async () => {
     const incident = await booted();
     const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403 };
     const before = ({ method }: ApiRequest) => (method === 'PATCH' ? json(403, status) : undefined);

@@ -146,7 +146,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
-  it('loses the taint although its kubelet writes another machine into the record and beside its driver’s name', async () => {
+  it('loses the taint although its kubelet writes another machine into the record and under its driver’s name', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(15_000);

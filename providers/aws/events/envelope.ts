@@ -174,7 +174,7 @@ export const readDetail = (detail: object, where: string): ParsedEvent | null =>
 
 /**
  * Finds the instance that an event names, however the sender spells the field. The event names it in the detail, or
- * only in an ARN beside the detail.
+ * only in an ARN next to the detail.
  */
 
 const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(i-[0-9a-f]{8,17})$/;
@@ -206,7 +206,7 @@ const namedInDetail = (detail: object): string | null => {
 
 const MOST_ARNS = 1_000;
 
-/** Returns the instances that the event lists as ARNs beside its detail. */
+/** Returns the instances that the event lists as ARNs next to its detail. */
 const namedByArn = (raw: object): readonly string[] => {
   const named = listed(raw)
     .slice(0, MOST_ARNS)

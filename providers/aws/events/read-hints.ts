@@ -105,7 +105,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
 const batchIn = (raw: object): MessageBatch | null =>
   messageBatchAt(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? messageBatchAt(raw, 'records', ['recordId']);
 
-/** Returns the wrapped value, or null when the object is not a wrapping. */
+/** Returns the wrapped value, or null when the object is not a wrapper. */
 const unwrap = (raw: object): Wrapped | null => {
   for (const wrapping of wrappings) {
     const inside = wrapping.safeParse(raw);

@@ -123,7 +123,7 @@ export const reasonIn = (operation: string): string | null => {
   return TELLING.has(verb) ? toKebabCase(operation.slice(-verb.length).replace(/\/action$/i, '')) : null;
 };
 
-/** The subject of an event. A scale set stands for its machines, which only a call to Azure can list. */
+/** The subject of an event. A scale set represents its machines, which only a call to Azure can list. */
 interface Subject {
   readonly kind: 'machine' | 'set';
   /**
@@ -181,5 +181,5 @@ export const parseTime = (time: string | null | undefined): number | null => {
   return Number.isNaN(moment) ? null : moment;
 };
 
-/** A value of the activity log: alone, or with its translation beside it. */
+/** A value of the activity log: alone, or with its translation. */
 export const activityLogValue = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);

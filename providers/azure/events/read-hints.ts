@@ -40,7 +40,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
 };
 
 /**
- * Keys under which a wrapping carries an event as its text or body.
+ * Keys under which a wrapper carries an event as its text or body.
  * https://learn.microsoft.com/rest/api/storageservices/get-messages
  */
 const WRAPPINGS = [

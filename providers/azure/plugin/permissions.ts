@@ -109,7 +109,7 @@ export interface PermissionOptions extends RestOptions {
 }
 
 /**
- * The permissions that ARM lists. `*` stands for any characters. Another role may grant what one role excludes from its
+ * The permissions that ARM lists. `*` matches any characters. Another role may grant what one role excludes from its
  * own actions.
  */
 const permissions = z.object({

@@ -64,7 +64,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
 
 const batchIn = (raw: object): MessageBatch | null => messageBatchAt(raw, 'receivedMessages', ['message']);
 
-/** Returns the wrapped value, or null when the object is not a wrapping. */
+/** Returns the wrapped value, or null when the object is not a wrapper. */
 const unwrap = (raw: object): Wrapped | null => {
   for (const wrapping of wrappings) {
     const inside = wrapping.safeParse(raw);

@@ -89,7 +89,9 @@ export const invalid = (kind: ServedKind, name: string, causes: readonly Cause[]
   });
 };
 
-/** What a JSON Patch gets whose test failed or whose path is missing: which operation it was stays unsaid. */
+/**
+ * What a JSON Patch gets whose test failed or whose path is missing: the answer does not say which operation it was.
+ */
 export const patchDidNotApply = (): ApiResponse =>
   failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
 

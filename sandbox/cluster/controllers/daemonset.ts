@@ -16,10 +16,7 @@ const added: readonly Toleration[] = [
   { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
 ];
 
-/**
- * One pod on each node whose taints it tolerates, bound by the controller itself; taking them off is left to the
- * eviction.
- */
+/** One pod on each node whose taints it tolerates, bound by the controller itself. The eviction removes them. */
 export const keepDaemonSet = (world: ClusterWorld, key: string): void => {
   const set = world.parts.cluster.objects.daemonsets[key];
   if (!set || set.metadata.deletionTimestamp !== undefined) return;

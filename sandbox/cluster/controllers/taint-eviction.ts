@@ -10,7 +10,7 @@ const tries = 5;
 const pause = 10;
 
 /**
- * Deletes the pod that bears the name now, without asking for its uid, as the taint-eviction controller does
+ * Deletes the pod that has the name now, without checking its uid, as the taint-eviction controller does
  * (pkg/controller/tainteviction, addConditionAndDeletePod): it may be the replacement of the pod that was meant.
  */
 export const evictByName = (world: ClusterWorld, key: string): void => {
