@@ -134,7 +134,7 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
 });
 
 /**
- * Creates the connection pool for the current cluster. A server on plain http gets no credential or runs on this
+ * Creates the connection pool for the current cluster. A server on plain http gets a credential only if it runs on this
  * machine: `refuseUserSentInClear` has checked that.
  */
 const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {

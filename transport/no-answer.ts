@@ -42,9 +42,9 @@ const placeOf = ({ hostname, address, port, host }: SystemError): string | null 
 };
 
 /**
- * Returns for people why there is no answer: the system's code and the host that was asked, such as `ECONNREFUSED
- * 10.0.0.1:443`. Returns null if the network is not the cause. `asked` is the host that the caller meant to reach, for
- * errors that name none.
+ * Returns the reason why there is no answer, in words for people: the system's code and the host that was asked, such
+ * as `ECONNREFUSED 10.0.0.1:443`. Returns null if the network is not the cause. `asked` is the host that the caller
+ * meant to reach, for errors that name none.
  */
 export const describeNetworkError = (caught: unknown, asked: string | null = null): string | null => {
   const found = systemErrorIn(caught);

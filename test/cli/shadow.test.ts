@@ -62,7 +62,7 @@ it.each([
   ['sweep', () => ['sweep']],
   ['release', () => ['release', node()]],
   ['release --accept', () => ['release', node(), '--accept', 'I looked']],
-])('writes nothing with --dry-run, whatever stands: %s', async (_, args) => {
+])('writes nothing with --dry-run, whatever is on the Node: %s', async (_, args) => {
   await markedAndRunning();
   const before = orders();
   expect((await inShadow(...args(), '--dry-run', '--timeout', '20s')).stdout).toMatch(/^dry run: would-release/m);

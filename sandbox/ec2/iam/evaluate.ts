@@ -46,7 +46,7 @@ const operators: Readonly<Record<keyof Conditions, typeof like>> = {
   ArnLike: like,
 };
 
-/** Every key must match, and one of its values. The letter case of a key does not matter. */
+/** Every key must match with one of its values. The letter case of a key does not matter. */
 const allHold = (conditions: Conditions, context: Demand['context']): boolean => {
   const known = new Map(Object.entries(context).map(([key, value]) => [key.toLowerCase(), value]));
   return namesOf(conditions).every((name) =>

@@ -29,7 +29,7 @@ export interface Gates {
   /** The testbed, seen through the gates. */
   readonly access: TestbedAccess;
   readonly seen: readonly GateTraffic[];
-  /** How requests are handled from now on. At first each is forwarded. */
+  /** The handling of requests from now on. Without a call, each request is forwarded. */
   readonly handle: (handling: Handling) => void;
   readonly close: () => Promise<void>;
 }
