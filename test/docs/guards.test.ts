@@ -6,7 +6,11 @@ import { expect, it } from 'vitest';
 /** docs/guards.md quotes the titles of tests. Each quotation has to be in a file that its line names. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const plain = (text: string): string => text.replaceAll(/\\?’|\\'/g, "'").replaceAll(/\s+/g, ' ').toLowerCase();
+const plain = (text: string): string =>
+  text
+    .replaceAll(/\\?’|\\'/g, "'")
+    .replaceAll(/\s+/g, ' ')
+    .toLowerCase();
 
 const contentOf = (files: readonly string[]): string =>
   plain(files.map((file) => readFileSync(path.join(root, file), 'utf8')).join('\n'));
@@ -22,7 +26,9 @@ const testsAt = (named: string): string => {
 const isQuoted = (text: string, quotation: string): boolean => {
   const words = quotation.split(' ');
   const splits = words.map((_, at) => [words.slice(0, at).join(' '), words.slice(at).join(' ')] as const);
-  return text.includes(quotation) || splits.slice(2).some(([group, test]) => text.includes(group) && text.includes(test));
+  return (
+    text.includes(quotation) || splits.slice(2).some(([group, test]) => text.includes(group) && text.includes(test))
+  );
 };
 
 interface Quotation {
@@ -32,16 +38,23 @@ interface Quotation {
 
 const quotationsIn = (line: string): readonly Quotation[] => {
   const cell = line.replace(/ \|$/, '').split(' | ').at(-1) ?? '';
-  return [...cell.matchAll(/`([\w./-]+)`: (.*?)(?=; (?:\*\*\w+\*\* )?`[\w./-]+`|$)/g)].flatMap(([, named = '', said = '']) =>
-    said
-      .split(/…|;/)
-      .map((piece) => plain(piece).trim().replaceAll(/^,\s*|,$/g, ''))
-      .filter((piece) => piece !== '' && !piece.includes('`'))
-      .map((quotation) => ({ named, quotation })),
+  return [...cell.matchAll(/`([\w./-]+)`: (.*?)(?=; (?:\*\*\w+\*\* )?`[\w./-]+`|$)/g)].flatMap(
+    ([, named = '', said = '']) =>
+      said
+        .split(/…|;/)
+        .map((piece) =>
+          plain(piece)
+            .trim()
+            .replaceAll(/^,\s*|,$/g, ''),
+        )
+        .filter((piece) => piece !== '' && !piece.includes('`'))
+        .map((quotation) => ({ named, quotation })),
   );
 };
 
-const lines = readFileSync(path.join(root, 'docs/guards.md'), 'utf8').split('\n').filter((line) => /^\| .* \| .* \|$/.test(line));
+const lines = readFileSync(path.join(root, 'docs/guards.md'), 'utf8')
+  .split('\n')
+  .filter((line) => /^\| .* \| .* \|$/.test(line));
 const quotations = lines.flatMap(quotationsIn);
 
 it('docs/guards.md quotes tests', () => expect(quotations.length).toBeGreaterThan(200));

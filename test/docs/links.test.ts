@@ -34,7 +34,8 @@ const anchorOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
-const anchorsIn = (file: string): readonly string[] => [...parse(read(file)).prose.matchAll(/^#+ +(.+?) *$/gm)].map(([, heading = '']) => anchorOf(heading));
+const anchorsIn = (file: string): readonly string[] =>
+  [...parse(read(file)).prose.matchAll(/^#+ +(.+?) *$/gm)].map(([, heading = '']) => anchorOf(heading));
 
 const isBroken = (file: string, target: string): boolean => {
   const [relative = '', anchor = ''] = target.split('#');
@@ -43,15 +44,18 @@ const isBroken = (file: string, target: string): boolean => {
   return anchor !== '' && to.endsWith('.md') && !anchorsIn(to).includes(anchor);
 };
 
-const linksIn = ({ prose }: Document): readonly string[] => [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target).filter((target) => !/^[a-z]+:/.test(target));
+const linksIn = ({ prose }: Document): readonly string[] =>
+  [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target).filter((target) => !/^[a-z]+:/.test(target));
 
-const foldersAt = (...patterns: readonly string[]): ReadonlySet<string> => new Set(globSync([...patterns], { cwd: root }).map((folder) => path.basename(folder)));
+const foldersAt = (...patterns: readonly string[]): ReadonlySet<string> =>
+  new Set(globSync([...patterns], { cwd: root }).map((folder) => path.basename(folder)));
 
 /** A path starts with a folder of the project. */
 const folders = foldersAt('*/', '.*/');
 
 /** The table of guards names files of a suite for short, such as `scenarios/fence`. */
-const foldersFor = (file: string): ReadonlySet<string> => (file === 'docs/guards.md' ? new Set([...folders, ...foldersAt('test/*/*/')]) : folders);
+const foldersFor = (file: string): ReadonlySet<string> =>
+  file === 'docs/guards.md' ? new Set([...folders, ...foldersAt('test/*/*/')]) : folders;
 
 /** The result of a build, of a release, or of a person's command is not in the tree. */
 const MADE = ['dist/', 'node_modules/', 'stages/', 'bin/'];
@@ -60,7 +64,10 @@ const PATH = /^[\w.*<>…-]+(?:\/[\w.*<>…-]+)+\/?$/;
 
 const pathsIn = ({ code }: Document, within: ReadonlySet<string> = folders): readonly string[] => {
   const words = code.flatMap((text) => text.split(/[\s"'=,:;()]+/));
-  return words.filter((word) => PATH.test(word) && within.has(word.split('/')[0] ?? '') && !MADE.some((folder) => word.startsWith(folder)));
+  return words.filter(
+    (word) =>
+      PATH.test(word) && within.has(word.split('/')[0] ?? '') && !MADE.some((folder) => word.startsWith(folder)),
+  );
 };
 
 /** Such as `providers/<cloud>/power.ts`, `infra/*.yml`, and `test/fencing/decide-proof` without the ending. */
@@ -70,22 +77,31 @@ const isMissing = (named: string): boolean => {
   return globSync([...names, ...names.map((name) => `test/*/${name}`)], { cwd: root }).length === 0;
 };
 
-const scripts = ((manifest: unknown): readonly string[] => (typeof manifest === 'object' && manifest !== null && 'scripts' in manifest ? Object.keys(manifest.scripts ?? {}) : []))(JSON.parse(read('package.json')));
+const scripts = ((manifest: unknown): readonly string[] =>
+  typeof manifest === 'object' && manifest !== null && 'scripts' in manifest
+    ? Object.keys(manifest.scripts ?? {})
+    : [])(JSON.parse(read('package.json')));
 
-const scriptsIn = ({ code }: Document): readonly string[] => code.flatMap((text) => [...text.matchAll(/\bnpm run (?:-s |--silent )?([\w:-]+)/g)]).map(([, script = '']) => script);
+const scriptsIn = ({ code }: Document): readonly string[] =>
+  code.flatMap((text) => [...text.matchAll(/\bnpm run (?:-s |--silent )?([\w:-]+)/g)]).map(([, script = '']) => script);
 
 const help = execFileSync(process.execPath, ['cli/main.ts', '--help'], { cwd: root, encoding: 'utf8' });
-const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z]+)\b/gm)].map(([, command = '']) => command);
+const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z]+)\b/gm)].map(
+  ([, command = '']) => command,
+);
 
 const commandsIn = ({ code }: Document): readonly string[] =>
-  code.flatMap((text) => [...text.matchAll(/(?:^|npx |kubectl |[;&|] *)cloudfence ([a-z]+)\b/gm)]).map(([, command = '']) => command);
+  code
+    .flatMap((text) => [...text.matchAll(/(?:^|npx |kubectl |[;&|] *)cloudfence ([a-z]+)\b/gm)])
+    .map(([, command = '']) => command);
 
 describe('the checks themselves', () => {
   it('find what they check', () => {
     const all = documents.map((file) => parse(read(file)));
     expect(documents).toContain('docs/runbook.md');
     expect(commands).toContain('doctor');
-    for (const find of [linksIn, pathsIn, scriptsIn, commandsIn]) expect(all.flatMap((document) => find(document)).length).toBeGreaterThan(10);
+    for (const find of [linksIn, pathsIn, scriptsIn, commandsIn])
+      expect(all.flatMap((document) => find(document)).length).toBeGreaterThan(10);
   });
 
   it('tell paths that exist from paths that do not', () => {
@@ -105,8 +121,13 @@ const elsewhere = ['CHANGELOG.md', 'docs/install.md'];
 
 describe.each(documents)('%s', (file) => {
   const document = parse(read(file));
-  it('links to files and headings that exist', () => expect(linksIn(document).filter((target) => isBroken(file, target))).toEqual([]));
-  it('names npm scripts that exist', () => expect(scriptsIn(document).filter((script) => !scripts.includes(script))).toEqual([]));
-  it('names commands that the CLI has', () => expect(commandsIn(document).filter((command) => !commands.includes(command))).toEqual([]));
-  it.skipIf(elsewhere.includes(file))('names paths that exist', () => expect(pathsIn(document, foldersFor(file)).filter(isMissing)).toEqual([]));
+  it('links to files and headings that exist', () =>
+    expect(linksIn(document).filter((target) => isBroken(file, target))).toEqual([]));
+  it('names npm scripts that exist', () =>
+    expect(scriptsIn(document).filter((script) => !scripts.includes(script))).toEqual([]));
+  it('names commands that the CLI has', () =>
+    expect(commandsIn(document).filter((command) => !commands.includes(command))).toEqual([]));
+  it.skipIf(elsewhere.includes(file))('names paths that exist', () =>
+    expect(pathsIn(document, foldersFor(file)).filter(isMissing)).toEqual([]),
+  );
 });

@@ -46,10 +46,16 @@ const at = (text: string, part: number): number => Math.floor(text.length * part
 /** The answer is cut off somewhere, as if the rest were all of it. */
 const cutOff = share.map((part): Malformed => ({ status, body }) => ({ status, body: body.slice(0, at(body, part)) }));
 
-/** A piece in the middle is lost. */
+const STRUCTURE = /[{}[\]":,<>]/;
+
+/**
+ * A piece in the middle is lost, unless it is only a part of a name or number: without it, the answer is in the right
+ * form, and about something else.
+ */
 const holed = fc.tuple(share, fc.integer({ min: 1, max: 60 })).map(([part, size]): Malformed => ({ status, body }) => {
   const from = at(body, part);
-  return { status, body: body.slice(0, from) + body.slice(from + size) };
+  const lost = body.slice(from, from + size);
+  return { status, body: STRUCTURE.test(lost) ? body.slice(0, from) + body.slice(from + size) : body };
 });
 
 /** The right body with a status that it never has. */
