@@ -2,8 +2,8 @@ import { CoordinationV1Api, type V1Node } from '@kubernetes/client-node/dist/gen
 import type { ConnectivitySurvey } from '../fencing/model/cluster-facts.ts';
 import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { pages, type Reader } from './connection.ts';
-import { LEASE_NAMESPACE, ZONE_LABEL } from './names.ts';
-import { hasFenceTraces } from './node-facts.ts';
+import { LEASE_NAMESPACE, UNINITIALIZED, ZONE_LABEL } from './names.ts';
+import { hasFenceTraces, hasTaint } from './node-facts.ts';
 import { anySourceNamesMachine, nodeIdentitySources, nodePages } from './node.ts';
 
 /**
@@ -70,16 +70,27 @@ interface Counted {
    * True for a fenced Node. Its silence says nothing about the network, and its existence says nothing about its zone.
    */
   readonly parked: boolean;
-  /** True when something on the Node names the queried machine. */
+  /** True when something on the Node names the queried machine, or when nothing says yet which machine it is. */
   readonly claims: boolean;
 }
 
 type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 
+/**
+ * Reports whether the Node names the machine, or may be its Node: the kubelet has registered, the cloud controller has
+ * not initialized the Node yet, and nothing else on it names a machine.
+ * https://kubernetes.io/docs/tasks/administer-cluster/running-cloud-controller/
+ */
+const mayClaim = (node: V1Node, machine: Machine): boolean => {
+  const sources = nodeIdentitySources(node);
+  const isNameless = sources.every((source) => machine.machineOf(source) === null);
+  return anySourceNamesMachine(sources, machine) || (isNameless && hasTaint(node, UNINITIALIZED));
+};
+
 const counted = (node: V1Node, machine: Machine): Counted => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
   parked: hasFenceTraces(node),
-  claims: anySourceNamesMachine(nodeIdentitySources(node), machine),
+  claims: mayClaim(node, machine),
 });
 
 /**

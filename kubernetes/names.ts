@@ -63,6 +63,8 @@ export const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
 export const ATTACHED_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
 export const MIRROR_POD = 'kubernetes.io/config.mirror';
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';
+/** The taint of a Node that no cloud controller has initialized yet. */
+export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized';
 export const CONTROL_PLANE_LABELS = [
   'node-role.kubernetes.io/control-plane',
   'node-role.kubernetes.io/master',

@@ -1,6 +1,7 @@
 import type { Census } from '../model/cluster-facts.ts';
 import type { Cluster, NodeQuery } from '../model/cluster.ts';
 import { asCloudfenceError } from '../model/errors.ts';
+import type { IdentitySource } from '../model/machine.ts';
 import { clusterAt, type Ports, STALE_LEASE_MS } from './ports.ts';
 import type { RunState } from './state.ts';
 
@@ -22,14 +23,24 @@ const searched = async (cluster: Cluster, machine: Machine, { signal }: Ports): 
 };
 
 /**
+ * Returns how to recognize the machine on a Node. The immutable id is enough: a Node that no cloud controller has
+ * initialized yet has no providerID, but its kubelet reports what the guest reads as its own id.
+ */
+const machineOn = ({ request: { machine }, identityRules, machine: read }: RunState): Machine => {
+  const id = read?.says.incarnation?.id ?? null;
+  const isIts = (source: IdentitySource): boolean => id !== null && identityRules.immutableIdsOf(source).includes(id);
+  return { machine, machineOf: (source) => (isIts(source) ? machine : identityRules.machineOf(source)) };
+};
+
+/**
  * Returns which Nodes are unreachable, and which Nodes of any cluster name the machine. The run that found the machine
  * may have asked only one cluster: the one that its tag names, or the one in which a sweep saw its Node.
  *
  * @throws CloudfenceError if the machine's own cluster does not answer
  */
 export const takeSurvey = async (node: string, known: RunState, ports: Ports): Promise<Census> => {
-  const { location, request, identityRules } = known;
-  const machine: Machine = { machine: request.machine, machineOf: identityRules.machineOf };
+  const { location } = known;
+  const machine = machineOn(known);
   const others = ports.clusters.filter(({ name }) => name !== location?.cluster);
   const [own, ...rest] = await Promise.all([
     clusterAt(location, ports).surveyConnectivity(node, STALE_LEASE_MS, machine, ports.signal),

@@ -163,7 +163,10 @@ export interface ConnectivitySurvey {
   readonly unreachable: readonly string[];
   /** Nodes of this Node's zone, reachable or not, including this one. */
   readonly zone: readonly string[];
-  /** Every Node of the cluster on which anything names the machine, including this one. */
+  /**
+   * Every Node of the cluster on which anything names the machine, including this one, and every Node that does not say
+   * yet which machine it is.
+   */
   readonly nodesNamingMachine: readonly string[];
 }
 

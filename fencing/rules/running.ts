@@ -1,4 +1,4 @@
-import { type FirstStopping, isOfShownBoot, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
+import { type Census, type FirstStopping, isOfShownBoot, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
 import { type MachineFacts, machineOfProviderID, type Power } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
 import { because, counted, type Reason, listSome } from '../model/reason.ts';
@@ -163,6 +163,14 @@ const powerOffOnce = (view: View, says: string): Decision => {
 const unreachableFor = ({ machine, now }: View, node: NodeFacts): number =>
   node.ready === 'True' ? 0 : now.wall - Math.max(node.readySince, machine.since ?? 0);
 
+/** Returns why the machine may also be that of another Node, of this cluster or of another one, or null. */
+const whyClaimed = ({ machine: { machine } }: View, node: NodeFacts, census: Census): string | null => {
+  const claimants = [...census.nodesNamingMachine.filter((name) => name !== node.name), ...census.elsewhere];
+  if (claimants.length > 0)
+    return `${listSome(claimants)} also names ${machine}, or does not say yet which machine it is`;
+  return census.unanswered.length > 0 ? `another Node may name ${machine} in ${listSome(census.unanswered)}` : null;
+};
+
 /**
  * Returns what forbids the power-off, or the survey to ask for first, or null. A fault of the network, or of our own,
  * looks like many dead Nodes. A control-plane Node is never powered off.
@@ -183,13 +191,8 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
       ),
     };
   if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');
-  const claimants = [
-    ...connectivity.nodesNamingMachine.filter((name) => name !== node.name),
-    ...connectivity.elsewhere,
-  ];
-  if (claimants.length > 0) return refuseBecause(`${listSome(claimants)} also names ${view.machine.machine}`);
-  if (connectivity.unanswered.length > 0)
-    return refuseBecause(`another Node may name ${view.machine.machine} in ${listSome(connectivity.unanswered)}`);
+  const claimed = whyClaimed(view, node, connectivity);
+  if (claimed !== null) return refuseBecause(claimed);
   const others = connectivity.unreachable.filter((name) => name !== node.name);
   if (others.length > 0)
     return refuseBecause(

@@ -5,7 +5,8 @@ import type { Cluster } from '../../fencing/model/cluster.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
-import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
+import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
+import { createAwsSandbox, EBS } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
@@ -77,6 +78,18 @@ const labelled = (incident: Incident, key: string, value: string): void =>
     metadata.labels = { ...metadata.labels, [key]: value };
   });
 
+/** Another Node, without a providerID, that only its annotations name. */
+const addUninitialized = ({ world }: Incident, annotations: Record<string, string>): void => {
+  const name = instanceIn(world, addMachine(world))?.privateDnsName ?? '';
+  world.advance(MINUTE);
+  const node = getObject(world, 'nodes', name) ?? expect.fail('no other Node');
+  writerAs(world, 'admin').change('nodes', node, ({ metadata, spec }) => {
+    spec.providerID = '';
+    spec.taints = [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }];
+    metadata.annotations = annotations;
+  });
+};
+
 describe.each([
   ['that runs', cutOff],
   ['a machine that hangs in stopping', hungAndCutOff],
@@ -95,6 +108,11 @@ describe.each([
           spec.providerID = `aws:///a/${scene.holder}`;
         });
       },
+      10,
+    ],
+    [
+      'that may have registered under another name, which nobody has initialized yet',
+      (incident) => addUninitialized(incident, {}),
       10,
     ],
     [
@@ -126,6 +144,13 @@ describe.each([
     const outcome = await fence(incident, { policy: { unreachable: 'power-off' }, lasts: 20_000 });
     expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'power-off-refused' }, steps: [] });
     expect(instanceIn(world, scene.holder)).toEqual(before);
+  });
+
+  it('is powered off although a Node is not initialized yet, if that Node names another machine', async () => {
+    const incident = happens(10);
+    addUninitialized(incident, { [CSI_NODE_IDS]: JSON.stringify({ [EBS]: 'i-0123456789abcdef0' }) });
+    const outcome = await fence(incident, { policy: { unreachable: 'power-off' } });
+    expect(outcome.steps[0]).toMatchObject({ step: 'power-off', result: 'done' });
   });
 
   it('is powered off if nothing forbids it', async () => {
