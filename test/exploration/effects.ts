@@ -2,18 +2,21 @@ import jsonPatch from 'fast-json-patch';
 import { Refused } from '../../fencing/model/errors.ts';
 import type { ClusterStep, Step } from '../../fencing/model/steps.ts';
 import { fencePatch, type FenceStep } from '../../kubernetes/fence-patch.ts';
+import type { ExploredCloud } from './clouds.ts';
 import { ATTACHMENT, nodeObject, POD } from './facts.ts';
-import type { NodeState, World } from './world.ts';
+import { detached, type NodeState, withMachine, type World } from './world.ts';
 
 /** What a step does to a world. The patches of the Node are those that Cloudfence sends. */
 
 /** Returns the world after the step, or the refusal of the API server. */
-export const apply = (world: World, step: Step): World | Refused => {
+export const apply = (world: World, step: Step, cloud: ExploredCloud): World | Refused => {
   switch (step.do) {
     case 'detach-disk':
-      return world.disk === 'here' ? { ...world, disk: 'free' } : new Refused('the disk is not attached here');
+      return world.disk === 'here' ? detached(world, cloud) : new Refused('the disk is not attached here');
     case 'power-off':
-      return new Refused('this world has no power-off');
+      return world.machine.power === 'running' || world.machine.power === 'stopping'
+        ? withMachine(world, { power: 'stopping', byGuest: false })
+        : world;
     case 'delete-pod':
       return step.pod.uid === POD.uid && world.pod !== 'gone' ? { ...world, pod: 'gone' } : world;
     case 'delete-attachment':
@@ -32,7 +35,7 @@ export const apply = (world: World, step: Step): World | Refused => {
     case 'readmit-pods':
     case 'entomb':
     case 'note-stopping':
-      return patched(world, step);
+      return patched(world, step, cloud);
   }
 };
 
@@ -43,9 +46,9 @@ const deleteNode = (world: World, { node }: Extract<ClusterStep, { do: 'delete-n
     : new Refused('the Node is not as it was read');
 };
 
-const patched = (world: World, step: FenceStep): World | Refused => {
+const patched = (world: World, step: FenceStep, cloud: ExploredCloud): World | Refused => {
   if (world.node === null) return new Refused('the Node is gone');
-  const before = nodeObject(world.node);
+  const before = nodeObject(world.node, cloud);
   try {
     const patch = fencePatch(before, step);
     if (patch === 'already') return world;

@@ -1,34 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scenarios, tooEarly } from './scenarios.ts';
-import { explore } from './search.ts';
-import { shortenPatience } from './time.ts';
+import { describe, expect, it } from 'vitest';
+import { explored, exploreShortened } from './named.ts';
+import { brokenAssumptions } from './scenarios.ts';
 
-let restorePatience = (): void => undefined;
-beforeAll(() => {
-  restorePatience = shortenPatience();
-});
-afterAll(() => {
-  restorePatience();
-});
+/** As many as it takes to break each of them. */
+const MOST_STATES = 400_000;
 
-const named = (name: string) => {
-  const scenario = scenarios.find((one) => one.name === name);
-  if (!scenario) throw new Error(`there is no scenario ${name}`);
-  return scenario;
-};
-
-describe('an exploration of the shipped rules', () => {
-  it('exhausts a stop with runs that are killed and frozen anywhere, and nothing breaks', () => {
-    const { states, exhausted, story } = explore(named('stop'));
+describe('an exploration of the shipped rules and loop', () => {
+  it('exhausts a stop and a restart with runs that are killed and frozen anywhere, and nothing breaks', () => {
+    const { states, exhausted, story } = explored('restart');
     expect(story).toBeNull();
     expect(exhausted).toBe(true);
-    expect(states).toBeGreaterThan(100_000);
+    expect(states).toBeGreaterThan(1_000_000);
   });
 
-  it('finds the schedule that breaks a disk where a kubelet mounts before the proof has expired everywhere', () => {
-    const { story } = explore(tooEarly);
-    expect(story?.breaks).toBe('one-writer');
-    expect(story?.says).toContain('the run reads the machine: off, which is stale');
-    expect(story?.says.at(-1)).toMatch(/detach/);
+  it.each(brokenAssumptions)('finds what breaks where the assumption does not hold: $scenario.says', (broken) => {
+    const { story } = exploreShortened(() => broken.scenario, MOST_STATES);
+    expect(story?.breaks).toBe(broken.breaks);
+    expect(story?.says.some((sentence) => sentence.endsWith('off, which is stale'))).toBe(true);
   });
 });

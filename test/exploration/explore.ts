@@ -1,27 +1,14 @@
 import { Refused } from '../../fencing/model/errors.ts';
-import type { Admission } from '../../fencing/model/ledger.ts';
-import type { Witness } from '../../fencing/model/machine.ts';
+import type { Census, ClusterFacts, Recheck } from '../../fencing/model/cluster-facts.ts';
+import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
-import { stepKey } from '../../fencing/model/steps.ts';
-import type { RunState } from '../../fencing/loop/state.ts';
+import { type Step, stepKey } from '../../fencing/model/steps.ts';
+import type { ExploredCloud } from './clouds.ts';
 import { apply } from './effects.ts';
-import { clusterFacts, machineFacts, recheckOf } from './facts.ts';
+import { clusterFacts, machineFacts, NODE, recheckOf } from './facts.ts';
 import { brokenBy, brokenIn, type Invariant } from './invariants.ts';
-import {
-  acted,
-  answered,
-  awoken,
-  begin,
-  commandOf,
-  hasExpired,
-  isAwake,
-  learned,
-  mayTakeEffect,
-  observed,
-  paused,
-  type RunAt,
-} from './runs.ts';
-import { events, spend } from './surroundings.ts';
+import { answered, begin, learned, observed, type RunAt } from './runs.ts';
+import { events } from './surroundings.ts';
 import { afterTime, NOW, TICK_MS } from './time.ts';
 import { type Assumption, tickLater, type World } from './world.ts';
 
@@ -30,6 +17,11 @@ export interface Scenario {
   /** One sentence about what may happen in it. */
   readonly says: string;
   readonly start: World;
+  readonly cloud: ExploredCloud;
+  /** How many runs there may be at once. */
+  readonly runs: 1 | 2;
+  /** The two halves of a look are answered at one moment. That leaves fewer schedules, for what would have too many. */
+  readonly looksAtOnce: boolean;
   readonly policy: Policy;
   readonly assumption: Assumption;
 }
@@ -48,180 +40,142 @@ export const worldLater = (world: World, assumption: Assumption): World => {
 };
 
 /** Returns what everybody but the runs may do. */
-export const changesOf = (world: World, { assumption }: Scenario): readonly Change[] =>
+export const changesOf = (world: World, scenario: Scenario): readonly Change[] =>
   events.flatMap(({ says, happens }) => {
-    const after = happens(world, assumption);
+    const after = happens(world, scenario);
     return after ? [{ says, world: after, breaks: brokenIn(world, after) }] : [];
   });
 
 /** What a run may learn next. It depends on the world only through the answer. */
-export type Question = 'machine' | 'stale machine' | 'cluster' | 'recheck' | 'witness' | 'nothing';
+export type Question = 'machine' | 'stale machine' | 'cluster' | 'recheck' | 'witness' | 'survey-connectivity';
 
-type Asking = Extract<RunAt, { at: 'rest' | 'look' }>;
+export type Answer =
+  | { readonly to: 'machine' | 'stale machine'; readonly says: MachineFacts }
+  | { readonly to: 'cluster'; readonly says: ClusterFacts }
+  | { readonly to: 'recheck'; readonly says: Recheck }
+  | { readonly to: 'witness'; readonly says: Witness }
+  | { readonly to: 'survey-connectivity'; readonly says: Census };
 
-/** Returns the run's command, and what has been answered of it. */
-const askedBy = (run: Asking) =>
-  run.at === 'look' ? run : { command: commandOf(run.known), half: { machine: null, cluster: null } };
+type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
+type Half = Extract<RunAt, { at: 'look' }>['half'];
+const NOTHING: Half = { machine: null, cluster: null };
 
 /** Returns the questions whose answers move the run on. Empty for a run that does not wait for an answer. */
 export const questionsOf = (run: RunAt): readonly Question[] => {
-  if (run.at === 'pause') return isAwake(run) ? ['nothing'] : [];
-  if (run.at === 'act') return [];
-  const { command, half } = askedBy(run);
-  if (command.do !== 'look') return command.do === 'recheck' || command.do === 'witness' ? [command.do] : ['nothing'];
+  if (run.at !== 'question' && run.at !== 'look') return [];
+  const { command } = run;
+  if (command.do !== 'look') return [command.do];
+  const half = run.at === 'look' ? run.half : NOTHING;
   return [
     ...(command.machine && !half.machine ? (['machine', 'stale machine'] as const) : []),
     ...(command.cluster && !half.cluster ? (['cluster'] as const) : []),
   ];
 };
 
+/** The cluster has another Node in the same zone, which is reachable. */
+const surveyOf = ({ connected, lease }: World): Census => ({
+  unreachable: connected && lease.age < 2 ? [] : [NODE],
+  zone: [NODE, 'node-b'],
+  nodesNamingMachine: [NODE],
+  elsewhere: [],
+  unanswered: [],
+});
+
 const witnessIn = ({ disk }: World): Witness => (disk === 'here' ? 'held' : 'released');
 
-/** Returns the answer to a question in this world. Undefined if there is none, or none yet. */
-export const answerIn = (world: World, question: Question): unknown => {
-  switch (question) {
+/** Returns the answer to a question in this world. Null if there is none. */
+export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answer | null => {
+  switch (to) {
     case 'machine':
-      return machineFacts(world, false);
+      return { to, says: machineFacts(world, false, cloud) };
     case 'stale machine':
-      return world.wasOff === null ? undefined : machineFacts(world, true);
+      return world.wasOff === null ? null : { to, says: machineFacts(world, true, cloud) };
     case 'cluster':
-      return clusterFacts(world);
+      return { to, says: clusterFacts(world, cloud) };
     case 'recheck':
-      return recheckOf(world);
+      return { to, says: recheckOf(world, cloud) };
     case 'witness':
-      return witnessIn(world);
-    case 'nothing':
-      return null;
+      return { to, says: witnessIn(world) };
+    case 'survey-connectivity':
+      return { to, says: surveyOf(world) };
   }
-};
-
-const ADMITTED: Admission = {
-  admitted: true,
-  begun: 0,
-  unfinished: 0,
-  limits: { begun: 1, unfinished: 1 },
-  nodes: 2,
-  opens: null,
 };
 
 /** The run after an answer, with a sentence about it. */
 export interface Reply {
   readonly says: string;
-  readonly run: RunAt | null;
-  /** The boot of the machine that the run saw running before it ended or waits. Null if it goes on, or saw else. */
-  readonly sawRunning: string | null;
+  readonly run: RunAt;
 }
 
-const seenRunning = (known: RunState, run: RunAt | null): string | null =>
-  (run === null || run.at === 'pause') && known.machine?.says.power === 'running'
-    ? known.machine.says.generation
-    : null;
+const halfOf = (run: Asking): Half => (run.at === 'look' ? run.half : NOTHING);
 
-const replied = (says: string, known: RunState, run: RunAt | null): Reply => ({
-  says,
-  run,
-  sawRunning: seenRunning(known, run),
-});
-
-const looked = (run: Asking, question: Question, world: World): Reply => {
-  const { known } = run;
-  const { command, half } = askedBy(run);
-  if (command.do !== 'look') throw new Error(`the run does not ask for the ${question}`);
-  if (question === 'cluster')
-    return replied(
-      'the run reads the cluster',
-      known,
-      answered(known, command, { ...half, cluster: observed(clusterFacts(world)) }),
-    );
-  const machine = machineFacts(world, question === 'stale machine');
-  const says = `the run reads the machine: ${machine.power}${question === 'machine' ? '' : ', which is stale'}`;
-  return replied(says, known, answered(known, command, { ...half, machine: observed(machine) }));
-};
-
-/** Returns the run after the world's answer to its question. */
-export const replyTo = (run: RunAt, question: Question, world: World): Reply => {
-  const { known } = run;
-  if (run.at === 'pause') return replied('the run wakes up', known, awoken(run));
-  if (run.at === 'act') throw new Error('a run that acts asks nothing');
-  if (run.at === 'look' || question === 'cluster' || question.endsWith('machine')) return looked(run, question, world);
-  const command = commandOf(known);
-  switch (command.do) {
-    case 'recheck':
-      return replied(
-        'the run rechecks the Node',
-        known,
-        learned(known, command, { to: 'recheck', says: recheckOf(world), askedAt: NOW, step: stepKey(command.step) }),
-      );
+/** Returns the run after an answer to its question. */
+export const replyTo = (run: Asking, answer: Answer): Reply => {
+  const { known, command } = run;
+  switch (answer.to) {
+    case 'machine':
+    case 'stale machine':
+      return {
+        says: `reads the machine: ${answer.says.power}${answer.to === 'machine' ? '' : ', which is stale'}`,
+        run: answered(known, command, { ...halfOf(run), machine: observed(answer.says) }),
+      };
+    case 'cluster':
+      return {
+        says: 'reads the cluster',
+        run: answered(known, command, { ...halfOf(run), cluster: observed(answer.says) }),
+      };
+    case 'recheck': {
+      const step = command.do === 'recheck' ? stepKey(command.step) : '';
+      const result = { to: answer.to, says: answer.says, askedAt: NOW, step };
+      return { says: 'rechecks the Node', run: learned(known, command, result) };
+    }
     case 'witness':
-      return replied(
-        'the run asks the disk',
-        known,
-        learned(known, command, { to: 'witness', says: witnessIn(world) }),
-      );
-    case 'claim':
-      return replied('the cap admits the fence', known, learned(known, command, { to: 'claim', says: ADMITTED }));
-    case 'act':
-      return replied(`the run is about to send: ${command.step.do}`, known, { at: 'act', known, command });
-    case 'pause':
-      return replied(`the run waits (${command.because.code})`, known, paused(known, command));
-    case 'end':
-      return replied(
-        `the run ends: ${command.ending.outcome} (${command.ending.reason.code})`,
-        known,
-        learned(known, command, { to: 'end', ending: command.ending }),
-      );
-    case 'look':
+      return { says: `asks the disk, which is ${answer.says}`, run: learned(known, command, answer) };
     case 'survey-connectivity':
-    case 'locate':
-    case 'conclude':
-    case 'imagine':
-    case 'record-event':
-    case 'finish':
-      throw new Error(`no run of this world gets to ${command.do}`);
+      return { says: 'surveys the cluster', run: learned(known, command, answer) };
   }
 };
 
-/** A run that ends, or waits, after it has seen the machine running in this boot is the sweep on which others rely. */
-export const sweptBy = (world: World, { sawRunning }: Reply): World =>
-  sawRunning === `boot-${world.machine.boot}` && !world.swept ? { ...world, swept: true } : world;
+/** Returns what the run is about to do, in words. */
+export const doesNext = (run: RunAt): string => {
+  switch (run.at) {
+    case 'act':
+      return `, and is about to send: ${run.command.step.do}`;
+    case 'pause':
+      return `, and waits (${run.command.because.code})`;
+    case 'end':
+      return `, and ends: ${run.ending.outcome} (${run.ending.reason.code})`;
+    case 'question':
+    case 'look':
+      return '';
+  }
+};
 
-type Acting = Extract<RunAt, { at: 'act' }>;
+/** Returns the boot of the machine that the run saw running before it ended or waits. Null if it goes on, or saw else. */
+export const sawRunning = (run: RunAt): string | null =>
+  (run.at === 'end' || run.at === 'pause') && run.known.machine?.says.power === 'running'
+    ? run.known.machine.says.generation
+    : null;
 
-export interface ActMove extends Change {
-  readonly run: RunAt | null;
-}
+/** Returns the machine's boot as the cloud names it. */
+export const generationIn = (world: World, { cloud }: Scenario): string | null =>
+  machineFacts(world, false, cloud).generation;
 
-const effects = (world: World, run: Acting, assumption: Assumption): readonly ActMove[] => {
-  const { step } = run.command;
-  const effect = apply(world, step);
-  if (effect instanceof Refused)
-    return [{ says: `the API refuses: ${step.do} (${effect.message})`, world, run: acted(run, effect), breaks: null }];
+/** Returns what a step does to the world when it takes effect, or the refusal of the API. */
+export const effectOf = (world: World, step: Step, { assumption, cloud, policy }: Scenario): Change | Refused => {
+  const effect = apply(world, step, cloud);
+  if (effect instanceof Refused) return effect;
   // The mark begins anew the time within which a sweep has to look.
   const after = step.do === 'mark' ? { ...effect, swept: false } : effect;
-  const breaks = brokenBy(step, world, assumption) ?? brokenIn(world, after);
-  const done: ActMove = { says: `takes effect: ${step.do}`, world: after, run: acted(run, 'done'), breaks };
-  const lost = spend(after, 'faults');
-  return lost
-    ? [done, { says: `takes effect, and its answer is lost: ${step.do}`, world: lost, run: acted(run, 'lost'), breaks }]
-    : [done];
+  const breaks = brokenBy(step, world, { assumption, policy }) ?? brokenIn(world, after);
+  return { says: `takes effect: ${step.do}`, world: after, breaks };
 };
 
-/** Returns what a step about to be sent may come to: its effect, with an answer or without, or a failure. */
-export const actMoves = (world: World, run: Acting, { assumption }: Scenario): readonly ActMove[] => {
-  const { step } = run.command;
-  const onItsWay = mayTakeEffect(run, assumption.transit);
-  const failed = onItsWay ? spend(world, 'faults') : null;
-  return [
-    ...(onItsWay ? effects(world, run, assumption) : []),
-    ...(failed ? [{ says: `fails: ${step.do}`, world: failed, run: acted(run, 'lost'), breaks: null }] : []),
-    ...(hasExpired(run)
-      ? [{ says: `the permit has expired: ${step.do}`, world, run: acted(run, 'expired'), breaks: null }]
-      : []),
-  ];
-};
+const RUN_IDS = ['a', 'b', 'c', 'd'];
 
-/** Returns a new run. Its id is one that no fence on the Node has. */
-export const newRun = ({ node }: World, { policy }: Scenario): RunAt => {
+/** Returns a new run. Its id is one that neither a fence on the Node nor the other run has. */
+export const newRun = ({ node }: World, other: RunAt | null, { policy, cloud }: Scenario): RunAt => {
   const taken = JSON.stringify(node);
-  return begin(['a', 'b', 'c'].find((id) => !taken.includes(`${id}.`)) ?? 'd', policy);
+  const runId = RUN_IDS.find((id) => !taken.includes(`${id}.`) && other?.known.runId !== id);
+  return begin(runId ?? 'e', policy, cloud);
 };

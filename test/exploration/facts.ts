@@ -6,61 +6,41 @@ import type {
   Recheck,
   VolumeFacts,
 } from '../../fencing/model/cluster-facts.ts';
-import type { CloudIdentityRules } from '../../fencing/model/cloud.ts';
-import { type MachineFacts, emptyMachineFacts, type IdentitySource, type Power } from '../../fencing/model/machine.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { nodeIdentitySources } from '../../kubernetes/node.ts';
 import { hasOwnTaint, hasTaint, nodeFacts, fenceAnnotation } from '../../kubernetes/node-facts.ts';
 import { OUT_OF_SERVICE } from '../../kubernetes/names.ts';
+import type { ExploredCloud } from './clouds.ts';
 import { LONG_AGO, NOW, TICK_MS } from './time.ts';
-import type { MachinePower, NodeState, World } from './world.ts';
+import { isGone, type NodeState, shownBy, type World } from './world.ts';
 
 /** What the cloud and the cluster answer about a world. */
 
-export const MACHINE = 'm-1';
-const DISK = 'disk-1';
-const DRIVER = 'a-driver';
-export const KEY = `${DRIVER}^${DISK}`;
 export const NODE = 'node-a';
 export const POD = { namespace: 'default', name: 'db-0', uid: 'pod-uid' };
 export const ATTACHMENT = { name: 'csi-1', uid: 'attachment-uid' };
 
-const providerID: IdentitySource = { source: 'providerID', driver: null, value: MACHINE };
-
-export const identityRules: CloudIdentityRules = {
-  name: 'a-cloud',
-  machineOf: ({ value }) => (value === MACHINE ? value : null),
-  immutableIdsOf: () => [],
-  diskOf: ({ handle }) => handle,
-  unservedScope: () => null,
-};
+const keyOf = ({ driver, disk }: ExploredCloud): string => `${driver}^${disk}`;
 
 const ago = (age: number): number => NOW.wall - age * TICK_MS;
 
-const saidAs: Readonly<Record<MachinePower, Power>> = {
-  running: 'running',
-  stopping: 'stopping',
-  starting: 'starting',
-  off: 'off',
-  gone: 'off',
-};
-
 /** Returns what the cloud says. A stale answer still says off of a machine whose start began a moment ago. */
-export const machineFacts = ({ machine, disk }: World, stale: boolean): MachineFacts => ({
-  ...emptyMachineFacts(MACHINE),
-  power: stale ? 'off' : saidAs[machine.power],
-  forGood: machine.power === 'gone',
-  generation: `boot-${machine.boot - (stale ? 1 : 0)}`,
-  // Without a time, a fence waits for a silent kubelet, and less is explored.
-  since: stale || saidAs[machine.power] === 'off' ? NOW.wall : null,
-  nodeNames: [NODE],
-  disks: disk === 'here' ? [{ disk: DISK, state: 'attached', keep: null }] : [],
-  evidence: {},
-});
+export const machineFacts = (world: World, stale: boolean, cloud: ExploredCloud): MachineFacts => {
+  const facts = cloud.facts(stale && world.shownOff ? world.shownOff : shownBy(world));
+  const { power, offFor } = world.machine;
+  const isOff = stale || power === 'off' || isGone(world);
+  return { ...facts, since: facts.since !== null && isOff ? ago(offFor) : null, evidence: {} };
+};
 
 /**
  * Returns the Node as the API server has it. `now` is its resourceVersion until the next write. Only the deletion of a
  * Node depends on it, and only a Node whose machine is gone is deleted.
  */
-export const nodeObject = ({ uid, boot, ready, labels, annotations, taints }: NodeState, version = 'any'): V1Node => ({
+export const nodeObject = (
+  { uid, boot, ready, labels, annotations, taints }: NodeState,
+  cloud: Pick<ExploredCloud, 'providerID' | 'systemUUID'>,
+  version = 'any',
+): V1Node => ({
   metadata: {
     name: NODE,
     uid,
@@ -69,16 +49,19 @@ export const nodeObject = ({ uid, boot, ready, labels, annotations, taints }: No
     labels: { ...labels },
     annotations: { ...annotations },
   },
-  spec: { providerID: MACHINE, taints: taints.map((taint) => ({ ...taint })) },
+  spec: { providerID: cloud.providerID, taints: taints.map((taint) => ({ ...taint })) },
   status: {
-    nodeInfo: infoOf(boot),
+    nodeInfo: infoOf(boot, cloud.systemUUID),
     conditions: [{ type: 'Ready', status: ready ? 'True' : 'Unknown', lastTransitionTime: new Date(LONG_AGO.wall) }],
   },
 });
 
-const infoOf = (boot: number): NonNullable<NonNullable<V1Node['status']>['nodeInfo']> => ({
+/** Returns the boot that the kubelet has posted. */
+export const bootIdOf = ({ boot }: Pick<NodeState, 'boot'>): string => `boot-id-${boot}`;
+
+const infoOf = (boot: number, systemUUID: string): NonNullable<NonNullable<V1Node['status']>['nodeInfo']> => ({
   architecture: '',
-  bootID: `boot-id-${boot}`,
+  bootID: bootIdOf({ boot }),
   containerRuntimeVersion: '',
   kernelVersion: '',
   kubeletVersion: '',
@@ -86,14 +69,19 @@ const infoOf = (boot: number): NonNullable<NonNullable<V1Node['status']>['nodeIn
   machineID: '',
   operatingSystem: '',
   osImage: '',
-  systemUUID: '',
+  systemUUID,
 });
+
+const NO_CLOUD = { providerID: '', systemUUID: '' };
+
+/** Returns whether our out-of-service taint is on the Node. */
+export const isTaintedByUs = (node: NodeState): boolean => hasOwnTaint(nodeObject(node, NO_CLOUD));
 
 /** Each renewal has its own microseconds, so that two old renewals differ. */
 const leaseText = ({ lease }: World): string =>
   `${new Date(ago(lease.age)).toISOString().slice(0, -1)}${String(lease.renewal).padStart(3, '0')}Z`;
 
-const podFacts = (world: World): readonly PodFacts[] =>
+const podFacts = (world: World, cloud: ExploredCloud): readonly PodFacts[] =>
   world.pod === 'gone'
     ? []
     : [
@@ -107,12 +95,12 @@ const podFacts = (world: World): readonly PodFacts[] =>
           finalizers: false,
           tolerates: false,
           optOut: null,
-          volumes: [KEY],
+          volumes: [keyOf(cloud)],
           unresolved: [],
         },
       ];
 
-const attachmentFacts = ({ attachment }: World): AttachmentFacts | null =>
+const attachmentFacts = ({ attachment }: World, { attachedTo }: ExploredCloud): AttachmentFacts | null =>
   attachment === 'gone'
     ? null
     : {
@@ -123,17 +111,17 @@ const attachmentFacts = ({ attachment }: World): AttachmentFacts | null =>
         detachError: null,
         attachError: null,
         nudged: false,
-        source: { source: 'volumeAttachment', driver: DRIVER, value: MACHINE },
+        source: attachedTo,
       };
 
-const volumeFacts = (world: World): readonly VolumeFacts[] => {
-  const attachment = attachmentFacts(world);
+const volumeFacts = (world: World, cloud: ExploredCloud): readonly VolumeFacts[] => {
+  const attachment = attachmentFacts(world, cloud);
   if (world.pod === 'gone' && attachment === null) return [];
   return [
     {
-      driver: DRIVER,
-      handle: DISK,
-      key: KEY,
+      driver: cloud.driver,
+      handle: cloud.disk,
+      key: keyOf(cloud),
       persistentVolume: 'pv-1',
       pvc: 'default/data',
       attachmentName: ATTACHMENT.name,
@@ -144,19 +132,24 @@ const volumeFacts = (world: World): readonly VolumeFacts[] => {
   ];
 };
 
-export const clusterFacts = (world: World): ClusterFacts => ({
-  node: world.node && nodeFacts(nodeObject(world.node, world.machine.power === 'gone' ? 'now' : 'any'), [providerID]),
+const factsOfNode = (node: NodeState, version: string, cloud: ExploredCloud): ClusterFacts['node'] => {
+  const object = nodeObject(node, cloud, version);
+  return nodeFacts(object, nodeIdentitySources(object));
+};
+
+export const clusterFacts = (world: World, cloud: ExploredCloud): ClusterFacts => ({
+  node: world.node && factsOfNode(world.node, isGone(world) ? 'now' : 'any', cloud),
   nodeName: world.node || world.pod !== 'gone' || world.attachment !== 'gone' ? NODE : null,
   nameTaken: false,
-  pods: podFacts(world),
-  volumes: volumeFacts(world),
+  pods: podFacts(world, cloud),
+  volumes: volumeFacts(world, cloud),
   lease: world.node ? leaseText(world) : null,
   surroundings: { paused: null },
   taintSupported: true,
 });
 
-export const recheckOf = (world: World): Recheck => {
-  const node = world.node && nodeObject(world.node);
+export const recheckOf = (world: World, cloud: ExploredCloud): Recheck => {
+  const node = world.node && nodeObject(world.node, cloud);
   return {
     uid: world.node?.uid ?? null,
     recordText: node && fenceAnnotation(node),

@@ -1,12 +1,27 @@
-import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
-import { nodeObject } from './facts.ts';
-import type { Step } from '../../fencing/model/steps.ts';
-import { stepTraits } from '../../fencing/model/steps.ts';
-import type { Assumption, World } from './world.ts';
+import type { Policy } from '../../fencing/model/policy.ts';
+import { type Step, stepTraits } from '../../fencing/model/steps.ts';
+import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { bootIdOf, isTaintedByUs } from './facts.ts';
+import { type Assumption, isGone, type World } from './world.ts';
 
 /** What must hold in every state of every schedule. */
-
-export type Invariant = 'one-writer' | 'taint-off-a-running-machine' | 'act-under-proof' | 'nothing-foreign-taken';
+export type Invariant =
+  /** No disk is taken from a guest that may write to it. */
+  | 'one-writer'
+  /** Our out-of-service taint is not on the Node of a machine that a run has seen running. */
+  | 'taint-off-a-running-machine'
+  /** Nothing destructive takes effect without a proof that is young enough. */
+  | 'act-under-proof'
+  /** No step takes effect on a Node, or in a boot, for which it was not decided. */
+  | 'nothing-of-another-boot'
+  /** A release removes only the fence that it is for, and only once the Node shows another boot. */
+  | 'release-after-return'
+  /** Only the Node of a machine that is gone for good is deleted. */
+  | 'no-live-node-deleted'
+  /** Only the policy lets Cloudfence power a machine off. */
+  | 'power-off-by-policy'
+  /** A taint that a person removed does not come back in that boot. */
+  | 'removed-stays-removed';
 
 /** How long a proof justifies a call (ticks). */
 export const PROOF_TICKS = 2;
@@ -20,7 +35,7 @@ const mayRun = ({ machine: { power } }: World): boolean =>
 
 /** Returns whether our taint is on the Node of a machine that runs although a run has come to its end since. */
 const isTaintedAnyway = (world: World): boolean =>
-  world.machine.power === 'running' && world.swept && world.node !== null && hasOwnTaint(nodeObject(world.node));
+  world.machine.power === 'running' && world.swept && world.node !== null && isTaintedByUs(world.node);
 
 /** Returns what a change of the world breaks, whoever made it. */
 export const brokenIn = (before: World, after: World): Invariant | null => {
@@ -28,12 +43,36 @@ export const brokenIn = (before: World, after: World): Invariant | null => {
   return isTaintedAnyway(after) && !isTaintedAnyway(before) ? 'taint-off-a-running-machine' : null;
 };
 
-/**
- * Returns what a step of Cloudfence breaks by taking effect in this world. The machine may have been started after the
- * proof was read, by no more than the proof's age.
- */
-export const brokenBy = (step: Step, world: World, { staleness, transit }: Assumption): Invariant | null => {
-  if (!stepTraits[step.do].destructive || !mayRun(world)) return null;
-  const withinProof = world.machine.power !== 'stopping' && world.machine.started <= staleness + PROOF_TICKS + transit;
-  return withinProof ? null : 'act-under-proof';
+/** The machine may have been started after the proof was read, by no more than the proof's age. */
+const isWithoutProof = (world: World, { staleness, transit }: Assumption): boolean =>
+  mayRun(world) && world.machine.started > staleness + PROOF_TICKS + transit;
+
+/** Steps that write what holds for one boot only. */
+const OF_ONE_BOOT: ReadonlySet<Step['do']> = new Set<Step['do']>(['mark', 'park', 'readmit-pods', 'delete-node']);
+
+const isOfAnotherBoot = (step: Step, { node }: World): boolean =>
+  'node' in step &&
+  OF_ONE_BOOT.has(step.do) &&
+  node !== null &&
+  (step.node.uid !== node.uid || step.node.bootID !== bootIdOf(node));
+
+/** A person's release has a tombstone, and needs no return. */
+const releasesTooMuch = (step: Step, { node }: World): boolean =>
+  step.do === 'readmit-pods' &&
+  step.tombstone === null &&
+  node !== null &&
+  (step.record.bootID === bootIdOf(node) || ![undefined, step.record.fence].includes(node.labels[FENCED_LABEL]));
+
+/** Returns what a step of Cloudfence breaks by taking effect in this world. */
+export const brokenBy = (
+  step: Step,
+  world: World,
+  { assumption, policy }: { readonly assumption: Assumption; readonly policy: Policy },
+): Invariant | null => {
+  if (step.do === 'power-off') return policy.unreachable === 'power-off' ? null : 'power-off-by-policy';
+  if (stepTraits[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
+  if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
+  if (releasesTooMuch(step, world)) return 'release-after-return';
+  if (step.do === 'delete-node' && !isGone(world)) return 'no-live-node-deleted';
+  return step.do === 'mark' && world.removedIn === world.node?.boot ? 'removed-stays-removed' : null;
 };

@@ -1,26 +1,35 @@
 import { ProofExpired, type Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { ClusterFacts, NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
+import type { Admission } from '../../fencing/model/ledger.ts';
 import { patience, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
 import { reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
-import { startRun, type Observation, type RunState } from '../../fencing/loop/state.ts';
-import { identityRules, MACHINE, NODE } from './facts.ts';
-import { afterTime, LONG_AGO, NOW, TICK_MS } from './time.ts';
+import { startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
+import type { Memory } from '../../fencing/rules/view.ts';
+import type { ExploredCloud } from './clouds.ts';
+import { NODE } from './facts.ts';
+import { afterTime, aTickLater, LONG_AGO, NOW, TICK_MS } from './time.ts';
 
-/** A run of Cloudfence between two of its calls, as the shipped loop drives it. */
+/**
+ * A run of Cloudfence while it waits for something, as the shipped loop drives it. Whatever it does without waiting, it
+ * has done.
+ */
 
 export type RunAt =
-  | { readonly at: 'rest'; readonly known: RunState }
+  /** Waits for the answer to a question, and would ask anew if it is frozen for too long. */
+  | { readonly at: 'question'; readonly known: RunState; readonly command: Question }
   /** Half of a look has been answered. */
   | { readonly at: 'look'; readonly known: RunState; readonly command: Look; readonly half: Half }
   /** A step has its permit, and has not been sent. */
   | { readonly at: 'act'; readonly known: RunState; readonly command: Act }
-  | { readonly at: 'pause'; readonly known: RunState; readonly command: Pause; readonly until: number };
+  | { readonly at: 'pause'; readonly known: RunState; readonly command: Pause; readonly until: number }
+  | { readonly at: 'end'; readonly known: RunState; readonly ending: Ending };
 
 type Look = Extract<Command, { do: 'look' }>;
+type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' }>;
 type Act = Extract<Command, { do: 'act' }>;
 type Pause = Extract<Command, { do: 'pause' }>;
 interface Half {
@@ -28,20 +37,61 @@ interface Half {
   readonly cluster: Observation<ClusterFacts> | null;
 }
 
-export const begin = (runId: string, policy: Policy): RunAt => ({
-  at: 'rest',
-  known: startRun({
-    request: { machine: MACHINE, intent: 'react', accepted: null, vouched: null },
-    policy,
-    identityRules,
-    runId,
-    deadline: Infinity,
-    location: { cluster: 'a-cluster', node: NODE },
-  }),
-});
+export const begin = (runId: string, policy: Policy, { machine, identityRules }: ExploredCloud): RunAt =>
+  waiting(
+    startRun({
+      request: { machine, intent: 'react', accepted: null, vouched: null },
+      policy,
+      identityRules,
+      runId,
+      deadline: Infinity,
+      location: { cluster: 'a-cluster', node: NODE },
+    }),
+  );
+
+const ADMITTED: Admission = {
+  admitted: true,
+  begun: 0,
+  unfinished: 0,
+  limits: { begun: 1, unfinished: 1 },
+  nodes: 2,
+  opens: null,
+};
+
+/** A read that a look is about to replace decides nothing any more. */
+const forLook = (known: RunState, { cluster, search }: Look): RunState =>
+  cluster && !search ? { ...known, cluster: null } : known;
+
+/** Returns the run once it has to wait for something, or has come to its end. */
+const waiting = (known: RunState): RunAt => {
+  if (known.ending) return { at: 'end', known, ending: known.ending };
+  const command = commandOf(known);
+  switch (command.do) {
+    case 'look':
+      return { at: 'question', known: forLook(canonical(known), command), command };
+    case 'recheck':
+    case 'witness':
+    case 'survey-connectivity':
+      return { at: 'question', known: canonical(known), command };
+    case 'act':
+      return { at: 'act', known: canonical(known), command };
+    case 'pause':
+      return { at: 'pause', known: canonical(known), command, until: awaited(NOW.mono + command.ms) ?? NOW.mono };
+    case 'claim':
+      return waiting(reduce(known, command, { to: 'claim', says: ADMITTED }, NOW));
+    case 'end':
+      return { at: 'end', known, ending: command.ending };
+    case 'locate':
+    case 'conclude':
+    case 'imagine':
+    case 'record-event':
+    case 'finish':
+      throw new Error(`no run of an exploration gets to ${command.do}`);
+  }
+};
 
 /** Returns the run's next command, as of now. */
-export const commandOf = (known: RunState): Command => withoutBegin(nextCommand(known, NOW));
+const commandOf = (known: RunState): Command => withoutBegin(nextCommand(known, NOW));
 
 /** When a fence began decides nothing, so one time stands for all. */
 const begunLongAgo = (record: FenceRecord): FenceRecord => ({
@@ -70,85 +120,110 @@ const clusterOf = ({ cluster }: RunState): RunState['cluster'] =>
 const awaited = (moment: number | null): number | null =>
   moment === null || moment <= NOW.mono ? null : NOW.mono + Math.ceil((moment - NOW.mono) / TICK_MS) * TICK_MS;
 
-const TIMED: readonly string[] = ['detach-disk', 'nudge'];
+/**
+ * Steps whose time, or whose object, a rule asks for later. Whether there was any other decides only what the last
+ * sentence of a run says.
+ */
+const ASKED_FOR = /^(?:detach-disk|nudge|power-off|fail-pod) /;
 
-/** No time that a run remembers of a volume counts beyond two ticks. */
+/** No rule tells a time that a run remembers of a step, of a volume, or of its proof from one two ticks ago. */
 const TWO_TICKS_AGO = NOW.mono - 2 * TICK_MS;
+const notOlder = (at: number): number => Math.max(at, TWO_TICKS_AGO);
 
-/** Drops what decides nothing any more, so that runs which will do the same are the same. */
-export const canonical = (known: RunState): RunState => ({
+const takenAtOf = ({ takenAt }: Memory): Memory['takenAt'] =>
+  new Map([...takenAt].filter(([key]) => ASKED_FOR.test(key)).map(([key, at]) => [key, notOlder(at)]));
+
+const firstOffOf = ({ firstOff }: Memory): Memory['firstOff'] =>
+  firstOff && { ...firstOff, wall: Math.max(firstOff.wall, NOW.wall - 2 * TICK_MS), mono: notOlder(firstOff.mono) };
+
+/**
+ * Drops what decides nothing any more, so that runs which will do the same are the same. No pod of these worlds comes
+ * back to the Node, so the pods and disks that a run freed decide nothing. A run never gives a refused step up.
+ */
+const canonical = (known: RunState): RunState => ({
   ...known,
   machine: machineOf(known),
   cluster: clusterOf(known),
   lately: null,
   resumeAt: awaited(known.resumeAt),
   failures: 0,
-  refusals: known.refusals && { ...known.refusals, times: 1 },
+  refusals: null,
   steps: [],
   memory: {
     ...known.memory,
+    firstOff: firstOffOf(known.memory),
     firstStopping: known.memory.firstStopping && { ...known.memory.firstStopping, at: LONG_AGO.wall },
     polls: 0,
-    takenAt: new Map(
-      [...known.memory.takenAt].map(([key, at]) => [
-        key,
-        TIMED.some((step) => key.startsWith(step)) ? Math.max(at, TWO_TICKS_AGO) : LONG_AGO.mono,
-      ]),
-    ),
-    unwanted: new Map([...known.memory.unwanted].map(([key, at]) => [key, Math.max(at, TWO_TICKS_AGO)])),
-    deleted: new Map([...known.memory.deleted].map(([uid, { origin }]) => [uid, { origin, at: LONG_AGO.mono }])),
+    takenAt: takenAtOf(known.memory),
+    unwanted: new Map([...known.memory.unwanted].map(([key, at]) => [key, notOlder(at)])),
+    deleted: new Map(),
+    detached: new Set(),
   },
 });
 
-/** Returns the run a tick later, if it does nothing. */
+const readLater = <T extends object>(read: Observation<T> | null): Observation<T> | null =>
+  read && {
+    says: aTickLater(read.says),
+    askedAt: afterTime(read.askedAt, TICK_MS),
+    gotAt: afterTime(read.gotAt, TICK_MS),
+  };
+
+const commandLater = <T extends Command>(command: T): T =>
+  'step' in command ? { ...afterTime({ ...command, step: null }, TICK_MS), step: aTickLater(command.step) } : command;
+
+const knownLater = (known: RunState): RunState =>
+  canonical({
+    ...known,
+    machine: readLater(known.machine),
+    cluster: readLater(known.cluster),
+    record: aTickLater(known.record),
+    resumeAt: afterTime(known.resumeAt, TICK_MS),
+    memory: aTickLater(known.memory),
+  });
+
+/** Returns the run a tick later, if it is frozen for as long, or nobody answers. */
 export const runLater = (run: RunAt, transit: number): RunAt => {
-  const later = afterTime(run, TICK_MS);
-  const known = canonical(later.known);
-  switch (later.at) {
-    case 'act':
-      return mayTakeEffect(later, transit)
-        ? { ...later, known }
-        : { ...later, known, command: { ...later.command, expires: LONG_AGO.mono } };
-    case 'pause':
-      return { ...later, known, until: awaited(later.until) ?? LONG_AGO.mono };
-    case 'rest':
-      return { ...later, known };
-    case 'look':
-      return { ...later, known, half: { machine: machineOf(later.half), cluster: later.half.cluster } };
+  if (run.at === 'end') return run;
+  const known = knownLater(run.known);
+  switch (run.at) {
+    case 'question':
+      return waiting(known);
+    case 'look': {
+      const half = {
+        machine: machineOf({ machine: readLater(run.half.machine) }),
+        cluster: readLater(run.half.cluster),
+      };
+      return { ...run, known, half };
+    }
+    case 'act': {
+      const later = { ...run, known, command: commandLater(run.command) };
+      return mayTakeEffect(later, transit) ? later : acted(later, 'expired');
+    }
+    case 'pause': {
+      const until = afterTime(run.until, TICK_MS);
+      return until <= NOW.mono ? learned(known, run.command, { to: 'pause' }) : { ...run, known, until };
+    }
   }
 };
 
-/** Returns the run after a result, or null if it has come to its end. */
-export const learned = (known: RunState, command: Command, result: CommandResult): RunAt | null => {
-  const next = reduce(known, command, result, NOW);
-  return next.ending === null ? { at: 'rest', known: canonical(next) } : null;
-};
+/** Returns the run after a result. */
+export const learned = (known: RunState, command: Command, result: CommandResult): RunAt =>
+  waiting(canonical(reduce(known, command, result, NOW)));
 
 export const observed = <T>(says: T): Observation<T> => ({ says, askedAt: NOW, gotAt: NOW.mono });
 
 /** Returns the run after a part of its look was answered. */
-export const answered = (known: RunState, command: Look, half: Half): RunAt | null =>
-  (command.machine && half.machine === null) || (command.cluster && half.cluster === null)
-    ? { at: 'look', known, command, half }
-    : learned(known, command, { to: 'look', ...half });
-
-export const paused = (known: RunState, command: Pause): RunAt => ({
-  at: 'pause',
-  known,
-  command,
-  until: awaited(NOW.mono + command.ms) ?? NOW.mono,
-});
-
-export const isAwake = ({ until }: Extract<RunAt, { at: 'pause' }>): boolean => until <= NOW.mono;
-
-export const awoken = ({ known, command }: Extract<RunAt, { at: 'pause' }>): RunAt | null =>
-  learned(known, command, { to: 'pause' });
+export const answered = (known: RunState, command: Question, half: Half): RunAt => {
+  if (command.do !== 'look') throw new Error(`${command.do} has no halves`);
+  const isHalf = (command.machine && half.machine === null) || (command.cluster && half.cluster === null);
+  return isHalf ? { at: 'look', known, command, half } : learned(known, command, { to: 'look', ...half });
+};
 
 /** Returns the run after its step took effect, was refused, or is of unknown result. */
 export const acted = (
   { known, command }: Extract<RunAt, { at: 'act' }>,
   result: 'done' | 'lost' | 'expired' | Refused,
-): RunAt | null => {
+): RunAt => {
   if (result === 'done') return learned(known, command, { to: 'act', says: 'done', sentAt: NOW });
   const error =
     result === 'lost'
@@ -160,7 +235,7 @@ export const acted = (
 };
 
 /** Returns whether the call may still take effect: it left within its permit, and is on its way. */
-export const mayTakeEffect = ({ command }: Extract<RunAt, { at: 'act' }>, transit: number): boolean =>
+const mayTakeEffect = ({ command }: Extract<RunAt, { at: 'act' }>, transit: number): boolean =>
   NOW.mono < command.expires + transit * TICK_MS;
 
 export const hasExpired = ({ command }: Extract<RunAt, { at: 'act' }>): boolean => command.expires <= NOW.mono;
@@ -188,27 +263,50 @@ export const outdated = (run: RunAt): RunAt => {
 
 const listed = (map: ReadonlyMap<string, unknown>): unknown => [...map];
 
+const texts = new Map<string, number>();
+const numberOfFacts = new WeakMap<object, number>();
+
+/** Returns a number that two facts share only if their texts are the same. */
+const numberOf = (facts: object | null): number => {
+  if (facts === null) return -1;
+  const known = numberOfFacts.get(facts);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(facts);
+  const number = texts.get(text) ?? texts.size;
+  texts.set(text, number);
+  numberOfFacts.set(facts, number);
+  return number;
+};
+
+const readText = (read: Observation<object> | null): unknown =>
+  read && [numberOf(read.says), read.askedAt.mono, read.askedAt.wall, read.gotAt];
+
+const memoryText = ({ sinceLook, takenAt, unwanted, declined, ...rest }: Memory): unknown => [
+  rest,
+  [...sinceLook],
+  listed(takenAt),
+  listed(unwanted),
+  listed(declined),
+];
+
+const waitsFor = (run: RunAt): unknown => {
+  switch (run.at) {
+    case 'question':
+      return run.command.do;
+    case 'look':
+      return [run.command, readText(run.half.machine), readText(run.half.cluster)];
+    case 'act':
+      return [numberOf(run.command.step), run.command.expires];
+    case 'pause':
+      return run.until;
+    case 'end':
+      return null;
+  }
+};
+
 /** Returns a text that two runs share only if they will do the same. What is the same for all runs is left out. */
 export const runText = (run: RunAt): string => {
-  const { runId, machine, cluster, record, memory, proofRenewed, cleared, resumeAt, refusals } = run.known;
-  const { sinceLook, takenAt, deleted, unwanted, detached, declined, ...rest } = memory;
-  const known = [runId, machine, cluster, record, rest, proofRenewed, cleared, resumeAt, refusals];
-  const remembered = [
-    [...sinceLook],
-    listed(takenAt),
-    listed(deleted),
-    listed(unwanted),
-    [...detached],
-    listed(declined),
-  ];
-  switch (run.at) {
-    case 'rest':
-      return JSON.stringify([run.at, known, remembered]);
-    case 'look':
-      return JSON.stringify([run.at, known, remembered, run.command, run.half]);
-    case 'act':
-      return JSON.stringify([run.at, known, remembered, run.command]);
-    case 'pause':
-      return JSON.stringify([run.at, known, remembered, run.command.ms, run.until]);
-  }
+  const { runId, machine, cluster, record, memory, proofRenewed, cleared, resumeAt } = run.known;
+  const read = [readText(machine), readText(cluster), numberOf(record)];
+  return JSON.stringify([run.at, runId, read, memoryText(memory), proofRenewed, cleared, resumeAt, waitsFor(run)]);
 };

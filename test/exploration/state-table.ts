@@ -52,12 +52,13 @@ export const stateTable = () => {
   const keys = growingList((length) => new Float64Array(length));
   const parents = growingList((length) => new Uint32Array(length));
   let size = 0;
-  /** Adds a state unless it is known. */
-  const add = (key: number, parent: number): void => {
-    if (!known.add(key)) return;
+  /** Adds a state unless it is known. Returns whether it is new. */
+  const add = (key: number, parent: number): boolean => {
+    if (!known.add(key)) return false;
     keys.put(size, key);
     parents.put(size, parent);
     size += 1;
+    return true;
   };
   return { add, keyAt: keys.at, parentOf: parents.at, size: () => size };
 };
@@ -82,14 +83,48 @@ export const numbered = <T>(textOf: (value: T) => string) => {
   return { numberOf, valueOf, size: () => values.length };
 };
 
-/** Returns a function that makes the value for a key once. */
-export const once = <V>() => {
-  const made = new Map<number | string, V>();
-  return (key: number | string, make: () => V): V => {
+/** Returns a function that makes the value for a number once. */
+export const onceFor = <V>() => {
+  const made: V[] = [];
+  return (number: number, make: () => V): V => {
+    const known = made[number];
+    if (known !== undefined) return known;
+    const value = make();
+    made[number] = value;
+    return value;
+  };
+};
+
+const SECOND_NUMBERS = 2 ** 26;
+
+/** Returns a function that makes the value for two numbers once. */
+export const onceEach = <V>() => {
+  const made = new Map<number, V>();
+  return (first: number, second: number, make: () => V): V => {
+    const key = first * SECOND_NUMBERS + second;
     const known = made.get(key);
     if (known !== undefined) return known;
     const value = make();
     made.set(key, value);
     return value;
+  };
+};
+
+/** Gives each pair of numbers a number, in whichever order they are. A pair with zero has the number of the other. */
+export const pairs = () => {
+  const numbers = new Map<number, number>();
+  const known: number[] = [];
+  const of = (one: number, other: number): number => {
+    if (one === 0 || other === 0) return one + other;
+    const key = Math.min(one, other) * SECOND_NUMBERS + Math.max(one, other);
+    const number = numbers.get(key) ?? SECOND_NUMBERS + known.push(key) - 1;
+    numbers.set(key, number);
+    return number;
+  };
+  const keyOf = (pair: number): number => (pair < SECOND_NUMBERS ? pair : (known[pair - SECOND_NUMBERS] ?? 0));
+  return {
+    of,
+    first: (pair: number): number => keyOf(pair) % SECOND_NUMBERS,
+    second: (pair: number): number => Math.floor(keyOf(pair) / SECOND_NUMBERS),
   };
 };

@@ -1,5 +1,16 @@
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
-import { type Assumption, type Budget, isUp, type NodeState, withMachine, withNode, type World } from './world.ts';
+import type { Scenario } from './explore.ts';
+import {
+  type Budget,
+  detached,
+  isGone,
+  isUp,
+  type NodeState,
+  shownBy,
+  withMachine,
+  withNode,
+  type World,
+} from './world.ts';
 
 /**
  * Everybody beside Cloudfence: the machine, its kubelet, Kubernetes' controllers, and people. Each may act at any
@@ -9,8 +20,10 @@ import { type Assumption, type Budget, isUp, type NodeState, withMachine, withNo
 export interface Event {
   /** A sentence about what happens. */
   readonly says: string;
+  /** Who has to want it, if it does not happen by itself. */
+  readonly needs?: 'somebody' | 'a cloud controller';
   /** Returns the world after the event, or null if it cannot happen now. */
-  readonly happens: (world: World, assumption: Assumption) => World | null;
+  readonly happens: (world: World, scenario: Pick<Scenario, 'assumption' | 'cloud'>) => World | null;
 }
 
 /** Uses up one of what may still happen. Null if none is left. */
@@ -23,26 +36,35 @@ const taintedOut = (node: NodeState | null): boolean =>
 const machine: readonly Event[] = [
   {
     says: 'somebody stops the machine',
+    needs: 'somebody',
     happens: (world) => {
       const after = world.machine.power === 'running' ? spend(world, 'stops') : null;
-      return after && withMachine(after, { power: 'stopping', since: 0 });
+      return after && withMachine(after, { power: 'stopping', byGuest: false });
+    },
+  },
+  {
+    says: 'the guest shuts itself down',
+    needs: 'somebody',
+    happens: (world) => {
+      const after = world.machine.power === 'running' ? spend(world, 'shutdowns') : null;
+      return after && withMachine(after, { power: 'stopping', byGuest: true });
     },
   },
   {
     says: 'the machine is off',
     happens: (world) =>
-      world.machine.power === 'stopping'
-        ? withMachine(world, { power: 'off', since: 0, mounts: false, writes: false })
-        : null,
+      world.machine.power === 'stopping' ? withMachine(world, { power: 'off', mounts: false, writes: false }) : null,
   },
   {
     says: 'somebody starts the machine',
+    needs: 'somebody',
     happens: (world) => {
       const after = world.machine.power === 'off' ? spend(world, 'starts') : null;
       return (
         after && {
-          ...withMachine(after, { power: 'starting', boot: world.machine.boot + 1, since: 0, started: 0 }),
+          ...withMachine(after, { power: 'starting', boot: world.machine.boot + 1, started: 0 }),
           wasOff: 0,
+          shownOff: shownBy(world),
           swept: false,
         }
       );
@@ -50,30 +72,51 @@ const machine: readonly Event[] = [
   },
   {
     says: 'the guest has booted',
-    happens: (world) =>
-      world.machine.power === 'starting' ? withMachine(world, { power: 'running', since: 0 }) : null,
+    happens: (world) => (world.machine.power === 'starting' ? withMachine(world, { power: 'running' }) : null),
   },
   {
     says: 'somebody terminates the machine',
+    needs: 'somebody',
     happens: (world) => {
       const after = world.machine.power === 'off' ? spend(world, 'terminations') : null;
-      return after && withMachine(after, { power: 'gone', since: 0 });
+      return after && withMachine(after, { power: 'gone' });
+    },
+  },
+  {
+    says: 'the cloud frees the disk of the terminated machine',
+    happens: (world) => (isGone(world) && world.disk === 'here' ? { ...world, disk: 'free' } : null),
+  },
+  {
+    says: 'the cloud forgets the machine',
+    needs: 'somebody',
+    happens: (world) => {
+      const after = world.machine.power === 'gone' ? spend(world, 'forgets') : null;
+      return after && withMachine(after, { power: 'forgotten' });
     },
   },
 ];
 
 const hasPosted = ({ node, machine: { boot } }: World): boolean => node?.boot === boot;
 
+/** Returns whether the kubelet has anything to post, and reaches the API server. */
+const postsAnything = (world: World): boolean =>
+  world.machine.power === 'running' && world.connected && !(hasPosted(world) && world.node?.ready);
+
+/** Returns whether the kubelet has a pod to end, or its disk to unmount. */
+const isLeftToEnd = ({ pod, machine: { mounts }, inUse }: World): boolean =>
+  pod === 'deleting' || (pod === 'gone' && (mounts || inUse));
+
 const kubelet: readonly Event[] = [
   {
     says: 'the kubelet posts its boot and is Ready',
-    happens: (world) =>
-      world.machine.power === 'running' && world.connected && world.node && !(hasPosted(world) && world.node.ready)
+    happens: (world, { assumption: { bootToPost } }) =>
+      postsAnything(world) && world.machine.started >= bootToPost
         ? withNode(world, { boot: world.machine.boot, ready: true })
         : null,
   },
   {
     says: 'the kubelet renews its Lease',
+    needs: 'somebody',
     happens: (world) => {
       const after = isUp(world) && world.connected && world.lease.age > 0 ? spend(world, 'renewals') : null;
       return after && { ...after, lease: { renewal: world.lease.renewal + 1, age: 0 } };
@@ -81,7 +124,7 @@ const kubelet: readonly Event[] = [
   },
   {
     says: 'the kubelet finds its pod and the disk attached, and begins to mount',
-    happens: (world, { bootToMount, postsBootFirst }) => {
+    happens: (world, { assumption: { bootToMount, postsBootFirst } }) => {
       const { power, mounts, started } = world.machine;
       const begins = power === 'running' && world.connected && !mounts && started >= bootToMount;
       return begins && world.pod === 'bound' && world.attachment === 'attached' && (hasPosted(world) || !postsBootFirst)
@@ -99,12 +142,13 @@ const kubelet: readonly Event[] = [
   {
     says: 'the kubelet ends the pod and unmounts the disk',
     happens: (world) =>
-      world.machine.power === 'running' && world.connected && world.pod !== 'bound' && world.machine.mounts
+      world.machine.power === 'running' && world.connected && hasPosted(world) && isLeftToEnd(world)
         ? { ...withMachine(world, { writes: false, mounts: false }), pod: 'gone', inUse: false }
         : null,
   },
   {
     says: 'the kubelet is cut off from the API server',
+    needs: 'somebody',
     happens: (world) => {
       const after = world.connected && isUp(world) ? spend(world, 'cuts') : null;
       return after && { ...after, connected: false };
@@ -157,26 +201,20 @@ const controllers: readonly Event[] = [
   },
   {
     says: 'the attacher detaches the disk',
-    happens: (world) =>
-      world.attachment === 'deleting'
-        ? { ...world, attachment: 'gone', disk: world.disk === 'here' ? 'free' : world.disk }
-        : null,
+    happens: (world, { cloud }) => {
+      if (world.attachment !== 'deleting') return null;
+      return { ...(world.disk === 'here' ? detached(world, cloud) : world), attachment: 'gone' };
+    },
   },
   {
-    says: 'the database is replaced on another Node',
+    says: 'the database is replaced on another Node: the disk is attached there, and the new database writes',
     happens: (world) =>
-      world.pod === 'gone' && world.replacement === 'none' ? { ...world, replacement: 'waiting' } : null,
-  },
-  {
-    says: 'the disk is attached to the other machine, and the new database writes',
-    happens: (world) =>
-      world.replacement === 'waiting' && world.attachment === 'gone' && world.disk === 'free'
-        ? { ...world, replacement: 'writing', disk: 'there' }
-        : null,
+      world.pod === 'gone' && world.attachment === 'gone' && world.disk === 'free' ? { ...world, disk: 'there' } : null,
   },
   {
     says: 'the cloud controller deletes the Node of the terminated machine',
-    happens: (world) => (world.machine.power === 'gone' && world.node ? { ...world, node: null } : null),
+    needs: 'a cloud controller',
+    happens: (world) => (isGone(world) && world.node ? { ...world, node: null } : null),
   },
 ];
 
@@ -191,7 +229,7 @@ const people: readonly Event[] = [
     happens: (world) => {
       const after = taintedOut(world.node) ? spend(world, 'removals') : null;
       const taints = after?.node?.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key) ?? [];
-      return after && withNode(after, { taints });
+      return after && { ...withNode(after, { taints }), removedIn: after.node?.boot ?? null };
     },
   },
   {
@@ -210,3 +248,20 @@ const people: readonly Event[] = [
 ];
 
 export const events: readonly Event[] = [...machine, ...kubelet, ...controllers, ...people];
+
+const renewsForFree: Event = {
+  says: 'the kubelet renews its Lease',
+  happens: (world) =>
+    isUp(world) && world.connected && world.lease.age > 1
+      ? { ...world, lease: { renewal: world.lease.renewal + 1, age: 0 } }
+      : null,
+};
+
+/**
+ * What is left to happen once nobody stops, starts, cuts off, or removes anything: what begun goes on to its end. A
+ * cloud controller does not count on it: Cloudfence has to delete the Node of a terminated machine itself.
+ */
+export const progress: readonly Event[] = [
+  ...[...machine, ...kubelet, ...controllers].filter(({ needs }) => needs === undefined),
+  renewsForFree,
+];

@@ -15,7 +15,7 @@ export const NOW: Moment = { wall: Date.parse('2026-01-01T12:00:00.000Z'), mono:
 const ticks = (count: number): number => count * TICK_MS;
 
 /** Longer than every time in `shortPatience`, and than the life of a proof. */
-export const OLDEST_TICKS = 4;
+export const OLDEST_TICKS = 3;
 const OLDEST_MS = ticks(OLDEST_TICKS);
 
 /** The oldest moment that an exploration knows. What no rule looks at any more is moved there. */
@@ -36,14 +36,14 @@ const shortPatience: Readonly<Record<keyof typeof patience, number>> = {
   plainDetach: ticks(2),
   nudge: ticks(1),
   fenceShows: ticks(2),
-  capWindow: ticks(3),
-  longestLift: ticks(3),
+  capWindow: ticks(2),
+  longestLift: ticks(2),
   clocksDiffer: ticks(1),
-  stopping: ticks(3),
-  stoppingNoted: ticks(3),
-  unreachable: ticks(3),
-  silence: ticks(3),
-  leaseFresh: ticks(3),
+  stopping: ticks(2),
+  stoppingNoted: ticks(2),
+  unreachable: ticks(2),
+  silence: ticks(2),
+  leaseFresh: ticks(2),
   settle: ticks(2),
   clusterFacts: ticks(2),
   pollShortest: ticks(1),
@@ -75,6 +75,13 @@ const RFC_3339 = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}/g;
 const textAfter = (text: string, ms: number): string =>
   text.replaceAll(RFC_3339, (at) => new Date(numberAfter(Date.parse(`${at}Z`), ms)).toISOString().slice(0, -1));
 
+const objectAfter = (value: object, ms: number): unknown => {
+  if (Array.isArray(value)) return value.map((item: unknown) => afterTime(item, ms));
+  if (value instanceof Set) return new Set([...value].map((item: unknown) => afterTime(item, ms)));
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, afterTime(item, ms)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, afterTime(item, ms)]));
+};
+
 /**
  * Returns the value as it is after this time (ms). All times in it move into the past: numbers near `NOW`, and times in
  * texts.
@@ -83,9 +90,18 @@ export function afterTime<T>(value: T, ms: number): T;
 export function afterTime(value: unknown, ms: number): unknown {
   if (typeof value === 'number') return numberAfter(value, ms);
   if (typeof value === 'string') return textAfter(value, ms);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item: unknown) => afterTime(item, ms));
-  if (value instanceof Set) return new Set([...value].map((item: unknown) => afterTime(item, ms)));
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, afterTime(item, ms)]));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, afterTime(item, ms)]));
+  return typeof value === 'object' && value !== null ? objectAfter(value, ms) : value;
+}
+
+const afterOneTick = new WeakMap<object, unknown>();
+
+/** Returns the same a tick later. Facts are shared by many runs, so each is aged once. */
+export function aTickLater<T extends object | null>(facts: T): T;
+export function aTickLater(facts: object | null): unknown {
+  if (facts === null) return null;
+  const known = afterOneTick.get(facts);
+  if (known !== undefined) return known;
+  const later = objectAfter(facts, TICK_MS);
+  afterOneTick.set(facts, later);
+  return later;
 }

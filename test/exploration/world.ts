@@ -1,3 +1,4 @@
+import type { ExploredCloud, MachinePower, Shown } from './clouds.ts';
 import { OLDEST_TICKS } from './time.ts';
 
 /**
@@ -5,14 +6,16 @@ import { OLDEST_TICKS } from './time.ts';
  * are in ticks.
  */
 
-export type MachinePower = 'running' | 'stopping' | 'off' | 'starting' | 'gone';
-
 export interface Machine {
   readonly power: MachinePower;
   /** Counts the boots. */
   readonly boot: number;
-  /** How long ago the power state changed. */
-  readonly since: number;
+  /** The guest shuts, or shut, itself down. */
+  readonly byGuest: boolean;
+  /** Counts the detaches, where the cloud takes them for another generation. */
+  readonly detaches: number;
+  /** How long ago the machine was off first, as long as the cloud says so. */
+  readonly offFor: number;
   /** How long ago the latest boot began. */
   readonly started: number;
   /** The kubelet of this boot has found the disk attached for its pod, and mounts it, however long that takes. */
@@ -35,8 +38,12 @@ export interface NodeState {
 /** How often each thing may still happen. */
 export interface Budget {
   readonly stops: number;
+  /** Stops by the guest itself. */
+  readonly shutdowns: number;
   readonly starts: number;
   readonly terminations: number;
+  /** A machine that is gone is no longer known to its cloud. */
+  readonly forgets: number;
   readonly cuts: number;
   readonly renewals: number;
   readonly removals: number;
@@ -48,6 +55,8 @@ export interface World {
   readonly machine: Machine;
   /** How long ago the machine was off last, as long as the cloud may still say so. Null after that. */
   readonly wasOff: number | null;
+  /** What the cloud says while it still says off. */
+  readonly shownOff: Shown | null;
   /** Whether the kubelet reaches the API server. */
   readonly connected: boolean;
   /** The kubelet's Lease: the number of the renewal, and how long ago it was. */
@@ -57,10 +66,15 @@ export interface World {
   readonly attachment: 'attached' | 'deleting' | 'gone';
   /** The kubelet reports the disk as in use. A dead kubelet's report stays. */
   readonly inUse: boolean;
+  /** Whether the disk is attached to this machine, to none, or to another machine whose database writes to it. */
   readonly disk: 'here' | 'free' | 'there';
-  readonly replacement: 'none' | 'waiting' | 'writing';
   /** A run has seen the machine running in its present boot, and has done what it does about that. */
   readonly swept: boolean;
+  /**
+   * The boot in which a person removed our taint, or null. A whole fence that is removed without a trace, while no run
+   * looks, cannot be remembered.
+   */
+  readonly removedIn: number | null;
   readonly budget: Budget;
 }
 
@@ -70,6 +84,8 @@ export interface Assumption {
   readonly staleness: number;
   /** The longest time that a call takes to reach its server. */
   readonly transit: number;
+  /** The shortest time from the beginning of a boot until its kubelet posts the new boot. */
+  readonly bootToPost: number;
   /** The shortest time from the beginning of a boot until a kubelet may begin to mount a disk. */
   readonly bootToMount: number;
   /** Whether a kubelet posts its new boot before it acts on its pods. */
@@ -78,6 +94,10 @@ export interface Assumption {
 
 const older = (age: number): number => Math.min(age + 1, OLDEST_TICKS);
 
+/** Returns whether the cloud says off, or may still say so. */
+const mayShowOff = ({ machine: { power }, wasOff }: World): boolean =>
+  power === 'off' || power === 'gone' || power === 'forgotten' || wasOff !== null;
+
 /** Returns the world a tick later. */
 export const tickLater = (world: World, { staleness, bootToMount }: Assumption): World => {
   const { machine, wasOff, lease } = world;
@@ -85,15 +105,32 @@ export const tickLater = (world: World, { staleness, bootToMount }: Assumption):
     ...world,
     machine: {
       ...machine,
-      since: older(machine.since),
+      offFor: mayShowOff(world) ? older(machine.offFor) : 0,
       started: Math.min(machine.started + 1, bootToMount + 1),
     },
-    wasOff: wasOff === null || wasOff >= staleness ? null : wasOff + 1,
+    ...(wasOff === null || wasOff >= staleness ? { wasOff: null, shownOff: null } : { wasOff: wasOff + 1 }),
     lease: { ...lease, age: older(lease.age) },
   };
 };
 
+/** Returns what the cloud's answer about the machine depends on. */
+export const shownBy = ({ machine: { power, boot, byGuest, detaches }, disk }: World): Shown => ({
+  power,
+  boot,
+  byGuest,
+  detaches,
+  hasDisk: disk === 'here',
+});
+
+/** Returns the world after a detach. Where the generation drifts, each one counts. */
+export const detached = (world: World, { countsDetaches }: ExploredCloud): World => ({
+  ...withMachine(world, { detaches: world.machine.detaches + (countsDetaches ? 1 : 0) }),
+  disk: 'free',
+});
+
 export const isUp = ({ machine: { power } }: World): boolean => power === 'running' || power === 'stopping';
+
+export const isGone = ({ machine: { power } }: World): boolean => power === 'gone' || power === 'forgotten';
 
 export const withMachine = (world: World, change: Partial<Machine>): World => ({
   ...world,
@@ -103,10 +140,23 @@ export const withMachine = (world: World, change: Partial<Machine>): World => ({
 export const withNode = (world: World, change: Partial<NodeState>): World =>
   world.node ? { ...world, node: { ...world.node, ...change } } : world;
 
+/** A machine that has been up for this long booted before anything that matters. */
+const LONG_UP_TICKS = 99;
+
 /** A healthy cluster: the machine runs, the database writes. */
 export const healthy = (budget: Partial<Budget>): World => ({
-  machine: { power: 'running', boot: 1, since: OLDEST_TICKS, started: OLDEST_TICKS, mounts: true, writes: true },
+  machine: {
+    power: 'running',
+    boot: 1,
+    byGuest: false,
+    detaches: 0,
+    offFor: 0,
+    started: LONG_UP_TICKS,
+    mounts: true,
+    writes: true,
+  },
   wasOff: null,
+  shownOff: null,
   connected: true,
   lease: { renewal: 0, age: 0 },
   node: { uid: 'node-uid', boot: 1, ready: true, labels: {}, annotations: {}, taints: [] },
@@ -114,7 +164,18 @@ export const healthy = (budget: Partial<Budget>): World => ({
   attachment: 'attached',
   inUse: true,
   disk: 'here',
-  replacement: 'none',
   swept: true,
-  budget: { stops: 0, starts: 0, terminations: 0, cuts: 0, renewals: 0, removals: 0, faults: 0, ...budget },
+  removedIn: null,
+  budget: {
+    stops: 0,
+    shutdowns: 0,
+    starts: 0,
+    terminations: 0,
+    forgets: 0,
+    cuts: 0,
+    renewals: 0,
+    removals: 0,
+    faults: 0,
+    ...budget,
+  },
 });

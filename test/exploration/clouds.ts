@@ -1,0 +1,247 @@
+import type { Disk } from '@azure/arm-compute';
+import type { Instance, Volume } from '@aws-sdk/client-ec2';
+import type { CloudIdentityRules } from '../../fencing/model/cloud.ts';
+import type { IdentitySource, MachineFacts, MachineId } from '../../fencing/model/machine.ts';
+import * as aws from '../../providers/aws/identity.ts';
+import { knownMachineFacts as knownToEc2, missingMachineFacts as missingInEc2 } from '../../providers/aws/power.ts';
+import * as azure from '../../providers/azure/identity.ts';
+import type { Vm } from '../../providers/azure/machines.ts';
+import { knownMachineFacts as knownToArm, missingMachineFacts as missingInArm } from '../../providers/azure/power.ts';
+import type { DiskRead, Instance as GoogleInstance } from '../../providers/gcp/disks.ts';
+import { diskPath, identityRulesFor, instancePath } from '../../providers/gcp/identity.ts';
+import {
+  knownMachineFacts as knownToGoogle,
+  missingMachineFacts as missingInGoogle,
+} from '../../providers/gcp/power.ts';
+
+/**
+ * The three clouds. Each says about a small world's machine what its API says, in the API's own form, and the provider's
+ * own functions read it. So the proof rules that are explored are those that are shipped.
+ */
+
+export type MachinePower = 'running' | 'stopping' | 'off' | 'starting' | 'gone' | 'forgotten';
+
+/** What a cloud's answer depends on. */
+export interface Shown {
+  readonly power: MachinePower;
+  /** Counts the boots. */
+  readonly boot: number;
+  /** The guest shut itself down. */
+  readonly byGuest: boolean;
+  /** Counts the detaches. */
+  readonly detaches: number;
+  readonly hasDisk: boolean;
+}
+
+export interface ExploredCloud {
+  readonly identityRules: CloudIdentityRules;
+  readonly machine: MachineId;
+  readonly disk: string;
+  readonly driver: string;
+  readonly providerID: string;
+  readonly systemUUID: string;
+  /** The machine as the driver notes it on an attachment. */
+  readonly attachedTo: IdentitySource;
+  /** Whether a detach changes the generation. */
+  readonly countsDetaches: boolean;
+  readonly facts: (shown: Shown) => MachineFacts;
+}
+
+/** A time for a number, long before every exploration, so that it does not age. */
+const dateOf = (number: number): Date => new Date(Date.UTC(2020, 0, 1 + number));
+
+const NODE_ID = 'i-0123456789abcdef0';
+const VOLUME_ID = 'vol-0123456789abcdef0';
+const REGION = 'eu-west-1';
+
+const EC2_STATES = {
+  running: 'running',
+  stopping: 'stopping',
+  off: 'stopped',
+  starting: 'pending',
+  gone: 'terminated',
+} as const;
+
+const instanceOf = ({ power, boot, byGuest }: Shown & { readonly power: keyof typeof EC2_STATES }): Instance => ({
+  InstanceId: NODE_ID,
+  State: { Name: EC2_STATES[power] },
+  StateReason: { Code: byGuest ? 'Client.InstanceInitiatedShutdown' : 'Client.UserInitiatedShutdown' },
+  // EC2 gives no time if the guest, or EC2 itself, stops the machine.
+  StateTransitionReason: byGuest ? '' : 'User initiated (2020-01-01 00:00:00 GMT)',
+  HibernationOptions: { Configured: false },
+  LaunchTime: dateOf(boot),
+  RootDeviceName: '/dev/xvda',
+});
+
+const volumeOf = ({ hasDisk }: Shown): Volume => ({
+  VolumeId: VOLUME_ID,
+  State: hasDisk ? 'in-use' : 'available',
+  Attachments: hasDisk ? [{ InstanceId: NODE_ID, VolumeId: VOLUME_ID, Device: '/dev/xvdb', State: 'attached' }] : [],
+});
+
+export const ec2: ExploredCloud = {
+  identityRules: {
+    name: 'aws',
+    machineOf: aws.machineOf,
+    immutableIdsOf: () => [],
+    unservedScope: (source) => aws.unservedScope(source, REGION),
+    diskOf: aws.diskOf,
+  },
+  machine: NODE_ID,
+  disk: VOLUME_ID,
+  driver: 'ebs.csi.aws.com',
+  providerID: `aws:///${REGION}a/${NODE_ID}`,
+  systemUUID: '',
+  attachedTo: { source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: NODE_ID },
+  countsDetaches: false,
+  facts: (shown) => {
+    const volumes = [volumeOf(shown)];
+    if (shown.power === 'forgotten') return missingInEc2(NODE_ID, volumes);
+    return knownToEc2(instanceOf({ ...shown, power: shown.power }), NODE_ID, {
+      region: REGION,
+      requestId: 'r',
+      volumes,
+    });
+  },
+};
+
+const GROUP = '/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/g/providers/microsoft.compute';
+const VM_ID = `${GROUP}/virtualmachines/node-a`;
+const MANAGED_DISK = `${GROUP}/disks/data`;
+const INCARNATION = '11111111-2222-4333-8444-555555555555';
+
+const armPower = ({ power, byGuest }: Shown): string => {
+  switch (power) {
+    case 'off':
+      return byGuest ? 'stopped' : 'deallocated';
+    case 'stopping':
+      return byGuest ? 'stopping' : 'deallocating';
+    default:
+      return power;
+  }
+};
+
+const vmOf = (shown: Shown): Vm => {
+  const busy = shown.power === 'starting' || (shown.power === 'stopping' && !shown.byGuest);
+  const provisioning = busy ? 'Updating' : 'Succeeded';
+  const statuses = [
+    { code: `ProvisioningState/${provisioning.toLowerCase()}`, time: dateOf(operationsOf(shown)) },
+    { code: `PowerState/${armPower(shown)}` },
+  ];
+  return {
+    id: VM_ID,
+    name: 'node-a',
+    vmId: INCARNATION,
+    location: 'westeurope',
+    provisioningState: provisioning,
+    timeCreated: dateOf(0),
+    instanceView: { statuses },
+    storageProfile: {
+      dataDisks: shown.hasDisk ? [{ lun: 0, createOption: 'Attach', managedDisk: { id: MANAGED_DISK } }] : [],
+    },
+  };
+};
+
+/** Each start, each deallocation, and each detach is an operation. */
+const operationsOf = ({ power, boot, byGuest, detaches }: Shown): number =>
+  10 * boot + detaches + (power === 'off' && !byGuest ? 5 : 0);
+
+const osDisk = ({ power, boot, byGuest }: Shown): Disk => ({
+  location: 'westeurope',
+  creationData: { createOption: 'FromImage' },
+  diskState: power === 'off' && !byGuest ? 'Reserved' : 'Attached',
+  lastOwnershipUpdateTime: dateOf(2 * boot + (power === 'off' && !byGuest ? 1 : 0)),
+});
+
+const dataDisk = ({ hasDisk }: Shown): Disk => ({
+  location: 'westeurope',
+  creationData: { createOption: 'Empty' },
+  diskState: hasDisk ? 'Attached' : 'Unattached',
+  ...(hasDisk && { managedBy: VM_ID }),
+});
+
+/** `managed` says whether ARM shows the OS disk, whose handover tells boots apart. */
+const arm = (managed: boolean): ExploredCloud => ({
+  identityRules: {
+    name: 'azure',
+    machineOf: azure.machineOf,
+    immutableIdsOf: azure.immutableIdsOf,
+    unservedScope: () => null,
+    diskOf: azure.diskOf,
+  },
+  machine: VM_ID,
+  disk: MANAGED_DISK,
+  driver: 'disk.csi.azure.com',
+  providerID: `azure://${VM_ID}`,
+  systemUUID: INCARNATION,
+  attachedTo: { source: 'volumeAttachment', driver: 'disk.csi.azure.com', value: 'node-a' },
+  countsDetaches: !managed,
+  facts: (shown) =>
+    shown.power === 'gone' || shown.power === 'forgotten'
+      ? missingInArm(VM_ID, 'ResourceNotFound')
+      : knownToArm({
+          machine: VM_ID,
+          vm: vmOf(shown),
+          requestId: 'r',
+          osDisk: managed ? osDisk(shown) : null,
+          dataDisks: new Map([[MANAGED_DISK, dataDisk(shown)]]),
+        }),
+});
+
+export const azureManaged: ExploredCloud = arm(true);
+export const azureDrifting: ExploredCloud = arm(false);
+
+const PLACE = 'projects/p/zones/europe-west1-b';
+const INSTANCE = `${PLACE}/instances/node-a`;
+const PERSISTENT_DISK = `${PLACE}/disks/data`;
+const GOOGLE_ID = '1234567890123456789';
+const GOOGLE_STATES = { running: 'RUNNING', stopping: 'STOPPING', off: 'TERMINATED', starting: 'STAGING' } as const;
+
+const googleInstance = ({
+  boot,
+  power,
+  hasDisk,
+}: Shown & { readonly power: keyof typeof GOOGLE_STATES }): GoogleInstance => ({
+  id: GOOGLE_ID,
+  name: 'node-a',
+  status: GOOGLE_STATES[power],
+  creationTimestamp: dateOf(0).toISOString(),
+  lastStartTimestamp: dateOf(boot).toISOString(),
+  lastStopTimestamp: dateOf(boot).toISOString(),
+  disks: hasDisk
+    ? [
+        {
+          boot: false,
+          type: 'PERSISTENT',
+          mode: 'READ_WRITE',
+          source: `https://www.googleapis.com/compute/v1/${PERSISTENT_DISK}`,
+        },
+      ]
+    : [],
+});
+
+const googleDisk = ({ hasDisk }: Shown): DiskRead => {
+  const path = diskPath(PERSISTENT_DISK);
+  if (!path) throw new Error(`${PERSISTENT_DISK} is not a disk`);
+  const users = hasDisk ? [`https://www.googleapis.com/compute/v1/${INSTANCE}`] : [];
+  return { id: PERSISTENT_DISK, path, disk: { name: 'data', status: 'READY', users } };
+};
+
+const googlePlace = instancePath(INSTANCE);
+
+export const gce: ExploredCloud = {
+  identityRules: identityRulesFor(INSTANCE),
+  machine: INSTANCE,
+  disk: PERSISTENT_DISK,
+  driver: 'pd.csi.storage.gke.io',
+  providerID: 'gce://p/europe-west1-b/node-a',
+  systemUUID: '',
+  attachedTo: { source: 'volumeAttachment', driver: 'pd.csi.storage.gke.io', value: INSTANCE },
+  countsDetaches: false,
+  facts: (shown) => {
+    if (!googlePlace) throw new Error(`${INSTANCE} is not an instance`);
+    const { power } = shown;
+    if (power === 'gone' || power === 'forgotten') return missingInGoogle(INSTANCE, googlePlace);
+    return knownToGoogle(INSTANCE, googlePlace, googleInstance({ ...shown, power }), [googleDisk(shown)]);
+  },
+};

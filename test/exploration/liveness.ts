@@ -1,0 +1,174 @@
+import { Refused } from '../../fencing/model/errors.ts';
+import {
+  answerIn,
+  doesNext,
+  effectOf,
+  generationIn,
+  newRun,
+  questionsOf,
+  replyTo,
+  type Scenario,
+  sawRunning,
+  worldLater,
+} from './explore.ts';
+import { isTaintedByUs } from './facts.ts';
+import { acted, type RunAt, runLater } from './runs.ts';
+import { progress } from './surroundings.ts';
+import { OLDEST_TICKS } from './time.ts';
+import { isGone, type World } from './world.ts';
+
+/**
+ * The second promise: once faults cease, fresh runs end what was begun. From a world, everybody beside Cloudfence does
+ * what is left to do, and one run after the other begins and comes to its end. Nobody fails, stops, or starts anything.
+ */
+
+/** The world in the end, and what happened on the way. */
+interface Recovery {
+  readonly world: World;
+  readonly says: readonly string[];
+}
+
+/** More events than any fair schedule of these worlds has. A schedule without an end is a defect, too. */
+const MOST_EVENTS = 400;
+
+const nextEvent = (world: World, scenario: Scenario): Recovery | null => {
+  for (const { says, happens } of progress) {
+    const after = happens(world, scenario);
+    if (after) return { world: after, says: [says] };
+  }
+  return null;
+};
+
+/** Lets everybody beside Cloudfence do what is left to do, and lets time pass until nothing changes any more. */
+export const settle = (from: World, scenario: Scenario): Recovery => {
+  let world = from;
+  const says: string[] = [];
+  for (let tick = 0; tick <= OLDEST_TICKS; tick += 1) {
+    for (let next = nextEvent(world, scenario); next; next = nextEvent(world, scenario)) {
+      world = next.world;
+      says.push(...next.says);
+      if (says.length > MOST_EVENTS) throw new Error(`no end of events: ${says.slice(-8).join('; ')}`);
+    }
+    world = worldLater(world, scenario.assumption);
+  }
+  return { world, says };
+};
+
+interface Step {
+  readonly world: World;
+  readonly run: RunAt;
+  readonly says: string;
+}
+
+/** The next thing that happens while nobody fails: the run gets its answer, its call takes effect, or it sleeps. */
+export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
+  if (run.at === 'act') {
+    const effect = effectOf(world, run.command.step, scenario);
+    return effect instanceof Refused
+      ? { world, run: acted(run, effect), says: `the API refuses ${run.command.step.do}: ${effect.message}` }
+      : { world: effect.world, run: acted(run, 'done'), says: `the run ${effect.says}` };
+  }
+  if (run.at === 'question' || run.at === 'look') {
+    const answers = questionsOf(run).flatMap((question) =>
+      question === 'stale machine' ? [] : (answerIn(world, question, scenario.cloud) ?? []),
+    );
+    const [answer] = answers;
+    if (!answer) throw new Error(`nobody answers ${JSON.stringify(run.command)}`);
+    const reply = replyTo(run, answer);
+    return { world, run: reply.run, says: `the run ${reply.says}${doesNext(reply.run)}` };
+  }
+  const later = settle(world, scenario);
+  return {
+    world: later.world,
+    run: runLater(run, scenario.assumption.transit),
+    says: ['time passes', ...later.says].join('; '),
+  };
+};
+
+/** More moves than any run of these worlds needs while nobody fails. */
+const MOST_MOVES = 60;
+
+/** Lets one run come to its end. */
+const runToEnd = (from: World, scenario: Scenario): Recovery => {
+  let at: Step = { world: from, run: newRun(from, null, scenario), says: 'a run begins' };
+  const says = [at.says];
+  for (let moves = 0; at.run.at !== 'end'; moves += 1) {
+    if (moves > MOST_MOVES) return { world: at.world, says: [...says.slice(0, 12), 'and so on, without an end'] };
+    at = moveOn(at.world, at.run, scenario);
+    says.push(at.says);
+  }
+  const saw = sawRunning(at.run);
+  const swept = at.world.swept || (saw !== null && saw === generationIn(at.world, scenario));
+  return { world: { ...at.world, swept }, says };
+};
+
+const isOurs = (key: string): boolean => key.includes('cloudfence');
+
+/** Returns what of ours is on the Node. */
+const ours = ({ node }: World): readonly string[] =>
+  node === null
+    ? []
+    : [
+        ...Object.keys(node.labels).filter(isOurs),
+        ...Object.keys(node.annotations).filter(isOurs),
+        ...node.taints.map(({ key }) => key).filter(isOurs),
+        ...(isTaintedByUs(node) ? ['our out-of-service taint'] : []),
+      ];
+
+/** Returns what is still missing in a world that has recovered, or null. */
+export const missingIn = (world: World, scenario: Scenario): string | null => {
+  const { node, machine, pod, attachment, disk } = world;
+  if (machine.power === 'running') {
+    const left = ours(world);
+    return left.length > 0 ? `the machine runs, and its Node still has ${left.join(', ')}` : null;
+  }
+  if (node && isTaintedByUs(node)) return 'our out-of-service taint stays although everything is free';
+  // A person who removes a fence has the last word about this boot.
+  if (world.budget.removals < scenario.start.budget.removals) return null;
+  if (isGone(world) && node && ours(world).length > 0) return 'the Node of the terminated machine stays';
+  const held = [
+    pod === 'gone' ? '' : 'its pod',
+    attachment === 'gone' ? '' : 'its VolumeAttachment',
+    disk === 'here' ? 'its disk' : '',
+  ];
+  const holds = held.filter((what) => what !== '');
+  return holds.length > 0 ? `the machine is off, and its Node still holds ${holds.join(', ')}` : null;
+};
+
+/** Returns whether a run changed nothing. Then the next run changes nothing either. */
+const isAsBefore = (before: World, after: World): boolean =>
+  JSON.stringify({ ...before, lease: null }) === JSON.stringify({ ...after, lease: null });
+
+/** As many runs as a sweep starts in a few rounds. */
+const MOST_RUNS = 6;
+
+/**
+ * Returns a judge of worlds. For a world from which fresh runs do not end what was begun, the judge returns what
+ * happens instead, and null for every other world. It remembers how each world ended.
+ */
+export const recoveryJudge = (scenario: Scenario) => {
+  const recovered = new Set<string>();
+  return (from: World): readonly string[] | null => {
+    const passed = [from];
+    const settled = settle(from, scenario);
+    let { world } = settled;
+    const says = [...settled.says];
+    for (let runs = 0; runs <= MOST_RUNS; runs += 1) {
+      const text = JSON.stringify(world);
+      if (recovered.has(text) || missingIn(world, scenario) === null) {
+        recovered.add(text);
+        for (const before of passed) recovered.add(JSON.stringify(before));
+        return null;
+      }
+      passed.push(world);
+      if (runs === MOST_RUNS) break;
+      const ended = runToEnd(world, scenario);
+      const after = settle(ended.world, scenario);
+      says.push(...ended.says, ...after.says);
+      const stands = isAsBefore(world, after.world);
+      world = after.world;
+      if (stands) break;
+    }
+    return [...says, `${missingIn(world, scenario) ?? ''}, whatever fresh runs do`];
+  };
+};
