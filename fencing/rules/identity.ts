@@ -56,6 +56,12 @@ export const identityOf = (node: Named, machine: MachineFacts, identityRules: Id
 export const acceptCommand = ({ name }: Pick<NodeFacts, 'name'>): string =>
   `\`cloudfence release ${name} --accept "<what you checked>"\``;
 
+/** Returns the clause with the command that ends a fence of ours on this Node, or an empty text if there is none. */
+export const wayOut = (node: NodeFacts | null): string =>
+  node && bearsOurs(node) && node.tombstone === null
+    ? `. Look at the machine, then ${acceptCommand(node)} ends the fence`
+    : '';
+
 /** Returns the machine, as it was looked at, as the target of a call. The call reaches no later machine of its name. */
 export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget => ({
   machine: machine.machine,
@@ -90,7 +96,7 @@ export const doubtfulIdentity: Rule = (view) => {
       return refuse(
         because(
           'identity-unproven',
-          `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the remedy`,
+          `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the remedy${wayOut(node)}`,
         ),
       );
   }

@@ -2,7 +2,7 @@ import type { IdentitySource } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { acceptCommand, isVolumeGone, witnessDisks } from './identity.ts';
+import { acceptCommand, isVolumeGone, wayOut, witnessDisks } from './identity.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import { type Decision, refuse, type Rule, takeStep, type View, wait } from './view.ts';
 
@@ -55,7 +55,7 @@ export const missingNeedsWitness: Rule = (view) => {
       return refuse(
         because(
           'missing-without-witness',
-          `the cloud does not know ${machine}, and it does not find every disk that was attached to it, which would confirm that: ${witnessDisks(view).join(', ')}`,
+          `the cloud does not know ${machine}, and it does not find every disk that was attached to it, which would confirm that: ${witnessDisks(view).join(', ')}${wayOut(view.cluster.node)}`,
         ),
       );
     case null:
@@ -104,7 +104,7 @@ const askWitness = (view: View): Decision => {
   return refuse(
     because(
       'missing-without-witness',
-      `the cloud does not know ${machine}, and Cloudfence knows no disk of it that could confirm that the machine is gone`,
+      `the cloud does not know ${machine}, and Cloudfence knows no disk of it that could confirm that the machine is gone${wayOut(view.cluster.node)}`,
     ),
   );
 };

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { View } from '../../fencing/rules/view.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import { cluster, machine, node, volume, view } from './view-builder.ts';
+
+/** A fence of ours that Cloudfence cannot end by itself: the refusal names the command with which a person ends it. */
+
+const PARKED = { outOfService: false, ours: false, quarantine: true };
+
+const at = (facts: Partial<MachineFacts>, change: Partial<NodeFacts>): View => {
+  const seen = view({
+    machine: machine({ generation: null, ...facts }),
+    cluster: cluster({ node: node(change), pods: [], volumes: [volume({ attachment: null })] }),
+  });
+  return { ...seen, memory: { ...seen.memory, searched: true } };
+};
+
+const says = (given: View): string => {
+  const decision = decide(given);
+  return decision.do === 'end' ? `${decision.because.code}: ${decision.because.says}` : decision.do;
+};
+
+const cases: readonly (readonly [string, string, Partial<MachineFacts>, Partial<NodeFacts>])[] = [
+  [
+    'the cloud has forgotten the machine, and no disk can confirm that',
+    'missing-without-witness',
+    { power: 'missing' },
+    {},
+  ],
+  ['nothing names the machine any more', 'identity-unproven', {}, { identitySources: [] }],
+];
+
+it.each(cases)('%s', (_, code, facts, change) => {
+  const fenced = says(at(facts, { ...change, taints: PARKED }));
+  expect(fenced).toMatch(new RegExp(`^${code}: `));
+  expect(fenced).toContain('`cloudfence release node-a --accept "<what you checked>"` ends the fence');
+  const never = says(at(facts, change));
+  expect(never).toMatch(new RegExp(`^${code}: `));
+  expect(never).not.toContain('cloudfence release');
+});
+
+it('the cloud has forgotten the machine, and one of its disks cannot be found', () => {
+  const given = at({ power: 'missing' }, { taints: PARKED });
+  const reported = {
+    ...given,
+    cluster: { ...given.cluster, volumes: [volume({ attachment: null, reported: true })] },
+    memory: { ...given.memory, witness: 'none' as const },
+  };
+  expect(says(reported)).toContain('`cloudfence release node-a --accept "<what you checked>"` ends the fence');
+});
