@@ -48,9 +48,9 @@ export const applyStep = (session: ApiSession, step: ClusterStep): Promise<StepR
     case 'mark':
     case 'note':
     case 'park':
-    case 'readmit-volumes':
-    case 'readmit-pods':
-    case 'entomb':
+    case 'lift-out-of-service':
+    case 'release-node':
+    case 'set-tombstone':
     case 'note-stopping':
       return patchFence(session, step);
     case 'fail-pod':

@@ -122,7 +122,7 @@ const removeRecordOps: Operation = { op: 'remove', path: RECORD_PATH };
 
 export type FenceStep = Extract<
   ClusterStep,
-  { readonly do: 'mark' | 'note' | 'park' | 'readmit-volumes' | 'readmit-pods' | 'entomb' | 'note-stopping' }
+  { readonly do: 'mark' | 'note' | 'park' | 'lift-out-of-service' | 'release-node' | 'set-tombstone' | 'note-stopping' }
 >;
 type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }>;
 
@@ -194,7 +194,7 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
  * Lifts the out-of-service taint. The patch does not test the boot, and it does not test a lost record: the taint must
  * go, whatever a kubelet writes in the meantime.
  */
-const liftPatch = (node: V1Node, { node: target, record }: StepTo<'readmit-volumes'>): NodePatch =>
+const liftPatch = (node: V1Node, { node: target, record }: StepTo<'lift-out-of-service'>): NodePatch =>
   record === null
     ? [uidPrecondition(target), ...labelPrecondition(target), ...withoutOwnTaint(node)]
     : [...asSeen(node, target), ...withoutOwnTaint(node), ...putRecordOps(node, record)];
@@ -202,7 +202,7 @@ const liftPatch = (node: V1Node, { node: target, record }: StepTo<'readmit-volum
 const labelAfter = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
   tombstone ? putLabelOps(node, { [FENCED_LABEL]: tombstoneText(tombstone) }) : removeLabelOps(node, [FENCED_LABEL]);
 
-const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pods'>): NodePatch => [
+const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'release-node'>): NodePatch => [
   ...asSeen(node, target),
   bootPrecondition(target),
   ...removeTaintOps(node, [QUARANTINE]),
@@ -236,11 +236,11 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
       return [...asSeen(node, step.node), ...putRecordOps(node, step.record)];
     case 'park':
       return parkPatch(node, step);
-    case 'readmit-volumes':
+    case 'lift-out-of-service':
       return liftPatch(node, step);
-    case 'readmit-pods':
+    case 'release-node':
       return endPatch(node, step);
-    case 'entomb':
+    case 'set-tombstone':
       return [
         ...asSeen(node, step.node),
         ...(hasStrayLabel(node) ? removeLabelOps(node, [TAINT_LABEL]) : []),
@@ -263,11 +263,11 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
     case 'note':
     case 'park':
       return text === serializeRecord(step.record);
-    case 'readmit-volumes':
+    case 'lift-out-of-service':
       return step.record === null ? !hasOwnTaint(node) : text === serializeRecord(step.record);
-    case 'readmit-pods':
+    case 'release-node':
       return text === null && !hasTaint(node, QUARANTINE.key);
-    case 'entomb':
+    case 'set-tombstone':
       return fencedLabel(node) === (step.tombstone && tombstoneText(step.tombstone)) && !hasStrayLabel(node);
     case 'note-stopping':
       return stoppingTextOf(node) === (step.stopping && stoppingText(step.stopping));
@@ -281,6 +281,6 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   refuseIfChanged(node, step.node);
-  if (step.do !== 'mark' && step.do !== 'entomb' && step.do !== 'note-stopping') withFence(node, step.node);
+  if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
   return patchFor(node, step);
 };

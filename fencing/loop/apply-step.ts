@@ -6,7 +6,7 @@ import type { StepReport } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { originOf } from '../rules/pods.ts';
-import { stepKey, stepTraits, describeTarget, type Step } from '../model/steps.ts';
+import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
 import type { Memory, Moment } from '../rules/view.ts';
 
 interface Act {
@@ -51,7 +51,7 @@ export const applyStepResult = (
 
 /** Returns the facts that remain valid after a step. Everything else is read again. */
 const factsAfter = ({ machine, cluster }: RunState, step: Step): Pick<RunState, 'machine' | 'cluster'> => {
-  switch (stepTraits[step.do].makesStale) {
+  switch (stepProperties[step.do].makesStale) {
     case 'nothing':
       return { machine, cluster };
     case 'the cluster':
@@ -62,7 +62,7 @@ const factsAfter = ({ machine, cluster }: RunState, step: Step): Pick<RunState, 
 };
 
 const recordAfter = ({ record }: RunState, step: Step): FenceRecord | null => {
-  switch (stepTraits[step.do].record) {
+  switch (stepProperties[step.do].record) {
     case 'stays':
       return record;
     case 'is written':
@@ -104,7 +104,7 @@ const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, n
 
 /** Returns the ending for a step after which nothing is left to look at, or else null. */
 const endingAfter = ({ step, because: reason }: Act): Ending | null => {
-  const outcome = stepTraits[step.do].ends;
+  const outcome = stepProperties[step.do].ends;
   return outcome && { outcome, reason, lookAgainIn: null, retry: false };
 };
 
@@ -135,7 +135,7 @@ export const applyStepError = (
   };
   if (!forGood) return after;
   const said = `${describeTarget(act.step)}: ${error.message}`;
-  if (stepTraits[act.step.do].perObject)
+  if (stepProperties[act.step.do].perObject)
     return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, said) } };
   const reason = because(error instanceof Denied ? 'denied' : 'step-refused', said);
   return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };

@@ -32,7 +32,7 @@ export const applyImagined = (
 const isLast = (step: Step): boolean =>
   step.do === 'park'
     ? step.record.phase === 'fenced'
-    : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
+    : ['power-off', 'detach-disk', 'delete-node', 'lift-out-of-service', 'release-node'].includes(step.do);
 
 type Steps = Pick<RunState, 'policy' | 'steps'>;
 
@@ -47,7 +47,7 @@ export const hasImagined = (known: Steps): boolean => imaginedIn(known).length >
 export const imaginedEnding = (known: Steps, afterwards = ''): Ending => {
   const steps = imaginedIn(known);
   const last = steps.at(-1)?.step;
-  const outcome = last === 'readmit-volumes' || last === 'readmit-pods' ? 'would-release' : 'would-fence';
+  const outcome = last === 'lift-out-of-service' || last === 'release-node' ? 'would-release' : 'would-fence';
   return {
     outcome,
     reason: because(
@@ -79,15 +79,15 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
       };
     case 'park':
       return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
-    case 'entomb':
-      return { ...facts, node: facts.node && entombedNode(facts.node, step.tombstone) };
+    case 'set-tombstone':
+      return { ...facts, node: facts.node && withTombstone(facts.node, step.tombstone) };
     case 'note-stopping':
       return { ...facts, node: facts.node && { ...facts.node, stopping: step.stopping } };
     case 'fail-pod':
     case 'nudge':
     case 'delete-node':
-    case 'readmit-volumes':
-    case 'readmit-pods':
+    case 'lift-out-of-service':
+    case 'release-node':
     case 'detach-disk':
     case 'power-off':
       return facts;
@@ -95,7 +95,7 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
 };
 
 /** The label of our taint goes as well, unless the taint stays. */
-const entombedNode = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
+const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
   ...node,
   tombstone,
   taintedFor: node.taints.ours ? node.taintedFor : null,

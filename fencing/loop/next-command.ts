@@ -9,7 +9,7 @@ import { endingAtDeadline, outcomeOf, eventFor, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
-import { stepKey, stepTraits, takesBack, type Step } from '../model/steps.ts';
+import { stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
 import type { Decision, Moment } from '../rules/view.ts';
 
 /** The next single thing to do. Reads may be combined. Each command that changes the world is made alone. */
@@ -192,7 +192,7 @@ const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Comm
   const cleared = known.cleared === stepKey(step);
   if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
   const node = cluster.says.nodeName;
-  if (stepTraits[step.do].destructive && node !== null && !cleared) return { do: 'recheck', location, node, step };
+  if (stepProperties[step.do].destructive && node !== null && !cleared) return { do: 'recheck', location, node, step };
   return { do: 'act', location, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
 
@@ -200,7 +200,7 @@ const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Comm
  * Returns whether the step only removes what Cloudfence put on a Node. Such a step needs no proof: a cloud that answers
  * slowly must not keep our taint on a machine that runs.
  */
-const isOnlyTakenBack = ({ do: what }: Step): boolean => what === 'readmit-volumes' || what === 'readmit-pods';
+const isOnlyTakenBack = ({ do: what }: Step): boolean => what === 'lift-out-of-service' || what === 'release-node';
 
 /**
  * Returns whether the proof is young enough for the step. A proof that was renewed for this step is used as long as

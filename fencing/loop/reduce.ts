@@ -9,7 +9,7 @@ import {
   Refused,
   Unexpected,
 } from '../model/errors.ts';
-import { stepTraits } from '../model/steps.ts';
+import { stepProperties } from '../model/steps.ts';
 import { applyImagined } from './imagine.ts';
 import {
   baselineLease,
@@ -155,7 +155,7 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, sentA
   if (error instanceof ProofExpired) return expired(known, now);
   const after = command.do === 'act' ? applyStepError(known, command, error, sentAt, now) : known;
   if (after.ending) return after;
-  const passedBy = command.do === 'act' && stepTraits[command.step.do].perObject;
+  const passedBy = command.do === 'act' && stepProperties[command.step.do].perObject;
   const hopeless =
     (error instanceof Denied && !wasAllowedBefore(known, command)) ||
     error instanceof InvalidInput ||

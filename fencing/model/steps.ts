@@ -47,13 +47,13 @@ export type ClusterStep =
    * Removes the out-of-service taint if it is ours, because the machine is no longer proven off or a person releases
    * the fence. The quarantine stays. `record` is null if the record is lost, and then nothing else is written.
    */
-  | { readonly do: 'readmit-volumes'; readonly node: NodeTarget; readonly record: FenceRecord | null }
+  | { readonly do: 'lift-out-of-service'; readonly node: NodeTarget; readonly record: FenceRecord | null }
   /**
    * Ends the release: removes the quarantine taint, the labels, and the record. `tombstone` names the boot in which the
    * fence must not come back, or is null.
    */
   | {
-      readonly do: 'readmit-pods';
+      readonly do: 'release-node';
       readonly node: NodeTarget;
       readonly record: FenceRecord;
       readonly tombstone: Tombstone | null;
@@ -62,7 +62,7 @@ export type ClusterStep =
    * Remembers, where no kubelet may write, that someone else removed the fence in this boot. Null forgets a tombstone
    * of an earlier boot.
    */
-  | { readonly do: 'entomb'; readonly node: NodeTarget; readonly tombstone: Tombstone | null }
+  | { readonly do: 'set-tombstone'; readonly node: NodeTarget; readonly tombstone: Tombstone | null }
   /** Remembers, where no kubelet may write, when the machine was first seen `stopping`. Null forgets it. */
   | { readonly do: 'note-stopping'; readonly node: NodeTarget; readonly stopping: FirstStopping | null };
 
@@ -78,7 +78,7 @@ export type CloudStep =
 export type Step = ClusterStep | CloudStep;
 
 /** What holds for every step of a kind. */
-export interface StepTraits {
+export interface StepProperties {
   /**
    * The step destroys something if the machine is not off. The other steps only write our own notes, under
    * preconditions.
@@ -94,15 +94,21 @@ export interface StepTraits {
   readonly ends: 'fenced' | 'released' | null;
 }
 
-const onNode: StepTraits = {
+const onNode: StepProperties = {
   destructive: false,
   perObject: false,
   makesStale: 'the cluster',
   record: 'stays',
   ends: null,
 };
-const onPod: StepTraits = { destructive: true, perObject: true, makesStale: 'nothing', record: 'stays', ends: null };
-const inCloud: StepTraits = {
+const onPod: StepProperties = {
+  destructive: true,
+  perObject: true,
+  makesStale: 'nothing',
+  record: 'stays',
+  ends: null,
+};
+const inCloud: StepProperties = {
   destructive: true,
   perObject: false,
   makesStale: 'everything',
@@ -110,7 +116,7 @@ const inCloud: StepTraits = {
   ends: null,
 };
 
-export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
+export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
   mark: { ...onNode, destructive: true, record: 'is written' },
   note: { ...onNode, record: 'is written' },
   'fail-pod': onPod,
@@ -119,9 +125,9 @@ export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
   nudge: { ...onNode, perObject: true },
   'delete-node': { ...onNode, destructive: true, ends: 'fenced' },
   park: { ...onNode, record: 'is written' },
-  'readmit-volumes': { ...onNode, record: 'is written' },
-  'readmit-pods': { ...onNode, record: 'is gone', ends: 'released' },
-  entomb: onNode,
+  'lift-out-of-service': { ...onNode, record: 'is written' },
+  'release-node': { ...onNode, record: 'is gone', ends: 'released' },
+  'set-tombstone': onNode,
   'note-stopping': onNode,
   'detach-disk': { ...inCloud, perObject: true },
   'power-off': inCloud,
@@ -133,12 +139,12 @@ export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
  */
 export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
   switch (step.do) {
-    case 'readmit-volumes':
-    case 'readmit-pods':
+    case 'lift-out-of-service':
+    case 'release-node':
       return true;
     case 'park':
       return taintIsOurs;
-    case 'entomb':
+    case 'set-tombstone':
       return step.tombstone === null;
     case 'note-stopping':
       return step.stopping === null;

@@ -284,5 +284,8 @@ export const removedByHand: Rule = (view) => {
   if (known) return refuse(removed ?? known);
   const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
   if (!removed || fence === undefined) return strayed(view, node);
-  return takeStep({ do: 'entomb', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) }, removed);
+  return takeStep(
+    { do: 'set-tombstone', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) },
+    removed,
+  );
 };

@@ -88,7 +88,7 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
       because('controllers-settling', 'controllers can still act on a cached taint for some time after its removal'),
     );
   return takeStep(
-    { do: 'readmit-pods', node: targetNode(node), record, tombstone },
+    { do: 'release-node', node: targetNode(node), record, tombstone },
     because('settled', `all controllers have seen the removal of the taint${whatStays(node)}`),
   );
 };
@@ -146,7 +146,7 @@ export const acceptedByPerson: Rule = (view) => {
   const released = new Date(view.now.wall).toISOString();
   if (node.taints.ours || record.released === null)
     return takeStep(
-      { do: 'readmit-volumes', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
+      { do: 'lift-out-of-service', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
       reason,
     );
   const tombstone = view.machine.power === 'running' ? null : fenceInBoot(record.fence, node, view.machine);
@@ -169,7 +169,7 @@ export const forgetTrace: Rule = ({ cluster: { node }, machine }) => {
   if (!trace || node.recordText !== null || machine.power !== 'running' || isOfThisBoot(trace, node, machine))
     return null;
   return takeStep(
-    { do: 'entomb', node: targetNode(node), tombstone: null },
+    { do: 'set-tombstone', node: targetNode(node), tombstone: null },
     because('returned', `${node.name} has booted again`),
   );
 };

@@ -270,7 +270,7 @@ interface Lift {
 export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => {
   if (!node.taints.ours || !hasBootedSince(node)) return null;
   const record = node.record && lifted(node.record, now);
-  return { step: { do: 'readmit-volumes', node: targetNode(node), record }, because: bootedSince(node) };
+  return { step: { do: 'lift-out-of-service', node: targetNode(node), record }, because: bootedSince(node) };
 };
 
 /**
@@ -309,6 +309,6 @@ export const liftMark: Rule = (view) => {
   if (!node?.taints.ours || isAnothers(view, node)) return null;
   const reason = whyLift(view, node);
   return (
-    reason && takeStep({ do: 'readmit-volumes', node: targetNode(node), record: liftedRecord(view, node) }, reason)
+    reason && takeStep({ do: 'lift-out-of-service', node: targetNode(node), record: liftedRecord(view, node) }, reason)
   );
 };

@@ -84,7 +84,7 @@ describe('a cluster on Azure', () => {
     const answer = await cli('release', live.node, '--json', '--timeout', '60s');
     expect(JSON.parse(answer.stdout)).toMatchObject({
       outcome: 'released',
-      steps: [{ step: 'readmit-pods', result: 'done' }],
+      steps: [{ step: 'release-node', result: 'done' }],
     });
   });
 });

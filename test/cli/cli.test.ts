@@ -254,7 +254,7 @@ describe('sweep and release', () => {
     expect({ code: answer.code, ...JSON.parse(answer.stdout) }).toMatchObject({
       code: 0,
       outcome: 'released',
-      steps: [{ step: 'readmit-pods', result: 'done' }],
+      steps: [{ step: 'release-node', result: 'done' }],
     });
     expect(stateOf(sandbox.world).nodes).toContain(`${node()} []`);
   });

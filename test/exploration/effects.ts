@@ -31,9 +31,9 @@ export const apply = (world: World, step: Step, cloud: ExploredCloud): World | R
     case 'mark':
     case 'note':
     case 'park':
-    case 'readmit-volumes':
-    case 'readmit-pods':
-    case 'entomb':
+    case 'lift-out-of-service':
+    case 'release-node':
+    case 'set-tombstone':
     case 'note-stopping':
       return patched(world, step, cloud);
   }

@@ -1,5 +1,5 @@
 import type { Policy } from '../../fencing/model/policy.ts';
-import { type Step, stepTraits } from '../../fencing/model/steps.ts';
+import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
 import { type Assumption, isGone, type World } from './world.ts';
@@ -48,7 +48,7 @@ const isWithoutProof = (world: World, { staleness, transit }: Assumption): boole
   mayRun(world) && world.machine.started > staleness + PROOF_TICKS + transit;
 
 /** Steps that write what holds for one boot only. */
-const OF_ONE_BOOT: ReadonlySet<Step['do']> = new Set<Step['do']>(['mark', 'park', 'readmit-pods', 'delete-node']);
+const OF_ONE_BOOT: ReadonlySet<Step['do']> = new Set<Step['do']>(['mark', 'park', 'release-node', 'delete-node']);
 
 const isOfAnotherBoot = (step: Step, { node }: World): boolean =>
   'node' in step &&
@@ -58,7 +58,7 @@ const isOfAnotherBoot = (step: Step, { node }: World): boolean =>
 
 /** A person's release has a tombstone, and needs no return. */
 const releasesTooMuch = (step: Step, { node }: World): boolean =>
-  step.do === 'readmit-pods' &&
+  step.do === 'release-node' &&
   step.tombstone === null &&
   node !== null &&
   (step.record.bootID === bootIdOf(node) || ![undefined, step.record.fence].includes(node.labels[FENCED_LABEL]));
@@ -70,7 +70,7 @@ export const brokenBy = (
   { assumption, policy }: { readonly assumption: Assumption; readonly policy: Policy },
 ): Invariant | null => {
   if (step.do === 'power-off') return policy.unreachable === 'power-off' ? null : 'power-off-by-policy';
-  if (stepTraits[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
+  if (stepProperties[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
   if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
   if (releasesTooMuch(step, world)) return 'release-after-return';
   if (step.do === 'delete-node' && !isGone(world)) return 'no-live-node-deleted';

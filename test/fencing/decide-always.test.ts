@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isOfShownBoot } from '../../fencing/model/cluster-facts.ts';
 import { decide } from '../../fencing/rules/decide.ts';
-import { type Step, stepTraits } from '../../fencing/model/steps.ts';
+import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { anyView } from './any-view.ts';
 import { runsOf } from '../thorough.ts';
@@ -21,7 +21,7 @@ const always = (kind: (step: Step) => boolean, holds: (view: View, step: Step) =
   return seen;
 };
 
-const isDestructive = (step: Step): boolean => stepTraits[step.do].destructive;
+const isDestructive = (step: Step): boolean => stepProperties[step.do].destructive;
 
 const is =
   <K extends Step['do']>(...kinds: K[]) =>
@@ -46,7 +46,7 @@ it('nothing is destroyed on a Node that does not name the machine, or names anot
 });
 
 it('nothing is done while paused', () => {
-  const lifts = is('readmit-volumes');
+  const lifts = is('lift-out-of-service');
   const pausedNowhere = ({ policy, cluster }: View) => policy.paused === null && cluster.surroundings.paused === null;
   expect(
     always(
@@ -73,7 +73,7 @@ it('our out-of-service taint is removed first if the machine is not off or has b
     fc.property(anyView, (view) => {
       const goes = (lifted(view) && view.request.vouched === null) || outlived(view);
       if (!goes || (view.cluster.node?.record?.machine ?? 'm-1') !== 'm-1') return;
-      expect(decide(view)).toMatchObject({ do: 'step', step: { do: 'readmit-volumes' } });
+      expect(decide(view)).toMatchObject({ do: 'step', step: { do: 'lift-out-of-service' } });
     }),
     { numRuns: runsOf(30_000), seed: 7 },
   );
@@ -127,5 +127,5 @@ it('mirror pods, and pods that tolerate the taint and that no one else deletes, 
 it('the fence is released only for a machine that runs, on a Node with another boot, or on a person’s word', () => {
   const allowed = ({ cluster, machine, request }: View) =>
     request.accepted !== null || (machine.power === 'running' && cluster.node?.bootID !== cluster.node?.record?.bootID);
-  expect(always(is('readmit-pods'), allowed)).toBeGreaterThan(runsOf(20));
+  expect(always(is('release-node'), allowed)).toBeGreaterThan(runsOf(20));
 });

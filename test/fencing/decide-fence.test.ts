@@ -92,7 +92,7 @@ describe('the mark', () => {
     ['quarantine', { outOfService: true, ours: true, quarantine: false }],
   ])('stops, and leaves a tombstone instead, if someone removed the %s taint', (_, taints) => {
     expect(stepOf(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toEqual({
-      do: 'entomb',
+      do: 'set-tombstone',
       node: expect.objectContaining({ uid: 'node-uid' }),
       tombstone: buried,
     });
@@ -107,7 +107,7 @@ describe('what a person removed is not put back', () => {
   const unquarantined = (recorded: Parameters<typeof marked>[0]) =>
     marked(recorded, { taints: { outOfService: false, ours: false, quarantine: false } });
   const cases: readonly [string, View, string][] = [
-    ['a record that is gone, in the same boot', view({ remembered: record() }), 'entomb'],
+    ['a record that is gone, in the same boot', view({ remembered: record() }), 'set-tombstone'],
     [
       '... and the tombstone tells later runs',
       view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }) }),
@@ -125,7 +125,7 @@ describe('what a person removed is not put back', () => {
     [
       'a label without our taint shows the removal if nothing else is left',
       view({ cluster: cluster({ node: node({ taintedFor: buried }) }) }),
-      'entomb',
+      'set-tombstone',
     ],
     [
       '... but not if someone else’s taint has replaced ours and the rest of our fence is there',
@@ -141,7 +141,7 @@ describe('what a person removed is not put back', () => {
           node: node({ taintedFor: buried, taints: { outOfService: true, ours: false, quarantine: false } }),
         }),
       }),
-      'entomb',
+      'set-tombstone',
     ],
     [
       '... and means nothing for a later boot',
@@ -173,7 +173,7 @@ describe('what a person removed is not put back', () => {
     [
       'a fence that is being released without another boot',
       view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }),
-      'entomb',
+      'set-tombstone',
     ],
     ['a fence of another boot begins again', view({ remembered: record({ bootID: 'boot-before' }) }), 'mark'],
     [
@@ -191,7 +191,7 @@ describe('what a person removed is not put back', () => {
           ),
         }),
       }),
-      'entomb',
+      'set-tombstone',
     ],
     [
       'a mark that we lifted ourselves is not a removal',
@@ -212,7 +212,7 @@ describe('what a person removed is not put back', () => {
         cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }) }),
         remembered: record(),
       }),
-      'entomb',
+      'set-tombstone',
     ],
     [
       '... even if there is nothing to free any more',
@@ -220,7 +220,7 @@ describe('what a person removed is not put back', () => {
         ...free,
         cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [], volumes: [] }),
       }),
-      'entomb',
+      'set-tombstone',
     ],
     [
       '... and even if the cloud has forgotten the machine',
@@ -234,7 +234,7 @@ describe('what a person removed is not put back', () => {
           volumes: [],
         }),
       }),
-      'entomb',
+      'set-tombstone',
     ],
     [
       'a quarantine that was removed in an earlier boot is put back',
@@ -256,7 +256,7 @@ describe('what a person removed is not put back', () => {
     [
       '... which a run that remembers the fence takes for its removal',
       view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }), remembered: record() }),
-      'entomb',
+      'set-tombstone',
     ],
     [
       '... even if the cloud has forgotten the machine',

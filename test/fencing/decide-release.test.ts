@@ -45,18 +45,18 @@ describe('our out-of-service taint never stays on a machine that may write', () 
     [
       'it goes at once if the machine runs, Ready or not',
       now('running', marked({}, { ready: 'Unknown' })),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
-    ['... starts', now('starting', marked()), 'readmit-volumes'],
-    ['... is shutting down again', now('stopping', marked()), 'readmit-volumes'],
+    ['... starts', now('starting', marked()), 'lift-out-of-service'],
+    ['... is shutting down again', now('stopping', marked()), 'lift-out-of-service'],
     [
       '... but not while an operation keeps a machine that is off from being proven off',
       view({ machine: machine({ power: 'stopping', offUnderOperation: true }), cluster: cluster({ node: marked() }) }),
       'wait stopping',
     ],
-    ['... or is suspended, and may resume', now('suspended', marked()), 'readmit-volumes'],
-    ['whatever its generation', view({ machine: up, cluster: cluster({ node: marked() }) }), 'readmit-volumes'],
-    ['even under a pause', now('running', marked(), paused), 'readmit-volumes'],
+    ['... or is suspended, and may resume', now('suspended', marked()), 'lift-out-of-service'],
+    ['whatever its generation', view({ machine: up, cluster: cluster({ node: marked() }) }), 'lift-out-of-service'],
+    ['even under a pause', now('running', marked(), paused), 'lift-out-of-service'],
     [
       'even for a Node that names two machines',
       now(
@@ -71,24 +71,24 @@ describe('our out-of-service taint never stays on a machine that may write', () 
           },
         ),
       ),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       'even if more than one Node names it',
       now('running', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       '... and nothing else is done there',
       now('off', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }),
       'refused identity-ambiguous',
     ],
-    ['even on an opted-out Node', now('running', marked({}, { optOuts: [optOut('no')] })), 'readmit-volumes'],
-    ['even under a fence that is finished', now('running', marked({ phase: 'fenced' })), 'readmit-volumes'],
+    ['even on an opted-out Node', now('running', marked({}, { optOuts: [optOut('no')] })), 'lift-out-of-service'],
+    ['even under a fence that is finished', now('running', marked({ phase: 'fenced' })), 'lift-out-of-service'],
     [
       'even if its record is lost',
       now('running', node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } })),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       'even if its record is unreadable',
@@ -96,7 +96,7 @@ describe('our out-of-service taint never stays on a machine that may write', () 
         'running',
         node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }),
       ),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     ['a taint that is not ours stays', now('running', marked({ outOfService: 'foreign' })), 'wait return-unproven'],
     [
@@ -118,12 +118,12 @@ describe('our out-of-service taint never stays on a machine that may write', () 
     [
       '... even if the record, which a kubelet may write, names another machine',
       now('running', marked({ machine: 'm-2' })),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       '... and even if its driver’s name for it does, which a kubelet may write, too',
       now('running', marked({ machine: 'm-2' }, { identitySources: [...node().identitySources, ofDriver('m-2')] })),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       '... but not if no providerID says otherwise',
@@ -133,7 +133,7 @@ describe('our out-of-service taint never stays on a machine that may write', () 
     [
       'of a machine that is off, once the Node has shown another boot than the taint is for',
       now('off', marked({}, { taintedFor: ofBoot('boot-before') })),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     ['... but not before', now('off', marked({}, { taintedFor: ofBoot('boot-a') })), 'delete-pod'],
     [
@@ -144,7 +144,7 @@ describe('our out-of-service taint never stays on a machine that may write', () 
     [
       '... or once it has done its work on a Node that no longer names the machine',
       now('off', marked({}, { identitySources: [] }), { pods: [], volumes: [] }),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       '... or names a later machine of that name',
@@ -152,7 +152,7 @@ describe('our out-of-service taint never stays on a machine that may write', () 
         machine: machine({ incarnation: { id: 'later', made: NOW } }),
         cluster: cluster({ node: marked(), pods: [], volumes: [] }),
       }),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       '... but not while a pod is left, which Kubernetes deletes by it',
@@ -167,14 +167,14 @@ describe('our out-of-service taint never stays on a machine that may write', () 
     [
       '... even if a person vouches for the machine',
       now('suspended', marked({ vouched: 'unplugged' }, { taintedFor: ofBoot('boot-before') })),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       'a suspended machine that a person vouches for is fenced',
       now('suspended', marked({ vouched: 'unplugged' }), {}, { policy: { ...view().policy, vouching: 'accepted' } }),
       'delete-pod',
     ],
-    ['... but never one that runs', now('running', marked({ vouched: 'unplugged' })), 'readmit-volumes'],
+    ['... but never one that runs', now('running', marked({ vouched: 'unplugged' })), 'lift-out-of-service'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
@@ -186,7 +186,7 @@ describe('our out-of-service taint never stays on a machine that may write', () 
 
 describe('the fence is released once a fresh boot is proven', () => {
   const cases: readonly [string, View, string][] = [
-    ['if everything is proven', returned(), 'readmit-pods'],
+    ['if everything is proven', returned(), 'release-node'],
     [
       'a machine that is still starting is waited for',
       returned({}, { machine: machine({ power: 'starting' }) }),
@@ -235,7 +235,7 @@ describe('the fence is released once a fresh boot is proven', () => {
     [
       '... unless a slow clock renewed it during the run',
       returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(310_000) } }),
-      'readmit-pods',
+      'release-node',
     ],
     ['a missing Lease is not one', returned({ lease: null }), 'wait return-unproven'],
     [
@@ -246,17 +246,17 @@ describe('the fence is released once a fresh boot is proven', () => {
     [
       'a pod of the fence that is running again does not matter',
       returned({ pods: [pod({ volumes: [] })] }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       'a pod of the fence that only a finalizer holds does not block the release',
       returned({ pods: [pod({ deleting: true, finished: true, finalizers: true, volumes: [] })] }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       'a later pod that is going does not matter',
       returned({ pods: [pod({ uid: 'later', deleting: true, volumes: [] })] }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       'an attachment of the fence that no pod wants is waited for',
@@ -271,12 +271,12 @@ describe('the fence is released once a fresh boot is proven', () => {
     [
       'an attachment that a living pod wants does not matter',
       returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       'an attachment that was created after the fence does not matter',
       returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       'the quarantine stays while controllers settle',
@@ -291,17 +291,17 @@ describe('the fence is released once a fresh boot is proven', () => {
     [
       '... and goes 30 s later',
       returned({ node: back({}, { phase: 'lifted', released: ago(30_000) }) }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       'a fence that was never finished is released too',
       returned({ node: back({}, { phase: 'lifted' }) }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       'a name that passed to another machine does not block it',
       returned({}, { machine: { ...up, incarnation: { id: 'uid-2', made: NOW } } }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       'a Node that also names another machine is not released',
@@ -334,12 +334,12 @@ describe('the fence is released once a fresh boot is proven', () => {
           { phase: 'fencing', released: null, begun: ago(600_000) },
         ),
       }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       '... and neither does one that was added after we removed ours',
       returned({ node: back({ taints: { ...PARKED, outOfService: true } }) }),
-      'readmit-pods',
+      'release-node',
     ],
     [
       '... or one that was there before us',
@@ -349,13 +349,13 @@ describe('the fence is released once a fresh boot is proven', () => {
           { outOfService: 'foreign', released: null, begun: ago(600_000) },
         ),
       }),
-      'readmit-pods',
+      'release-node',
     ],
     ['a paused cluster keeps its quarantine', returned(paused), 'refused paused'],
     [
       'a label of an earlier boot without our taint is forgotten',
       returned({ node: node({ bootID: 'boot-b', taintedFor: BEFORE }) }),
-      'entomb',
+      'set-tombstone',
     ],
     [
       '... but not in the boot that it names',
@@ -376,7 +376,7 @@ describe('the fence is released once a fresh boot is proven', () => {
           tombstone: BEFORE,
         }),
       }),
-      'entomb',
+      'set-tombstone',
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
@@ -388,7 +388,7 @@ describe('a release by hand', () => {
     request: { ...given.request, intent: 'release', accepted },
   });
   const cases: readonly [string, View, string][] = [
-    ['requires the same proof', release(returned()), 'readmit-pods'],
+    ['requires the same proof', release(returned()), 'release-node'],
     ['never fences', release(view()), 'released released'],
     [
       'is refused while the machine is off',
@@ -398,7 +398,7 @@ describe('a release by hand', () => {
     [
       'is granted to a person who vouches for the machine',
       release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) }), 'checked the console'),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       'takes two halves even then',
@@ -408,7 +408,7 @@ describe('a release by hand', () => {
     [
       'is granted whatever its identity sources say',
       release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { identitySources: [] }) }) }), 'checked'),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       'is granted although the record cannot be read',
@@ -418,7 +418,7 @@ describe('a release by hand', () => {
         }),
         'checked',
       ),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       'requires a person’s word if the record is lost',
@@ -428,7 +428,7 @@ describe('a release by hand', () => {
     [
       '... and writes what it knows of that fence',
       release(returned({ node: node({ label: 'run.1', taints: PARKED }) }), 'checked'),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     [
       'removes a record without anything else of ours only for a person',
@@ -438,7 +438,7 @@ describe('a release by hand', () => {
     [
       '... who requests it',
       release(view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) }), 'checked'),
-      'readmit-volumes',
+      'lift-out-of-service',
     ],
     ['of a Node without a fence has nothing to do', release(returned({ node: node() })), 'released released'],
     [
@@ -458,7 +458,7 @@ describe('a release by hand', () => {
       cluster: cluster({ node: marked({ phase: 'releasing', released: ago(60_000) }, { taints: PARKED }) }),
     });
     expect(decide(release(given, 'checked'))).toMatchObject({
-      step: { do: 'readmit-pods', tombstone: buries ? { fence: 'run.1' } : null },
+      step: { do: 'release-node', tombstone: buries ? { fence: 'run.1' } : null },
     });
   });
 });

@@ -139,7 +139,7 @@ describe.each(doors.flatMap(([cloud, make, names]) => names.map((door) => [cloud
       expect(isTainted(stage)).toBe(true);
       await stage.doors[door]?.(false);
       expect(isTainted(stage)).toBe(false);
-      expect(stage.lines.filter(({ step }) => step === 'readmit-volumes')).toMatchObject([
+      expect(stage.lines.filter(({ step }) => step === 'lift-out-of-service')).toMatchObject([
         { result: 'done', dryRun: false },
       ]);
     });

@@ -97,7 +97,7 @@ describe('the patch that marks', () => {
 describe('the patch that removes', () => {
   it('removes the quarantine, tested at its index, and leaves every other taint', () => {
     const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), {
-      do: 'readmit-pods',
+      do: 'release-node',
       node: targetOf(meta, text),
       record,
       tombstone: null,
@@ -121,7 +121,7 @@ describe('the patch that removes', () => {
     ['ours', taint(OUT.key, 'NoExecute')],
   ])('leaves a taint alone that is not its own: %s %j', (taintIs, standing) => {
     const patch = fencePatch(fenced([standing], taintIs), {
-      do: 'readmit-volumes',
+      do: 'lift-out-of-service',
       node: targetOf(meta, text),
       record: { ...record, phase: 'releasing' },
     });
@@ -133,7 +133,7 @@ describe('the patch that removes', () => {
   });
 
   it('is made if only the quarantine is left', () => {
-    const step = { do: 'readmit-pods', node: targetOf(meta), record, tombstone: null } as const;
+    const step = { do: 'release-node', node: targetOf(meta), record, tombstone: null } as const;
     expect(JSON.stringify(fencePatch(node([QUARANTINE]), step))).toContain('/spec/taints');
   });
 });
@@ -153,7 +153,7 @@ describe('the owner of the out-of-service taint', () => {
 
   it('is tested when the taint is removed', () => {
     const patch = fencePatch(node([{ ...OUT, value: OWN_VALUE }], { 'cloudfence.dev/fence': text }, labels), {
-      do: 'readmit-volumes',
+      do: 'lift-out-of-service',
       node: targetOf(meta, text),
       record: { ...record, phase: 'lifted' },
     });
@@ -185,10 +185,12 @@ describe('the owner of the out-of-service taint', () => {
 
   it('is not told by a label alone once that boot is over', () => {
     const lone = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE });
-    expect(fencePatch(lone, { do: 'entomb', node: targetOf(meta), tombstone: null })).toContainEqual({
+    expect(fencePatch(lone, { do: 'set-tombstone', node: targetOf(meta), tombstone: null })).toContainEqual({
       op: 'remove',
       path: TAINT_LABEL_PATH,
     });
-    expect(fencePatch(node([], {}, {}), { do: 'entomb', node: targetOf(meta), tombstone: null })).toBe('already');
+    expect(fencePatch(node([], {}, {}), { do: 'set-tombstone', node: targetOf(meta), tombstone: null })).toBe(
+      'already',
+    );
   });
 });

@@ -47,7 +47,7 @@ it.each<[string, () => { world: ClusterWorld; node: string; ports: Ports }]>([
       outcome: 'refused',
       reason: { code: 'identity-unproven' },
       node: name,
-      steps: [{ step: 'readmit-volumes', result: 'done', because: { code: 'taint-of-another-boot' } }],
+      steps: [{ step: 'lift-out-of-service', result: 'done', because: { code: 'taint-of-another-boot' } }],
     },
   ]);
   expect(getObject(world, 'nodes', name)?.spec.taints ?? []).toEqual([]);

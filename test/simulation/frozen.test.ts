@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stepTraits } from '../../fencing/model/steps.ts';
+import { stepProperties } from '../../fencing/model/steps.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import type { DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
@@ -104,7 +104,7 @@ it.each([
   async (_, happen) => {
     const { crossings } = await walked(async () => happen(), 20_000);
     const destructive = crossings.filter(
-      ({ command }) => command.do === 'act' && stepTraits[command.step.do].destructive,
+      ({ command }) => command.do === 'act' && stepProperties[command.step.do].destructive,
     );
     expect(destructive.length).toBeGreaterThan(1);
     for (const { known, command, world } of destructive) {

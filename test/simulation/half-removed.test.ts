@@ -139,7 +139,7 @@ describe('without the label and the quarantine', () => {
     expect(await fence(incident, { runId: 'event' })).toMatchObject({
       outcome: 'refused',
       reason: { code: 'taint-removed-by-hand' },
-      steps: [{ step: 'entomb' }],
+      steps: [{ step: 'set-tombstone' }],
     });
     await returns(incident);
     nothingIsLeft(incident);

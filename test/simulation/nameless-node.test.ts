@@ -72,7 +72,7 @@ const sweepOnce = async (
   return sweep(occasion, ports);
 };
 
-const lifted = { step: 'readmit-volumes', result: 'done', because: { code: 'taint-of-another-boot' } };
+const lifted = { step: 'lift-out-of-service', result: 'done', because: { code: 'taint-of-another-boot' } };
 
 describe('a Node on which nothing names its machine any more', () => {
   it.each([{}, { paused: 'maintenance' }])('loses our taint once it has booted since (%j)', async (policy) => {
@@ -110,7 +110,7 @@ describe('a Node on which nothing names its machine any more', () => {
     const before = JSON.stringify(nodeOf(incident));
     const { outcomes } = await sweepOnce(incident, { dryRun: true });
     expect(outcomes).toMatchObject([
-      { outcome: 'would-release', dryRun: true, steps: [{ step: 'readmit-volumes', result: 'dry-run' }] },
+      { outcome: 'would-release', dryRun: true, steps: [{ step: 'lift-out-of-service', result: 'dry-run' }] },
     ]);
     expect(JSON.stringify(nodeOf(incident))).toBe(before);
   });
@@ -121,7 +121,7 @@ describe('a Node on which nothing names its machine any more', () => {
     const before = ({ method }: ApiRequest) => (method === 'PATCH' ? json(403, status) : undefined);
     const { outcomes } = await sweepOnce(incident, {}, { troubles: { api: { before } } });
     expect(outcomes).toMatchObject([
-      { outcome: 'failed', reason: { code: 'denied' }, steps: [{ step: 'readmit-volumes', result: 'refused' }] },
+      { outcome: 'failed', reason: { code: 'denied' }, steps: [{ step: 'lift-out-of-service', result: 'refused' }] },
     ]);
   });
 

@@ -109,7 +109,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     incident.world.advance(15_000);
     const { outcomes } = await sweepOnce(incident, { paused: 'maintenance' });
     expect(outcomes).toMatchObject([
-      { outcome: 'refused', reason: { code: 'paused' }, steps: [{ step: 'readmit-volumes' }] },
+      { outcome: 'refused', reason: { code: 'paused' }, steps: [{ step: 'lift-out-of-service' }] },
     ]);
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
   });
@@ -142,7 +142,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     byHand(incident, (node) => labels.forEach((label) => delete node.metadata.labels?.[label]));
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(15_000);
-    expect((await fence(incident)).steps[0]).toMatchObject({ step: 'readmit-volumes' });
+    expect((await fence(incident)).steps[0]).toMatchObject({ step: 'lift-out-of-service' });
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
@@ -172,7 +172,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     incident.world.advance(60_000);
     byHand(incident, (node) => [TAINT_LABEL, FENCED_LABEL].forEach((label) => delete node.metadata.labels?.[label]));
     const { outcomes } = await sweepOnce(incident);
-    expect(outcomes).toMatchObject([{ machine: incident.scene.holder, steps: [{ step: 'readmit-volumes' }] }]);
+    expect(outcomes).toMatchObject([{ machine: incident.scene.holder, steps: [{ step: 'lift-out-of-service' }] }]);
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
     cutOff(incident);
     incident.world.advance(600_000);
@@ -203,7 +203,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     startMachine(world, scene.holder);
     world.advance(15_000);
     expect((await sweepOnce(incident)).outcomes).toMatchObject([
-      { outcome: 'refused', reason: { code: 'identity-ambiguous' }, steps: [{ step: 'readmit-volumes' }] },
+      { outcome: 'refused', reason: { code: 'identity-ambiguous' }, steps: [{ step: 'lift-out-of-service' }] },
     ]);
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
@@ -224,7 +224,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(outcome).toMatchObject({
       outcome: 'refused',
       reason: { code: 'identity-ambiguous' },
-      steps: [{ step: 'readmit-volumes' }],
+      steps: [{ step: 'lift-out-of-service' }],
     });
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
     expect(getObject(world, 'nodes', 'another-name')?.spec.taints).toMatchObject([{ key: OUT_OF_SERVICE }]);
@@ -345,7 +345,7 @@ describe('a cloud that does not answer', () => {
     incident.world.advance(60_000);
     const { outcomes } = await unanswered(incident, error);
     expect(outcomes).toMatchObject([
-      { outcome: 'failed', reason: { code }, steps: [{ step: 'readmit-volumes', result: 'done' }] },
+      { outcome: 'failed', reason: { code }, steps: [{ step: 'lift-out-of-service', result: 'done' }] },
     ]);
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
     expect(taintsOf(incident)).toHaveLength(1);

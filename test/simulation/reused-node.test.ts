@@ -86,7 +86,7 @@ describe('a new machine under the Node of a terminated one', () => {
     incident.world.advance(30_000);
     const pod = livingPod(incident);
     const said = await sweepFor(incident, 120_000);
-    expect(said[0]).toMatchObject({ said: 'refused identity-contradicted', steps: ['readmit-volumes'] });
+    expect(said[0]).toMatchObject({ said: 'refused identity-contradicted', steps: ['lift-out-of-service'] });
     expect(said.slice(1).flatMap(({ steps }) => steps)).toEqual([]);
     expect([pod(), taintsOf(incident), stateOf(incident.world).harm]).toEqual(['Running', [QUARANTINE], []]);
   });

@@ -111,7 +111,7 @@ describe('a machine that has come back in shadow mode', () => {
     expect(outcomeJson(await fence(incident, { policy: shadow }))).toMatchObject({
       outcome: 'released',
       dryRun: false,
-      steps: [{ step: 'readmit-pods', result: 'done' }],
+      steps: [{ step: 'release-node', result: 'done' }],
     });
   });
 

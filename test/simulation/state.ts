@@ -44,7 +44,7 @@ const disksIn = (world: AwsWorld): readonly string[] =>
 const ours = ['node.kubernetes.io/out-of-service', 'cloudfence.dev/quarantine'];
 
 const labelIn = (value: string): string =>
-  value.includes('_removed_') ? ' entombed' : value === '' ? '' : ' labelled';
+  value.includes('_removed_') ? ' tombstone' : value === '' ? '' : ' labelled';
 
 const nodeLine = ({ metadata, spec }: NodeObject): string => {
   const taints = (spec.taints ?? []).map(({ key }) => key).filter((key) => ours.includes(key));

@@ -141,11 +141,11 @@ describe('a fence that a person removes', () => {
       const ports = portsOver(other);
       await run({ ...crossing.known, deadline: other.now() + 60_000 }, ports);
       const mine = () => stateOf(other).nodes.find((line) => line.startsWith(`${scene.nodeOf(scene.holder)} `));
-      expect(mine(), `taken back before ${crossing.command.do}`).toMatch(/ \[\]( entombed)?$/);
-      if (!mine()?.endsWith('entombed')) continue;
+      expect(mine(), `taken back before ${crossing.command.do}`).toMatch(/ \[\]( tombstone)?$/);
+      if (!mine()?.endsWith('tombstone')) continue;
       told += 1;
       await fence({ world: other, scene });
-      expect(mine(), 'a run that remembers nothing').toMatch(/ \[\] entombed$/);
+      expect(mine(), 'a run that remembers nothing').toMatch(/ \[\] tombstone$/);
     }
     expect(told).toBeGreaterThan(5);
   });
@@ -163,7 +163,7 @@ it('a fence that a person removed while no run was under way is not put back by 
     reason: { code: 'fence-removed-by-hand' },
     steps: [],
   });
-  expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [] entombed`);
+  expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [] tombstone`);
 });
 
 it('pods of another machine that had the dead one’s name, and whose Node is gone too, are left alone', async () => {

@@ -70,7 +70,7 @@ it('our taint on a machine that runs again is found and lifted, although someone
   expect(outcomes).toMatchObject([
     {
       machine: scene.holder,
-      steps: expect.arrayContaining([expect.objectContaining({ step: 'readmit-volumes', result: 'done' })]),
+      steps: expect.arrayContaining([expect.objectContaining({ step: 'lift-out-of-service', result: 'done' })]),
     },
   ]);
   expect(nodeLine({ world, scene })).not.toContain('out-of-service');

@@ -113,10 +113,10 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
   it('lifts the out-of-service taint first and the quarantine later', async () => {
     const { node, record, text } = await marked({ taints: [FOREIGN] });
     const releasing: FenceRecord = { ...record, phase: 'releasing', released: '2026-11-21T10:05:00.000Z' };
-    expect(await apply({ do: 'readmit-volumes', node: targetOf(node, text), record: releasing })).toBe('done');
+    expect(await apply({ do: 'lift-out-of-service', node: targetOf(node, text), record: releasing })).toBe('done');
     expect(await taints(node)).toEqual([FOREIGN, QUARANTINE]);
     const step: ClusterStep = {
-      do: 'readmit-pods',
+      do: 'release-node',
       node: targetOf(node, JSON.stringify(releasing)),
       record: releasing,
       tombstone: null,
@@ -129,11 +129,11 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
 
   it('leaves an out-of-service taint alone that is not its own', async () => {
     const { node, record, text } = await marked({ taints: [OUT_OF_SERVICE] }, { outOfService: 'foreign' });
-    await apply({ do: 'readmit-volumes', node: targetOf(node, text), record: { ...record, phase: 'releasing' } });
+    await apply({ do: 'lift-out-of-service', node: targetOf(node, text), record: { ...record, phase: 'releasing' } });
     expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
   });
 
-  it.each(['park', 'readmit-pods'] as const)('does not %s after yet another boot', async (verb) => {
+  it.each(['park', 'release-node'] as const)('does not %s after yet another boot', async (verb) => {
     const { node, record, text } = await marked();
     const step = {
       do: verb,
@@ -149,7 +149,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     const { node, record, text } = await marked();
     const lifted: FenceRecord = { ...record, phase: 'lifted', released: '2026-11-21T10:05:00.000Z' };
     const step: ClusterStep = {
-      do: 'readmit-volumes',
+      do: 'lift-out-of-service',
       node: { ...targetOf(node, text), bootID: 'boot-2' },
       record: lifted,
     };
@@ -164,7 +164,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
       metadata: { annotations: { 'cloudfence.dev/fence': '{' } },
     });
     const step: ClusterStep = {
-      do: 'readmit-volumes',
+      do: 'lift-out-of-service',
       node: { ...targetOf(node, text), recordText: '{', label: record.fence },
       record: null,
     };
@@ -179,7 +179,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
       metadata: { labels: { [LABEL]: null, [TAINT_LABEL]: null } },
     });
     const step: ClusterStep = {
-      do: 'readmit-volumes',
+      do: 'lift-out-of-service',
       node: { ...targetOf(node, text), label: null },
       record: { ...record, phase: 'lifted' },
     };
@@ -192,7 +192,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     const next = { ...record, fence: 'fence-2' };
     await apply(mark(node, next, text));
     const step: ClusterStep = {
-      do: 'readmit-volumes',
+      do: 'lift-out-of-service',
       node: { ...targetOf(node, text), recordText: JSON.stringify(next) },
       record: null,
     };
@@ -215,11 +215,11 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
   it('writes a tombstone where no kubelet may write, and forgets it', async () => {
     const node = await makeNode(harness());
     const tombstone = { fence: 'fence-1', boot: '0123456789abcd' };
-    const step: ClusterStep = { do: 'entomb', node: targetOf(node), tombstone };
+    const step: ClusterStep = { do: 'set-tombstone', node: targetOf(node), tombstone };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
     const label = (await read(node)).metadata.labels?.[LABEL] ?? null;
     expect(label).toBe('fence-1_removed_0123456789abcd');
-    expect(await apply({ do: 'entomb', node: { ...targetOf(node), label }, tombstone: null })).toBe('done');
+    expect(await apply({ do: 'set-tombstone', node: { ...targetOf(node), label }, tombstone: null })).toBe('done');
     expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
   });
 

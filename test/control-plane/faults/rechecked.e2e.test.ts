@@ -23,12 +23,12 @@ const interventions: readonly {
   readonly noted: string;
 }[] = [
   { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off', noted: 'note' },
-  { what: 'someone removes the taint', happens: removeTaint, reason: 'taint-removed-by-hand', noted: 'entomb' },
+  { what: 'someone removes the taint', happens: removeTaint, reason: 'taint-removed-by-hand', noted: 'set-tombstone' },
   {
     what: 'someone removes the whole fence',
     happens: removeFence,
     reason: 'fence-removed-by-hand',
-    noted: 'entomb',
+    noted: 'set-tombstone',
   },
 ];
 

@@ -81,7 +81,7 @@ describe.concurrent('a machine that has rebooted after half a fence', () => {
     expect(says).toMatchObject({
       outcome: 'waiting',
       reason: expect.stringMatching(/^return-unproven: .* is still attached$/),
-      steps: [{ step: 'readmit-volumes' }],
+      steps: [{ step: 'lift-out-of-service' }],
     });
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
     await turn(testbed.access, disk, {});

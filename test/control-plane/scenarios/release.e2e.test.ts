@@ -49,7 +49,7 @@ describe.concurrent('a fenced Node', () => {
     await ready();
     const { code, says } = await cloudfence(testbed.access, 'release', database.home.name, '--timeout', '90s');
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'released' });
-    expect(says.steps.map(({ step }) => step)).toEqual(['readmit-pods']);
+    expect(says.steps.map(({ step }) => step)).toEqual(['release-node']);
     expect(Date.parse(z.string().parse(says.steps[0]?.['at'])) - parkedAt).toBeGreaterThanOrEqual(SETTLES_MS);
     expect(await ours()).toEqual([]);
     expect(database.pod()?.metadata.uid).toBe(moved);

@@ -33,7 +33,7 @@ describe('a whole fence on Azure', () => {
     const { world, holder } = scene();
     change(world, holder, deallocate, 30_000);
     const { steps } = await react(world, holder);
-    expect(steps.map(({ step }) => step).filter((step) => step === 'mark' || step === 'readmit-volumes')).toEqual([
+    expect(steps.map(({ step }) => step).filter((step) => step === 'mark' || step === 'lift-out-of-service')).toEqual([
       'mark',
     ]);
   });
