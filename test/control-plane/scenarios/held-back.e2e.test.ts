@@ -43,6 +43,12 @@ const orders: readonly Order[] = [
     says: { outcome: 'waiting', steps: [] },
   },
   {
+    what: 'the install is in shadow mode',
+    access: () => under(testbed.access, {}, { shadow: true }),
+    args: [],
+    says: { outcome: 'would-fence', dryRun: true },
+  },
+  {
     what: 'the request is a dry run',
     access: async () => testbed.access,
     args: ['--dry-run'],
