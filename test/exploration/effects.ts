@@ -41,7 +41,7 @@ export const apply = (world: World, step: Step, cloud: ExploredCloud): World | R
 
 const deleteNode = (world: World, { node }: Extract<ClusterStep, { do: 'delete-node' }>): World | Refused => {
   if (world.node === null) return world;
-  return node.uid === world.node.uid && node.resourceVersion === 'now'
+  return node.uid === world.node.uid && node.resourceVersion !== 'old'
     ? { ...world, node: null }
     : new Refused('the Node is not as it was read');
 };

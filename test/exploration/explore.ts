@@ -16,7 +16,8 @@ export interface Scenario {
   readonly name: string;
   /** One sentence about what may happen in it. */
   readonly says: string;
-  readonly start: World;
+  /** Makes the world in which it begins. */
+  readonly start: () => World;
   readonly cloud: ExploredCloud;
   /** How many runs there may be at once. */
   readonly runs: 1 | 2;

@@ -20,7 +20,7 @@ export type Invariant =
   | 'no-live-node-deleted'
   /** Only the policy lets Cloudfence power a machine off. */
   | 'power-off-by-policy'
-  /** A taint that a person removed does not come back in that boot. */
+  /** A taint that a person removed does not come back in that boot, and the fence does not go on. */
   | 'removed-stays-removed';
 
 /** How long a proof justifies a call (ticks). */
@@ -45,7 +45,7 @@ export const brokenIn = (before: World, after: World): Invariant | null => {
 
 /** The machine may have been started after the proof was read, by no more than the proof's age. */
 const isWithoutProof = (world: World, { staleness, transit }: Assumption): boolean =>
-  mayRun(world) && world.machine.started > staleness + PROOF_TICKS + transit;
+  mayRun(world) && world.machine.started >= staleness + PROOF_TICKS + transit;
 
 /** Steps that write what holds for one boot only. */
 const OF_ONE_BOOT: ReadonlySet<Step['do']> = new Set<Step['do']>(['mark', 'park', 'release-node', 'delete-node']);
@@ -63,6 +63,13 @@ const releasesTooMuch = (step: Step, { node }: World): boolean =>
   node !== null &&
   (step.record.bootID === bootIdOf(node) || ![undefined, step.record.fence].includes(node.labels[FENCED_LABEL]));
 
+/** A call that left before a person removed our taint may still take effect. */
+const isAfterRemoval = (step: Step, { removed, node }: World, { transit }: Assumption): boolean =>
+  stepProperties[step.do].destructive &&
+  removed !== null &&
+  removed.boot === node?.boot &&
+  (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
+
 /** Returns what a step of Cloudfence breaks by taking effect in this world. */
 export const brokenBy = (
   step: Step,
@@ -74,5 +81,5 @@ export const brokenBy = (
   if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
   if (releasesTooMuch(step, world)) return 'release-after-return';
   if (step.do === 'delete-node' && !isGone(world)) return 'no-live-node-deleted';
-  return step.do === 'mark' && world.removedIn === world.node?.boot ? 'removed-stays-removed' : null;
+  return isAfterRemoval(step, world, assumption) ? 'removed-stays-removed' : null;
 };

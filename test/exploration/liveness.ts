@@ -116,7 +116,7 @@ const ours = ({ node }: World): readonly string[] =>
       ];
 
 /** Returns what is still missing in a world that has recovered, or null. */
-export const missingIn = (world: World, scenario: Scenario): string | null => {
+export const missingIn = (world: World): string | null => {
   const { node, machine, pod, attachment, disk } = world;
   if (machine.power === 'running') {
     const left = ours(world);
@@ -124,7 +124,7 @@ export const missingIn = (world: World, scenario: Scenario): string | null => {
   }
   if (node && isTaintedByUs(node)) return 'our out-of-service taint stays although everything is free';
   // A person who removes a fence has the last word about this boot.
-  if (world.budget.removals < scenario.start.budget.removals) return null;
+  if (world.removed !== null) return null;
   if (isGone(world) && node && ours(world).length > 0) return 'the Node of the terminated machine stays';
   const held = [
     pod === 'gone' ? '' : 'its pod',
@@ -155,7 +155,7 @@ export const recoveryJudge = (scenario: Scenario) => {
     const says = [...settled.says];
     for (let runs = 0; runs <= MOST_RUNS; runs += 1) {
       const text = JSON.stringify(world);
-      if (recovered.has(text) || missingIn(world, scenario) === null) {
+      if (recovered.has(text) || missingIn(world) === null) {
         recovered.add(text);
         for (const before of passed) recovered.add(JSON.stringify(before));
         return null;
@@ -169,6 +169,6 @@ export const recoveryJudge = (scenario: Scenario) => {
       world = after.world;
       if (stands) break;
     }
-    return [...says, `${missingIn(world, scenario) ?? ''}, whatever fresh runs do`];
+    return [...says, `${missingIn(world) ?? ''}, whatever fresh runs do`];
   };
 };

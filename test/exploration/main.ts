@@ -10,8 +10,8 @@ import { shortenPatience } from './time.ts';
 
 const { values } = parseArgs({ options: { scenario: { type: 'string' }, most: { type: 'string' } } });
 shortenPatience();
-const all = [...scenarios(), ...brokenAssumptions.map(({ scenario }) => scenario)];
-const chosen = values.scenario === undefined ? scenarios() : all.filter(({ name }) => name === values.scenario);
+const all = [...scenarios, ...brokenAssumptions.map(({ scenario }) => scenario)];
+const chosen = values.scenario === undefined ? scenarios : all.filter(({ name }) => name === values.scenario);
 if (chosen.length === 0) throw new Error(`--scenario is one of ${all.map(({ name }) => name).join(', ')}`);
 
 const tellOnTerminal = (depth: number, states: number): void => {

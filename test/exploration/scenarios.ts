@@ -21,7 +21,7 @@ const scenario = (
 ): Scenario => ({
   name,
   says,
-  start: healthy(budget),
+  start: () => healthy(budget),
   runs: 1,
   looksAtOnce: false,
   cloud: ec2,
@@ -33,11 +33,11 @@ const scenario = (
 /** A scenario that begins with a fence that a dead run left. */
 const left = (name: string, says: string, step: Step['do'], budget: Partial<Budget>): Scenario => {
   const plain = scenario(name, says, budget);
-  return { ...plain, start: leftAfter(step, plain, budget) };
+  return { ...plain, start: () => leftAfter(step, plain, budget) };
 };
 
 /** What may happen besides: runs begin, are killed or frozen at any moment, and time passes. */
-export const scenarios = (): readonly Scenario[] => [
+export const scenarios: readonly Scenario[] = [
   scenario('stop', 'The machine is stopped once.', { stops: 1 }),
   scenario('stop-and-fault', 'The machine is stopped, and one call fails or loses its answer.', {
     stops: 1,
@@ -59,6 +59,11 @@ export const scenarios = (): readonly Scenario[] => [
     removals: 1,
   }),
   scenario('restart', 'The machine is stopped and started again.', { stops: 1, starts: 1 }),
+  scenario('restart-and-renewal', 'The machine is stopped and started again, and its kubelet renews its Lease.', {
+    stops: 1,
+    starts: 1,
+    renewals: 1,
+  }),
   scenario('restart-and-cut-off', 'The machine is stopped and started again, and its kubelet is cut off.', {
     stops: 1,
     starts: 1,

@@ -302,7 +302,7 @@ const search = ({ worlds, scenario }: Numbers, expand: Expand, states: States, {
     if (!states.add(keyOf(world, crew), parent)) return;
     firstSeen[world] ??= states.size() - 1;
   };
-  add(worlds.numberOf(scenario.start), NOBODY, 0);
+  add(worlds.numberOf(scenario.start()), NOBODY, 0);
   const at = { index: 0, depth: 0, levelEnds: 1, transitions: 0 };
   const broken: Broken[] = [];
   for (; broken.length === 0 && at.index < states.size() && states.size() < most; at.index += 1) {

@@ -229,7 +229,7 @@ const people: readonly Event[] = [
     happens: (world) => {
       const after = taintedOut(world.node) ? spend(world, 'removals') : null;
       const taints = after?.node?.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key) ?? [];
-      return after && { ...withNode(after, { taints }), removedIn: after.node?.boot ?? null };
+      return after && { ...withNode(after, { taints }), removed: after.node && { boot: after.node.boot, age: 0 } };
     },
   },
   {
@@ -237,11 +237,14 @@ const people: readonly Event[] = [
     happens: (world) => {
       const after = isMarked(world.node) ? spend(world, 'removals') : null;
       return after?.node
-        ? withNode(after, {
-            taints: after.node.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key && key !== QUARANTINE.key),
-            labels: without(after.node.labels, [FENCED_LABEL, TAINT_LABEL]),
-            annotations: without(after.node.annotations, [RECORD_ANNOTATION]),
-          })
+        ? {
+            ...withNode(after, {
+              taints: after.node.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key && key !== QUARANTINE.key),
+              labels: without(after.node.labels, [FENCED_LABEL, TAINT_LABEL]),
+              annotations: without(after.node.annotations, [RECORD_ANNOTATION]),
+            }),
+            removed: { boot: null, age: 0 },
+          }
         : null;
     },
   },

@@ -71,10 +71,10 @@ export interface World {
   /** A run has seen the machine running in its present boot, and has done what it does about that. */
   readonly swept: boolean;
   /**
-   * The boot in which a person removed our taint, or null. A whole fence that is removed without a trace, while no run
-   * looks, cannot be remembered.
+   * The boot in which a person removed our taint, and how long ago, or null if nobody removed anything. Nobody remembers
+   * the boot of a whole fence that is removed without a trace while no run looks.
    */
-  readonly removedIn: number | null;
+  readonly removed: { readonly boot: number | null; readonly age: number } | null;
   readonly budget: Budget;
 }
 
@@ -98,6 +98,9 @@ const older = (age: number): number => Math.min(age + 1, OLDEST_TICKS);
 const mayShowOff = ({ machine: { power }, wasOff }: World): boolean =>
   power === 'off' || power === 'gone' || power === 'forgotten' || wasOff !== null;
 
+/** By then, no call is under way that left before a taint was removed. */
+const LONG_REMOVED_TICKS = 6;
+
 /** Returns the world a tick later. */
 export const tickLater = (world: World, { staleness, bootToMount }: Assumption): World => {
   const { machine, wasOff, lease } = world;
@@ -109,6 +112,7 @@ export const tickLater = (world: World, { staleness, bootToMount }: Assumption):
       started: Math.min(machine.started + 1, bootToMount + 1),
     },
     ...(wasOff === null || wasOff >= staleness ? { wasOff: null, shownOff: null } : { wasOff: wasOff + 1 }),
+    removed: world.removed && { ...world.removed, age: Math.min(world.removed.age + 1, LONG_REMOVED_TICKS) },
     lease: { ...lease, age: older(lease.age) },
   };
 };
@@ -165,7 +169,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
   inUse: true,
   disk: 'here',
   swept: true,
-  removedIn: null,
+  removed: null,
   budget: {
     stops: 0,
     shutdowns: 0,
