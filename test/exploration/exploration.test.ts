@@ -12,7 +12,6 @@ const NAMES = [
   'azure-stop',
   'azure-shutdown',
   'azure-drift',
-  'azure-terminate',
   'google-stop',
 ];
 
