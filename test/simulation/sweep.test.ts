@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
@@ -33,13 +34,11 @@ const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_
 };
 
 /** Nothing is detached, and no cap refuses: fences begin, and none ends. */
-const uncapped = (world: AwsWorld, lasts: number): Promise<SweepOutcome> => {
+const uncapped = (world: AwsWorld, lasts: number, ids?: () => string): Promise<SweepOutcome> => {
   let runs = 0;
   const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 }, detach: 'never' as const };
-  return sweep(
-    { policy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` },
-    portsOver(world),
-  );
+  const newRunId = ids ?? (() => `sweep-${world.now()}-${(runs += 1)}`);
+  return sweep({ policy, deadline: world.now() + lasts, newRunId }, portsOver(world));
 };
 
 const nodeLine = ({ world, scene }: Incident): string =>
@@ -187,6 +186,41 @@ it('a machine that has just died does not wait behind twelve fences that cannot 
   const { outcomes } = await uncapped(world, 45_000);
   expect(outcomes[0], 'the first in the sweep').toMatchObject({ machine: last });
   expect(outcomes).toHaveLength(13);
+});
+
+it('our taint on a machine that runs goes before all machines that have just died', async () => {
+  const { world, last } = crowdedOut(24, (world) => (world.parts.cluster.knobs.attacherDown = true));
+  const tainted = instanceIn(world, last)?.privateDnsName ?? '';
+  const taints = () => (getObject(world, 'nodes', tainted)?.spec.taints ?? []).map(({ key }) => key);
+  await uncapped(world, 60_000);
+  expect(taints()).toContain('node.kubernetes.io/out-of-service');
+  world.parts.cluster.knobs.partitioned = [tainted];
+  startMachine(world, last);
+  const others = Object.keys(world.parts.ec2.instances).filter((id) => id !== last);
+  for (const machine of others.slice(1)) stopMachine(world, machine);
+  world.advance(100_000);
+  const { outcomes } = await uncapped(world, 1_500);
+  expect(outcomes[0], 'the first in the sweep').toMatchObject({ machine: last });
+  expect(taints()).toContain('cloudfence.dev/quarantine');
+  expect(taints()).not.toContain('node.kubernetes.io/out-of-service');
+});
+
+it('fences that cannot finish take turns: none leads every sweep', async () => {
+  const { world } = crowdedOut(14, (world) => (world.parts.cluster.knobs.attacherDown = true));
+  for (const machine of Object.keys(world.parts.ec2.instances).slice(1)) stopMachine(world, machine);
+  world.advance(100_000);
+  await uncapped(world, 600_000);
+  let runs = 0;
+  const newRunId = () =>
+    createHash('sha256')
+      .update(`${(runs += 1)}`)
+      .digest('hex');
+  const leads = new Set<string>();
+  for (let sweeps = 0; sweeps < 12; sweeps += 1) {
+    const { outcomes } = await uncapped(world, 1_500, newRunId);
+    leads.add(outcomes[0]?.machine ?? 'none');
+  }
+  expect(leads.size).toBeGreaterThan(4);
 });
 
 it('a renewed Lease between look and mark is honored, even if the machine was looked at in a batch', async () => {
