@@ -242,6 +242,21 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
   });
 
+  it('... and is powered off then, under that policy, like any other machine that is out of reach', async () => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(60_000);
+    await sweepOnce(incident);
+    cutOff(incident);
+    incident.world.advance(4 * 60_000);
+    const powersOff = { unreachable: 'power-off' } as const;
+    expect(await sweepOnce(incident, powersOff)).toMatchObject({ outcomes: [{ steps: [] }] });
+    incident.world.advance(3 * 60_000);
+    const { outcomes } = await sweepOnce(incident, powersOff);
+    expect(outcomes).toMatchObject([{ steps: [{ step: 'power-off', result: 'done' }] }]);
+    expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('stopping');
+  });
+
   it('is released once it has proven its fresh boot', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
