@@ -6,7 +6,7 @@ import { type PermittedCall, underPermit } from '../../transport/under-permit.ts
 import type { AzureClients, OperationPolling } from './client.ts';
 import { readDisk, isHeldBy, whyDiskIsKept } from './disks.ts';
 import { toCloudfenceError } from './errors.ts';
-import { isSameDisk } from './identity.ts';
+import { isSameDisk, machinePath } from './identity.ts';
 import {
   type NameHolder,
   type Operation,
@@ -70,15 +70,19 @@ const mayDetach = (disk: Disk, holder: NameHolder, { from, disk: id }: DetachReq
   return holder.path;
 };
 
+const FORCE_REFUSED =
+  '. Scale sets may refuse ForceDetach: the next run asks for a plain detach again, and `az vmss disk detach` does so by hand';
+
 const confirmDetached = async (
   clients: AzureClients,
-  { from, disk }: DetachRequest,
+  { from, disk, manner }: DetachRequest,
   refusal: Refused,
   signal: AbortSignal,
 ): Promise<void> => {
   const said = await readDisk(clients, disk, signal);
+  const advice = manner === 'forced' && machinePath(from.machine)?.kind === 'instance' ? FORCE_REFUSED : '';
   if (said && isHeldBy(said, from.machine))
-    throw new Refused(`${refusal.message}; disk ${disk} is still attached to ${from.machine}`, {
+    throw new Refused(`${refusal.message}; disk ${disk} is still attached to ${from.machine}${advice}`, {
       cause: refusal.cause,
     });
 };

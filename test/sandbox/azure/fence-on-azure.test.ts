@@ -5,7 +5,7 @@ import { addMachine, stopGuest } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
-import { change, react, scene } from './azure-rig.ts';
+import { change, react, scene, sweepOnce } from './azure-rig.ts';
 
 const holderOf = (world: AzureWorld, disk: string): string | null =>
   diskIn(world, disk)?.attachments[0]?.machine ?? null;
@@ -54,6 +54,43 @@ describe('a whole fence on Azure', () => {
     const outcome = await react(world, holder);
     expect(outcome.steps.map(({ step, result }) => [step, result])).toContainEqual(['detach-disk', 'done']);
     expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([null, []]);
+  });
+
+  it('names the refusal if a scale set does not detach by force, and the next run detaches plainly', async () => {
+    const { world, disk, holder, spare } = scene();
+    world.parts.cluster.knobs.attacherDown = true;
+    change(world, holder, deallocate);
+    Object.assign(world.parts.azure.knobs, {
+      forceDetachOnSets: false,
+      detachTakes: 30_000,
+      detachFailsWith: 'InternalExecutionError',
+    });
+    const began = world.now();
+    const refused = await react(world, holder);
+    expect(refused).toMatchObject({
+      outcome: 'failed',
+      retry: true,
+      reason: {
+        code: 'step-refused',
+        says: expect.stringMatching(/OperationNotAllowed: .*by force.*still attached to .*`az vmss disk detach`/),
+      },
+    });
+    expect(refused.steps.filter(({ result }) => result === 'refused')).toHaveLength(6);
+    expect(world.now() - began).toBeLessThan(310_000);
+    expect(holderOf(world, disk)).toBe(holder);
+    Object.assign(world.parts.azure.knobs, { detachTakes: 5_000, detachFailsWith: null });
+    world.advance(60_000);
+    const [again] = await sweepOnce(world);
+    expect(again?.steps.map(({ step, result }) => [step, result])).toEqual([['detach-disk', 'done']]);
+    world.parts.cluster.knobs.attacherDown = false;
+    world.advance(60_000);
+    expect(await sweepOnce(world)).toMatchObject([{ outcome: 'fenced' }]);
+    world.advance(60_000);
+    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+      spare,
+      nodeNameOf(world, spare),
+      [],
+    ]);
   });
 
   it('waits for a machine that is being deallocated and then fences it', async () => {
