@@ -1,4 +1,5 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
+import { counted } from '../fencing/model/reason.ts';
 
 /**
  * `fail` means that a fence would not work. `warn` means that it may not work, or that this cannot be known from here.
@@ -28,6 +29,13 @@ const written: Record<Verdict, string> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL
 
 /** Formats a check for people. */
 export const checkLine = ({ what, verdict, says }: Check): string => `${written[verdict]}  ${what}  — ${says}`;
+
+/** Lists each check that is not ok, one per line. */
+export const describeFailing = ({ checks }: Pick<Diagnosis, 'checks'>): string => {
+  const wrong = checks.filter(({ verdict }) => verdict !== 'ok');
+  const lines = wrong.map(checkLine).join('\n');
+  return `a fence would not work: ${wrong.length} of ${counted(checks.length, 'check')} failed:\n${lines}`;
+};
 
 /** Runs a check. A check that cannot run counts as failed, and its line says why. */
 export const runCheck = async (what: string, ask: () => Promise<readonly Check[]>): Promise<readonly Check[]> => {

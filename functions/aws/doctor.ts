@@ -1,19 +1,12 @@
-import { counted } from '../../fencing/model/reason.ts';
-import { checkLine, type Diagnosis } from '../../providers/check.ts';
+import { describeFailing, type Diagnosis } from '../../providers/check.ts';
 import { doctor as diagnose, isFailing, type DoctorResult } from '../doctor.ts';
 import type { DoctorDependencies } from '../dependencies.ts';
 import { lambdaHandler, type LambdaFunction } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
-/**
- * Lists each check that is not ok, one per line. The error carries no stack, because Lambda would return it to the
- * caller.
- */
-const failing = ({ checks }: Diagnosis): Error => {
-  const wrong = checks.filter(({ verdict }) => verdict !== 'ok');
-  const error = new Error(
-    `a fence would not work: ${wrong.length} of ${counted(checks.length, 'check')} failed:\n${wrong.map(checkLine).join('\n')}`,
-  );
+/** The error carries no stack, because Lambda would return it to the caller. */
+const failing = (diagnosis: Diagnosis): Error => {
+  const error = new Error(describeFailing(diagnosis));
   error.name = 'ChecksFailed';
   error.stack = '';
   return error;

@@ -6,6 +6,7 @@ import {
   createPipelineRequest,
   type HttpClient,
   type Pipeline,
+  type PipelineRequest,
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
@@ -27,6 +28,8 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** For another host: the scope of the token, or null for a call without a token. */
   readonly scope?: string | null;
+  /** Any answer is final. By default, an error of the server is asked about again. */
+  readonly once?: boolean;
 }
 
 interface HttpResponse {
@@ -67,9 +70,9 @@ export interface ArmOptions {
 const ANSWER_LASTS_MS = 120_000;
 const RETRIES = 3;
 
-const pipelineFor = (credential: RestOptions['credential'], scope: string | null): Pipeline => {
+const pipelineFor = (credential: RestOptions['credential'], scope: string | null, maxRetries: number): Pipeline => {
   const pipeline = createPipelineFromOptions({
-    retryOptions: { maxRetries: RETRIES },
+    retryOptions: { maxRetries },
     userAgentOptions: { userAgentPrefix: 'cloudfence' },
   });
   pipeline.removePolicy({ name: 'redirectPolicy' });
@@ -124,20 +127,24 @@ const contentOf = (body: Call['body']): Readonly<Record<string, string>> => {
   return { 'content-type': Buffer.isBuffer(body) ? 'application/zip' : 'application/json' };
 };
 
+const requestFor = ({ method, body, headers }: Call, url: string): PipelineRequest => {
+  const sent = Buffer.isBuffer(body) ? new Uint8Array(body) : body && JSON.stringify(body);
+  return createPipelineRequest({
+    method,
+    url,
+    timeout: ANSWER_LASTS_MS,
+    headers: createHttpHeaders({ ...contentOf(body), ...headers }),
+    ...(sent !== undefined && { body: sent }),
+  });
+};
+
 export const createArm = ({ credential, endpoint, wait, httpClient = createDefaultHttpClient() }: ArmOptions): Arm => {
   const origin = armUrl(endpoint);
-  const ask = async ({ method, path, body, headers, scope = armScope(endpoint) }: Call): Promise<HttpResponse> => {
-    const url = path.startsWith('/') ? `${origin}${path}` : path;
-    const sent = Buffer.isBuffer(body) ? new Uint8Array(body) : body && JSON.stringify(body);
-    const request = createPipelineRequest({
-      method,
-      url,
-      timeout: ANSWER_LASTS_MS,
-      headers: createHttpHeaders({ ...contentOf(body), ...headers }),
-      ...(sent !== undefined && { body: sent }),
-    });
+  const ask = async (wanted: Call): Promise<HttpResponse> => {
+    const { method, path, scope = armScope(endpoint), once = false } = wanted;
+    const request = requestFor(wanted, path.startsWith('/') ? `${origin}${path}` : path);
     try {
-      const answer = await pipelineFor(credential, scope).sendRequest(httpClient, request);
+      const answer = await pipelineFor(credential, scope, once ? 0 : RETRIES).sendRequest(httpClient, request);
       return { status: answer.status, headers: answer.headers, body: parseJsonOrText(answer.bodyAsText ?? '') };
     } catch (caught) {
       throw toCloudfenceError(caught, `${method} ${path.split('?')[0]}`);

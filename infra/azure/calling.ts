@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
+import { describeFunctionFailure } from '../serverless/function-failure.ts';
 import { type Arm, errorFromResponse, isSuccess } from './arm.ts';
 import { WEB_API_VERSION } from './hosting.ts';
 import { type Install, PACKAGE } from './install.ts';
@@ -81,7 +82,7 @@ const keyOf = async (arm: Arm, { site, siteId }: FunctionApp, name: string): Pro
 /**
  * Returns what a function answers to a call with its key at the host that the app reports. Returns undefined if ARM
  * says that the app does not exist. Any other obstacle throws, because a removal must not take a missing answer for "no
- * fence stands".
+ * fence stands". The call is sent once, because a function that failed would run again, for minutes.
  */
 export const invokeFunction = async (arm: Arm, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const called = appOf(name);
@@ -97,12 +98,13 @@ export const invokeFunction = async (arm: Arm, install: Install, name: string, p
     body,
     headers: { 'x-functions-key': key, 'content-type': 'application/json' },
     scope: null,
+    once: true,
   } as const;
   const answer = await arm.ask(call);
   if (isSuccess(answer)) return answer.body;
   throw errorFromResponse(call, {
     status: answer.status,
-    body: { error: { code: 'said', message: JSON.stringify(answer.body) } },
+    body: { error: { code: 'said', message: describeFunctionFailure(answer.body) } },
   });
 };
 

@@ -1,6 +1,7 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { describeFunctionFailure } from '../serverless/function-failure.ts';
 
 /** The management APIs that a deployment calls, by host name. */
 export const apiHosts = {
@@ -160,7 +161,7 @@ const invoke = async (auth: GoogleAuth, url: string, audience: string, payload: 
   if (status >= 200 && status < 300) return data;
   throw errorFromResponse(
     { method: 'POST', path: url },
-    { status, body: { error: { message: JSON.stringify(data) } } },
+    { status, body: { error: { message: describeFunctionFailure(data) } } },
   );
 };
 

@@ -21,6 +21,8 @@ export interface Management {
   readonly recorded: readonly Recorded[];
   /** The answer of each function to each caller. */
   readonly answers: Map<string, unknown>;
+  /** The status of a function's answer, if it is not 200. */
+  readonly statuses: Map<string, number>;
   /** Advances the virtual time of the store instead of waiting. */
   readonly wait: (ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -71,6 +73,7 @@ export const openManagement = async (): Promise<Management> => {
   const store = emptyStore();
   const recorded: Recorded[] = [];
   const answers = new Map<string, unknown>();
+  const statuses = new Map<string, number>();
   const reply = ({ method, url: path, headers, body: sent }: Request): Answered => {
     const url = new URL(path, `http://${headers.host}`);
     const [, place, name = ''] = /^\/(upload|call)\/(.+)$/.exec(url.pathname) ?? [];
@@ -78,7 +81,7 @@ export const openManagement = async (): Promise<Management> => {
     if (place === 'upload') return {};
     if (place === 'call')
       return answers.has(name)
-        ? { body: answers.get(name) }
+        ? { status: statuses.get(name) ?? 200, body: answers.get(name) }
         : { status: 500, body: { error: 'no answer from the API server' } };
     if (store.proxied)
       return { status: 404, body: '<html>404 Not Found</html>', headers: { 'content-type': 'text/html' } };
@@ -98,6 +101,7 @@ export const openManagement = async (): Promise<Management> => {
     writes: () => recorded.filter(isWrite).map(({ verb: one, url: { pathname } }) => `${one} ${pathname}`),
     recorded,
     answers,
+    statuses,
     close,
   };
 };
