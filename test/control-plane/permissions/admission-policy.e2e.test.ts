@@ -84,19 +84,11 @@ const makeAttachment = () =>
     spec: { attacher: 'nobody.example.org', nodeName: 'nowhere', source: { persistentVolumeName: 'none' } },
   });
 
-/** Kubernetes taints a Node without a kubelet. The last taint comes a moment after the Node. */
-const othersTaints = async (path: string): Promise<readonly { readonly key: string }[]> => {
-  const read = async () =>
-    z
-      .looseObject({ spec: z.looseObject({ taints: z.array(z.looseObject({ key: z.string() })) }) })
-      .parse(await testbed.admin.get(path)).spec.taints;
-  await until('the Node has its taints', async () =>
-    (await read()).some(
-      ({ key }) => key === 'node.kubernetes.io/unreachable' || key === 'node.kubernetes.io/not-ready',
-    ),
-  );
-  return read();
-};
+const taintedNode = z.looseObject({
+  spec: z.looseObject({ taints: z.array(z.looseObject({ key: z.string() })) }),
+});
+const taintsOf = async (path: string): Promise<readonly { readonly key: string }[]> =>
+  taintedNode.parse(await testbed.admin.get(path)).spec.taints;
 
 const said = z.looseObject({ message: z.string().default('') });
 const answerOf = async (method: Method, path: string, body: unknown, type = MERGE) => {
@@ -105,12 +97,12 @@ const answerOf = async (method: Method, path: string, body: unknown, type = MERG
 };
 
 /**
- * Kubernetes may change a taint of its own between our read and our write, and the write would then undo that change.
- * So the write is retried.
+ * Kubernetes adds and removes taints of its own on a Node without a kubelet. If it does so between our read and our
+ * write, the write would undo that, and is refused. So the write is retried.
  */
 const takes = (path: string, change: (others: readonly unknown[]) => object): Promise<unknown> =>
   until('the Node takes the patch', async () => {
-    const others = (await othersTaints(path)).filter(({ key }) => key !== OUT.key && key !== QUARANTINE.key);
+    const others = (await taintsOf(path)).filter(({ key }) => key !== OUT.key && key !== QUARANTINE.key);
     return (await answerOf('PATCH', path, change(others))).status === 200;
   });
 
