@@ -283,11 +283,6 @@ const pathTo = (index: number, states: States, expand: Expand): readonly string[
   });
 };
 
-interface Broken {
-  readonly breaks: Story['breaks'];
-  readonly says: readonly string[];
-}
-
 export interface Limits {
   /** The number of states at which the search stops. */
   readonly most: number;
@@ -304,23 +299,23 @@ const search = ({ worlds, scenario }: Numbers, expand: Expand, states: States, {
   };
   add(worlds.numberOf(scenario.start()), NOBODY, 0);
   const at = { index: 0, depth: 0, levelEnds: 1, transitions: 0 };
-  const broken: Broken[] = [];
-  for (; broken.length === 0 && at.index < states.size() && states.size() < most; at.index += 1) {
+  const stories: Story[] = [];
+  for (; stories.length === 0 && at.index < states.size() && states.size() < most; at.index += 1) {
     if (at.index === at.levelEnds) {
       [at.depth, at.levelEnds] = [at.depth + 1, states.size()];
       onLevel(at.depth, states.size());
     }
     expandKey(expand, states.keyAt(at.index), (world, crew, says, breaks) => {
       at.transitions += 1;
-      if (breaks) broken.push({ breaks, says: [...pathTo(at.index, states, expand), says()] });
+      if (breaks) stories.push({ breaks, says: [...pathTo(at.index, states, expand), says()] });
       add(world, crew, at.index);
     });
   }
-  return { ...at, firstSeen, broken: broken[0] ?? null };
+  return { ...at, firstSeen, story: stories[0] ?? null };
 };
 
 /** Looks for a world from which fresh runs do not end what was begun. */
-const neverRecovers = ({ worlds, scenario }: Numbers, tell: (world: number) => readonly string[]): Broken | null => {
+const neverRecovers = ({ worlds, scenario }: Numbers, tell: (world: number) => readonly string[]): Story | null => {
   const judge = recoveryJudge(scenario);
   for (let world = 0; world < worlds.size(); world += 1) {
     const says = judge(worlds.valueOf(world));
@@ -337,13 +332,13 @@ export const explore = (scenario: Scenario, limits: Partial<Limits> = {}): Explo
   const numbers = numbersOf(scenario);
   const expand = expansion(numbers);
   const states = stateTable();
-  const { index, depth, transitions, firstSeen, broken } = search(numbers, expand, states, {
+  const { index, depth, transitions, firstSeen, story } = search(numbers, expand, states, {
     most: Infinity,
     onLevel: () => undefined,
     ...limits,
   });
   const found = { states: states.size(), transitions, worlds: numbers.worlds.size(), runs: numbers.runs.size(), depth };
   const tell = (world: number): readonly string[] => pathTo(firstSeen[world] ?? 0, states, expand);
-  const exhausted = broken === null && index === states.size();
-  return { ...found, exhausted, story: broken ?? neverRecovers(numbers, tell) };
+  const exhausted = story === null && index === states.size();
+  return { ...found, exhausted, story: story ?? neverRecovers(numbers, tell) };
 };

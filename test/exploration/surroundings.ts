@@ -20,7 +20,7 @@ import {
 export interface Event {
   /** A sentence about what happens. */
   readonly says: string;
-  /** Who has to want it, if it does not happen by itself. */
+  /** Who makes it happen. Undefined if it happens by itself. */
   readonly needs?: 'somebody' | 'a cloud controller';
   /** Returns the world after the event, or null if it cannot happen now. */
   readonly happens: (world: World, scenario: Pick<Scenario, 'assumption' | 'cloud'>) => World | null;

@@ -95,8 +95,7 @@ export interface Assumption {
 const older = (age: number): number => Math.min(age + 1, OLDEST_TICKS);
 
 /** Returns whether the cloud says off, or may still say so. */
-const mayShowOff = ({ machine: { power }, wasOff }: World): boolean =>
-  power === 'off' || power === 'gone' || power === 'forgotten' || wasOff !== null;
+const mayShowOff = (world: World): boolean => world.machine.power === 'off' || isGone(world) || world.wasOff !== null;
 
 /** By then, no call is under way that left before a taint was removed. */
 const LONG_REMOVED_TICKS = 6;

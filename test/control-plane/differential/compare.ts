@@ -78,7 +78,7 @@ export const toComparable = (story: Story): ComparableStory => {
 const sideOf = ({ object, nth, facet }: TimedLine): string => `${object} ${nth}, ${facet}`;
 const sidesOf = ({ lines }: ComparableStory) => Map.groupBy(lines, sideOf);
 
-/** The changes of one side of an object: by whom, to what, and in which phase. */
+/** Each change of an object on one side: who made it, what it changed, and in which phase. */
 const deedOf = ({ by, value, phase }: TimedLine): string => `${by} made it "${value}" (${phase})`;
 const courseOf = (lines: readonly TimedLine[] | undefined): string =>
   (lines ?? []).map(deedOf).join(', then ') || 'nothing';

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** A fence of this very boot, as anyone who has seen one could write it. */
+/** A fence of this boot. Anyone who has seen a fence can write one like it. */
 const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<object> => {
   const { metadata, status } = nodeSchema.parse(await testbed.admin.get(nodePath));
   const named = {
