@@ -5,8 +5,7 @@
 export { decide } from './rules/decide.ts';
 export * from './model/errors.ts';
 export { defaultPolicy } from './model/policy.ts';
-export { react } from './loop/react.ts';
-export { run } from './loop/run.ts';
+export { react, run } from './loop/run.ts';
 export { sweep } from './sweep/sweep.ts';
 export type * from './model/cloud.ts';
 export type * from './model/cluster.ts';
@@ -16,7 +15,7 @@ export type * from './model/machine.ts';
 export type * from './model/outcome.ts';
 export type * from './model/policy.ts';
 export type * from './loop/ports.ts';
-export type * from './loop/react.ts';
+export type { LocationHint, SharedRunOptions } from './loop/run.ts';
 export type * from './model/reason.ts';
 export type * from './model/record.ts';
 export type * from './model/steps.ts';

@@ -7,7 +7,7 @@ import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
-import { react } from '../fencing/loop/react.ts';
+import { react } from '../fencing/loop/run.ts';
 import { counted, longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, stepLine } from './decision-log.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';

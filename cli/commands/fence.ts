@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
-import { react } from '../../fencing/loop/react.ts';
+import { react } from '../../fencing/loop/run.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcome, type Terminal } from '../answer.ts';
 import { machineOfNode, quoted } from '../machine-of-node.ts';

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
-import { react } from '../../fencing/loop/react.ts';
+import { react } from '../../fencing/loop/run.ts';
 import { newRunId } from '../../config/system.ts';
 import { whyUnreadable } from '../../config/settings.ts';
 import { printOutcomes, printOutcome, type Terminal } from '../answer.ts';

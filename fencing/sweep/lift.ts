@@ -1,9 +1,8 @@
 import { applyImagined } from '../loop/imagine.ts';
 import type { Command } from '../loop/next-command.ts';
 import type { Ports } from '../loop/ports.ts';
-import type { SharedRunOptions } from '../loop/react.ts';
 import { reduce } from '../loop/reduce.ts';
-import { executeCommand } from '../loop/run.ts';
+import { executeCommand, type SharedRunOptions } from '../loop/run.ts';
 import { type RunState, startRun } from '../loop/state.ts';
 import type { Suspect } from '../model/cluster.ts';
 import type { MachineId } from '../model/machine.ts';

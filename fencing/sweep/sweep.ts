@@ -1,7 +1,7 @@
 import type { Cluster, Suspect } from '../model/cluster.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { react, type SharedRunOptions } from '../loop/react.ts';
+import { react, type SharedRunOptions } from '../loop/run.ts';
 import { longWaits } from '../model/reason.ts';
 import type { Ports } from '../loop/ports.ts';
 import {

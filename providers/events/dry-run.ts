@@ -1,5 +1,4 @@
-import { createAllowance, type ReadAllowance } from './reading.ts';
-import { parseJsonDocuments, mayHoldJson, textOfBytes } from './json-text.ts';
+import { createAllowance, mayHoldJson, parseJsonDocuments, type ReadAllowance, textOfBytes } from './json-text.ts';
 
 /**
  * A request for a dry run, which a person may add anywhere in any event. With `unclear`, and with `unseen` because

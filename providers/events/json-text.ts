@@ -1,5 +1,37 @@
 import { gunzipSync } from 'node:zlib';
-import type { ReadAllowance } from './reading.ts';
+
+/** The most characters in all texts of one event, including texts packed in other texts. */
+const MOST_CHARACTERS = 64 * 1024 * 1024;
+/** The most list entries and lines in one event. */
+const MOST_ENTRIES = 20_000;
+
+/**
+ * How much of one event is read. The sender of an event must not decide how long that takes or how much memory it
+ * needs.
+ */
+export interface ReadAllowance {
+  readonly left: () => number;
+  /** Spends characters. Returns false when that is more than is left. */
+  readonly spend: (characters: number) => boolean;
+  /** Spends entries or lines in the same way. */
+  readonly count: (entries: number) => boolean;
+}
+
+export const createAllowance = (): ReadAllowance => {
+  let characters = MOST_CHARACTERS;
+  let entries = MOST_ENTRIES;
+  return {
+    left: () => characters,
+    spend: (wanted) => {
+      characters -= wanted;
+      return characters >= 0;
+    },
+    count: (wanted) => {
+      entries -= wanted;
+      return entries >= 0;
+    },
+  };
+};
 
 /** One JSON document in a text with its path, or what is wrong with it. */
 export type JsonDocument =

@@ -2,7 +2,7 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { react } from '../../fencing/loop/react.ts';
+import { react } from '../../fencing/loop/run.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { systemClock } from '../../kubernetes/connection.ts';

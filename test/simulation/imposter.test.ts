@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { react } from '../../fencing/loop/react.ts';
+import { react } from '../../fencing/loop/run.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS } from '../../sandbox/aws-sandbox.ts';

@@ -4,7 +4,7 @@ import type { Cluster } from '../../fencing/model/cluster.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
-import { react } from '../../fencing/loop/react.ts';
+import { react } from '../../fencing/loop/run.ts';
 import { sweep, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
-import { react } from '../../fencing/loop/react.ts';
+import { react } from '../../fencing/loop/run.ts';
 import { sweep, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';

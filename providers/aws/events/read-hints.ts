@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonTextSchema } from '../../../fencing/model/json-text.ts';
-import { ignoredEvent, parsedHints } from '../../events/reading.ts';
-import { type MessageBatch, messageBatchAt, type EventDialect, createEventReader } from '../../events/walk.ts';
+import {
+  createEventReader,
+  type EventDialect,
+  ignoredEvent,
+  type MessageBatch,
+  messageBatchAt,
+  parsedHints,
+} from '../../events/reading.ts';
 import { fault, readDetail, readEnvelope, readTrailRecord, unreadable } from './envelope.ts';
 import { instanceId, parseTime, TEST_NOTIFICATION } from './kinds.ts';
 

@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
-import { parseJsonDocuments } from '../../events/json-text.ts';
-import { createAllowance, ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
+import { createAllowance, parseJsonDocuments } from '../../events/json-text.ts';
+import { createFaultReporter, ignoredEvent, parsedHints } from '../../events/reading.ts';
 import { isComputeSender, eventKinds, parseTime, subjectOf, type ParsedDetail } from './kinds.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
-import { parsedHints } from '../../events/reading.ts';
-import { messageBatchAt, type EventDialect, createEventReader } from '../../events/walk.ts';
+import { createEventReader, type EventDialect, messageBatchAt, parsedHints } from '../../events/reading.ts';
 import { fault, isEnvelope, readEnvelope, readEventData, unreadable } from './envelope.ts';
 import { isActivityRecord, isAlert, readActivityRecord, readAlert } from './alert.ts';
 import { subjectOf } from './kinds.ts';

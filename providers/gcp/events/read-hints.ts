@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
-import { ignoredEvent, parsedHints } from '../../events/reading.ts';
-import { type MessageBatch, messageBatchAt, type EventDialect, createEventReader } from '../../events/walk.ts';
+import {
+  createEventReader,
+  type EventDialect,
+  ignoredEvent,
+  type MessageBatch,
+  messageBatchAt,
+  parsedHints,
+} from '../../events/reading.ts';
 import { instancePath, machineOf } from '../identity.ts';
 import { fault, placeIn, readLogEntry, unreadable } from './log-entry.ts';
 
