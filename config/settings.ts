@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
-import type { Environment } from './environment.ts';
+import { type Environment, readEnvironment, readVariable } from './environment.ts';
 import { configurationSchema, type Configuration, parseConfiguration } from './schema.ts';
 
 /** Options of the command line. They override the configuration file, and the file overrides the environment. */
@@ -39,6 +39,18 @@ export const loadSettings = async (
     clusters: clustersFrom(written, environment, flags),
   };
 };
+
+/**
+ * Loads the settings of a function. A deployed function has its configuration in a variable, as JSON or YAML. On a
+ * laptop, it has the settings of the CLI.
+ * @throws InvalidConfiguration with all faults at once
+ */
+export const loadFunctionSettings = async (): Promise<Configuration> => {
+  const text = readVariable(SETTINGS);
+  return text === null ? loadSettings(readEnvironment()) : parseConfiguration(text, SETTINGS);
+};
+
+const SETTINGS = 'CLOUDFENCE_SETTINGS';
 
 /**
  * Returns the clusters to work with. A kubeconfig or a context on the command line selects the only cluster. Otherwise,

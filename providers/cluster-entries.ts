@@ -95,27 +95,36 @@ export type StoredKubeconfig =
   | z.infer<typeof keyVaultCluster>
   | z.infer<typeof secretManagerCluster>;
 
-/** The cloud that keeps the access to a cluster, by the key in its entry. */
-const cloudByKey = {
-  eks: 'aws',
-  secret: 'aws',
-  parameter: 'aws',
-  aks: 'azure',
-  keyVault: 'azure',
-  gke: 'gcp',
-  secretManager: 'gcp',
-} as const;
+/** The cloud that keeps the access to a cluster. */
+interface Keeper {
+  readonly cloud: string;
+  /** Whether the cloud also manages the cluster. Then the Nodes are machines of that cloud. */
+  readonly managed: boolean;
+}
+
+/** The keepers by the key in a cluster's entry. */
+const keepers: Readonly<Record<string, Keeper>> = {
+  eks: { cloud: 'aws', managed: true },
+  secret: { cloud: 'aws', managed: false },
+  parameter: { cloud: 'aws', managed: false },
+  aks: { cloud: 'azure', managed: true },
+  keyVault: { cloud: 'azure', managed: false },
+  gke: { cloud: 'gcp', managed: true },
+  secretManager: { cloud: 'gcp', managed: false },
+};
+
+const keeperOf = (entry: ClusterEntry): Keeper | null =>
+  Object.entries(keepers).find(([key]) => key in entry)?.[1] ?? null;
 
 /** Returns the cloud that an entry needs. Returns null for a local kubeconfig, which needs none. */
-export const cloudOfEntry = (entry: ClusterEntry): string | null =>
-  Object.entries(cloudByKey).find(([key]) => key in entry)?.[1] ?? null;
+export const cloudOfEntry = (entry: ClusterEntry): string | null => keeperOf(entry)?.cloud ?? null;
 
-/**
- * Returns the names of the clouds that manage clusters among these. The Nodes of such a cluster are machines of the
- * same cloud.
- */
+/** Returns the names of the clouds that manage clusters among these. */
 export const managedClouds = (clusters: readonly ClusterEntry[]): readonly string[] =>
-  clusters.flatMap((entry) => ('eks' in entry || 'aks' in entry || 'gke' in entry ? (cloudOfEntry(entry) ?? []) : []));
+  clusters.flatMap((entry) => {
+    const keeper = keeperOf(entry);
+    return keeper?.managed ? [keeper.cloud] : [];
+  });
 
 /** Makes the error for a cloud that is asked for access that another cloud keeps. */
 export const wrongCloudError = (cloud: string, { name }: ClusterEntry): InvalidConfiguration =>

@@ -1,10 +1,10 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { z } from 'zod';
-import { type FunctionEnvironment, readEnvironment, readFunctionEnvironment } from '../../config/environment.ts';
+import { readEnvironment, readList, readVariable } from '../../config/environment.ts';
 import { openClusters } from '../../config/open-clusters.ts';
-import { type Configuration, parseConfiguration, policyOf } from '../../config/schema.ts';
-import { loadSettings } from '../../config/settings.ts';
+import { policyOf } from '../../config/schema.ts';
+import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
@@ -16,14 +16,36 @@ import type { WorkItem } from '../messages.ts';
 import { type Measurement, metricFields } from '../metrics.ts';
 import { type DoctorDependencies, type FencingFunction, memoized } from '../dependencies.ts';
 
-/**
- * Returns the configuration. A deployed function has it in its environment; on a laptop the environment names a file.
- */
-const settingsFrom = ({ settings, region }: FunctionEnvironment): Promise<Configuration> | Configuration => {
-  if (settings === null) return loadSettings(readEnvironment());
-  const written = parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
-  return { ...written, ...(region !== null && { region: written.region ?? region }) };
-};
+/** What the environment of a deployed function contains, besides its settings. */
+interface AwsFunctionEnvironment {
+  readonly region: string | null;
+  readonly account: string | null;
+  readonly queueUrl: string | null;
+  readonly deadLetterQueueUrl: string | null;
+  readonly archiveArn: string | null;
+  readonly busArn: string | null;
+  /** The rules that receive a replay. Without them, a replay would trigger everyone's rules. */
+  readonly ruleArns: readonly string[];
+  /** The namespace of the metrics. */
+  readonly namespace: string;
+  /** Names of the functions that fence, for the doctor. */
+  readonly fencers: readonly string[];
+  /** The tags on which the role's permissions depend, as written in the parameter `onlyTagged`; null when unknown. */
+  readonly onlyTagged: string | null;
+}
+
+export const readAwsFunctionEnvironment = (): AwsFunctionEnvironment => ({
+  region: readEnvironment().region,
+  account: readVariable('CLOUDFENCE_ACCOUNT'),
+  queueUrl: readVariable('CLOUDFENCE_QUEUE_URL'),
+  deadLetterQueueUrl: readVariable('CLOUDFENCE_DEAD_LETTER_QUEUE_URL'),
+  archiveArn: readVariable('CLOUDFENCE_ARCHIVE_ARN'),
+  busArn: readVariable('CLOUDFENCE_BUS_ARN'),
+  ruleArns: readList('CLOUDFENCE_RULE_ARNS'),
+  namespace: readVariable('CLOUDFENCE_NAMESPACE') ?? 'Cloudfence',
+  fencers: readList('CLOUDFENCE_FENCERS'),
+  onlyTagged: readVariable('CLOUDFENCE_ONLY_TAGGED'),
+});
 
 /**
  * Limits how long a fencing function may take to answer. It is shorter than the shortest function timeout, so that the
@@ -32,25 +54,26 @@ const settingsFrom = ({ settings, region }: FunctionEnvironment): Promise<Config
 const FENCER_ANSWERS_MS = 8_000;
 
 const createDependencies = async (): Promise<DoctorDependencies> => {
-  const environment = readFunctionEnvironment();
-  const settings = await settingsFrom(environment);
+  const environment = readAwsFunctionEnvironment();
+  const settings = await loadFunctionSettings();
   const { account } = environment;
+  const region = settings.region ?? environment.region;
   const openedCloud = await openAws({
-    region: settings.region ?? null,
+    region,
     account,
     territories: settings.territories,
     tags: permissionTags(environment.onlyTagged, settings.clusters),
   });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
-  const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: settings.region ?? '' });
+  const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: region ?? '' });
   const lambda = async () =>
     new (await import('@aws-sdk/client-lambda')).LambdaClient({
-      region: settings.region ?? '',
+      region: region ?? '',
       requestHandler: { requestTimeout: FENCER_ANSWERS_MS },
     });
   const clock = systemClock();
   // The install's own territory comes first.
-  const territories = [{ account, region: settings.region ?? null }, ...settings.territories];
+  const territories = [{ account, region }, ...settings.territories];
   return {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,

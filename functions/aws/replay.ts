@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type FunctionEnvironment, readFunctionEnvironment } from '../../config/environment.ts';
 import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
 import { type ManualRunResult, handleManualReplay, type TimeLimit } from '../invocation.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { fencingHandler } from './lambda.ts';
 import { messagesIn } from './on-event.ts';
-import { lazyDependencies } from './dependencies.ts';
+import { lazyDependencies, readAwsFunctionEnvironment } from './dependencies.ts';
 
 /** `{"replay": {"from": "2026-01-01T00:00:00Z", "to": "…"}}` replays every archived event of that period. */
 const archiveRange = z.object({
@@ -32,7 +31,7 @@ export const replay =
   (getDependencies: () => Promise<FunctionDependencies>, start: typeof startReplay = startReplay) =>
   async (event: unknown, limit: TimeLimit): Promise<Replayed> => {
     const range = rangeIn(event);
-    if (range) return start(range, readFunctionEnvironment());
+    if (range) return start(range, readAwsFunctionEnvironment());
     return handleManualReplay(messagesIn(event), await getDependencies(), limit);
   };
 
@@ -54,7 +53,7 @@ const nameFor = (from: string, to: string, archive: string): string =>
 /** Starts an EventBridge replay of the archive. Its events arrive at the queue like all others, and are only hints. */
 const startReplay = async (
   { from, to }: { readonly from: string; readonly to: string },
-  { archiveArn, busArn, ruleArns, region }: Pick<FunctionEnvironment, 'archiveArn' | 'busArn' | 'ruleArns' | 'region'>,
+  { archiveArn, busArn, ruleArns, region }: ReturnType<typeof readAwsFunctionEnvironment>,
 ): Promise<ReplayStarted> => {
   if (archiveArn === null || busArn === null)
     throw new InvalidConfiguration(['this install has no event archive: deploy it with more than 0 archive days']);

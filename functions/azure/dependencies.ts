@@ -1,12 +1,7 @@
-import {
-  readAzureFunctionEnvironment,
-  readEnvironment,
-  readFunctionEnvironment,
-  readVariable,
-} from '../../config/environment.ts';
+import { readList, readTimeLimit, readVariable } from '../../config/environment.ts';
 import { openClusters } from '../../config/open-clusters.ts';
-import { type Configuration, parseConfiguration, policyOf } from '../../config/schema.ts';
-import { loadSettings } from '../../config/settings.ts';
+import { policyOf } from '../../config/schema.ts';
+import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
@@ -18,6 +13,27 @@ import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
 import { type DoctorDependencies, memoized } from '../dependencies.ts';
 
+/** What the environment of a function on Azure contains, besides `CLOUDFENCE_SETTINGS` and the function's place. */
+interface AzureFunctionEnvironment {
+  /** Host of the Service Bus namespace. The platform's own trigger reads the same variable. */
+  readonly busHost: string | null;
+  /** Names of queues. */
+  readonly eventsQueue: string | null;
+  readonly deadLettersQueue: string | null;
+  /** Names of the resource groups whose machines are served. An empty list means all that there are. */
+  readonly groups: readonly string[];
+  /** How long an invocation may run, in ms. */
+  readonly lasts: number;
+}
+
+const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
+  busHost: readVariable('CLOUDFENCE_BUS__fullyQualifiedNamespace'),
+  eventsQueue: readVariable('CLOUDFENCE_EVENTS_QUEUE'),
+  deadLettersQueue: readVariable('CLOUDFENCE_DEAD_LETTERS_QUEUE'),
+  groups: readList('CLOUDFENCE_RESOURCE_GROUPS'),
+  lasts: readTimeLimit(),
+});
+
 /** Replaces what an event names, such as a scale set, with its machines. */
 export type Expand = (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 
@@ -28,11 +44,8 @@ export interface AzureDependencies extends DoctorDependencies {
   readonly lasts: number;
 }
 
-/** Returns the dependencies, which is built once per process. */
+/** Returns the dependencies, which are built once per process. */
 export type GetDependencies = () => Promise<Omit<AzureDependencies, 'log'>>;
-
-const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
-  settings === null ? loadSettings(readEnvironment()) : parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
 
 const senderTo = async (host: string | null): Promise<SendMessage> => {
   if (host === null)
@@ -49,7 +62,7 @@ const senderTo = async (host: string | null): Promise<SendMessage> => {
 const createDependencies: GetDependencies = async () => {
   const environment = readAzureFunctionEnvironment();
   const { subscription, endpoint } = readAzureVariables(readVariable);
-  const settings = await settingsFrom(readFunctionEnvironment().settings);
+  const settings = await loadFunctionSettings();
   // The import loads the SDK. An instance can start without it.
   const { openAzure } = await import('../../providers/azure/plugin/open.ts');
   const openedCloud = await openAzure({ subscription, endpoint });

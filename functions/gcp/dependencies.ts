@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type GcpFunctionEnvironment,
-  readEnvironment,
-  readFunctionEnvironment,
-  readGcpFunctionEnvironment,
-  readVariable,
-} from '../../config/environment.ts';
+import { readList, readTimeLimit, readVariable } from '../../config/environment.ts';
 import { openClusters } from '../../config/open-clusters.ts';
-import { type Configuration, parseConfiguration, policyOf } from '../../config/schema.ts';
-import { loadSettings } from '../../config/settings.ts';
+import { policyOf } from '../../config/schema.ts';
+import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { instancePath } from '../../providers/gcp/identity.ts';
@@ -19,6 +13,47 @@ import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { logDecision, metricFields } from '../metrics.ts';
 import { type DoctorDependencies, memoized } from '../dependencies.ts';
+
+/** What the environment of a function on Google Cloud contains, besides `CLOUDFENCE_SETTINGS`. */
+export interface GcpFunctionEnvironment {
+  /** The project that the function is deployed in, and other projects whose machines are served. */
+  readonly projects: readonly string[];
+  /** The audience of the tokens of push requests, and the account that sends those requests. */
+  readonly audience: string | null;
+  readonly caller: string | null;
+  /**
+   * The account with which the function doctor sends its questions, and the address that it sends them to. That account
+   * has no other permission.
+   */
+  readonly doctor: string | null;
+  readonly askedAt: string | null;
+  /** Whether this process runs in Cloud Run, and not on someone's laptop. */
+  readonly inCloudRun: boolean;
+  /** Where to get the keys that verify tokens, if not from Google's own address. */
+  readonly certificatesUrl: string | null;
+  /** Whether Cloud Run checks each request before it passes the request on. */
+  readonly behindCloudRun: boolean;
+  /** Full names of topics. */
+  readonly againTopic: string | null;
+  readonly deadLetterTopic: string | null;
+  /** How long the platform lets a request run, in ms. */
+  readonly lasts: number;
+}
+
+export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
+  projects: readList('CLOUDFENCE_PROJECTS'),
+  audience: readVariable('CLOUDFENCE_AUDIENCE'),
+  caller: readVariable('CLOUDFENCE_CALLER'),
+  doctor: readVariable('CLOUDFENCE_DOCTOR'),
+  askedAt: readVariable('CLOUDFENCE_ASKED_AT'),
+  // https://cloud.google.com/run/docs/container-contract#services-env-vars
+  inCloudRun: readVariable('K_SERVICE') !== null,
+  certificatesUrl: readVariable('CLOUDFENCE_CERTIFICATES_URL'),
+  behindCloudRun: readVariable('CLOUDFENCE_BEHIND_CLOUD_RUN') === 'true',
+  againTopic: readVariable('CLOUDFENCE_AGAIN_TOPIC'),
+  deadLetterTopic: readVariable('CLOUDFENCE_DEAD_LETTER_TOPIC'),
+  lasts: readTimeLimit(),
+});
 
 /** The dependencies, with the checks of who may call. */
 export interface GcpDependencies extends DoctorDependencies {
@@ -33,9 +68,6 @@ export interface GcpDependencies extends DoctorDependencies {
    */
   readonly letAsk: (authorization: string | null) => Promise<void>;
 }
-
-const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
-  settings === null ? loadSettings(readEnvironment()) : parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
 
 /** Time limit for checking the token of one request (ms). */
 const KEYS_LAST_MS = 10_000;
@@ -63,7 +95,7 @@ const doorOf = (
 const createDependencies = async (): Promise<GcpDependencies> => {
   const environment = readGcpFunctionEnvironment();
   const endpoint = readGcpEndpoint(readVariable);
-  const settings = await settingsFrom(readFunctionEnvironment().settings);
+  const settings = await loadFunctionSettings();
   const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();

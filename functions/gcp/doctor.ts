@@ -1,7 +1,6 @@
 import { doctor as diagnose, isFailing } from '../doctor.ts';
-import { readGcpFunctionEnvironment } from '../../config/environment.ts';
 import { manualHandler, type HttpHandler, forwardQuestion, httpFunction } from './http.ts';
-import { type GcpDependencies, lazyDependencies } from './dependencies.ts';
+import { type GcpDependencies, lazyDependencies, readGcpFunctionEnvironment } from './dependencies.ts';
 
 export const doctor = (getDependencies: () => Promise<GcpDependencies>): HttpHandler =>
   manualHandler(

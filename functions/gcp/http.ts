@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { type GcpFunctionEnvironment, readGcpFunctionEnvironment } from '../../config/environment.ts';
 import {
   CloudfenceError,
   Denied,
@@ -10,7 +9,7 @@ import {
 } from '../../fencing/model/errors.ts';
 import { failureLine, messageLine, publicMessage } from '../decision-log.ts';
 import type { TimeLimit } from '../invocation.ts';
-import type { GcpDependencies } from './dependencies.ts';
+import { type GcpDependencies, type GcpFunctionEnvironment, readGcpFunctionEnvironment } from './dependencies.ts';
 
 /**
  * The request as the Functions Framework passes it. The framework has already parsed a JSON body.
