@@ -1,6 +1,6 @@
 import type { NodeFacts, OptOut } from '../model/cluster-facts.ts';
 import type { Admission } from '../model/ledger.ts';
-import type { Policy } from '../model/policy.ts';
+import { patience, type Policy } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { ignore, refuse, takeStep, wait, type Decision, type Rule, type View } from './view.ts';
@@ -131,17 +131,19 @@ export const capReached: Rule = (view) => {
 
 /**
  * Returns since when the machine is off (epoch ms). If the cloud does not say, the kubelet's last sign of life does:
- * the machine was up until then.
+ * the machine was up until then. Null if nothing says it, or only a clock that is wrong. What this run saw itself does
+ * not count, because the delay would begin again with each run, and never end.
  */
-const offSince = ({ machine, memory, cluster, now }: View): number => {
-  if (machine.since !== null) return machine.since;
-  const lastSign = cluster.lease === null ? now.wall : Date.parse(cluster.lease);
-  return Math.min(lastSign, memory.firstOff?.wall ?? now.wall);
+const offSince = ({ machine, cluster, now }: View): number | null => {
+  if (machine.since !== null || cluster.lease === null) return machine.since;
+  const lastSign = Date.parse(cluster.lease);
+  return lastSign - now.wall <= patience.clocksDiffer ? lastSign : null;
 };
 
 /** Waits for as long as the policy allows for planned stops and starts. */
 export const delayedByPolicy: Rule = (view) => {
-  const left = offSince(view) + view.policy.fenceAfter - view.now.wall;
+  const since = offSince(view);
+  const left = since === null ? 0 : since + view.policy.fenceAfter - view.now.wall;
   return left > 0
     ? wait(
         left,

@@ -132,6 +132,14 @@ describe('guards forbid a fence of a machine that is off', () => {
       }),
       'ignored nothing-to-free',
     ],
+    [
+      '... and a volume that is not attached is nothing to free',
+      view({
+        cluster: cluster({ pods: [], volumes: [volume({ attachment: null })] }),
+        machine: machine({ disks: [] }),
+      }),
+      'ignored nothing-to-free',
+    ],
     ['an attached volume is something to free', view({ cluster: cluster({ pods: [] }) }), 'mark'],
     [
       'a pod without a volume is something to move',
@@ -145,6 +153,30 @@ describe('guards forbid a fence of a machine that is off', () => {
         policy: policy({ fenceAfter: 60_000 }),
         machine: machine({ since: null }),
         cluster: cluster({ lease: ago(61_000) }),
+      }),
+      'mark',
+    ],
+    [
+      '... which may be later than the delay',
+      view({ policy: policy({ fenceAfter: 60_000 }), machine: machine({ since: null }) }),
+      'wait delayed-by-policy',
+    ],
+    [
+      '... unless its clock is so fast that its word would delay the fence for ever',
+      view({
+        policy: policy({ fenceAfter: 60_000 }),
+        machine: machine({ since: null }),
+        cluster: cluster({ lease: ago(-60_001) }),
+        memory: { ...view().memory, firstOff: { wall: NOW, mono: -20_000, generation: 'boot-1' } },
+      }),
+      'mark',
+    ],
+    [
+      '... and no delay if nothing says since when, because each run would begin it anew',
+      view({
+        policy: policy({ fenceAfter: 60_000 }),
+        machine: machine({ since: null }),
+        cluster: cluster({ lease: null }),
       }),
       'mark',
     ],
