@@ -71,8 +71,8 @@ export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget
 const inWords = ({ machine, incarnation }: MachineFacts): string =>
   incarnation === null ? machine : `${machine} (${incarnation.id})`;
 
-const spelledOut = ({ cluster, identityRules }: View): string =>
-  (cluster.node?.identitySources ?? [])
+const spelledOut = ({ identitySources }: NodeFacts, identityRules: IdentityRules): string =>
+  identitySources
     .map(
       (source) =>
         `${source.source}${source.driver ? ` (${source.driver})` : ''}: ${identityRules.machineOf(source) ?? source.value}`,
@@ -89,7 +89,7 @@ export const doubtfulIdentity: Rule = (view) => {
       return refuse(
         because(
           'identity-contradicted',
-          `Node ${node.name} names other machines besides ${inWords(view.machine)}: ${spelledOut(view)}`,
+          `Node ${node.name} names other machines besides ${inWords(view.machine)}: ${spelledOut(node, view.identityRules)}`,
         ),
       );
     case 'silent':
@@ -140,14 +140,14 @@ type EvidenceView = Pick<View, 'cluster' | 'identityRules' | 'machine' | 'rememb
  * if it belongs to this Node and is not older than the Node. If no Node exists, the disks have already been asked for
  * the owner.
  */
-const isOfThisNode = ({ cluster: { node, nodeName } }: EvidenceView, { source, created }: AttachmentFacts): boolean =>
-  source?.value === nodeName && created >= (node?.created ?? 0);
+const isOfThisNode = ({ cluster: { node, nodeName } }: EvidenceView, noted: string, created: number): boolean =>
+  noted === nodeName && created >= (node?.created ?? 0);
 
 /** Returns whether the attacher noted this machine. Null if the attacher noted nothing, and so names no machine. */
-const notedHere = (view: EvidenceView, attachment: AttachmentFacts): boolean | null => {
-  if (attachment.source === null) return null;
-  const noted = view.identityRules.machineOf(attachment.source);
-  return noted === null ? isOfThisNode(view, attachment) : noted === view.machine.machine;
+const notedHere = (view: EvidenceView, { source, created }: AttachmentFacts): boolean | null => {
+  if (source === null) return null;
+  const noted = view.identityRules.machineOf(source);
+  return noted === null ? isOfThisNode(view, source.value, created) : noted === view.machine.machine;
 };
 
 const recordOf = ({ cluster: { node }, remembered }: EvidenceView): NodeFacts['record'] =>

@@ -1,3 +1,4 @@
+import type { NodeFacts } from '../model/cluster-facts.ts';
 import type { IdentitySource } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
@@ -182,20 +183,22 @@ export const doubtfulPower: Rule = (view) => {
 export const leaseContradicts: Rule = (view) => {
   const record = currentRecord(view);
   const known = record ? record.lease : view.memory.lease;
-  const { lease } = view.cluster;
+  const { node, lease } = view.cluster;
   if (known === undefined || lease === null || lease === known) return null;
-  const says = `the kubelet renewed its Lease at ${lease} although the cloud says that the machine is off`;
-  return record ? untilSilent(view, record, lease, says) : refuse(because('lease-renewed-after-off', says));
+  return node && record
+    ? untilSilent(view, node, record, lease)
+    : refuse(because('lease-renewed-after-off', renewedAt(lease)));
 };
+
+const renewedAt = (lease: string): string =>
+  `the kubelet renewed its Lease at ${lease} although the cloud says that the machine is off`;
 
 /**
  * Notes the renewal, and refuses until the kubelet has been silent for long enough. A renewal that stays the only one
  * for long was in progress when the machine went off. A kubelet wrote its date, so Cloudfence measures the time itself.
  */
-const untilSilent = (view: View, record: FenceRecord, lease: string, says: string): Decision => {
-  const { node } = view.cluster;
-  const { now } = view;
-  if (!node) return refuse(because('lease-renewed-after-off', says));
+const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease: string): Decision => {
+  const says = renewedAt(lease);
   // A kubelet may write the record, so a date that lies ahead starts the measurement again.
   if (record.renewed?.lease !== lease || Date.parse(record.renewed.seen) > now.wall) {
     const seen = new Date(now.wall).toISOString();

@@ -62,26 +62,20 @@ describe('not found is proof only if the disks that were attached confirm it', (
   const volumeAt = (change: Partial<AttachmentFacts>, more: Partial<VolumeFacts> = {}) =>
     gone({ volumes: [volume({ attachment: attachment(change), ...more })] });
   const noted = (value: string) => ({ source: { source: 'volumeAttachment' as const, driver: 'a-driver', value } });
-  const inRecord = (attached: boolean, change: Partial<NodeFacts> = {}) =>
+  const known = (attachment: string, attached: boolean) => ({
+    driver: 'a-driver',
+    handle: 'disk-1',
+    persistentVolume: 'pv-1',
+    attachment,
+    ...(attached && { attached }),
+  });
+  const withRecord = (volumes: FenceRecord['volumes'], change: Partial<NodeFacts> = {}) =>
     gone({
-      node: marked(
-        {
-          generation: null,
-          lease: silent,
-          volumes: [
-            {
-              driver: 'a-driver',
-              handle: 'disk-1',
-              persistentVolume: 'pv-1',
-              attachment: 'csi-1',
-              ...(attached && { attached }),
-            },
-          ],
-        },
-        change,
-      ),
+      node: marked({ generation: null, lease: silent, volumes }, change),
       volumes: [volume({ attachment: null })],
     });
+  const inRecord = (attached: boolean, change: Partial<NodeFacts> = {}) =>
+    withRecord([known('csi-1', attached)], change);
   const unasked = 'refused missing-without-witness';
   const cases: readonly [string, View, string][] = [
     ['the disks are asked first', gone(), 'witness missing-without-witness'],
@@ -111,6 +105,11 @@ describe('not found is proof only if the disks that were attached confirm it', (
       'witness missing-without-witness',
     ],
     ['... but not if it is older than the Node', volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }), unasked],
+    [
+      '... and it is if both were created in the same second',
+      volumeAt({ ...noted('node-a'), created: node().created }),
+      'witness missing-without-witness',
+    ],
     ['... and not under another name', volumeAt(noted('node-b')), unasked],
     [
       'a disk that the Node reports is a witness',
@@ -122,7 +121,22 @@ describe('not found is proof only if the disks that were attached confirm it', (
       gone({ volumes: [volume({ attachment: null, reported: true, persistentVolume: null })] }),
       unasked,
     ],
+    [
+      'an attached disk is a witness even if its PersistentVolume is gone',
+      volumeAt({}, { persistentVolume: null }),
+      'witness missing-without-witness',
+    ],
     ['a disk that our record saw there is a witness', inRecord(true), 'witness missing-without-witness'],
+    [
+      '... among others that the record names',
+      withRecord([known('csi-2', false), known('csi-1', true)]),
+      'witness missing-without-witness',
+    ],
+    [
+      '... but not because it saw another one there',
+      withRecord([known('csi-1', false), known('csi-2', true)]),
+      unasked,
+    ],
     ['... but not one that the record merely names', inRecord(false), unasked],
     [
       '... which counts even after Kubernetes has deleted all of them',
@@ -361,6 +375,35 @@ describe('names that pass from one machine to the next', () => {
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  it('a refusal says which owner of the name is meant, and what the Node says instead', () => {
+    const says = (facts: ReturnType<typeof machine>, standing: ReturnType<typeof node>) => {
+      const decision = decide(at(facts, standing));
+      return decision.do === 'end' ? decision.because.says : decision.do;
+    };
+    const csi = { source: 'csiNode', driver: 'a-driver', value: 'm-2' } as const;
+    const two = { ...saying('second-owner'), identitySources: [...saying('second-owner').identitySources, csi] };
+    expect(says(born(NOW), two)).toBe(
+      'Node node-a names other machines besides m-1 (first-owner): providerID: m-1, systemUUID: second-owner, csiNode (a-driver): m-2',
+    );
+    expect(says(machine(), two)).toMatch(/besides m-1: providerID/);
+    expect(says(born(null), saying(null))).toMatch(/^nothing on Node node-a names m-1 \(first-owner\);/);
+  });
+
+  it('a detach is for the owner of the name that was looked at', () => {
+    const stuck = volume({ attachment: attachment({ deletingSince: NOW - 99_000 }) });
+    const given = view({
+      machine: born(NOW),
+      cluster: cluster({
+        node: { ...marked(), identitySources: saying('first-owner').identitySources },
+        pods: [],
+        volumes: [stuck],
+      }),
+    });
+    expect(decide(given)).toMatchObject({
+      step: { do: 'detach-disk', from: { machine: 'm-1', incarnation: 'first-owner' } },
+    });
+  });
 });
 
 describe('the Lease may contradict the cloud', () => {

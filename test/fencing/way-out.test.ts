@@ -33,12 +33,14 @@ const cases: readonly (readonly [string, string, Partial<MachineFacts>, Partial<
 ];
 
 it.each(cases)('%s', (_, code, facts, change) => {
-  const fenced = says(at(facts, { ...change, taints: PARKED }));
-  expect(fenced).toMatch(new RegExp(`^${code}: `));
-  expect(fenced).toContain('`cloudfence release node-a --accept "<what you checked>"` ends the fence');
   const never = says(at(facts, change));
   expect(never).toMatch(new RegExp(`^${code}: `));
   expect(never).not.toContain('cloudfence release');
+  const command = '`cloudfence release node-a --accept "<what you checked>"`';
+  const fenced = says(at(facts, { ...change, taints: PARKED }));
+  expect(fenced).toBe(`${never}. Look at the machine, then ${command} ends the fence`);
+  const buried = { label: 'run.1', tombstone: { fence: 'run.1', boot: 'another boot' } };
+  expect(says(at(facts, { ...change, ...buried }))).toBe(never);
 });
 
 it('the cloud has forgotten the machine, and one of its disks cannot be found', () => {

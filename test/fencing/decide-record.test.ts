@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { type FenceInBoot, fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { Decision, View } from '../../fencing/rules/view.ts';
+import { said } from './said.ts';
+import { ago, cluster, machine, marked, node, pod, record, view } from './view-builder.ts';
+
+/** What a mark writes into the record, and which record counts for the boot that has ended. */
+
+const recordIn = (decision: Decision): FenceRecord | null =>
+  decision.do === 'step' && decision.step.do === 'mark' ? decision.step.record : null;
+const markOf = (given: View) => recordIn(decide(given));
+
+const noted = (name: string): FenceRecord['volumes'][number] => ({
+  driver: 'a-driver',
+  handle: name,
+  persistentVolume: 'pv-1',
+  attachment: name,
+});
+
+describe('a new record', () => {
+  it('is of a fence that no earlier mark of this run has named', () => {
+    const again = { ...view(), memory: { ...view().memory, marks: 1 } };
+    expect([markOf(view())?.fence, markOf(again)?.fence]).toEqual(['run.1', 'run.2']);
+  });
+
+  it('names each volume once, and those of the record before', () => {
+    const before = marked({ generation: 'boot-0', volumes: [noted('csi-1'), noted('csi-9')] });
+    const facts = { ...noted('csi-1'), handle: 'disk-1', attached: true };
+    expect(markOf(view({ cluster: cluster({ node: before }) }))?.volumes).toEqual([facts, noted('csi-9')]);
+    expect(markOf(view())?.volumes).toEqual([facts]);
+  });
+
+  it('knows nothing yet that recurs', () => {
+    expect(markOf(view())?.recurring).toEqual([]);
+  });
+
+  it.each([
+    ['the machine is off', view(), 'off-proven', 'm-1 is off, so its guest cannot write any more'],
+    [
+      'the machine was started since the fence before',
+      view({ cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
+      'started-in-between',
+      'm-1 started after fence run.1 and is off again',
+    ],
+    [
+      'work came back',
+      view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }) }) }),
+      'work-came-back',
+      'm-1 is still off, and holds a volume or pod again',
+    ],
+  ])('has its reason: %s', (_, given, code, says) => {
+    expect(decide(given)).toMatchObject({ step: { do: 'mark' }, because: { code, says } });
+  });
+});
+
+describe('the fence of the boot that has ended', () => {
+  const parked = { phase: 'fenced', released: ago(1_000) } as const;
+  const bound = pod({ uid: 'late', name: 'late', volumes: [] });
+
+  it('continues if work came back, and names each pod and volume once', () => {
+    const given = view({
+      cluster: cluster({
+        node: marked({ ...parked, fence: 'earlier.1', volumes: [noted('csi-1'), noted('csi-9')] }),
+        pods: [pod(), bound],
+      }),
+    });
+    expect(markOf(given)).toMatchObject({ fence: 'earlier.1', phase: 'fencing', released: null });
+    expect(
+      markOf(given)
+        ?.pods.map(({ uid }) => uid)
+        .toSorted(),
+    ).toEqual(['late', 'pod-uid']);
+    expect(markOf(given)?.volumes.map(({ attachment }) => attachment)).toEqual(['csi-1', 'csi-9']);
+  });
+
+  it('does not continue if its mark was lifted: the machine may have run, so another fence begins', () => {
+    const lifted = marked({ phase: 'lifted', fence: 'earlier.1', released: ago(1_000) });
+    expect(markOf(view({ cluster: cluster({ node: lifted }) }))?.fence).toBe('run.1');
+  });
+
+  it('is unknown if the record has no generation, whatever detaches change', () => {
+    const given = (generation: string | null) =>
+      view({
+        machine: machine({ generationDrifts: true, generation: 'boot-2' }),
+        cluster: cluster({ node: marked({ generation, fence: 'earlier.1' }) }),
+      });
+    expect(said(given('boot-1'))).toBe('delete-pod');
+    expect(markOf(given(null))?.fence).toBe('run.1');
+  });
+
+  it('has no work again because of the pods whose deletion was declined before', () => {
+    const retired = (...pods: readonly ReturnType<typeof pod>[]) =>
+      view({
+        machine: machine({ disks: [] }),
+        cluster: cluster({
+          node: marked({
+            phase: 'fencing',
+            released: ago(1_000),
+            pods: [
+              { namespace: 'default', name: 'other', uid: 'other' },
+              { namespace: 'default', name: 'db-0', uid: 'pod-uid' },
+            ],
+          }),
+          pods,
+          volumes: [],
+        }),
+      });
+    expect(said(retired(pod({ volumes: [] })))).toBe('delete-pod');
+    expect(said(retired(bound))).toBe('mark');
+  });
+});
+
+describe('what someone else removed', () => {
+  const here: FenceInBoot = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
+  const NONE = { outOfService: false, ours: false, quarantine: false };
+  const at = (standing: NodeFacts, change: Partial<View> = {}) =>
+    view({ cluster: cluster({ node: standing }), ...change });
+  const rest = '. `cloudfence release node-a --accept "<what you checked>"` removes the rest';
+
+  it.each([
+    [
+      'the quarantine, and the taint is left',
+      at(marked({}, { taints: { outOfService: true, ours: true, quarantine: false } })),
+      `a taint of fence run.1 from Node node-a${rest}`,
+    ],
+    [
+      'the taint, and the quarantine is left',
+      at(marked({}, { taints: { outOfService: false, ours: false, quarantine: true } })),
+      `a taint of fence run.1 from Node node-a${rest}`,
+    ],
+    ['both taints, and the label is left', at(marked({}, { taints: NONE })), 'a taint of fence run.1 from Node node-a'],
+  ])('is told with what is left: %s', (_, given, says) => {
+    expect(decide(given)).toMatchObject({
+      step: { do: 'set-tombstone', tombstone: here },
+      because: { code: 'taint-removed-by-hand', says: `someone else removed ${says}` },
+    });
+  });
+
+  it('is not a taint that was someone else’s: they may remove it', () => {
+    const foreign = marked({ outOfService: 'foreign' }, { taints: { ...NONE, quarantine: true } });
+    expect(said(at(foreign))).toBe('delete-pod');
+  });
+
+  it('is the whole fence, and this run remembers it', () => {
+    expect(decide(at(node(), { remembered: record() }))).toMatchObject({
+      step: { do: 'set-tombstone', tombstone: here },
+      because: { code: 'fence-removed-by-hand' },
+    });
+  });
+
+  it('is our taint if only its label is left, and no other taint stands in its place', () => {
+    const labelled = (taints: Partial<NodeFacts['taints']>) =>
+      at(node({ label: 'run.1', taintedFor: here, taints: { ...NONE, quarantine: true, ...taints } }));
+    expect(decide(labelled({}))).toMatchObject({
+      step: { do: 'set-tombstone', tombstone: here },
+      because: { code: 'fence-removed-by-hand' },
+    });
+    expect(said(labelled({ outOfService: true }))).toBe('mark');
+  });
+
+  it('is not a record of another machine that lies about', () => {
+    const stray = (change: Partial<FenceRecord>) => at(node({ strayRecord: record(change) }));
+    expect(said(stray({}))).toBe('refused record-not-ours');
+    expect(said(stray({ machine: 'm-2' }))).toBe('mark');
+  });
+});
