@@ -29,10 +29,16 @@ export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: Cluster
  * Returns a Kubernetes cluster behind the interface that fencing needs. Close the link when you no longer need the
  * cluster.
  */
-export const createCluster = (options: ClusterOptions): Cluster => {
-  const { reader, writer, clock } = connectionOf(options);
+export const createCluster = ({ jitter = Math.random, ...options }: ClusterOptions): Cluster =>
+  clusterOver(options.name, connectionOf(options), jitter);
+
+/** Returns a cluster behind the interface that fencing needs, over a connection to its API server. */
+export const clusterOver = (
+  name: string,
+  { reader, writer, clock }: Connection,
+  jitter: NonNullable<ClusterOptions['jitter']>,
+): Cluster => {
   const version = versionReader(clock);
-  const { jitter = Math.random } = options;
   const registry = (signal: AbortSignal): LedgerAccess => ({
     reader: reader(signal),
     writer: writer(null, signal),
@@ -41,7 +47,7 @@ export const createCluster = (options: ClusterOptions): Cluster => {
     jitter,
   });
   return {
-    name: options.name,
+    name,
     find: (query, signal) => findNodes(reader(signal), query),
     identify: async (node, signal) => (await readExistingNode(reader(signal), node))?.identitySources ?? null,
     look: (request, signal) => lookAtCluster(reader(signal), { version, now: clock.now }, request),

@@ -1,0 +1,51 @@
+import type { Network } from '../network.ts';
+import { EPOCH, type Process } from '../process.ts';
+import type { Disk, Fleet, Machine, Shown } from '../machines.ts';
+import { shownAt } from '../machines.ts';
+
+/** A destructive call of Cloudfence that takes effect in a cloud. */
+export interface CloudWrite {
+  readonly verb: 'detach' | 'power-off';
+  readonly machine: Machine;
+  readonly disk: Disk | null;
+}
+
+/** What each cloud's stand-in is made of. */
+export interface CloudSide {
+  readonly fleet: Fleet;
+  readonly network: Network;
+  readonly process: Process;
+  readonly now: () => number;
+  /** Is told of each destructive call right before it takes effect. */
+  readonly watch: (write: CloudWrite) => void;
+  /** Detaches the disk, now or a moment later. */
+  readonly detach: (machine: Machine, disk: Disk, forced: boolean) => void;
+  readonly powerOff: (machine: Machine) => void;
+}
+
+/** A machine as an answer shows it. */
+export interface Sight {
+  readonly machine: Machine;
+  readonly shown: Shown;
+}
+
+export const sightOf = (machine: Machine, age: number, now: number): Sight => ({
+  machine,
+  shown: shownAt(machine, now - age),
+});
+
+/** Returns the newest machine with the id that an answer shows. */
+export const seenById = ({ fleet, now }: CloudSide, id: string, age: number): Sight | null => {
+  const machine = fleet.machines.findLast((one) => one.id === id && one.createdAt <= now() - age);
+  return machine ? sightOf(machine, age, now()) : null;
+};
+
+/** Returns which machine an answer shows as the holder of a disk. */
+export const holderOf = ({ fleet, now }: CloudSide, disk: string, age: number): Machine | null =>
+  age === 0
+    ? (fleet.disks.get(disk)?.holder ?? null)
+    : (fleet.machines.find((machine) => shownAt(machine, now() - age).disks.includes(disk)) ?? null);
+
+export const dateAt = (at: number): Date => new Date(EPOCH + at);
+/** Clouds give times in seconds. */
+export const secondAt = (at: number): Date => new Date(EPOCH + Math.floor(at / 1_000) * 1_000);

@@ -1,0 +1,92 @@
+import type {
+  V1ConfigMap,
+  V1CSINode,
+  V1Node,
+  V1ObjectMeta,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
+  V1Pod,
+  V1VolumeAttachment,
+} from '@kubernetes/client-node/dist/gen/index.js';
+import { EPOCH } from './process.ts';
+
+/** The objects of a cluster, in the client's own form. An object is never changed: each write puts a new one in its place. */
+export interface Objects {
+  readonly nodes: Shelf<V1Node>;
+  readonly pods: Shelf<V1Pod>;
+  readonly attachments: Shelf<V1VolumeAttachment>;
+  readonly volumes: Shelf<V1PersistentVolume>;
+  readonly claims: Shelf<V1PersistentVolumeClaim>;
+  readonly csiNodes: Shelf<V1CSINode>;
+  readonly maps: Shelf<V1ConfigMap>;
+}
+
+interface Stored {
+  readonly metadata?: V1ObjectMeta;
+}
+
+export interface Shelf<T extends Stored> {
+  readonly get: (key: string) => T | undefined;
+  readonly all: () => readonly T[];
+  /** Writes the object under a new resourceVersion. A new object gets a uid and a time. */
+  readonly put: (key: string, object: T) => T;
+  readonly remove: (key: string) => void;
+}
+
+/** Names an object with a namespace. */
+export const keyIn = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+export const nameOf = ({ metadata }: Stored): string => metadata?.name ?? '';
+export const uidOf = ({ metadata }: Stored): string => metadata?.uid ?? '';
+export const isDeleting = ({ metadata }: Stored): boolean => metadata?.deletionTimestamp !== undefined;
+
+export const createObjects = (now: () => number, onWrite: () => void): Objects => {
+  let revision = 0;
+  let uids = 0;
+  const newUid = (): string => `00000000-0000-4000-8000-${(uids += 1).toString(16).padStart(12, '0')}`;
+  const shelf = <T extends Stored>(): Shelf<T> => {
+    const objects = new Map<string, T>();
+    return {
+      get: (key) => objects.get(key),
+      all: () => [...objects.values()],
+      put: (key, object) => {
+        revision += 1;
+        const metadata = {
+          creationTimestamp: new Date(EPOCH + Math.floor(now() / 1_000) * 1_000),
+          ...object.metadata,
+          uid: object.metadata?.uid ?? newUid(),
+          resourceVersion: String(revision),
+        };
+        const written = { ...object, metadata };
+        objects.set(key, written);
+        onWrite();
+        return written;
+      },
+      remove: (key) => {
+        if (objects.delete(key)) onWrite();
+      },
+    };
+  };
+  return {
+    nodes: shelf<V1Node>(),
+    pods: shelf<V1Pod>(),
+    attachments: shelf<V1VolumeAttachment>(),
+    volumes: shelf<V1PersistentVolume>(),
+    claims: shelf<V1PersistentVolumeClaim>(),
+    csiNodes: shelf<V1CSINode>(),
+    maps: shelf<V1ConfigMap>(),
+  };
+};
+
+type Taints = NonNullable<NonNullable<V1Node['spec']>['taints']>;
+
+export const taintsOf = ({ spec }: V1Node): Taints => spec?.taints ?? [];
+export const hasTaintKey = (node: V1Node | undefined, key: string): boolean =>
+  node !== undefined && taintsOf(node).some((taint) => taint.key === key);
+
+export const withTaints = (node: V1Node, taints: Taints): V1Node => ({ ...node, spec: { ...node.spec, taints } });
+
+export const isReady = ({ status }: V1Node): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+
+export const bootOf = ({ status }: V1Node): string => status?.nodeInfo?.bootID ?? '';

@@ -1,0 +1,221 @@
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { Policy } from '../../fencing/model/policy.ts';
+import { onEvent } from '../../functions/aws/on-event.ts';
+import type { FunctionDependencies } from '../../functions/dependencies.ts';
+import { sweep } from '../../functions/sweep.ts';
+import { clusterOver } from '../../kubernetes/cluster.ts';
+import { connect, type Served } from './api-server.ts';
+import type { Dice } from './dice.ts';
+import type { Engine } from './engine.ts';
+import type { Network } from './network.ts';
+import { type Process, startProcess } from './process.ts';
+
+/** What is installed: a queue with its dead-letter queue, functions that it calls, and the sweep. */
+
+interface Waiting {
+  readonly id: number;
+  readonly body: string;
+  visibleAt: number;
+  receives: number;
+}
+
+export interface DeadLetter {
+  readonly reason: string | null;
+  readonly body: string;
+}
+
+export interface Install {
+  readonly send: (body: string, delayMs?: number) => void;
+  readonly sweepNow: () => void;
+  /** Kills or freezes one of the processes that run, if there is any. */
+  readonly kill: (choice: number) => boolean;
+  readonly freeze: (choice: number, ms: number) => boolean;
+  readonly waiting: () => readonly string[];
+  readonly deadLetters: readonly DeadLetter[];
+  /** Sweeps that came to their end, by when they began and ended. */
+  readonly sweeps: { readonly began: number; readonly ended: number; readonly undisturbed: boolean }[];
+  readonly running: () => number;
+  /** Ends everything that runs, and forgets what waits. */
+  readonly stop: () => void;
+  /** Rewrites every message that waits, as a deploy of another version leaves them. */
+  readonly rewrite: (change: (body: string) => string) => void;
+}
+
+export interface InstallOptions {
+  readonly engine: Engine;
+  readonly dice: Dice;
+  readonly network: Network;
+  readonly served: Served;
+  readonly policy: Policy;
+  readonly maxSkew: number;
+  readonly cloudFor: (process: Process) => Cloud;
+  /** Receives each log line. */
+  readonly log: (line: object) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** As serverless.yml and infra/aws have them (ms). */
+const FUNCTION_LASTS_MS = 60_000;
+const VISIBILITY_MS = 6 * FUNCTION_LASTS_MS;
+const MOST_RECEIVES = 5;
+const AT_ONCE = 5;
+const BATCH = 10;
+const POLL_MS = { least: 20, most: 500 } as const;
+
+export const CLUSTER = 'simulated';
+
+export const createInstall = (options: InstallOptions): Install => {
+  const { engine, dice, network, served, policy, maxSkew, cloudFor, log, fail } = options;
+  const queue: Waiting[] = [];
+  const deadLetters: DeadLetter[] = [];
+  const sweeps: { began: number; ended: number; undisturbed: boolean }[] = [];
+  const processes = new Set<Process>();
+  let ids = 0;
+  let busy = 0;
+
+  const send = (body: string, delayMs = 0): void => {
+    queue.push({ id: (ids += 1), body, visibleAt: engine.now() + delayMs, receives: 0 });
+    engine.after(delayMs + dice.between(POLL_MS.least, POLL_MS.most), poll);
+  };
+  const viaQueue = (process: Process, arrives: () => void): Promise<void> =>
+    network.call(process, {
+      service: 'queue',
+      signal: undefined,
+      isWrite: false,
+      throttled: () => new Error('the queue is throttled'),
+      failed: () => new Error('the queue is not available'),
+      arrives,
+    });
+  const dependenciesOf = (process: Process): FunctionDependencies => ({
+    ports: { cloud: cloudFor(process), clusters: [clusterFor(process)], clock: process.clock },
+    policy,
+    whyNotServed: () => null,
+    queues: {
+      again: (message, seconds) => viaQueue(process, () => send(JSON.stringify(message), seconds * 1_000)),
+      dead: (letter) => viaQueue(process, () => void deadLetters.push(letter)),
+    },
+    formatMeasurements: () => ({}),
+    newRunId: () => `run${(ids += 1)}`,
+    log,
+  });
+  const clusterFor = (process: Process) => {
+    const over = (tag: unknown) => clusterOver(CLUSTER, connect(served, network, process, tag), dice.roll);
+    return {
+      ...over(null),
+      apply: (...[step, ...rest]: Parameters<ReturnType<typeof over>['apply']>) => over(step).apply(step, ...rest),
+    };
+  };
+
+  /** Starts an invocation. `ended` is called once, with null if it came to no end. */
+  const invoke = <T>(
+    name: string,
+    work: (process: Process, limit: { getRemainingTimeInMillis: () => number }) => Promise<T>,
+    ended: (answer: T | null, process: Process) => void,
+  ): void => {
+    const began = engine.now();
+    const skew = dice.between(-maxSkew, maxSkew);
+    const process = startProcess(engine, name, { skew, monoOffset: dice.between(0, 1_000_000) });
+    processes.add(process);
+    let over = false;
+    const end = (answer: T | null): void => {
+      if (over) return;
+      over = true;
+      processes.delete(process);
+      ended(answer, process);
+      process.kill();
+    };
+    engine.after(FUNCTION_LASTS_MS, () => end(null));
+    const limit = { getRemainingTimeInMillis: () => Math.max(0, began + FUNCTION_LASTS_MS - engine.now()) };
+    const start = (): void =>
+      void work(process, limit).then(
+        (answer) => end(process.isAlive() ? answer : null),
+        (error: unknown) => {
+          if (process.isAlive()) fail(error);
+          end(null);
+        },
+      );
+    engine.after(0, start, 'answers');
+  };
+
+  const giveUp = (message: Waiting): void => {
+    queue.splice(queue.indexOf(message), 1);
+    deadLetters.push({ reason: null, body: message.body });
+  };
+  const receive = (): readonly Waiting[] => {
+    const visible = queue.filter(({ visibleAt }) => visibleAt <= engine.now());
+    const batch = visible.slice(0, dice.between(1, BATCH));
+    for (const message of batch) {
+      message.receives += 1;
+      message.visibleAt = engine.now() + VISIBILITY_MS;
+      engine.after(VISIBILITY_MS, poll);
+      if (message.receives > MOST_RECEIVES) giveUp(message);
+    }
+    return batch.filter(({ receives }) => receives <= MOST_RECEIVES);
+  };
+  const poll = (): void => {
+    if (busy >= AT_ONCE) return engine.after(1_000, poll);
+    const batch = receive();
+    if (batch.length === 0) return;
+    busy += 1;
+    const Records = batch.map(({ id, body }) => ({ messageId: String(id), body }));
+    invoke(
+      `function ${(ids += 1)}`,
+      async (process, limit) => {
+        const dependencies = dependenciesOf(process);
+        return onEvent(async () => dependencies)({ Records }, limit);
+      },
+      (answer) => {
+        busy -= 1;
+        if (answer === null || !('batchItemFailures' in answer)) return;
+        const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+        for (const message of batch) {
+          const at = queue.indexOf(message);
+          if (!failed.has(String(message.id)) && at >= 0) queue.splice(at, 1);
+        }
+        if (queue.some(({ visibleAt }) => visibleAt <= engine.now())) poll();
+      },
+    );
+  };
+  const sweepNow = (): void => {
+    const began = engine.now();
+    invoke(
+      `sweep ${(ids += 1)}`,
+      async (process, limit) => {
+        const dependencies = dependenciesOf(process);
+        return sweep(async () => dependencies)(null, limit);
+      },
+      (answer) =>
+        void sweeps.push({
+          began,
+          ended: engine.now(),
+          undisturbed: answer !== null && answer.unreachable.length === 0,
+        }),
+    );
+  };
+  const oneOf = (choice: number): Process | undefined => [...processes][choice % Math.max(1, processes.size)];
+  return {
+    send,
+    sweepNow,
+    kill: (choice) => {
+      const process = oneOf(choice);
+      process?.kill();
+      return process !== undefined;
+    },
+    freeze: (choice, ms) => {
+      const process = oneOf(choice);
+      process?.freeze(ms);
+      return process !== undefined;
+    },
+    waiting: () => queue.map(({ body }) => body),
+    deadLetters,
+    sweeps,
+    running: () => processes.size,
+    stop: () => {
+      for (const process of processes) process.kill();
+      queue.length = 0;
+    },
+    rewrite: (change) => {
+      for (const [at, message] of queue.entries()) queue[at] = { ...message, body: change(message.body) };
+    },
+  };
+};

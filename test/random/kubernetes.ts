@@ -1,0 +1,461 @@
+import type { V1Node, V1Pod, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
+import { attachmentName } from '../../kubernetes/attachments.ts';
+import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
+import { ATTACHED_NODE_ID, CSI_NODE_IDS, OUT_OF_SERVICE, ZONE_LABEL } from '../../kubernetes/names.ts';
+import { createLedger, deleteAttachmentIn } from './api-server.ts';
+import {
+  bootOf,
+  createObjects,
+  hasTaintKey,
+  isDeleting,
+  isReady,
+  keyIn,
+  nameOf,
+  type Objects,
+  taintsOf,
+  uidOf,
+  withTaints,
+} from './cluster-objects.ts';
+import { driverOf, nodeIdOf, providerIdOf, systemUuidOf } from './names.ts';
+import type { Dice } from './dice.ts';
+import type { Engine } from './engine.ts';
+import { type Disk, type Fleet, isGone, isOff, isUp, type Machine, renewedAt } from './machines.ts';
+import { EPOCH } from './process.ts';
+
+/**
+ * Kubernetes around Cloudfence: kubelets, the node controller, taint eviction, PodGC, attach-detach, the attacher, the
+ * workloads' controllers, the scheduler, and a cloud controller. Each takes its next look a random moment after a change.
+ */
+
+export interface Workload {
+  readonly name: string;
+  readonly kind: 'StatefulSet' | 'Deployment' | 'Job' | 'DaemonSet';
+  readonly disk: Disk | null;
+  /** Its pods may only run there. Null for any Node of the disk's place. */
+  readonly node: string | null;
+}
+
+export interface Cluster {
+  readonly objects: Objects;
+  readonly workloads: readonly Workload[];
+  /** The machine below a Node, by the Node's uid. */
+  readonly machineOfNode: ReadonlyMap<string, Machine>;
+  /** The machine on which a pod was placed, and to which an attachment attaches, by uid. */
+  readonly machineOfPod: ReadonlyMap<string, Machine>;
+  readonly machineOfAttachment: ReadonlyMap<string, Machine>;
+  readonly leaseOf: (node: string) => string | null;
+  readonly leases: () => readonly string[];
+  /** Lets every controller look again soon. */
+  readonly wake: () => void;
+  readonly join: (machine: Machine) => void;
+  readonly kubeletPosts: (machine: Machine) => void;
+  readonly kubeletSilent: (machine: Machine) => void;
+  /** Why the attachment of a disk is being deleted, for those that somebody other than a running kubelet let go. */
+  readonly whyDetached: (machine: Machine, disk: Disk) => string;
+  readonly noteDeletion: (attachment: string, why: string) => void;
+  readonly setAttacher: (works: boolean) => void;
+}
+
+interface Surroundings {
+  readonly engine: Engine;
+  readonly dice: Dice;
+  readonly fleet: Fleet;
+  readonly workloads: readonly Workload[];
+  readonly cloudControllerDeletes: boolean;
+}
+
+const NAMESPACE = 'default';
+const UNREACHABLE = 'node.kubernetes.io/unreachable';
+const ATTACHER_FINALIZER = 'external-attacher/simulated';
+
+/** How long each controller takes to look again after a change (ms). */
+const DELAYS = {
+  kubelets: [50, 2_000],
+  workloads: [10, 400],
+  scheduler: [10, 300],
+  'attach-detach': [100, 1_500],
+  attacher: [300, 3_000],
+  'pod-gc': [100, 20_000],
+  'cloud-controller': [2_000, 20_000],
+} as const;
+
+type Controller = keyof typeof DELAYS;
+
+const CONTROLLERS: readonly Controller[] = [
+  'kubelets',
+  'workloads',
+  'scheduler',
+  'attach-detach',
+  'attacher',
+  'pod-gc',
+  'cloud-controller',
+];
+
+const EVICTION_MS = 300_000;
+
+export const podKey = (name: string): string => keyIn(NAMESPACE, name);
+
+const claimOf = (workload: Workload): string => `data-${workload.name}`;
+export const handleKey = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
+
+export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControllerDeletes }: Surroundings): Cluster => {
+  let attacherWorks = true;
+  const pending = new Set<Controller>();
+  const machineOfNode = new Map<string, Machine>();
+  const machineOfPod = new Map<string, Machine>();
+  const machineOfAttachment = new Map<string, Machine>();
+  const deletedBecause = new Map<string, string>();
+  const orphanedSince = new Map<string, number>();
+  const detaching = new Map<string, string>();
+  const now = (): Date => new Date(EPOCH + engine.now());
+
+  const wakeOne = (controller: Controller): void => {
+    if (pending.has(controller)) return;
+    pending.add(controller);
+    const [least, most] = DELAYS[controller];
+    engine.after(dice.between(least, most), () => {
+      pending.delete(controller);
+      controllers[controller]();
+    });
+  };
+  const wake = (): void => {
+    for (const controller of CONTROLLERS) wakeOne(controller);
+  };
+  const objects = createObjects(engine.now, wake);
+  createLedger(objects);
+
+  const machineAt = (node: string): Machine | undefined => {
+    const object = objects.nodes.get(node);
+    return object && machineOfNode.get(uidOf(object));
+  };
+  const podOf = (workload: Workload): V1Pod | undefined => objects.pods.get(podKey(workload.name));
+  const workloadOf = (pod: V1Pod): Workload | undefined => workloads.find(({ name }) => name === nameOf(pod));
+  const attachmentOf = (disk: Disk, node: string): string =>
+    attachmentName({ driver: driverOf(disk.cloud), handle: disk.id }, node);
+  const diskOf = ({ spec }: V1VolumeAttachment): Disk | undefined =>
+    fleet.disks.get((spec.source.persistentVolumeName ?? '').slice('pv-'.length));
+
+  const statusWith = (node: V1Node, change: Partial<NonNullable<V1Node['status']>>): V1Node => ({
+    ...node,
+    status: { ...node.status, ...change },
+  });
+  const readyCondition = (status: 'True' | 'Unknown') => [{ type: 'Ready', status, lastTransitionTime: now() }];
+
+  const leaseOf = (node: string): string | null => {
+    const machine = machineAt(node) ?? fleet.machines.findLast((one) => one.node === node);
+    const at = machine && objects.nodes.get(node) ? renewedAt(machine, engine.now()) : null;
+    if (!machine || at === null) return null;
+    const text = new Date(EPOCH + at + machine.skew).toISOString().slice(0, -1);
+    return `${text}${String(machine.serial % 1_000).padStart(3, '0')}Z`;
+  };
+
+  const putInUse = (machine: Machine): void => {
+    const node = objects.nodes.get(machine.node);
+    if (!node || machineOfNode.get(uidOf(node)) !== machine || !machine.connected) return;
+    const volumesInUse = [...machine.mounted].map((id) => handleKey(driverOf(machine.cloud), id));
+    if (JSON.stringify(node.status?.volumesInUse ?? []) === JSON.stringify(volumesInUse)) return;
+    objects.nodes.put(machine.node, statusWith(node, { volumesInUse }));
+  };
+  const putAttached = (node: string): void => {
+    const object = objects.nodes.get(node);
+    if (!object) return;
+    const volumesAttached = objects.attachments
+      .all()
+      .filter(({ spec, status }) => spec.nodeName === node && status?.attached === true)
+      .map((attachment) => {
+        const disk = diskOf(attachment);
+        return { name: handleKey(attachment.spec.attacher, disk?.id ?? ''), devicePath: '' };
+      });
+    if (JSON.stringify(object.status?.volumesAttached ?? []) === JSON.stringify(volumesAttached)) return;
+    objects.nodes.put(node, statusWith(object, { volumesAttached }));
+  };
+
+  const nodeOf = (machine: Machine): V1Node => ({
+    metadata: {
+      name: machine.node,
+      labels: { [ZONE_LABEL]: machine.zone, 'kubernetes.io/hostname': machine.node },
+      annotations: { [CSI_NODE_IDS]: JSON.stringify({ [driverOf(machine.cloud)]: nodeIdOf(machine) }) },
+    },
+    spec: { providerID: providerIdOf(machine) },
+    status: {
+      nodeInfo: {
+        architecture: '',
+        bootID: `${machine.name}-boot-${machine.boot}`,
+        containerRuntimeVersion: '',
+        kernelVersion: '',
+        kubeletVersion: '',
+        kubeProxyVersion: '',
+        machineID: '',
+        operatingSystem: '',
+        osImage: '',
+        systemUUID: systemUuidOf(machine),
+      },
+      conditions: readyCondition('True'),
+    },
+  });
+  const join = (machine: Machine): void => {
+    const node = objects.nodes.put(machine.node, nodeOf(machine));
+    machineOfNode.set(uidOf(node), machine);
+    const drivers = [{ name: driverOf(machine.cloud), nodeID: nodeIdOf(machine) }];
+    objects.csiNodes.put(machine.node, { metadata: { name: machine.node }, spec: { drivers } });
+  };
+  const kubeletPosts = (machine: Machine): void => {
+    const node = objects.nodes.get(machine.node);
+    if (!node) return join(machine);
+    if (machineOfNode.get(uidOf(node)) !== machine) return;
+    const fresh = nodeOf(machine);
+    const taints = taintsOf(node).filter(({ key }) => key !== UNREACHABLE);
+    const conditions = isReady(node) ? (node.status?.conditions ?? []) : readyCondition('True');
+    objects.nodes.put(
+      machine.node,
+      withTaints(statusWith(node, { ...fresh.status, conditions, ...kept(node) }), taints),
+    );
+    putInUse(machine);
+  };
+
+  const kept = ({ status }: V1Node) => ({
+    ...(status?.volumesInUse && { volumesInUse: status.volumesInUse }),
+    ...(status?.volumesAttached && { volumesAttached: status.volumesAttached }),
+  });
+
+  const evictAt = (machine: Machine, uid: string): void => {
+    const node = objects.nodes.get(machine.node);
+    if (!node || uidOf(node) !== uid || isReady(node)) return;
+    for (const pod of objects.pods.all())
+      if (pod.spec?.nodeName === machine.node && !isDeleting(pod) && workloadOf(pod)?.kind !== 'DaemonSet')
+        objects.pods.put(podKey(nameOf(pod)), { ...pod, metadata: { ...pod.metadata, deletionTimestamp: now() } });
+  };
+  const kubeletSilent = (machine: Machine): void => {
+    const before = machine.lastRenewal;
+    const judge = (): void => {
+      const node = objects.nodes.get(machine.node);
+      if (!node || machine.lastRenewal !== before || before === null || !isReady(node)) return;
+      if (machineOfNode.get(uidOf(node)) !== machine) return;
+      const unreachable = [
+        { key: UNREACHABLE, effect: 'NoSchedule', timeAdded: now() },
+        { key: UNREACHABLE, effect: 'NoExecute', timeAdded: now() },
+      ];
+      objects.nodes.put(
+        machine.node,
+        withTaints(statusWith(node, { conditions: readyCondition('Unknown') }), [...taintsOf(node), ...unreachable]),
+      );
+      engine.after(EVICTION_MS, () => evictAt(machine, uidOf(node)));
+    };
+    engine.after(dice.between(40_000, 52_000), judge);
+  };
+
+  const isWanted = (disk: Disk, node: string): boolean =>
+    objects.pods
+      .all()
+      .some((pod) => pod.spec?.nodeName === node && workloadOf(pod)?.disk === disk && pod.status?.phase !== 'Failed');
+  const mayLetGo = (disk: Disk, node: V1Node | undefined): string | null => {
+    if (!node) return 'its Node is gone';
+    const inUse = node.status?.volumesInUse?.includes(handleKey(driverOf(disk.cloud), disk.id)) ?? false;
+    if (!inUse) return 'the kubelet has unmounted it';
+    if (isReady(node) || !hasTaintKey(node, OUT_OF_SERVICE.key)) return null;
+    return hasOwnTaint(node) ? 'our out-of-service taint' : 'a foreign out-of-service taint';
+  };
+
+  const mountOn = (machine: Machine, workload: Workload, uid: string): void => {
+    const { disk } = workload;
+    if (!disk || machine.mounted.has(disk.id)) return;
+    const { boot } = machine;
+    // The kubelet has seen its pod and the attachment, and goes on, whatever happens to them meanwhile.
+    engine.after(dice.between(50, 2_500), () => {
+      if (machine.boot !== boot || !isUp(machine) || disk.holder !== machine || machine.mountsFrom > engine.now())
+        return;
+      const pod = podOf(workload);
+      machine.mounted.add(disk.id);
+      putInUse(machine);
+      if (pod && uidOf(pod) === uid && machine.connected && pod.status?.phase === 'Pending')
+        objects.pods.put(podKey(workload.name), { ...pod, status: { phase: 'Running' } });
+      wakeOne('kubelets');
+    });
+  };
+  const endPod = (machine: Machine, pod: V1Pod): void => {
+    const disk = workloadOf(pod)?.disk;
+    if (disk) machine.mounted.delete(disk.id);
+    putInUse(machine);
+    objects.pods.remove(podKey(nameOf(pod)));
+  };
+  const lookAsKubelet = (machine: Machine): void => {
+    const node = objects.nodes.get(machine.node);
+    if (!node || machineOfNode.get(uidOf(node)) !== machine || !bootOf(node).endsWith(`-boot-${machine.boot}`)) return;
+    const own = objects.pods.all().filter(({ spec }) => spec?.nodeName === machine.node);
+    for (const pod of own) {
+      const workload = workloadOf(pod);
+      if (!workload) continue;
+      // A kubelet runs what is bound to its Node's name, whoever had the name before.
+      machineOfPod.set(uidOf(pod), machine);
+      if (isDeleting(pod) || pod.status?.phase === 'Failed') endPod(machine, pod);
+      else if (!workload.disk) {
+        if (pod.status?.phase === 'Pending')
+          objects.pods.put(podKey(nameOf(pod)), { ...pod, status: { phase: 'Running' } });
+      } else if (objects.attachments.get(attachmentOf(workload.disk, machine.node))?.status?.attached === true)
+        mountOn(machine, workload, uidOf(pod));
+    }
+    const wanted = new Set(own.map((pod) => workloadOf(pod)?.disk?.id));
+    for (const id of machine.mounted) if (!wanted.has(id)) machine.mounted.delete(id);
+    putInUse(machine);
+  };
+
+  const createPod = (workload: Workload): void => {
+    const { name, kind, disk, node } = workload;
+    const owner = { apiVersion: 'apps/v1', kind, name, uid: `owner-${name}`, controller: true };
+    const volumes = disk ? [{ name: 'data', persistentVolumeClaim: { claimName: claimOf(workload) } }] : [];
+    const tolerations = kind === 'DaemonSet' ? [{ operator: 'Exists' }] : [];
+    const pod = objects.pods.put(podKey(name), {
+      metadata: { name, namespace: NAMESPACE, ownerReferences: [owner] },
+      spec: { containers: [], volumes, tolerations, ...(kind === 'DaemonSet' && node !== null && { nodeName: node }) },
+      status: { phase: 'Pending' },
+    });
+    const machine = kind === 'DaemonSet' && node !== null ? machineAt(node) : undefined;
+    if (machine) machineOfPod.set(uidOf(pod), machine);
+  };
+
+  const controllers: Readonly<Record<Controller, () => void>> = {
+    kubelets: () => {
+      for (const machine of fleet.machines)
+        if (isUp(machine) && machine.connected && machine.mountsFrom <= engine.now()) lookAsKubelet(machine);
+    },
+    workloads: () => {
+      for (const workload of workloads) {
+        const pod = podOf(workload);
+        if (pod?.status?.phase === 'Failed' && isDeleting(pod)) continue;
+        if (pod && pod.status?.phase !== 'Failed') continue;
+        if (pod) objects.pods.remove(podKey(workload.name));
+        if (workload.kind !== 'DaemonSet' || objects.nodes.get(workload.node ?? '')) createPod(workload);
+      }
+    },
+    scheduler: () => {
+      for (const pod of objects.pods.all()) {
+        const workload = workloadOf(pod);
+        if (!workload || pod.spec?.nodeName !== undefined || isDeleting(pod)) continue;
+        const fitting = objects.nodes.all().filter((node) => {
+          const machine = machineOfNode.get(uidOf(node));
+          const place = workload.disk;
+          const fits = !place || (machine?.cloud === place.cloud && machine.zone === place.zone);
+          return fits && isReady(node) && taintsOf(node).length === 0;
+        });
+        if (fitting.length === 0) continue;
+        const node = dice.oneOf(fitting);
+        const bound = objects.pods.put(podKey(nameOf(pod)), {
+          ...pod,
+          spec: { containers: [], ...pod.spec, nodeName: nameOf(node) },
+        });
+        const machine = machineOfNode.get(uidOf(node));
+        if (machine) machineOfPod.set(uidOf(bound), machine);
+      }
+    },
+    'attach-detach': () => {
+      for (const attachment of objects.attachments.all()) {
+        const disk = diskOf(attachment);
+        if (!disk || isDeleting(attachment) || isWanted(disk, attachment.spec.nodeName)) continue;
+        const why = mayLetGo(disk, objects.nodes.get(attachment.spec.nodeName));
+        if (why === null) continue;
+        deletedBecause.set(uidOf(attachment), why);
+        deleteAttachmentIn(objects.attachments, attachment, now());
+      }
+      for (const pod of objects.pods.all()) {
+        const disk = workloadOf(pod)?.disk;
+        const node = pod.spec?.nodeName;
+        if (!disk || node === undefined || pod.status?.phase === 'Failed' || isDeleting(pod)) continue;
+        const machine = machineAt(node);
+        const holders = objects.attachments.all().filter((attachment) => diskOf(attachment) === disk);
+        if (!machine || holders.length > 0) continue;
+        const name = attachmentOf(disk, node);
+        const made = objects.attachments.put(name, {
+          metadata: { name, finalizers: [ATTACHER_FINALIZER] },
+          spec: { attacher: driverOf(disk.cloud), nodeName: node, source: { persistentVolumeName: `pv-${disk.id}` } },
+          status: { attached: false },
+        });
+        machineOfAttachment.set(uidOf(made), machine);
+      }
+    },
+    attacher: () => {
+      if (!attacherWorks) return;
+      for (const attachment of objects.attachments.all()) {
+        const disk = diskOf(attachment);
+        const machine = machineOfAttachment.get(uidOf(attachment));
+        if (!disk || !machine) continue;
+        const { name = '', annotations } = attachment.metadata ?? {};
+        if (isDeleting(attachment)) {
+          detaching.set(`${machine.serial} ${disk.id}`, deletedBecause.get(uidOf(attachment)) ?? 'somebody');
+          fleet.detach(machine, disk, false);
+          detaching.delete(`${machine.serial} ${disk.id}`);
+          objects.attachments.remove(name);
+          putAttached(machine.node);
+        } else if (attachment.status?.attached !== true && fleet.attach(machine, disk)) {
+          const noted = { ...annotations, [ATTACHED_NODE_ID]: nodeIdOf(machine) };
+          objects.attachments.put(name, {
+            ...attachment,
+            metadata: { ...attachment.metadata, annotations: noted },
+            status: { attached: true },
+          });
+          putAttached(machine.node);
+        }
+      }
+    },
+    'pod-gc': () => {
+      let again = false;
+      for (const pod of objects.pods.all()) {
+        const name = pod.spec?.nodeName;
+        const node = objects.nodes.get(name ?? '');
+        if (name === undefined) continue;
+        if (!node) {
+          const since = orphanedSince.get(uidOf(pod)) ?? engine.now();
+          orphanedSince.set(uidOf(pod), since);
+          if (engine.now() - since >= 40_000) objects.pods.remove(podKey(nameOf(pod)));
+          else again = true;
+        } else if (isDeleting(pod) && !isReady(node) && hasTaintKey(node, OUT_OF_SERVICE.key))
+          objects.pods.remove(podKey(nameOf(pod)));
+      }
+      if (again) wakeOne('pod-gc');
+    },
+    'cloud-controller': () => {
+      if (!cloudControllerDeletes) return;
+      for (const node of objects.nodes.all()) {
+        const machine = machineOfNode.get(uidOf(node));
+        if (!machine || !isGone(machine) || isReady(node)) continue;
+        objects.nodes.remove(nameOf(node));
+        objects.csiNodes.remove(nameOf(node));
+      }
+    },
+  };
+
+  for (const workload of workloads) {
+    if (!workload.disk) continue;
+    const { disk } = workload;
+    objects.volumes.put(`pv-${disk.id}`, {
+      metadata: { name: `pv-${disk.id}` },
+      spec: {
+        csi: { driver: driverOf(disk.cloud), volumeHandle: disk.id },
+        claimRef: { namespace: NAMESPACE, name: claimOf(workload) },
+      },
+    });
+    objects.claims.put(keyIn(NAMESPACE, claimOf(workload)), {
+      metadata: { name: claimOf(workload), namespace: NAMESPACE },
+      spec: { volumeName: `pv-${disk.id}` },
+    });
+  }
+  return {
+    objects,
+    workloads,
+    machineOfNode,
+    machineOfPod,
+    machineOfAttachment,
+    leaseOf,
+    leases: () => objects.nodes.all().map(nameOf),
+    wake,
+    join,
+    kubeletPosts,
+    kubeletSilent,
+    whyDetached: (machine, disk) =>
+      detaching.get(`${machine.serial} ${disk.id}`) ?? (isOff(machine) ? 'the cloud' : ''),
+    noteDeletion: (attachment, why) => void deletedBecause.set(attachment, why),
+    setAttacher: (works) => {
+      attacherWorks = works;
+      wake();
+    },
+  };
+};

@@ -1,0 +1,105 @@
+import type { Dice } from './dice.ts';
+import type { Engine } from './engine.ts';
+import type { Process } from './process.ts';
+
+/** What may happen to a call on its way. */
+export type CallFault =
+  /** The server declines it before it does anything. */
+  | 'throttled'
+  | 'server-error'
+  /** The request never arrives. */
+  | 'request-lost'
+  /** The call takes effect, and its answer never arrives. */
+  | 'answer-lost'
+  /** Request and answer take their time. */
+  | 'slow'
+  /** A cloud answers with what was true a moment ago. */
+  | 'stale';
+
+export type Service = 'kubernetes' | 'cloud' | 'queue';
+
+/** A time in which calls to a service may fail in one way. */
+export interface Weather {
+  readonly fault: CallFault;
+  readonly service: Service;
+  readonly from: number;
+  readonly until: number;
+  /** The share of the calls that it hits. */
+  readonly share: number;
+}
+
+/** What the assumption of docs/safety.md is made of (ms). */
+export interface Assumption {
+  /** How long a cloud may say what is no longer true. */
+  readonly staleness: number;
+  /** How long a call that has left may take until it takes effect. */
+  readonly transit: number;
+  /** The shortest time from a start until the kubelet posts its new boot. */
+  readonly bootToPost: number;
+  /** The shortest time from a start until the kubelet begins to mount a disk. */
+  readonly bootToMount: number;
+}
+
+export interface Call<T> {
+  readonly service: Service;
+  readonly signal: AbortSignal | undefined;
+  /** A permitted call is on its way for no longer than the assumption says. */
+  readonly isWrite: boolean;
+  /** The errors of the server itself. */
+  readonly throttled: () => Error;
+  readonly failed: () => Error;
+  /** Takes effect at the server. `age` is how old the answer of a read may be (ms). */
+  readonly arrives: (age: number) => T;
+}
+
+export interface Network {
+  readonly call: <T>(process: Process, call: Call<T>) => Promise<T>;
+}
+
+const QUICK_MS = { least: 4, most: 60 } as const;
+const SLOW_MS = { least: 400, most: 6_000 } as const;
+/** Clients give up after this time. */
+const CLIENT_TIMEOUT_MS = 10_000;
+
+interface Surroundings {
+  readonly engine: Engine;
+  readonly dice: Dice;
+  readonly weather: readonly Weather[];
+  readonly assumption: Assumption;
+  readonly note: (fault: CallFault) => void;
+}
+
+export const createNetwork = ({ engine, dice, weather, assumption, note }: Surroundings): Network => {
+  const faultOf = (service: Service): CallFault | null => {
+    const now = engine.now();
+    for (const one of weather)
+      if (one.service === service && one.from <= now && now < one.until && dice.chance(one.share)) return one.fault;
+    return null;
+  };
+  const takes = (fault: CallFault | null): number =>
+    fault === 'slow' ? dice.between(SLOW_MS.least, SLOW_MS.most) : dice.between(QUICK_MS.least, QUICK_MS.most);
+  const call = <T>(process: Process, { service, signal, isWrite, throttled, failed, arrives }: Call<T>): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const fault = faultOf(service);
+      if (fault) note(fault);
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      const answer = (ms: number, settle: () => void): void =>
+        engine.after(ms, () => process.notice(settle), 'answers');
+      const there = isWrite ? Math.min(takes(fault), assumption.transit) : takes(fault);
+      if (fault === 'request-lost') return answer(CLIENT_TIMEOUT_MS, () => reject(new Error('socket hang up')));
+      engine.after(there, () => {
+        if (fault === 'throttled') return answer(takes(null), () => reject(throttled()));
+        if (fault === 'server-error') return answer(takes(null), () => reject(failed()));
+        const age = fault === 'stale' ? dice.between(0, assumption.staleness) : 0;
+        try {
+          const result = arrives(age);
+          if (fault === 'answer-lost') answer(CLIENT_TIMEOUT_MS - there, () => reject(new Error('socket hang up')));
+          else answer(takes(fault), () => resolve(result));
+        } catch (error) {
+          answer(takes(fault), () => reject(error));
+        }
+      });
+    });
+  return { call };
+};

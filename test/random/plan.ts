@@ -1,0 +1,165 @@
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import { type Dice, diceFor } from './dice.ts';
+import type { CloudName } from './machines.ts';
+import type { Assumption, CallFault, Service, Weather } from './network.ts';
+
+/** A schedule before it is played: what somebody does, and when calls fail. A seed is one plan, and a shrunk plan is shorter. */
+
+export type Happening =
+  | { readonly do: 'stop'; readonly machine: number; readonly byGuest: boolean; readonly takes: number }
+  | { readonly do: 'terminate'; readonly machine: number; readonly takes: number }
+  | { readonly do: 'forget-machine' | 'recreate'; readonly machine: number }
+  | { readonly do: 'start' | 'hibernate' | 'reboot' | 'cut-off' | 'reconnect'; readonly machine: number }
+  | { readonly do: 'kill'; readonly choice: number }
+  | { readonly do: 'freeze'; readonly choice: number; readonly ms: number }
+  | { readonly do: 'remove-taint' | 'remove-fence' | 'delete-node' | 'foreign-taint'; readonly machine: number }
+  | { readonly do: 'opt-out' | 'opt-in'; readonly machine: number }
+  | { readonly do: 'pause' | 'unpause' | 'attacher-down' | 'attacher-up' | 'poison' | 'deploy-old' | 'sweep' }
+  | { readonly do: 'send-again'; readonly choice: number };
+
+export type Planned = { readonly at: number } & Happening;
+
+export interface Plan {
+  readonly seed: number;
+  readonly clouds: readonly CloudName[];
+  readonly mayHibernate: readonly boolean[];
+  /** Machines have as many databases together, each with a disk. */
+  readonly databases: number;
+  /** Pods without a disk. */
+  readonly stateless: number;
+  readonly policy: Policy;
+  readonly assumption: Assumption;
+  readonly maxSkew: number;
+  readonly cloudControllerDeletes: boolean;
+  /** The share of the clouds' events that never arrive, and of those that arrive twice. */
+  readonly lostEvents: number;
+  readonly doubledEvents: number;
+  readonly sweepEvery: number;
+  readonly until: number;
+  readonly happenings: readonly Planned[];
+  readonly weather: readonly Weather[];
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+/** By then, the cluster has placed its pods. */
+export const BEGINS_AT = 60 * SECOND;
+
+const CALL_FAULTS: readonly CallFault[] = ['throttled', 'server-error', 'request-lost', 'answer-lost', 'slow', 'stale'];
+const SERVICES: readonly Service[] = ['kubernetes', 'cloud', 'queue'];
+
+const assumptionOf = (dice: Dice): Assumption => {
+  const staleness = dice.oneOf([0, 1_000, 3_000]);
+  const transit = dice.oneOf([200, 1_000, 2_000]);
+  const least = staleness + 2_000 + transit;
+  return {
+    staleness,
+    transit,
+    bootToPost: least + dice.oneOf([100, 5_000, 15_000]),
+    bootToMount: least + dice.oneOf([100, 5_000, 20_000]),
+  };
+};
+
+const policyOf = (dice: Dice): Policy => ({
+  ...defaultPolicy,
+  fenceAfter: dice.chance(0.1) ? 30_000 : 0,
+  detach: dice.oneOf(['when-stuck', 'when-stuck', 'always', 'never']),
+  deleteNode: dice.oneOf(['when-terminated', 'when-terminated', 'when-terminated', 'always', 'never']),
+  unreachable: dice.oneOf(['report', 'report', 'power-off']),
+  optOut: dice.oneOf(['pods', 'nodes', 'none']),
+  cap: dice.chance(0.3) ? defaultPolicy.cap : { share: 1, atOnce: dice.oneOf([1, 1, 0.5]) },
+});
+
+const sizeOf = (dice: Dice): number => {
+  const size = dice.roll();
+  if (size < 0.75) return dice.between(2, 4);
+  return size < 0.97 ? dice.between(5, 9) : dice.between(12, 30);
+};
+
+const weatherOf = (dice: Dice, until: number): readonly Weather[] =>
+  Array.from({ length: dice.between(0, 4) }, () => {
+    const from = dice.between(BEGINS_AT, until);
+    const service = dice.oneOf(SERVICES);
+    const fault = dice.oneOf(CALL_FAULTS.filter((one) => one !== 'stale' || service === 'cloud'));
+    const lasts = dice.oneOf([5 * SECOND, 30 * SECOND, 2 * MINUTE]);
+    return { fault, service, from, until: Math.min(until, from + lasts), share: dice.oneOf([0.1, 0.3, 1]) };
+  });
+
+/** What happens to one machine, one after the other. */
+const incident = (dice: Dice, machine: number, from: number, mayHibernate: boolean): readonly Planned[] => {
+  const happenings: Planned[] = [];
+  let at = from;
+  const later = (most: number): number =>
+    (at += dice.oneOf([1, 3, 10, 40, 200]) * dice.between(100, Math.floor(most / 60)));
+  const takes = (): number => dice.oneOf([500, 5_000, 40_000, 700_000]);
+  const steps = dice.between(1, 4);
+  for (let step = 0; step < steps; step += 1) {
+    const kind = dice.roll();
+    if (kind < 0.4) {
+      happenings.push({ at, do: 'stop', machine, byGuest: dice.chance(0.3), takes: takes() });
+      if (dice.chance(0.6)) happenings.push({ at: later(5 * MINUTE), do: 'start', machine });
+    } else if (kind < 0.6) {
+      happenings.push({ at, do: 'terminate', machine, takes: dice.oneOf([500, 5_000, 40_000]) });
+      if (dice.chance(0.3)) happenings.push({ at: later(5 * MINUTE), do: 'forget-machine', machine });
+      if (dice.chance(0.5)) happenings.push({ at: later(5 * MINUTE), do: 'recreate', machine });
+    } else if (kind < 0.8) {
+      happenings.push({ at, do: 'cut-off', machine });
+      if (dice.chance(0.7)) happenings.push({ at: later(5 * MINUTE), do: 'reconnect', machine });
+    } else if (kind < 0.9 || !mayHibernate) happenings.push({ at, do: 'reboot', machine });
+    else {
+      happenings.push({ at, do: 'hibernate', machine });
+      if (dice.chance(0.7)) happenings.push({ at: later(5 * MINUTE), do: 'start', machine });
+    }
+    later(5 * MINUTE);
+  }
+  return happenings;
+};
+
+const PEOPLE = ['remove-taint', 'remove-fence', 'delete-node', 'foreign-taint', 'opt-out', 'opt-in'] as const;
+const CLUSTER_WIDE = ['pause', 'unpause', 'attacher-down', 'attacher-up', 'poison', 'deploy-old', 'sweep'] as const;
+
+const disturbance = (dice: Dice, machines: number, until: number): Planned => {
+  const at = dice.between(BEGINS_AT, until);
+  const kind = dice.roll();
+  if (kind < 0.35) return { at, do: 'kill', choice: dice.between(0, 20) };
+  if (kind < 0.5)
+    return { at, do: 'freeze', choice: dice.between(0, 20), ms: dice.oneOf([500, 3_000, 20_000, 50_000]) };
+  if (kind < 0.6) return { at, do: 'send-again', choice: dice.between(0, 20) };
+  if (kind < 0.8) return { at, do: dice.oneOf(PEOPLE), machine: dice.between(0, machines - 1) };
+  return { at, do: dice.oneOf(CLUSTER_WIDE) };
+};
+
+export const planFor = (seed: number): Plan => {
+  const dice = diceFor(seed, 'plan');
+  const machines = sizeOf(dice);
+  const mixed = dice.chance(0.25);
+  const home = dice.oneOf<CloudName>(['aws']);
+  const clouds = Array.from({ length: machines }, () => (mixed ? dice.oneOf<CloudName>(['aws']) : home));
+  const mayHibernate = clouds.map(() => dice.chance(0.15));
+  const until = BEGINS_AT + dice.between(2, 15) * MINUTE;
+  const struck = Math.max(1, Math.min(machines, dice.oneOf([1, 1, 2, Math.ceil(machines / 2)])));
+  const together = dice.chance(0.4);
+  const begin = dice.between(BEGINS_AT, BEGINS_AT + MINUTE);
+  const incidents = Array.from({ length: struck }, (_, at) => {
+    const from = together ? begin + dice.between(0, 3_000) : dice.between(BEGINS_AT, until - MINUTE);
+    return incident(dice, at, from, mayHibernate[at] ?? false);
+  }).flat();
+  const disturbances = Array.from({ length: dice.between(0, 8) }, () => disturbance(dice, struck, until));
+  return {
+    seed,
+    clouds,
+    mayHibernate,
+    databases: dice.between(1, Math.max(1, Math.ceil(machines * 0.8))),
+    stateless: dice.between(0, 2),
+    policy: policyOf(dice),
+    assumption: assumptionOf(dice),
+    maxSkew: dice.oneOf([0, 1_000, 5_000]),
+    cloudControllerDeletes: dice.chance(0.3),
+    lostEvents: dice.oneOf([0, 0.3, 1]),
+    doubledEvents: dice.oneOf([0, 0.3]),
+    sweepEvery: 5 * MINUTE,
+    until,
+    happenings: [...incidents, ...disturbances].filter(({ at }) => at < until).sort((a, b) => a.at - b.at),
+    weather: weatherOf(dice, until),
+  };
+};

@@ -1,0 +1,79 @@
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { MachineId } from '../../fencing/model/machine.ts';
+import type { Policy } from '../../fencing/model/policy.ts';
+import { NUDGE_ANNOTATION } from '../../kubernetes/names.ts';
+import { nodeFacts } from '../../kubernetes/node-facts.ts';
+import { nameOf, uidOf } from './cluster-objects.ts';
+import type { Cluster } from './kubernetes.ts';
+import { type Fleet, isGone, isOff, type Machine } from './machines.ts';
+import { isOptedOut, oursOn } from './safety.ts';
+
+/** The second promise: once faults cease, every dead machine is fenced to its end, and nothing of ours stays where one runs. */
+
+interface World {
+  readonly cluster: Cluster;
+  readonly fleet: Fleet;
+  readonly policy: Policy;
+  /** Whether a person removed our taint from the Node in its present boot. */
+  readonly isRemoved: (node: V1Node) => boolean;
+  /** Why the latest run about a machine refused, for those that refused. */
+  readonly refusals: ReadonlyMap<MachineId, string>;
+}
+
+const nodeOf = (machine: Machine, { objects, machineOfNode }: Cluster): V1Node | undefined => {
+  const node = objects.nodes.get(machine.node);
+  return node && machineOfNode.get(uidOf(node)) === machine ? node : undefined;
+};
+
+/** A person who opts out, or who removes a fence, has the last word about this boot. */
+const isLeftToPerson = (node: V1Node, { policy, isRemoved }: World): boolean =>
+  nodeFacts(node, []).tombstone !== null || (isOptedOut(node) && policy.optOut !== 'none') || isRemoved(node);
+
+const heldBy = (machine: Machine, { cluster, fleet, refusals }: World): readonly string[] => {
+  const { objects, machineOfPod, machineOfAttachment } = cluster;
+  const pods = objects.pods
+    .all()
+    .filter((pod) => machineOfPod.get(uidOf(pod)) === machine && !nameOf(pod).startsWith('agent'));
+  const attachments = objects.attachments.all().filter((one) => machineOfAttachment.get(uidOf(one)) === machine);
+  const disks = [...fleet.disks.values()].filter(({ holder }) => holder === machine);
+  // Nothing can confirm that a machine without a disk is gone, once its cloud does not know it any more.
+  if (refusals.get(machine.id) === 'missing-without-witness' && attachments.length + disks.length === 0) return [];
+  return [
+    ...pods.map((pod) => `pod ${nameOf(pod)}`),
+    ...attachments.map((one) => `attachment of ${one.spec.source.persistentVolumeName ?? ''}`),
+    ...disks.map(({ id }) => `disk ${id}`),
+  ];
+};
+
+/** Returns what a machine that is off still lacks. */
+const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
+  const node = nodeOf(machine, world.cluster);
+  const ours = node ? oursOn(node) : [];
+  const { power } = machine.shown;
+  if (ours.includes('our out-of-service taint'))
+    return [`our taint is on the Node of ${machine.name}, which is ${power}`];
+  if (node && isLeftToPerson(node, world)) return [];
+  if (isGone(machine) && ours.length > 0 && world.policy.deleteNode !== 'never')
+    return [`the fenced Node of ${machine.name} stays, although it is gone`];
+  const held = heldBy(machine, world);
+  return held.length > 0 ? [`${machine.name} is ${power}, and still holds ${held.join(', ')}`] : [];
+};
+
+const machineLacks = (machine: Machine, world: World): readonly string[] => {
+  const { power } = machine.shown;
+  if (power === 'suspended') return [];
+  if (isOff(machine)) return lacksWhenOff(machine, world);
+  if (power !== 'running') return [`${machine.name} is still ${power}`];
+  const node = nodeOf(machine, world.cluster);
+  const ours = node ? oursOn(node) : [];
+  return ours.length > 0 ? [`${machine.name} runs, and its Node has ${ours.join(', ')}`] : [];
+};
+
+/** Returns what is still missing, in words. */
+export const lacksOf = (world: World): readonly string[] => [
+  ...world.fleet.machines.flatMap((machine) => machineLacks(machine, world)),
+  ...world.cluster.objects.attachments
+    .all()
+    .filter(({ metadata }) => metadata?.annotations?.[NUDGE_ANNOTATION] !== undefined)
+    .map((one) => `attachment ${nameOf(one)} is nudged`),
+];

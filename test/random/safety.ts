@@ -1,0 +1,242 @@
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { Policy } from '../../fencing/model/policy.ts';
+import { patience } from '../../fencing/model/policy.ts';
+import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
+import { type Step, stepProperties } from '../../fencing/model/steps.ts';
+import { fenceAnnotation, hasFenceTraces, hasOwnTaint } from '../../kubernetes/node-facts.ts';
+import {
+  FENCED_LABEL,
+  OPT_OUT_LABEL,
+  OUT_OF_SERVICE,
+  QUARANTINE,
+  RECORD_ANNOTATION,
+  STOPPING_LABEL,
+  TAINT_LABEL,
+} from '../../kubernetes/names.ts';
+import type { Write } from './api-server.ts';
+import type { CloudWrite } from './clouds/side.ts';
+import { bootOf, isReady, nameOf, taintsOf, uidOf } from './cluster-objects.ts';
+import type { Cluster } from './kubernetes.ts';
+import { type Disk, isGone, isOff, type Machine, mayWrite } from './machines.ts';
+import type { Assumption } from './network.ts';
+
+/** What must hold whenever something takes effect. The names are those of the exploration, where it has them. */
+export type Invariant =
+  | 'one-writer'
+  | 'act-under-proof'
+  | 'taint-off-a-running-machine'
+  | 'nothing-of-another-boot'
+  | 'release-after-return'
+  | 'no-live-node-deleted'
+  | 'power-off-by-policy'
+  | 'removed-stays-removed'
+  | 'nothing-foreign'
+  | 'pause'
+  | 'opt-out'
+  | 'cap'
+  | 'no-fault'
+  | 'recovery';
+
+export interface Violation {
+  readonly at: number;
+  readonly breaks: Invariant;
+  readonly says: string;
+}
+
+/** How long a run may act on what it has read of a cluster, with slow answers before and after (ms). */
+const READ_LASTS_MS = 45_000;
+
+interface Removal {
+  readonly node: string;
+  readonly boot: string;
+  readonly at: number;
+}
+
+export interface Safety {
+  readonly violations: readonly Violation[];
+  readonly onWrite: (write: Write, tag: unknown) => void;
+  readonly onCloudWrite: (write: CloudWrite) => void;
+  readonly onDetach: (machine: Machine, disk: Disk, why: string) => void;
+  readonly onSweep: (began: number) => void;
+  readonly noteRemoval: (node: V1Node) => void;
+  readonly isRemoved: (node: V1Node) => boolean;
+  readonly notePause: (paused: boolean) => void;
+  readonly noteOptOut: (node: string, out: boolean) => void;
+  readonly noteNodes: (count: number) => void;
+  readonly break: (breaks: Invariant, says: string) => void;
+}
+
+interface World {
+  readonly now: () => number;
+  readonly cluster: Cluster;
+  readonly policy: Policy;
+  readonly assumption: Assumption;
+  readonly lastOffAt: (machine: Machine) => number;
+  readonly maxSkew: number;
+}
+
+const OURS: ReadonlySet<string> = new Set([FENCED_LABEL, TAINT_LABEL, STOPPING_LABEL, RECORD_ANNOTATION]);
+
+const isStep = (tag: unknown): tag is Step =>
+  typeof tag === 'object' && tag !== null && 'do' in tag && typeof tag.do === 'string' && tag.do in stepProperties;
+
+/** What is on a Node that Cloudfence must not touch. */
+const foreignOn = (node: V1Node): string => {
+  const others = (map: Readonly<Record<string, string>> = {}) => Object.entries(map).filter(([key]) => !OURS.has(key));
+  const taints = taintsOf(node)
+    .filter(({ key, value = '' }) => key !== QUARANTINE.key && !(key === OUT_OF_SERVICE.key && value.includes('_in_')))
+    .map(({ key, effect, value = '' }) => `${key}=${value}:${effect}`);
+  return JSON.stringify([others(node.metadata?.labels), others(node.metadata?.annotations), taints, node.status]);
+};
+
+export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxSkew }: World): Safety => {
+  const violations: Violation[] = [];
+  const removals: Removal[] = [];
+  const begun: { readonly at: number; readonly machine: string }[] = [];
+  let pausedSince: number | null = null;
+  let mostNodes = 0;
+  const optedOutSince = new Map<string, number>();
+  const suspectedAt = new Map<string, number>();
+  const fail = (breaks: Invariant, says: string): void => void violations.push({ at: now(), breaks, says });
+  const mayAct = (machine: Machine): boolean =>
+    isOff(machine) || now() - lastOffAt(machine) <= assumption.staleness + PROOF_LASTS_MS + assumption.transit;
+
+  const proven = (machine: Machine | undefined, what: string): void => {
+    if (machine && !mayAct(machine))
+      fail('act-under-proof', `${what} takes effect although ${machine.name} is ${machine.shown.power}`);
+  };
+  const notPaused = (what: string): void => {
+    if (pausedSince !== null && now() - pausedSince > READ_LASTS_MS)
+      fail('pause', `${what} takes effect although everything has been paused for ${now() - pausedSince} ms`);
+  };
+  const notRemoved = (node: V1Node | undefined, what: string, isMark: boolean): void => {
+    const removal = node && removals.find((one) => one.node === uidOf(node) && one.boot === bootOf(node));
+    if (removal && (isMark || now() - removal.at > PROOF_LASTS_MS + assumption.transit))
+      fail('removed-stays-removed', `${what} takes effect although a person removed our taint in this boot`);
+  };
+  const destroys = (step: Step['do'], machine: Machine | undefined, node: V1Node | undefined, target: string): void => {
+    const what = `${step} ${target}`;
+    proven(machine, what);
+    notPaused(what);
+    notRemoved(node, what, step === 'mark');
+  };
+
+  const withinCap = (machine: Machine): void => {
+    const window = patience.capWindow - 2 * maxSkew - 60_000;
+    const recent = begun.filter(({ at }) => now() - at < window);
+    const others = new Set(recent.map((one) => one.machine));
+    others.delete(machine.name);
+    const limit = Math.max(1, Math.floor(policy.cap.share * mostNodes + 1e-9));
+    if (others.size >= limit)
+      fail('cap', `the fence of ${machine.name} begins although ${others.size} of ${limit} have begun`);
+    begun.push({ at: now(), machine: machine.name });
+  };
+  const marked = (before: V1Node, machine: Machine | undefined): void => {
+    const since = optedOutSince.get(nameOf(before));
+    const isNew = !hasFenceTraces(before);
+    if (isNew && since !== undefined && policy.optOut !== 'none' && now() - since > READ_LASTS_MS)
+      fail(
+        'opt-out',
+        `the fence of ${nameOf(before)} begins although the Node has been opted out for ${now() - since} ms`,
+      );
+    if (isNew && machine) withinCap(machine);
+  };
+  const OF_ONE_BOOT: ReadonlySet<string> = new Set(['mark', 'park', 'release-node', 'delete-node']);
+  const ofThisBoot = (step: Step, node: V1Node): void => {
+    if (
+      'node' in step &&
+      OF_ONE_BOOT.has(step.do) &&
+      (step.node.uid !== uidOf(node) || step.node.bootID !== bootOf(node))
+    )
+      fail('nothing-of-another-boot', `${step.do} was decided for ${step.node.bootID} and meets ${bootOf(node)}`);
+  };
+  const releases = (step: Step, node: V1Node): void => {
+    if (step.do !== 'release-node' || step.tombstone !== null) return;
+    const label = node.metadata?.labels?.[FENCED_LABEL];
+    if (step.record.bootID === bootOf(node) || ![undefined, step.record.fence].includes(label))
+      fail(
+        'release-after-return',
+        `the fence ${step.record.fence} of ${nameOf(node)} is released in the boot that it is for`,
+      );
+  };
+  const patches = (before: V1Node, after: V1Node, step: Step): void => {
+    const machine = cluster.machineOfNode.get(uidOf(before));
+    if (foreignOn(before) !== foreignOn(after))
+      fail('nothing-foreign', `${step.do} changes on ${nameOf(before)} what is not ours`);
+    ofThisBoot(step, before);
+    releases(step, before);
+    if (stepProperties[step.do].destructive) destroys(step.do, machine, before, nameOf(before));
+    if (step.do === 'mark') marked(before, machine);
+  };
+  const deletesNode = (before: V1Node, step: Step): void => {
+    const machine = cluster.machineOfNode.get(uidOf(before));
+    ofThisBoot(step, before);
+    destroys('delete-node', machine, before, nameOf(before));
+    if (machine && policy.deleteNode !== 'always' && (!isGone(machine) || policy.deleteNode === 'never'))
+      fail('no-live-node-deleted', `the Node of ${machine.name} is deleted, which is ${machine.shown.power}`);
+  };
+
+  const nodeBelow = (machine: Machine | undefined): V1Node | undefined => {
+    const node = machine && cluster.objects.nodes.get(machine.node);
+    return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
+  };
+  const onWrite: Safety['onWrite'] = (write, tag) => {
+    if (!isStep(tag)) return fail('act-under-proof', `a ${write.verb} of a ${write.kind} is no step`);
+    if (write.kind === 'node')
+      return write.verb === 'patch' ? patches(write.before, write.after, tag) : deletesNode(write.before, tag);
+    const machine = (write.kind === 'pod' ? cluster.machineOfPod : cluster.machineOfAttachment).get(
+      uidOf(write.before),
+    );
+    if (write.kind === 'attachment' && write.verb === 'delete') cluster.noteDeletion(uidOf(write.before), 'Cloudfence');
+    if (write.verb !== 'nudge') destroys(tag.do, machine, nodeBelow(machine), nameOf(write.before));
+  };
+  const powersOff = (machine: Machine): void => {
+    const node = nodeBelow(machine);
+    if (policy.unreachable !== 'power-off')
+      return fail('power-off-by-policy', `${machine.name} is powered off although the policy is to report`);
+    notPaused(`the power-off of ${machine.name}`);
+    if (node && isReady(node)) fail('power-off-by-policy', `${machine.name} is powered off although its Node is Ready`);
+  };
+  return {
+    violations,
+    onWrite,
+    onCloudWrite: ({ verb, machine, disk }) => {
+      if (verb === 'power-off') return powersOff(machine);
+      destroys('detach-disk', machine, nodeBelow(machine), disk?.id ?? '');
+    },
+    onDetach: (machine, disk, why) => {
+      if (mayWrite(machine) && machine.mounted.has(disk.id) && why !== 'a foreign out-of-service taint')
+        fail('one-writer', `${disk.id} leaves ${machine.name}, whose guest writes to it, because of ${why}`);
+    },
+    onSweep: (began) => {
+      for (const node of cluster.objects.nodes.all()) {
+        const machine = cluster.machineOfNode.get(uidOf(node));
+        const stays =
+          machine?.shown.power === 'running' && hasOwnTaint(node) && machine.startedAt < began - assumption.staleness;
+        if (!stays) suspectedAt.delete(uidOf(node));
+        else if (!suspectedAt.has(uidOf(node))) suspectedAt.set(uidOf(node), began);
+        else if (suspectedAt.get(uidOf(node)) !== began)
+          fail('taint-off-a-running-machine', `two sweeps leave our taint on ${nameOf(node)}, whose machine runs`);
+      }
+    },
+    noteRemoval: (node) => void removals.push({ node: uidOf(node), boot: bootOf(node), at: now() }),
+    isRemoved: (node) => removals.some((one) => one.node === uidOf(node) && one.boot === bootOf(node)),
+    notePause: (paused) => void (pausedSince = paused ? (pausedSince ?? now()) : null),
+    noteOptOut: (node, out) => {
+      if (out) optedOutSince.set(node, optedOutSince.get(node) ?? now());
+      else optedOutSince.delete(node);
+    },
+    noteNodes: (count) => void (mostNodes = Math.max(mostNodes, count)),
+    break: fail,
+  };
+};
+
+/** Returns what of ours is on the Node. */
+export const oursOn = (node: V1Node): readonly string[] => [
+  ...Object.keys(node.metadata?.labels ?? {}).filter((key) => OURS.has(key)),
+  ...(fenceAnnotation(node) === null ? [] : [RECORD_ANNOTATION]),
+  ...taintsOf(node).flatMap(({ key }) => (key === QUARANTINE.key ? [key] : [])),
+  ...(hasOwnTaint(node) ? ['our out-of-service taint'] : []),
+];
+
+export const isOptedOut = ({ metadata }: V1Node): boolean => metadata?.labels?.[OPT_OUT_LABEL] !== undefined;

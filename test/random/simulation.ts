@@ -1,0 +1,360 @@
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import { simulatedClouds } from './clouds/all.ts';
+import { eventOf } from './clouds/events.ts';
+import { nameOf } from './cluster-objects.ts';
+import { diceFor } from './dice.ts';
+import { createEngine } from './engine.ts';
+import { createInstall, type Install } from './install.ts';
+import { type Cluster, createKubernetes, type Workload } from './kubernetes.ts';
+import { createFleet, type Disk, type Fleet, isGone, type Machine } from './machines.ts';
+import { diskIdOf, machineIdOf, ZONES } from './names.ts';
+import { createNetwork } from './network.ts';
+import type { Plan, Planned } from './plan.ts';
+import type { Process } from './process.ts';
+import { peopleAt } from './people.ts';
+import { lacksOf } from './recovery.ts';
+import { createSafety, type Safety, type Violation } from './safety.ts';
+
+/** Plays one plan: faults without limit while safety is checked, and then a healthy world in which everything must end. */
+
+export interface Told {
+  readonly at: number;
+  readonly says: string;
+}
+
+export interface Played {
+  readonly violations: readonly Violation[];
+  /** What is still missing after the healthy time. Empty if nothing is. */
+  readonly stuck: readonly string[];
+  /** How often each fault took place, each step, each outcome with its reason. */
+  readonly counts: ReadonlyMap<string, number>;
+  readonly lasted: number;
+  readonly story: readonly Told[];
+}
+
+const MINUTE = 60_000;
+const MOST_HEALTHY_SWEEPS = 60;
+const HEALTHY_SWEEP_EVERY = 2 * MINUTE;
+
+export const play = async (plan: Plan, { tells = false }: { readonly tells?: boolean } = {}): Promise<Played> => {
+  const engine = createEngine();
+  const counts = new Map<string, number>();
+  const story: Told[] = [];
+  const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
+  const tell = (says: string): void => {
+    if (tells) story.push({ at: engine.now(), says });
+  };
+  const refusals = new Map<string, string>();
+  const chance = diceFor(plan.seed, 'events');
+  const lastOff = new Map<Machine, number>();
+  const network = createNetwork({
+    engine,
+    dice: diceFor(plan.seed, 'network'),
+    weather: plan.weather,
+    assumption: plan.assumption,
+    note: (fault) => count(`fault ${fault}`),
+  });
+  const fleet: Fleet = createFleet({
+    engine,
+    dice: diceFor(plan.seed, 'machines'),
+    assumption: plan.assumption,
+    onlooker: {
+      down: (machine) => cluster.kubeletSilent(machine),
+      boots: (machine) => {
+        lastOff.set(machine, engine.now());
+        tell(`${machine.name} boots`);
+      },
+      kubeletPosts: (machine) => {
+        tell(`the kubelet of ${machine.name} posts`);
+        cluster.kubeletPosts(machine);
+        safety.noteNodes(cluster.objects.nodes.all().length);
+      },
+      changed: () => cluster.wake(),
+      detached: (machine, disk) => {
+        tell(`${disk.id} leaves ${machine.name}`);
+        safety.onDetach(machine, disk, cluster.whyDetached(machine, disk));
+      },
+      announces: (machine) => {
+        tell(`${machine.name} is ${machine.shown.power}`);
+        announce(machine);
+      },
+    },
+  });
+  const databases = Array.from({ length: plan.databases }, (_, at): Workload => {
+    const cloud = plan.clouds[at % plan.clouds.length] ?? 'aws';
+    const disk: Disk = { id: diskIdOf(cloud, at + 1), cloud, zone: ZONES[cloud], holder: null, releasedAt: 0 };
+    fleet.disks.set(disk.id, disk);
+    return { name: `db-${at}`, kind: 'StatefulSet', disk, node: null };
+  });
+  const stateless = Array.from({ length: plan.stateless }, (_, at): Workload => ({
+    name: `app-${at}`,
+    kind: 'StatefulSet',
+    disk: null,
+    node: null,
+  }));
+  const agents = plan.clouds.map((_, at): Workload => ({
+    name: `agent-${at}`,
+    kind: 'DaemonSet',
+    disk: null,
+    node: `node-${at}`,
+  }));
+  const cluster: Cluster = createKubernetes({
+    engine,
+    dice: diceFor(plan.seed, 'kubernetes'),
+    fleet,
+    workloads: [...databases, ...stateless, ...agents],
+    cloudControllerDeletes: plan.cloudControllerDeletes,
+  });
+  const safety: Safety = createSafety({
+    now: engine.now,
+    cluster,
+    policy: plan.policy,
+    assumption: plan.assumption,
+    lastOffAt: (machine) => lastOff.get(machine) ?? -Infinity,
+    maxSkew: plan.maxSkew,
+  });
+  const served = {
+    objects: cluster.objects,
+    leaseOf: cluster.leaseOf,
+    leases: cluster.leases,
+    watch: (...[write, tag]: Parameters<Safety['onWrite']>) => {
+      tell(
+        `Cloudfence: ${typeof tag === 'object' && tag !== null && 'do' in tag ? String(tag.do) : write.verb} ${write.kind} ${nameOf(write.before)}`,
+      );
+      safety.onWrite(write, tag);
+    },
+    recordEvent: (reason: string) => count(`event ${reason}`),
+  };
+  const cloudFor = (process: Process): Cloud =>
+    simulatedClouds(
+      {
+        fleet,
+        network,
+        process,
+        now: engine.now,
+        watch: (write) => {
+          count(`step ${write.verb}`);
+          tell(`Cloudfence: ${write.verb} ${write.machine.name} ${write.disk?.id ?? ''}`);
+          safety.onCloudWrite(write);
+        },
+        detach: (machine, disk, forced) => fleet.detach(machine, disk, forced),
+        powerOff: (machine) => fleet.stop(machine, { byGuest: false, takes: 3_000 }),
+      },
+      plan.clouds,
+    );
+  const install: Install = createInstall({
+    engine,
+    dice: diceFor(plan.seed, 'install'),
+    network,
+    served,
+    policy: plan.policy,
+    maxSkew: plan.maxSkew,
+    cloudFor,
+    log: (line) => logged(line),
+    fail: (error) =>
+      safety.break(
+        'no-fault',
+        `an invocation fails: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      ),
+  });
+  const logged = (line: object): void => {
+    const {
+      decision = '',
+      because = '',
+      step = '',
+      says = '',
+      instance = '',
+    } = { ...line } as Readonly<Record<string, string>>;
+    if (decision === 'refused' && instance !== '') refusals.set(instance, because);
+    else if (step === null && instance !== '') refusals.delete(instance);
+    count(step === '' || step === null ? `outcome ${decision} ${because}` : `step ${step}`);
+    tell(`log: ${decision} ${step ?? ''} ${because} ${instance ?? ''}: ${says}`);
+    if (because === 'unexpected') safety.break('no-fault', `a run ends unexpectedly: ${says}`);
+  };
+  const announce = (machine: Machine): void => {
+    if (chance.chance(plan.lostEvents) && engine.now() < plan.until) return count('fault event-lost');
+    const body = eventOf(machine, engine.now());
+    if (body === null) return;
+    install.send(body, chance.between(50, 3_000));
+    if (!chance.chance(plan.doubledEvents)) return;
+    count('fault event-twice');
+    install.send(body, chance.between(50, 60_000));
+  };
+
+  let serials = 0;
+  const current: Machine[] = [];
+  const create = (at: number): void => {
+    const cloud = plan.clouds[at] ?? 'aws';
+    const serial = (serials += 1);
+    const node = `node-${at}`;
+    const shown = {
+      power: 'running' as const,
+      launch: 1,
+      launchedAt: engine.now(),
+      stoppedAt: 0,
+      byGuest: false,
+      hibernated: false,
+      operations: 0,
+      operatedAt: engine.now(),
+      disks: [],
+    };
+    const machine: Machine = {
+      name: `machine-${serial}`,
+      cloud,
+      id: machineIdOf(cloud, node, serial),
+      serial,
+      node,
+      zone: ZONES[cloud],
+      mayHibernate: plan.mayHibernate[at] ?? false,
+      createdAt: engine.now(),
+      shown,
+      history: [{ at: engine.now(), shown }],
+      boot: 1,
+      startedAt: engine.now(),
+      connected: true,
+      postsAt: engine.now(),
+      mountsFrom: engine.now(),
+      lastRenewal: null,
+      mounted: new Set(),
+      skew: chance.between(-plan.maxSkew, plan.maxSkew),
+    };
+    fleet.machines.push(machine);
+    current[at] = machine;
+    cluster.kubeletPosts(machine);
+    safety.noteNodes(cluster.objects.nodes.all().length);
+  };
+  /** A new machine takes over a name only once the Node of the one before is gone. */
+  const recreate = (at: number): boolean => {
+    const before = current[at];
+    if (!before || !isGone(before) || cluster.objects.nodes.get(before.node)) return false;
+    create(at);
+    return true;
+  };
+  const { setPause, setOptOut, removeTaint, removeFence, addForeignTaint, deleteNode, deployOld } = peopleAt({
+    cluster,
+    safety,
+    install,
+    machineAt: (at) => current[at],
+  });
+  /** Returns whether it could happen. */
+  const happen = (what: Planned): boolean => {
+    const machine = 'machine' in what ? current[what.machine] : undefined;
+    const power = machine?.shown.power;
+    switch (what.do) {
+      case 'stop':
+        if (machine) fleet.stop(machine, what);
+        return power === 'running';
+      case 'start':
+        if (machine) fleet.start(machine);
+        return power === 'off' || power === 'suspended';
+      case 'terminate':
+        if (machine) fleet.terminate(machine, what.takes);
+        return power === 'running' || power === 'off';
+      case 'forget-machine':
+        if (machine) fleet.forget(machine);
+        return power === 'gone';
+      case 'recreate':
+        return recreate(what.machine);
+      case 'hibernate':
+        if (machine) fleet.hibernate(machine);
+        return power === 'running';
+      case 'reboot':
+        if (machine) fleet.reboot(machine);
+        return power === 'running';
+      case 'cut-off':
+        if (machine) fleet.cutOff(machine);
+        return power === 'running';
+      case 'reconnect':
+        if (machine) fleet.reconnect(machine);
+        return true;
+      case 'kill':
+        return install.kill(what.choice);
+      case 'freeze':
+        return install.freeze(what.choice, what.ms);
+      case 'remove-taint':
+        return removeTaint(what.machine);
+      case 'remove-fence':
+        return removeFence(what.machine);
+      case 'delete-node':
+        return deleteNode(what.machine);
+      case 'foreign-taint':
+        return addForeignTaint(what.machine);
+      case 'opt-out':
+        return setOptOut(what.machine, true);
+      case 'opt-in':
+        return setOptOut(what.machine, false);
+      case 'pause':
+      case 'unpause':
+        setPause(what.do === 'pause');
+        return true;
+      case 'attacher-down':
+      case 'attacher-up':
+        cluster.setAttacher(what.do === 'attacher-up');
+        return true;
+      case 'poison':
+        install.send('{"poison": true');
+        return true;
+      case 'deploy-old':
+        deployOld();
+        return true;
+      case 'sweep':
+        install.sweepNow();
+        return true;
+      case 'send-again': {
+        const waiting = install.waiting();
+        const body = waiting[what.choice % Math.max(1, waiting.length)];
+        if (body !== undefined) install.send(body);
+        return body !== undefined;
+      }
+    }
+  };
+
+  const lacks = (): readonly string[] => [
+    ...lacksOf({ cluster, fleet, policy: plan.policy, isRemoved: safety.isRemoved, refusals }),
+    ...(install.waiting().length > 0 ? [`${install.waiting().length} messages wait`] : []),
+    ...(install.running() > 0 ? ['a function runs'] : []),
+  ];
+  const heal = (): void => {
+    setPause(false);
+    cluster.setAttacher(true);
+    for (const machine of fleet.machines) fleet.reconnect(machine);
+  };
+
+  for (const at of plan.clouds.keys()) create(at);
+  for (const what of plan.happenings)
+    engine.after(what.at, () => {
+      const happens = happen(what);
+      if (!happens) return;
+      count(`fault ${what.do}`);
+      tell(`>> ${what.do} ${'machine' in what ? (current[what.machine]?.name ?? '') : ''}`);
+    });
+  const sweepAgain = (): void => {
+    if (engine.now() >= plan.until) return;
+    install.sweepNow();
+    engine.after(plan.sweepEvery, sweepAgain);
+  };
+  engine.after(plan.sweepEvery, sweepAgain);
+
+  const isBroken = (): boolean => safety.violations.length > 0;
+  await engine.run(plan.until, isBroken);
+  tell('faults cease');
+  if (!isBroken()) heal();
+  let sweeps = 0;
+  let stuck: readonly string[] = ['nothing was looked at'];
+  while (!isBroken() && stuck.length > 0 && sweeps < MOST_HEALTHY_SWEEPS) {
+    sweeps += 1;
+    const began = engine.now();
+    install.sweepNow();
+    await engine.run(began + HEALTHY_SWEEP_EVERY, isBroken);
+    const swept = install.sweeps.findLast((one) => one.began === began);
+    if (swept?.undisturbed && sweeps > 1) safety.onSweep(began);
+    stuck = lacks();
+  }
+  for (const { reason } of install.deadLetters) {
+    count(reason === null ? 'dead letter without a reason' : 'dead letter with its reason');
+    if (reason === '') safety.break('recovery', 'a dead letter has an empty reason');
+  }
+  engine.stop();
+  install.stop();
+  return { violations: safety.violations, stuck: isBroken() ? [] : stuck, counts, lasted: engine.now(), story };
+};
