@@ -128,7 +128,6 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
   // A record counts only under the label of its own fence.
   ...(node.label !== null && { fence: node.tombstone?.fence ?? node.label }),
-  phase: 'fenced',
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
 });
 

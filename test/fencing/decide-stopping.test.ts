@@ -40,6 +40,10 @@ describe('a machine that is stopping, whose cloud does not say since when', () =
     ['a note of another boot means nothing for this one', given(noted(11, boot('m-1', 'boot-0'))), 'note-stopping'],
     ['... and neither does a note of another machine', given(noted(11, boot('m-2'))), 'note-stopping'],
     ['a time in the future is noted again', given(noted(-600)), 'note-stopping'],
+    ['... from a minute ahead', given(noted(-1)), 'note-stopping'],
+    ['an hour is too long ago', given(noted(60)), 'note-stopping'],
+    ['is an alarm after exactly ten minutes', given(noted(10), { policy: defaultPolicy }), 'wait stopping-too-long'],
+    ['is waited for if its Node is gone', given(null, { cluster: cluster({ node: null }) }), 'wait stopping'],
     ['a note that an earlier, failed stop may have left is written again', given(noted(61)), 'note-stopping'],
     ['... but our own clocks may differ a little: then the time counts as now', given(noted(-0.5)), 'wait stopping'],
     ['is noted even under the default policy', given(null, { policy: defaultPolicy }), 'note-stopping'],
@@ -82,6 +86,20 @@ describe('a machine that is stopping, whose cloud does not say since when', () =
     ],
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 
+  it.each([
+    ['it is noted', given(null), 'note-stopping', 'stopping'],
+    ['the note goes', given(noted(11), {}, { power: 'running' }), 'note-stopping', 'no-longer-stopping'],
+    ['it is powered off', given(noted(11)), 'power-off', 'power-off-by-policy'],
+  ])('each step has its reason: %s', (_, situation, step, code) => {
+    expect(decide(situation)).toMatchObject({ step: { do: step }, because: { code } });
+  });
+
+  it('may be powered off once its Node has been unreachable for exactly five minutes', () => {
+    const since = (ms: number) => given(null, on({ stopping: noted(11), readySince: NOW - ms }));
+    expect(said(since(5 * 60_000))).toBe('power-off');
+    expect(said(since(5 * 60_000 - 1))).toBe('refused power-off-refused');
+  });
+
   it('is noted with this run’s first sight', () => {
     const firstStopping = { at: NOW - 7_000, generation: 'boot-1' };
     const decision = decide(given(noted(-600), { memory: { ...view().memory, firstStopping } }));
@@ -119,6 +137,23 @@ describe('a machine that is off except for an operation on it', () => {
 
 describe('the note of a stop', () => {
   it.each([
+    [
+      'goes with the mark once the machine is gone',
+      given(
+        null,
+        {
+          cluster: cluster({ node: { ...silent, stopping: noted(11) }, lease: null }),
+          memory: { ...view().memory, witness: 'released' },
+        },
+        { power: 'missing', generation: null },
+      ),
+      'mark',
+    ],
+    [
+      '... or once a second read confirms that it is off',
+      given(noted(11), {}, { power: 'off-if-repeated' }),
+      'wait second-read',
+    ],
     ['goes with the mark once the machine is off', given(noted(11), {}, { power: 'off' }), 'mark'],
     [
       '... or by itself if nothing is to be marked',

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import type { AttachmentFacts } from '../../fencing/model/cluster-facts.ts';
+import type { DiskAttachment } from '../../fencing/model/machine.ts';
+import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { View } from '../../fencing/rules/view.ts';
+import { said } from './said.ts';
+import { ago, attachment, cluster, machine, marked, NOW, view, volume } from './view-builder.ts';
+
+/** Each condition of the detach and of the nudge, one by one. */
+
+const always = { policy: { ...defaultPolicy, detach: 'always' } } as const;
+const disk = (name: string, state: DiskAttachment['state'] = 'attached'): DiskAttachment => ({
+  disk: name,
+  state,
+  keep: null,
+});
+const fencing = (change: Partial<View['cluster']>, rest: Partial<View> = {}): View =>
+  view({ cluster: cluster({ node: marked(), pods: [], ...change }), ...rest });
+const remembering = (memory: Partial<View['memory']>) => ({ memory: { ...view().memory, ...memory } });
+const deleting = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
+
+describe('a detach', () => {
+  it('is of the disk of the volume, whichever other disks the machine has', () => {
+    const disks = [disk('disk-9'), disk('disk-1')];
+    expect(decide(fencing({ volumes: [deleting] }, { machine: machine({ disks }) }))).toMatchObject({
+      step: { do: 'detach-disk', disk: 'disk-1' },
+      because: { code: 'disk-still-attached' },
+    });
+  });
+
+  const kept = new Map([['delete-attachment va-uid', 'webhook']]);
+  const asked = (forced: number) =>
+    remembering({
+      takenAt: new Map([
+        ['detach-disk m-1 disk-1 plain', -60_000],
+        ['detach-disk m-1 disk-1 forced', 1_000 - forced],
+      ]),
+    });
+  it.each([
+    [
+      'waits for the deletion of an attachment, even of a Node that is gone',
+      fencing({ node: null, volumes: [volume()] }, { ...always, ...remembering({ declined: kept }) }),
+      'wait attachments-going',
+    ],
+    [
+      '... and of a Node whose name another machine uses, while the Node is there',
+      fencing({ nameTaken: true, volumes: [volume()] }, always),
+      'wait disks-going',
+    ],
+    ['is forced once', fencing({ volumes: [deleting] }, asked(patience.plainDetach - 1)), 'wait attachments-going'],
+    ['... and again after a while', fencing({ volumes: [deleting] }, asked(patience.plainDetach)), 'detach-disk'],
+  ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  const declined = (manner: string, state: DiskAttachment['state']): View =>
+    fencing(
+      { node: marked({ released: ago(1_000) }), volumes: [volume({ attachment: null })] },
+      {
+        machine: machine({ disks: [disk('disk-1', state)] }),
+        ...remembering({ declined: new Map([[`detach-disk m-1 disk-1 ${manner}`, 'protected']]) }),
+      },
+    );
+  it.each([
+    ['is not waited for if the cloud declined to force it', declined('forced', 'detaching'), 'failed step-refused'],
+    ['... or declined it, and nobody else detaches', declined('plain', 'attached'), 'failed step-refused'],
+    ['... but is if somebody else does', declined('plain', 'detaching'), 'wait disks-going'],
+  ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('a nudge', () => {
+  const free = { machine: machine({ disks: [] }) };
+  const failed = { deletingSince: NOW - 20_000, detachError: 'throttled' };
+  const old = (change: Partial<AttachmentFacts> = {}) => volume({ attachment: attachment({ ...failed, ...change }) });
+  const next = (change: Partial<AttachmentFacts>) =>
+    volume({
+      attachment: null,
+      successor: attachment({ name: 'csi-new', uid: 'new', attached: false, attachError: 'in use', ...change }),
+    });
+  const toNew = { name: 'csi-new', uid: 'new' };
+
+  it.each([
+    ['old', old(), { name: 'csi-1', uid: 'va-uid' }, true, 'attacher-in-back-off'],
+    ['new', next({}), toNew, true, 'attacher-in-back-off'],
+    ['new, from which it is removed', next({ nudged: true, attached: true }), toNew, false, 'attacher-nudged'],
+  ])('goes to the attachment: %s', (_, of, target, on, code) => {
+    expect(decide(fencing({ volumes: [of] }, free))).toMatchObject({
+      step: { do: 'nudge', attachment: target, on },
+      because: { code },
+    });
+  });
+
+  it('goes to whichever volume needs it', () => {
+    const idle = volume({ handle: 'disk-2', key: 'a-driver^disk-2', attachmentName: 'csi-2', attachment: null });
+    expect(said(fencing({ volumes: [idle, old()] }, free))).toBe('nudge');
+  });
+
+  const nudged = (ago: number) => ({
+    ...free,
+    ...remembering({ takenAt: new Map([['nudge va-uid on', 1_000 - ago]]) }),
+  });
+  it.each([
+    ['is repeated after a while', fencing({ volumes: [old()] }, nudged(patience.nudge)), 'nudge'],
+    ['... and not before', fencing({ volumes: [old()] }, nudged(patience.nudge - 1)), 'wait attachments-going'],
+    [
+      'does not go to an attachment that nobody deletes, although its driver failed before',
+      fencing({ volumes: [old({ deletingSince: null })] }, free),
+      'wait attachments-going',
+    ],
+  ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('an attachment that no pod wants', () => {
+  const lingering = (change: Partial<AttachmentFacts>, memory: Partial<View['memory']> = {}): View =>
+    fencing(
+      { volumes: [volume({ attachment: attachment(change) })] },
+      remembering({ unwanted: new Map([['a-driver^disk-1', 1_000 - patience.attachmentLingers]]), ...memory }),
+    );
+  const key = 'delete-attachment va-uid';
+  it.each([
+    ['is deleted after a while', lingering({}), 'delete-attachment'],
+    ['... unless someone else has begun to', lingering({ deletingSince: NOW }), 'wait attachments-going'],
+    ['... once a look', lingering({}, { sinceLook: new Set([key]) }), 'wait attachments-going'],
+    [
+      '... and not if that was declined',
+      lingering({}, { declined: new Map([[key, 'webhook']]) }),
+      'wait attachments-going',
+    ],
+  ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});

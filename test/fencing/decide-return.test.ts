@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest';
+import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { patience } from '../../fencing/model/policy.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import { liftOutlivedTaint } from '../../fencing/rules/running.ts';
+import type { View } from '../../fencing/rules/view.ts';
+import { said } from './said.ts';
+import { ago, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
+
+/** Each condition of the lift and of the release, one by one. */
+
+const NONE = { outOfService: false, ours: false, quarantine: false };
+const PARKED = { ...NONE, quarantine: true };
+const OURS = { outOfService: true, ours: true, quarantine: true };
+const BEFORE = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
+
+const up = (change: Partial<MachineFacts> = {}) =>
+  machine({ power: 'running', generation: 'boot-2', disks: [], ...change });
+const back = (change: Partial<NodeFacts> = {}, recorded: Partial<FenceRecord> = {}) =>
+  marked({ phase: 'fenced', released: ago(600_000), ...recorded }, { bootID: 'boot-b', taints: PARKED, ...change });
+/** The machine has booted under a fence. */
+const returned = (standing: NodeFacts, change: Partial<View['cluster']> = {}, rest: Partial<View> = {}): View =>
+  view({
+    machine: up(),
+    cluster: cluster({ node: standing, pods: [], volumes: [], lease: ago(3_000), ...change }),
+    ...rest,
+  });
+const says = (given: View) => decide(given).because.says;
+
+describe('the return of a machine', () => {
+  const lease = (age: number, first: string | null | undefined): View =>
+    returned(back(), { lease: ago(age) }, { memory: { ...view().memory, firstLease: first } });
+  const reach = (facts: Partial<MachineFacts>, change: Partial<NodeFacts>, recorded: Partial<FenceRecord> = {}): View =>
+    returned(back(change, recorded), {}, { machine: up(facts) });
+  const silent = { ready: 'Unknown', readySince: NOW - 7_200_000 } as const;
+  const cases: readonly [string, View, string][] = [
+    ['is shown by a recent Lease that this run saw no renewal of', lease(1_000, ago(1_000)), 'release-node'],
+    [
+      '... but not by one that is no longer recent',
+      lease(patience.leaseFresh, ago(patience.leaseFresh)),
+      'wait return-unproven',
+    ],
+    ['... and not by one of which this run has seen nothing before', lease(300_000, undefined), 'wait return-unproven'],
+    [
+      'waits for a pod that runs, although a finalizer will hold it',
+      returned(back(), { pods: [pod({ deleting: true, finalizers: true, volumes: [] })] }),
+      'wait return-unproven',
+    ],
+    [
+      '... and for one that has finished and that nothing holds',
+      returned(back(), { pods: [pod({ deleting: true, finished: true, volumes: [] })] }),
+      'wait return-unproven',
+    ],
+    [
+      'is no matter of reach if the Node is Ready, however long ago both began',
+      reach({ since: NOW - 7_200_000 }, { ready: 'True', readySince: NOW - 3_600_000 }),
+      'release-node',
+    ],
+    [
+      'is out of reach after exactly five minutes',
+      reach({ since: NOW - 300_000 }, silent),
+      'refused unreachable-but-running',
+    ],
+    [
+      '... since the taint went, if the cloud gives no time',
+      reach({ since: null }, silent),
+      'refused unreachable-but-running',
+    ],
+    ['... and not before', reach({ since: null }, silent, { released: ago(100_000) }), 'wait return-unproven'],
+    [
+      '... or since the fence began, if its taint never went',
+      reach({ since: null }, silent, { released: null, begun: ago(100_000) }),
+      'wait return-unproven',
+    ],
+    [
+      'is waited for while the machine starts, however long that takes',
+      returned(back(silent), {}, { machine: machine({ power: 'starting', since: NOW - 400_000 }) }),
+      'wait return-unproven',
+    ],
+    [
+      'is waited for if the record dates the removal a little ahead',
+      returned(back({}, { released: ago(-patience.clocksDiffer) })),
+      'wait controllers-settling',
+    ],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  it('dates the removal of the taint anew if the record dates it far ahead', () => {
+    const recorded = { released: ago(-patience.clocksDiffer - 1) };
+    expect(decide(returned(back({}, recorded)))).toMatchObject({
+      step: { do: 'note', record: { ...record(), phase: 'fenced', released: ago(0) } },
+      because: { code: 'controllers-settling' },
+    });
+  });
+
+  it('is refused with what is missing if a person requests it', () => {
+    const release = { request: { ...view().request, intent: 'release' } } as const;
+    const going = { pods: [pod({ deleting: true, volumes: [] })] };
+    const silentFor = { ...release, machine: up({ since: NOW - 400_000 }) };
+    expect(says(returned(back(silent), {}, silentFor))).toBe('Node node-a is not Ready yet');
+    expect(says(returned(back(), going))).toBe('the fence deleted Pod default/db-0, but the Pod still exists');
+    expect(says(returned(back({ identitySources: [] }), {}, release))).toMatch(/^nothing on Node node-a names m-1/);
+  });
+
+  it('says which taint stays, because it is not ours', () => {
+    const end = 'all controllers have seen the removal of the taint';
+    expect(decide(returned(back())).because).toEqual({ code: 'settled', says: end });
+    expect(says(returned(back({ taints: { ...PARKED, outOfService: true } })))).toBe(
+      `${end}. Node node-a keeps an out-of-service taint that is not from Cloudfence. To remove it: \`take the taint off node-a\``,
+    );
+  });
+
+  it('forgets the trace of an earlier fence, but not while its record is there', () => {
+    const trace = { bootID: 'boot-b', taintedFor: BEFORE };
+    expect(decide(returned(node(trace)))).toMatchObject({
+      step: { do: 'set-tombstone' },
+      because: { code: 'returned' },
+    });
+    expect(said(returned(node({ ...trace, recordText: '{}', strayRecord: record() })))).toBe('ignored machine-running');
+  });
+});
+
+describe('a Node whose fence has lost its record', () => {
+  const requested = (change: Partial<NodeFacts>, accepted: string | null = null): View =>
+    view({
+      cluster: cluster({ node: node(change) }),
+      request: { ...view().request, intent: 'release', accepted },
+    });
+  const tombstone = { fence: 'run.8', boot: 'another boot' };
+  it.each([
+    ['is fenced if our label is left', { label: 'run.7' }, 'refused record-lost'],
+    ['is fenced if our quarantine is left', { taints: PARKED }, 'refused record-lost'],
+    [
+      'is fenced if our taint is left under a tombstone',
+      { label: 'x', tombstone, taints: { ...OURS, quarantine: false } },
+      'refused record-lost',
+    ],
+    [
+      'is fenced if our quarantine is left under a tombstone',
+      { label: 'x', tombstone, taints: PARKED },
+      'refused record-lost',
+    ],
+    ['is not fenced by a tombstone', { label: 'x', tombstone }, 'released released'],
+    [
+      '... unless the record is there',
+      { label: 'x', tombstone, recordText: '{}', record: record() },
+      'refused still-off',
+    ],
+  ] as const)('%s', (_, change, expected) => expect(said(requested(change))).toBe(expected));
+
+  it.each([
+    ['our label names it', { label: 'run.7', taints: OURS }, 'run.7', 'ours'],
+    ['a tombstone names it', { label: 'x', tombstone, taints: PARKED }, 'run.8', 'unsupported'],
+    ['nothing names it', { taints: PARKED }, 'run.1', 'unsupported'],
+  ] as const)('gets a record for its release: %s', (_, change, fence, outOfService) => {
+    expect(decide(requested(change, 'checked'))).toMatchObject({
+      step: {
+        do: 'lift-out-of-service',
+        record: { machine: 'm-1', bootID: 'boot-a', fence, outOfService, phase: 'releasing', released: ago(0) },
+      },
+      because: { code: 'accepted-by-a-person', says: 'checked' },
+    });
+  });
+});
+
+describe('the lift of our out-of-service taint', () => {
+  const lift = (standing: NodeFacts, facts: Partial<MachineFacts> = {}, change: Partial<View['cluster']> = {}) =>
+    decide(view({ machine: machine({ power: 'running', ...facts }), cluster: cluster({ node: standing, ...change }) }));
+
+  it.each([
+    ['the machine may write', lift(marked()), 'no-longer-off'],
+    [
+      'the Node has booted since',
+      lift(marked({}, { taintedFor: { ...BEFORE, boot: 'another boot' } }), { power: 'off' }),
+      'taint-of-another-boot',
+    ],
+    [
+      'nothing is left to free on a Node that nothing names',
+      lift(marked({}, { identitySources: [] }), { power: 'off' }, { pods: [], volumes: [] }),
+      'nothing-left-to-free',
+    ],
+  ])('has its reason: %s', (_, decision, code) => {
+    expect(decision).toMatchObject({ step: { do: 'lift-out-of-service' }, because: { code } });
+  });
+
+  it('writes no record where there was none, or over that of another machine', () => {
+    expect(lift(node({ label: 'run.1', taints: OURS }))).toMatchObject({ step: { record: null } });
+    expect(lift(marked({ machine: 'm-2' }))).toMatchObject({ step: { do: 'lift-out-of-service', record: null } });
+  });
+
+  it('needs no providerID if every driver names the machine, whatever a kubelet wrote into the record', () => {
+    const csi = { source: 'csiNode', driver: 'a-driver', value: 'm-1' } as const;
+    expect(lift(marked({ machine: 'm-2' }, { identitySources: [csi] }))).toMatchObject({
+      step: { do: 'lift-out-of-service', record: null },
+    });
+  });
+});
+
+describe('a taint that has outlived its boot, on a Node whose machine nobody knows', () => {
+  const now = { wall: NOW, mono: 0 };
+  const another = { ...BEFORE, boot: 'another boot' };
+  it('goes, and the record says so', () => {
+    const standing = marked({}, { taintedFor: another });
+    expect(liftOutlivedTaint(standing, now)).toMatchObject({
+      step: {
+        do: 'lift-out-of-service',
+        node: { uid: 'node-uid', bootID: 'boot-a' },
+        record: { ...record(), phase: 'lifted', released: ago(0) },
+      },
+      because: { code: 'taint-of-another-boot' },
+    });
+    expect(liftOutlivedTaint({ ...standing, record: null }, now)).toMatchObject({ step: { record: null } });
+  });
+  it.each([
+    ['stays in its own boot', marked({}, { taintedFor: BEFORE })],
+    ['is not ours if nothing says so', marked({}, { taintedFor: another, taints: { ...OURS, ours: false } })],
+    ['stays if nothing says for which boot it was set', marked()],
+  ])('%s', (_, standing) => expect(liftOutlivedTaint(standing, now)).toBeNull());
+});
+
+describe('what a Node that is gone left behind', () => {
+  const gone = (change: Partial<View['cluster']>, memory: Partial<View['memory']> = {}): View =>
+    view({ cluster: cluster({ node: null, ...change }), memory: { ...view().memory, ...memory } });
+  it.each([
+    ['may be a pod', gone({ volumes: [] }), 'delete-pod'],
+    ['may be a volume', gone({ pods: [], volumes: [volume({ attachment: null })] }), 'wait disks-going'],
+    ['is nothing at first', gone({ pods: [], volumes: [] }), 'ignored no-node'],
+    [
+      '... or once this run has freed it',
+      gone({ pods: [], volumes: [] }, { takenAt: new Map([['delete-pod a', 0]]) }),
+      'fenced fenced',
+    ],
+  ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
