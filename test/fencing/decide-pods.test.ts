@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import type { PodFacts } from '../../fencing/model/cluster-facts.ts';
+import { patience } from '../../fencing/model/policy.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import { isHeldByFinalizer, podsWanting } from '../../fencing/rules/pods.ts';
+import type { Memory, View } from '../../fencing/rules/view.ts';
+import { said } from './said.ts';
+import { ago, cluster, machine, marked, pod, record, view, volume } from './view-builder.ts';
+
+/** Each condition of the rules about pods, one by one. */
+
+const given = (pods: readonly PodFacts[], memory: Partial<Memory> = {}, change: Partial<View['cluster']> = {}): View =>
+  view({
+    machine: machine({ disks: [] }),
+    cluster: cluster({ node: marked(), pods, volumes: [], ...change }),
+    memory: { ...view().memory, ...memory },
+  });
+const firstOf = (...pods: readonly PodFacts[]) => {
+  const decision = decide(given(pods));
+  return decision.do === 'step' && decision.step.do === 'delete-pod' ? decision.step.pod.name : decision.do;
+};
+const named = (name: string, change: Partial<PodFacts> = {}) => pod({ name, uid: name, volumes: [], ...change });
+const held = { volumes: ['a-driver^disk-1'] };
+
+describe('of two pods, the first to be deleted is', () => {
+  it.each([
+    ['the one with a volume', named('z', held), named('a')],
+    ['the one with the first name, if neither has one', named('a'), named('b')],
+    ['... or if both have one', named('a', held), named('b', { volumes: ['one', 'two'] })],
+    ['the one in the first namespace', named('z', { namespace: 'a' }), named('a', { namespace: 'b' })],
+    ['the one with the higher priority, whatever it holds', named('z', { priority: 9 }), named('a', held)],
+  ])('%s', (_, first, second) => {
+    expect([firstOf(first, second), firstOf(second, first)]).toEqual([first.name, first.name]);
+  });
+});
+
+describe('a pod is held by finalizers', () => {
+  const going = pod({ deleting: true, finalizers: true });
+  const deleted: Memory['deleted'] = new Map([['pod-uid', { origin: 'default/db-0', at: 0 }]]);
+  const failed = { deleted, takenAt: new Map([['fail-pod pod-uid', 0]]) };
+  it.each([
+    ['if this run has failed and deleted it', going, failed, true],
+    ['... or was denied the former', going, { deleted, declined: new Map([['fail-pod pod-uid', 'no']]) }, true],
+    ['but not before it was failed', going, { deleted }, false],
+    ['... or deleted', going, { ...failed, deleted: new Map() }, false],
+    ['... or if it is not being deleted any more', { ...going, deleting: false }, failed, false],
+    ['... or has none', { ...going, finalizers: false }, failed, false],
+  ] as const)('%s', (_, of, memory, expected) => {
+    expect(isHeldByFinalizer({ memory: { ...view().memory, ...memory } }, of)).toBe(expected);
+  });
+});
+
+describe('a pod that the API server declined to fail', () => {
+  const job = pod({ kind: 'job', volumes: [] });
+  /** The taint is gone already. */
+  const retired = { node: marked({ released: ago(1_000) }) };
+  const memory = { declined: new Map([['fail-pod pod-uid', 'webhook']]), sinceLook: new Set(['delete-pod pod-uid']) };
+  it.each([
+    ['is waited for after its deletion', job],
+    ['... if it goes, and nothing holds it', { ...job, deleting: true }],
+    ['... and if a finalizer may hold it later', { ...job, finalizers: true }],
+  ])('%s', (_, of) => expect(said(given([of], memory, retired))).toBe('wait pods-going'));
+  it('is not waited for if a finalizer holds it', () => {
+    expect(said(given([{ ...job, deleting: true, finalizers: true }], memory, retired))).toBe('failed step-refused');
+  });
+});
+
+describe('a volume is wanted', () => {
+  const volumes = [
+    volume({ key: 'first', pvc: 'default/first' }),
+    volume({ key: 'second', pvc: 'default/second' }),
+    volume({ key: 'of no claim', pvc: null }),
+  ];
+  const wanted = (of: PodFacts) =>
+    volumes.filter(({ key }) => podsWanting(given([of], {}, { volumes }), key).length > 0).map(({ key }) => key);
+  it.each([
+    ['by a pod that uses it', pod({ volumes: ['first'] }), ['first']],
+    [
+      'by a pod whose claim may be it',
+      pod({ volumes: [], unresolved: ['default/x', 'default/second'] }),
+      ['second', 'of no claim'],
+    ],
+    ['by no pod that uses nothing', pod({ volumes: [] }), []],
+    ['by no pod that has finished', pod({ volumes: ['first'], finished: true }), []],
+  ])('%s', (_, of, expected) => expect(wanted(of)).toEqual(expected));
+});
+
+describe('pods that come back', () => {
+  const chased = (many: number): Partial<Memory> => ({
+    deleted: new Map(Array.from({ length: many }, (_, n) => [`web-${n}`, { origin: `default/web-${n}`, at: 0 }])),
+  });
+  const late = named('late');
+  it('are no longer chased after fifty of them, whatever their names', () => {
+    expect([said(given([late], chased(49))), said(given([late], chased(50)))]).toEqual(['delete-pod', 'park']);
+  });
+
+  it('are deleted again with a volume, after a rest', () => {
+    const again = (ago: number) =>
+      said(
+        given([{ ...late, ...held }], { deleted: new Map([['before', { origin: 'default/late', at: 1_000 - ago }]]) }),
+      );
+    expect(again(patience.pollLongest)).toBe('delete-pod');
+    expect(again(patience.pollLongest - 1)).toBe('wait pods-going');
+  });
+
+  it('do not count as such if the fence named them among others', () => {
+    const fence = { pods: [...record().pods, { namespace: 'default', name: 'late', uid: 'late' }] };
+    const before = { deleted: new Map([['before', { origin: 'default/late', at: 0 }]]) };
+    expect(said(given([late], before, { node: marked(fence) }))).toBe('delete-pod');
+    expect(said(given([late], before))).toBe('park');
+  });
+
+  it('are in the record, and others are not', () => {
+    const stays = named('stays');
+    const memory: Partial<Memory> = {
+      deleted: new Map([['before', { origin: 'default/late', at: 0 }]]),
+      declined: new Map([['delete-pod stays', 'webhook']]),
+    };
+    expect(decide(given([stays, late], memory))).toMatchObject({
+      step: { do: 'park', record: { phase: 'fencing', recurring: ['default/late'] } },
+    });
+  });
+});
