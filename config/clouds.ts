@@ -28,6 +28,10 @@ const registered = async (name: string): Promise<CloudPlugin> => {
   return load();
 };
 
+/** Loads what is known about every cloud without its SDK. */
+export const registeredClouds = (): Promise<readonly CloudPlugin[]> =>
+  Promise.all(Object.values(clouds).map((load) => load()));
+
 /** Calls `make` once for each name and keeps the result. After a failure, the next call tries again. */
 const onceEach = <T>(make: (name: string) => Promise<T>): ((name: string) => Promise<T>) => {
   const made = new Map<string, Promise<T>>();
@@ -56,9 +60,8 @@ export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds):
   const open = onceEach(async (name) => (await registered(name)).open(options));
   const access = accessByEntry(onceEach(async (name) => (await registered(name)).access(options)));
   if (cloud !== null) return { ...(await open(cloud)), access };
-  const all = await Promise.all(Object.values(clouds).map((load) => load()));
   const configured = new Set([...managedClouds(clusters), ...(options.territories.length > 0 ? ['aws'] : [])]);
-  return { ...anyCloud(all, open, configured), access };
+  return { ...anyCloud(await registeredClouds(), open, configured), access };
 };
 
 type AccessOf = (cloud: string) => Promise<CloudAccess>;

@@ -1,17 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { registeredClouds } from '../../../config/clouds.ts';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
-import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';
-import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.ts';
 
 /** The author of an event decides neither how long it takes to read nor how much is reported about it. */
 
-const readers: readonly (readonly [string, (raw: unknown) => ParsedEvent])[] = [
-  ['aws', readAws],
-  ['azure', readAzure],
-  ['gcp', readGcp],
-];
 const told = ({ hints, faults, ignored }: ParsedEvent): number => JSON.stringify([hints, faults, ignored]).length;
 const MIB = 1024 * 1024;
 
@@ -49,8 +43,8 @@ const texts: readonly (readonly [string, string])[] = [
   ['more lines than any sender sends', '1\n'.repeat(MIB)],
 ];
 
-describe.each(readers)('the reader of %s', (_, read) => {
-  it.each(texts)('describes briefly what is wrong with %s', (__, text) => {
+describe.each(await registeredClouds())('the reader of $name', ({ readHints: read }) => {
+  it.each(texts)('describes briefly what is wrong with %s', (_, text) => {
     const reading = read(text);
     expect(reading.hints).toEqual([]);
     expect(reading.faults.length + reading.ignored.length).toBeGreaterThan(0);

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { readEventOfAnyCloud } from '../../config/any-cloud.ts';
+import { registeredClouds } from '../../config/clouds.ts';
+import { sample, samplesOf } from '../functions/samples.ts';
+
+/** What holds for each cloud of the list in config/clouds.ts, and between them. A new cloud is tested by its line there. */
+
+const clouds = await registeredClouds();
+
+it('no two clouds have the same name', () => {
+  expect(new Set(clouds.map(({ name }) => name)).size).toBe(clouds.length);
+});
+
+describe.each(clouds)('$name', ({ name, readHints, ownsId }) => {
+  it.each(samplesOf(name))('reads its sample, and no other cloud finds a machine in it: %s', (file) => {
+    const text = sample(name, file);
+    const { hints } = readHints(text);
+    expect(readEventOfAnyCloud(text, clouds).hints).toEqual(hints);
+    for (const other of clouds.filter((one) => one.name !== name)) expect(other.readHints(text).hints).toEqual([]);
+    for (const { machine } of hints)
+      expect(clouds.filter((one) => one.ownsId(machine)).map((one) => one.name)).toEqual([name]);
+  });
+
+  it('finds a machine in one of its samples', () => {
+    expect(samplesOf(name).flatMap((file) => readHints(sample(name, file)).hints)).not.toEqual([]);
+  });
+
+  it.each(['', 'node-1', 'toString'])('owns no id that is none: %j', (id) => expect(ownsId(id)).toBe(false));
+});
