@@ -51,12 +51,13 @@ const whatIsDeployed = (version: string): Readonly<Record<string, Parameter>> =>
   PowerOff: flag('true: also allow ec2:StopInstances, which the policy `unreachable: power-off` requires', 'false'),
 });
 
+const capitalized = (parameter: string): string => `${parameter.slice(0, 1).toUpperCase()}${parameter.slice(1)}`;
+
+/** Returns the condition under which a rule is made, such as `WithHealth` for the parameter `health`. */
+const conditionOf = (parameter: string): string => `With${capitalized(parameter)}`;
+
 const whatItReactsTo: Readonly<Record<string, Parameter>> = {
-  SpotInterruption: flag('React to spot interruption warnings', 'true'),
-  RebalanceRecommendation: flag('React to rebalance recommendations', 'true'),
-  AutoScaling: flag('React to terminations by Auto Scaling', 'true'),
-  Health: flag('React to AWS Health events about EC2', 'true'),
-  CloudTrail: flag('React to API calls that stop or terminate instances. This requires a trail in CloudTrail', 'false'),
+  ...Object.fromEntries(optionalRules.map(({ parameter, says, usual }) => [capitalized(parameter), flag(says, usual)])),
   ArchiveDays: {
     Type: 'Number',
     Description: 'The number of days for which events can be replayed. 0: no archive',
@@ -94,26 +95,19 @@ export const stackConditions = {
   WithArchive: isNot(ref('ArchiveDays'), '0'),
   WithTags: { 'Fn::Equals': [ref('AnyMachine'), 'false'] },
   WithPowerOff: isTrue('PowerOff'),
-  WithSpotInterruption: isTrue('SpotInterruption'),
-  WithRebalanceRecommendation: isTrue('RebalanceRecommendation'),
-  WithAutoScaling: isTrue('AutoScaling'),
-  WithHealth: isTrue('Health'),
-  WithCloudTrail: isTrue('CloudTrail'),
   WithDashboard: isTrue('MakeDashboard'),
-} as const;
+  ...Object.fromEntries(optionalRules.map(({ parameter }) => [conditionOf(parameter), isTrue(capitalized(parameter))])),
+};
 
 /** IAM has no condition whose key is a parameter, so the tag's key is fixed and only its value is a parameter. */
 const tagged = [ifCondition('WithTags', { StringEquals: { 'aws:ResourceTag/cloudfence': ref('TagValue') } })];
-
-/** Returns the condition under which a rule is made, such as `WithHealth` for the parameter `health`. */
-const conditionOf = (parameter: string): string => `With${parameter.slice(0, 1).toUpperCase()}${parameter.slice(1)}`;
 
 const ruleArn = (name: string): object => ({
   'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/cloudfence-\${Stage}-${name}`,
 });
 const rules = [
   ruleArn('state-change'),
-  ...optionalRules.map(([parameter, name]) => ifCondition(conditionOf(parameter), ruleArn(name))),
+  ...optionalRules.map(({ parameter, rule }) => ifCondition(conditionOf(parameter), ruleArn(rule))),
 ];
 
 /** The values of `${cloudfence:name}` in the template of a release that differ from those of a stage. */
@@ -135,7 +129,7 @@ export const releasedValues = {
   taggedVolumes: tagged,
   taggedInstances: tagged,
   alarmActions: ifCondition('WithAlarmTopic', [ref('AlarmTopicArn')]),
-  ...Object.fromEntries(optionalRules.map(([parameter]) => [parameter, conditionOf(parameter)])),
+  ...Object.fromEntries(optionalRules.map(({ parameter }) => [parameter, conditionOf(parameter)])),
   rules,
   ruleArns: { 'Fn::Join': [',', rules] },
   withArchive: 'WithArchive',

@@ -28,21 +28,43 @@ const ruleArn = (name: string): Arn => ({
   'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/${name}`,
 });
 
-/**
- * The rules of infra/aws/events.yml that a parameter enables: the parameter, and the end of the rule's name. The queues
- * deny the events of every other rule.
- */
-export const optionalRules = [
-  ['spotInterruption', 'spot-interruption'],
-  ['rebalanceRecommendation', 'rebalance'],
-  ['autoScaling', 'auto-scaling'],
-  ['health', 'health'],
-  ['cloudTrail', 'cloud-trail'],
-] as const satisfies readonly (readonly [keyof DeploymentParameters, string])[];
+/** A rule of infra/aws/events.yml that a parameter enables. */
+interface OptionalRule {
+  readonly parameter: keyof DeploymentParameters;
+  /** The end of the rule's name. */
+  readonly rule: string;
+  /** The description of the parameter in a release's template, and its default there. */
+  readonly says: string;
+  readonly usual: 'true' | 'false';
+}
+
+/** All rules that a parameter enables. The queues deny the events of every other rule. */
+export const optionalRules: readonly OptionalRule[] = [
+  {
+    parameter: 'spotInterruption',
+    rule: 'spot-interruption',
+    says: 'React to spot interruption warnings',
+    usual: 'true',
+  },
+  {
+    parameter: 'rebalanceRecommendation',
+    rule: 'rebalance',
+    says: 'React to rebalance recommendations',
+    usual: 'true',
+  },
+  { parameter: 'autoScaling', rule: 'auto-scaling', says: 'React to terminations by Auto Scaling', usual: 'true' },
+  { parameter: 'health', rule: 'health', says: 'React to AWS Health events about EC2', usual: 'true' },
+  {
+    parameter: 'cloudTrail',
+    rule: 'cloud-trail',
+    says: 'React to API calls that stop or terminate instances. This requires a trail in CloudTrail',
+    usual: 'false',
+  },
+];
 
 const rulesOf = (prefix: string, parameters: DeploymentParameters): readonly Arn[] =>
-  ['state-change', ...optionalRules.flatMap(([parameter, name]) => (parameters[parameter] ? [name] : []))].map((name) =>
-    ruleArn(`${prefix}-${name}`),
+  ['state-change', ...optionalRules.flatMap(({ parameter, rule }) => (parameters[parameter] ? [rule] : []))].map(
+    (name) => ruleArn(`${prefix}-${name}`),
   );
 
 /**

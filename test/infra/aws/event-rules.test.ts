@@ -8,7 +8,8 @@ import { optionalRules } from '../../../infra/serverless/template-values.ts';
 /** The queues accept only events of the listed rules. An event of any other rule would be lost without a trace. */
 
 const tag = (name: string) => ({ tag: name, resolve: (text: string) => text });
-const document = parse(readFileSync(new URL('../../../infra/aws/events.yml', import.meta.url), 'utf8'), {
+const textOf = (name: string): string => readFileSync(new URL(`../../../infra/aws/${name}`, import.meta.url), 'utf8');
+const document = parse(textOf('events.yml'), {
   customTags: [tag('!GetAtt'), tag('!Sub')],
 });
 const { Resources } = z
@@ -23,6 +24,7 @@ const { Resources } = z
     ),
   })
   .parse(document);
+const defaults = z.record(z.string(), z.unknown()).parse(parse(textOf('parameters.yml')));
 const rules = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Events::Rule');
 const PREFIX = '${self:service}-${sls:stage}-';
 
@@ -30,11 +32,15 @@ describe('a rule of events.yml', () => {
   it('has events that the queues accept, under its own parameter', () => {
     expect(rules.map(({ Metadata, Properties: { Name } }) => [Metadata?.When, Name])).toEqual([
       [undefined, `${PREFIX}state-change`],
-      ...optionalRules.map(([parameter, name]) => [`\${cloudfence:${parameter}}`, `${PREFIX}${name}`]),
+      ...optionalRules.map(({ parameter, rule }) => [`\${cloudfence:${parameter}}`, `${PREFIX}${rule}`]),
     ]);
   });
 
-  it.each(optionalRules)('%s is a parameter of a released template and its condition', (parameter) => {
+  it.each(optionalRules)('$parameter has the same default in a stage and in a release', ({ parameter, usual }) => {
+    expect(String(defaults[parameter])).toBe(usual);
+  });
+
+  it.each(optionalRules)('$parameter is a parameter of a released template and its condition', ({ parameter }) => {
     const name = `${parameter.slice(0, 1).toUpperCase()}${parameter.slice(1)}`;
     expect(Object.keys(stackParameters('0.0.0'))).toContain(name);
     expect(stackConditions).toHaveProperty(`With${name}`, { 'Fn::Equals': [{ Ref: name }, 'true'] });
