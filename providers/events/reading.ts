@@ -236,7 +236,9 @@ const heeded = (reading: ParsedEvent, wish: DryRunRequest | null, fault: FaultRe
   return { hints: [], faults: [...faults, ...reading.faults], ignored: reading.ignored, dryRun: 'unclear' };
 };
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+/** Bytes do not count: as an object, ten megabytes of them have ten million fields. */
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
 
 const without = (raw: object, { key }: MessageBatch): object =>
   Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));

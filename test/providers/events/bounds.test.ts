@@ -51,6 +51,12 @@ describe.each(await registeredClouds())('the reader of $name', ({ readHints: rea
     expect(told(reading)).toBeLessThan(20_000);
   });
 
+  it('reads ten megabytes of bytes as fast as of text', () => {
+    const begun = performance.now();
+    expect(read(Buffer.from('x'.repeat(10 * MIB))).hints).toEqual([]);
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+
   it('reports a few of many faults and the number of the others', () => {
     const { faults } = read(`[${'1,'.repeat(9_999)}1]`);
     expect(faults).toHaveLength(21);
