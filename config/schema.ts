@@ -164,7 +164,12 @@ const yamlFault = (
   return `${source}, line ${line}, column ${col}: is not valid YAML (${code})`;
 };
 
+/** Longer than any configuration (characters). The parser may need minutes for a text of megabytes. */
+const LONGEST = 1_000_000;
+
 const yamlIn = (text: string, source: string): unknown => {
+  if (text.length > LONGEST)
+    throw new InvalidConfiguration([`${source}: has ${text.length} characters, and no more than ${LONGEST} are read`]);
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { prettyErrors: false, lineCounter });
   if (document.errors.length > 0)

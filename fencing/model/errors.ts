@@ -1,3 +1,16 @@
+/** Limits what an error says (characters), because others decide on some of its words, and it appears in logs. */
+const LONGEST_MESSAGE = 10_000;
+const LONGEST_FAULT = 1_000;
+const MOST_FAULTS = 50;
+
+const short = (text: string, longest: number): string =>
+  text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+
+const fewFaults = (faults: readonly string[]): readonly string[] => {
+  const few = faults.slice(0, MOST_FAULTS).map((fault) => short(fault, LONGEST_FAULT));
+  return faults.length > MOST_FAULTS ? [...few, `${faults.length - MOST_FAULTS} more faults`] : few;
+};
+
 /**
  * The base of the one error hierarchy. `retry` says whether the same call may succeed later. `cause` always carries
  * what was caught, so no layer has to repeat another layer's message.
@@ -6,7 +19,7 @@ export abstract class CloudfenceError extends Error {
   abstract readonly retry: boolean;
 
   constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(short(message, LONGEST_MESSAGE), options);
     this.name = new.target.name;
   }
 }
@@ -16,14 +29,15 @@ export class InvalidInput extends CloudfenceError {
   readonly retry = false;
 }
 
-/** A configuration that cannot be used. `faults` names everything that is wrong with it, not only the first fault. */
+/** A configuration that cannot be used. `faults` names what is wrong with it, not only the first fault. */
 export class InvalidConfiguration extends CloudfenceError {
   readonly retry = false;
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[], options?: ErrorOptions) {
-    super(`the configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`, options);
-    this.faults = faults;
+    const few = fewFaults(faults);
+    super(`the configuration is not valid:\n${few.map((fault) => `  - ${fault}`).join('\n')}`, options);
+    this.faults = few;
   }
 }
 

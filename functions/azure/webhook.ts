@@ -16,7 +16,6 @@ const LATER = empty(503);
  * https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas
  */
 const LARGEST_MESSAGE = 190_000;
-const TOO_LARGE = empty(413);
 /** An OPTIONS request that is not a handshake brings no event. */
 const NOT_ALLOWED = empty(405);
 
@@ -35,6 +34,18 @@ const refused = async (
   dependencies.log(messageLine(logDecision.notUnderstood, 'own-message', WHY, null));
   await dependencies.queues.dead({ body, reason: WHY });
   return jsonResponse(400, { error: WHY });
+};
+
+/** Rejects what no queue accepts. Event Grid does not send it again, so the log is the only trace of it. */
+const tooLarge = async (
+  bytes: number,
+  getDependencies: GetDependencies,
+  context: PlatformLogger,
+): Promise<HttpResponse> => {
+  const { dependencies } = await invocationContext(getDependencies, context);
+  const says = `the event has ${bytes} bytes, and a queue accepts ${LARGEST_MESSAGE}: send fewer events at once; the sweep finds their machines, too`;
+  dependencies.log(messageLine(logDecision.notUnderstood, 'too-large', says, null));
+  return jsonResponse(413, { error: says });
 };
 
 const queued = async (
@@ -65,6 +76,7 @@ export const webhook =
     if (handshake) return handshake;
     if (request.method === 'OPTIONS') return NOT_ALLOWED;
     const text = toStructuredEvent(headers, body);
-    if (Buffer.byteLength(text) > LARGEST_MESSAGE) return TOO_LARGE;
+    const bytes = Buffer.byteLength(text);
+    if (bytes > LARGEST_MESSAGE) return tooLarge(bytes, getDependencies, context);
     return isOwnMessage(text) ? refused(text, getDependencies, context) : queued(text, getDependencies, context);
   };

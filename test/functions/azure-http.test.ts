@@ -94,11 +94,12 @@ describe('the webhook', () => {
     expect(install.lines).toMatchObject([{ level: 'error', decision: 'failed' }]);
   });
 
-  it('accepts nothing that no queue would accept', async () => {
+  it('accepts nothing that no queue would accept, and says so in its log', async () => {
     const { install } = off();
     expect(await webhook(install.getDependencies)(post('x'.repeat(200_000)), install.context)).toMatchObject({
       status: 413,
     });
+    expect(install.lines).toMatchObject([{ level: 'warn', decision: 'not-understood', because: 'too-large' }]);
   });
 });
 

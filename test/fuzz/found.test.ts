@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { linkFromText } from '../../config/connect-cluster.ts';
+import { parseConfiguration } from '../../config/schema.ts';
+import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
+
+/** Inputs that the fuzzer found, as small as they became. */
+
+const thrownBy = (read: () => unknown): unknown => {
+  try {
+    return read();
+  } catch (error) {
+    return error;
+  }
+};
+
+describe('the message of an error', () => {
+  it('is short, however much is wrong with a configuration', () => {
+    const error = thrownBy(() => parseConfiguration(`clusters: [${'{},'.repeat(2_000)}]`, 'cf.yaml'));
+    expect(error).toBeInstanceOf(InvalidConfiguration);
+    expect(String(error).length).toBeLessThan(20_000);
+    expect(String(error)).toContain('more faults');
+  });
+
+  it('is short, however long the name is that a kubeconfig makes up', () => {
+    const error = thrownBy(() => linkFromText(JSON.stringify({ 'current-context': 'x'.repeat(1_000_000) }), null));
+    expect(error).toBeInstanceOf(InvalidConfiguration);
+    expect(String(error).length).toBeLessThan(2_000);
+  });
+
+  it('is short, whoever wrote it', () => {
+    expect(new InvalidInput('x'.repeat(1_000_000)).message.length).toBeLessThan(20_000);
+  });
+});
+
+describe('a configuration', () => {
+  it('of megabytes is refused at once', () => {
+    const begun = performance.now();
+    const error = thrownBy(() => parseConfiguration('{]\n'.repeat(1_000_000), 'cf.yaml'));
+    expect(String(error)).toContain('cf.yaml: has 3000000 characters');
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+});
