@@ -1,0 +1,490 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+
+/**
+ * One vocabulary of damage for every reader. An input is a valid sample and a short list of hurts: first the tree of the
+ * sample is hurt, then its text. A hurt is plain data, so an input is repeatable, and fast-check shrinks it.
+ */
+
+export interface Hurt<How extends string> {
+  readonly how: How;
+  /** Where, and how much. Each is reduced to what the sample has. */
+  readonly at: number;
+  readonly n: number;
+}
+
+type Tree = unknown;
+
+/** A place in a tree. The root is in a list of its own. */
+interface Slot {
+  readonly parent: Record<string, Tree> | Tree[];
+  readonly key: string;
+  /** The keys beside it that may be hurt as well. */
+  readonly beside?: readonly string[];
+}
+
+const isRecord = (value: Tree): value is Record<string, Tree> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const MOST_SLOTS = 5_000;
+
+const slotsIn = (root: Tree[], spared: ReadonlySet<string>): readonly Slot[] => {
+  const slots: Slot[] = [];
+  const open: (Record<string, Tree> | Tree[])[] = [root];
+  for (let parent = open.pop(); parent && slots.length < MOST_SLOTS; parent = open.pop()) {
+    const entries = Object.entries(parent).filter(([key]) => !spared.has(key));
+    const beside = entries.map(([key]) => key);
+    for (const [key, value] of entries) {
+      slots.push({ parent, key, beside });
+      if (Array.isArray(value) || isRecord(value)) open.push(value);
+    }
+  }
+  return slots;
+};
+
+/** Sets an own property, also for `__proto__`. */
+const set = ({ parent, key }: Slot, value: Tree): void => {
+  Object.defineProperty(parent, key, { value, enumerable: true, writable: true, configurable: true });
+};
+const get = ({ parent, key }: Slot): Tree => Object.getOwnPropertyDescriptor(parent, key)?.value;
+
+const remove = ({ parent, key }: Slot): void => {
+  if (Array.isArray(parent)) parent.splice(Number(key), 1);
+  else Reflect.deleteProperty(parent, key);
+};
+
+const DEEP = [3, 40, 500, 5_000, 100_000] as const;
+const MANY = [2, 25, 300, 2_000, 25_000] as const;
+const LONG = [1_100, 6_000, 70_000, 1_000_000, 10_000_000] as const;
+const LARGEST = 10_000_000;
+
+const MOST = 999_999;
+
+/** Nine in ten get the first size, nine in ten of the others the second: a large input costs as much as thousands. */
+const sizeOf = (sizes: readonly number[], n: number): number => {
+  const rarity = 5 - Math.floor(Math.log10(MOST + 1 - n));
+  return sizes[Math.max(0, Math.min(sizes.length - 1, rarity))] ?? 1;
+};
+
+/** As many as wanted, unless they would be too much to hold. */
+const timesOf = (sizes: readonly number[], n: number, each: number): number =>
+  Math.max(1, Math.min(sizeOf(sizes, n), Math.floor(LARGEST / Math.max(1, each))));
+
+const pick = <T>(items: readonly [T, ...T[]], n: number): T => items[n % items.length] ?? items[0];
+
+/** Text that JSON.stringify cannot write: it stands in the tree as a marker, and is put in afterwards. */
+const RAW = /"@raw:(\d+):(\d+)@"/g;
+const TWICE = '@twice';
+
+const raws = [
+  () => '1e400',
+  () => '-1e400',
+  () => '-0',
+  () => '1e-400',
+  () => '9007199254740993',
+  () => '123456789012345678901234567890',
+  () => '01',
+  () => 'NaN',
+  () => 'undefined',
+  () => "'single'",
+  () => '{"__proto__":{"items":[],"dryRun":false,"power":"off"}}',
+  () => '{"constructor":{"prototype":{"power":"off"}}}',
+  () => '{"toString":null,"hasOwnProperty":1,"then":{},"length":-1}',
+  () => String.raw`"\ud800"`,
+  () => String.raw`"\udc00\ud800 \u0000"`,
+  () => '[,]',
+  (n: number) => `${'['.repeat(sizeOf(DEEP, n))}${']'.repeat(sizeOf(DEEP, n))}`,
+  (n: number) => `${'{"a":'.repeat(sizeOf(DEEP, n))}1${'}'.repeat(sizeOf(DEEP, n))}`,
+] as const;
+
+const rawMarker = (n: number): string => `@raw:${n % raws.length}:${n}@`;
+
+const withRaws = (text: string): string =>
+  text.replaceAll(RAW, (_, kind: string, n: string) => raws[Number(kind)]?.(Number(n)) ?? 'null').replaceAll(TWICE, '');
+
+/** As text, so that no two places share an object. */
+const OTHERS = [
+  'null',
+  'true',
+  'false',
+  '0',
+  '-1',
+  '1.5',
+  '7',
+  '""',
+  '"x"',
+  '" "',
+  '[]',
+  '{}',
+  '[null]',
+  '[{}]',
+  '[[]]',
+  '{"a":null}',
+] as const;
+const other = (n: number): Tree => JSON.parse(pick(OTHERS, n));
+
+const WORDS = [
+  'ÅÄÖ\u0301 名前',
+  '\u0000',
+  '\u001b[31m',
+  'a\r\nb: c\n\n{"decision":"fenced"}',
+  '../../../etc/passwd',
+  '%00%2e%2e',
+  "'; --",
+  '${jndi:x}',
+  '\u202Eabc',
+  '\uD800',
+  '9'.repeat(40),
+  '1970-01-01T00:00:00Z',
+  '+275760-09-13T00:00:00.001Z',
+  '__proto__',
+  'constructor',
+  'null',
+] as const;
+
+const KEYS = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'then',
+  'length',
+  'hasOwnProperty',
+  '',
+  'a b',
+] as const;
+
+const keyBeside = ({ key, beside = [] }: Slot, n: number): string => beside[n % Math.max(1, beside.length)] ?? key;
+
+/** Each changes one place of a tree. */
+const treeHurts = {
+  drop: (slot: Slot) => remove(slot),
+  retype: (slot: Slot, n: number) => set(slot, other(n)),
+  word: (slot: Slot, n: number) => set(slot, pick(WORDS, n)),
+  raw: (slot: Slot, n: number) => set(slot, rawMarker(n)),
+  asText: (slot: Slot) => set(slot, JSON.stringify(get(slot)) ?? ''),
+  inList: (slot: Slot) => set(slot, [get(slot)]),
+  repeat: (slot: Slot, n: number) => {
+    const value = get(slot);
+    const repeated = Array.isArray(value) ? value : [value];
+    const times = timesOf(MANY, n, JSON.stringify(repeated).length);
+    set(slot, Array.from({ length: times }, () => repeated).flat());
+  },
+  long: (slot: Slot, n: number) => {
+    const value = get(slot);
+    const unit = typeof value === 'string' && value !== '' ? value : 'long ';
+    set(slot, unit.repeat(Math.ceil(sizeOf(LONG, n) / unit.length)));
+  },
+  odd: (slot: Slot, n: number) => {
+    const value = get(slot);
+    if (isRecord(value)) set({ parent: value, key: pick(KEYS, n) }, other(Math.floor(n / KEYS.length)));
+    else set(slot, { [pick(KEYS, n)]: value });
+  },
+  twice: (slot: Slot, n: number) => {
+    if (!Array.isArray(slot.parent)) set({ ...slot, key: slot.key + TWICE }, other(n));
+  },
+  rename: (slot: Slot, n: number) => {
+    const value = get(slot);
+    remove(slot);
+    set({ ...slot, key: Array.isArray(slot.parent) ? slot.key : pick([slot.key.toUpperCase(), ...KEYS], n) }, value);
+  },
+  swap: (slot: Slot, n: number) => {
+    const beside = { parent: slot.parent, key: keyBeside(slot, n) };
+    const [one, two] = [get(slot), get(beside)];
+    set(slot, two ?? null);
+    set(beside, one);
+  },
+  insideOut: (slot: Slot) => set(slot, { [slot.key]: { [slot.key]: get(slot) } }),
+} as const;
+
+export type TreeHurt = Hurt<keyof typeof treeHurts>;
+
+/** Names that a hurt leaves alone, because an answer without them is false, but in the right form. */
+export const hurtTree = (text: string, hurts: readonly TreeHurt[], spared: readonly string[] = []): string => {
+  if (hurts.length === 0) return text;
+  const root: Tree[] = [JSON.parse(text)];
+  for (const { how, at, n } of hurts) {
+    const slots = slotsIn(root, new Set(spared));
+    const slot = slots[at % Math.max(1, slots.length)];
+    if (slot) treeHurts[how](slot, n);
+  }
+  return withRaws(JSON.stringify(root[0]) ?? '');
+};
+
+const near = (text: string, at: number): number => Math.floor(((at % 10_000) / 10_000) * text.length);
+
+const put = (text: string, at: number, piece: string): string =>
+  text.slice(0, near(text, at)) + piece + text.slice(near(text, at));
+
+const PIECES = [
+  '\u0000',
+  '\uFEFF',
+  '\n',
+  '"',
+  '\\',
+  '{',
+  '}',
+  '[',
+  ',',
+  ':',
+  '\uD800',
+  '<',
+  '&x;',
+  '<!--',
+  '---',
+  '\t',
+] as const;
+
+const PAGES = [
+  '',
+  ' \n',
+  'OK',
+  'null',
+  '{}',
+  '[]',
+  '0',
+  '""',
+  '{"message":"no such page"}',
+  '{"statusCode":404,"message":"Resource not found"}',
+  '{"code":"ResourceNotFound","message":"no such page"}',
+  '{"error":"notFound"}',
+  '{"error":{"code":404}}',
+  '{"error":{"code":404,"message":"Not Found"}}',
+  '{"error":{"errors":[]}}',
+  '<html><head><title>404 Not Found</title></head><body><h1>Not Found</h1></body></html>',
+  '<!DOCTYPE html><html><body>Sign in to continue<br></body></html>',
+  '<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>',
+  '<?xml version="1.0"?><Response/>',
+] as const;
+
+const elementsIn = (text: string): readonly RegExpMatchArray[] => [...text.matchAll(/<([A-Za-z]+)>/g)];
+
+/** The text of an XML element, with its tags, or null. */
+const elementAt = (
+  text: string,
+  at: number,
+): { readonly name: string; readonly from: number; readonly to: number } | null => {
+  const opening = elementsIn(text);
+  const [found] = opening.length === 0 ? [] : [opening[at % opening.length]];
+  const name = found?.[1] ?? '';
+  const end = `</${name}>`;
+  const to = found ? text.indexOf(end, found.index) : -1;
+  return found && to >= 0 ? { name, from: found.index ?? 0, to: to + end.length } : null;
+};
+
+const withElement = (text: string, at: number, change: (inside: string, name: string) => string): string => {
+  const found = elementAt(text, at);
+  if (!found) return text;
+  const { name, from, to } = found;
+  const inside = text.slice(from + name.length + 2, to - name.length - 3);
+  return text.slice(0, from) + change(inside, name) + text.slice(to);
+};
+
+const element = (name: string, inside: string): string => `<${name}>${inside}</${name}>`;
+
+const XML_INSIDE = [
+  '',
+  ' ',
+  'x',
+  '0',
+  '-1',
+  'true',
+  '<a/>',
+  '<item/>',
+  '<item><item/></item>',
+  '&#0;',
+  '<![CDATA[x]]>',
+  '&lol;',
+  '\u0000',
+] as const;
+
+/** XML is hurt as text, element by element. */
+const xmlHurts = {
+  drop: (text: string, at: number) => withElement(text, at, () => ''),
+  empty: (text: string, at: number) => withElement(text, at, (_, name) => `<${name}/>`),
+  rename: (text: string, at: number, n: number) =>
+    withElement(text, at, (inside) => element(pick(['other', '__proto__', 'constructor', 'item'], n), inside)),
+  inside: (text: string, at: number, n: number) =>
+    withElement(text, at, (_, name) => element(name, pick(XML_INSIDE, n))),
+  repeat: (text: string, at: number, n: number) =>
+    withElement(text, at, (inside, name) => element(name, inside).repeat(timesOf(MANY, n, inside.length + 10))),
+  deepen: (text: string, at: number, n: number) =>
+    withElement(text, at, (inside, name) => {
+      const depth = sizeOf(DEEP, n);
+      return `<${name}>`.repeat(depth) + inside + `</${name}>`.repeat(depth);
+    }),
+  long: (text: string, at: number, n: number) =>
+    withElement(text, at, (_, name) => element(name, 'long '.repeat(sizeOf(LONG, n) / 5))),
+  everywhere: (text: string, at: number, n: number) => {
+    const name = elementAt(text, at)?.name ?? 'none';
+    return n % 2 === 0
+      ? text.replaceAll(new RegExp(`<${name}>.*?</${name}>`, 'gs'), n % 4 === 0 ? '' : `<${name}/>`)
+      : text.replaceAll(new RegExp(`(</?)${name}>`, 'g'), '$1other>');
+  },
+} as const;
+
+const bombs = new Map<number, string>();
+
+/** A short text that becomes as long when somebody unpacks it. */
+const bombOf = (size: number): string => {
+  const made = bombs.get(size) ?? gzipSync(Buffer.alloc(size, ' ')).toString('base64');
+  bombs.set(size, made);
+  return made;
+};
+
+/** Each changes a text of any kind. */
+const textHurts = {
+  cut: (text: string, at: number) => text.slice(0, near(text, at)),
+  hole: (text: string, at: number, n: number) =>
+    text.slice(0, near(text, at)) + text.slice(near(text, at) + 1 + (n % 60)),
+  insert: (text: string, at: number, n: number) => put(text, at, pick(PIECES, n)),
+  stutter: (text: string, at: number, n: number) =>
+    put(text, at, text.slice(near(text, at), near(text, at) + 1 + (n % 200))),
+  page: (_: string, at: number) => pick(PAGES, at),
+  lines: (text: string, at: number, n: number) =>
+    Array.from({ length: timesOf([2, 5, 200, 21_000], n, text.length) }, () => text).join(at % 2 ? '\n' : '\r\n'),
+  base64: (text: string) => Buffer.from(text).toString('base64'),
+  zip: (text: string) => gzipSync(text).toString('base64'),
+  bomb: (_: string, __: number, n: number) => bombOf(sizeOf([1_000, 100_000, 1_000_000, 70_000_000], n)),
+  quoted: (text: string) => JSON.stringify(text),
+  dry: (text: string, at: number) => put(text, at, pick(['"dryRun":true,', '"dry_run":"maybe",', 'dryRun'], at)),
+  /** A byte that no UTF-8 text has. See `bytesOf`. */
+  bytes: (text: string, at: number, n: number) =>
+    put(text, at, String.fromCharCode(INVALID + (n % INVALID_BYTES.length))),
+} as const;
+
+/** Characters for private use stand for bytes until the text becomes bytes. */
+const INVALID = 0xe100;
+const INVALID_BYTES = [0xff, 0xfe, 0xc0, 0x80, 0xed, 0xf8] as const;
+const INVALID_MARKS = new RegExp(
+  `[${String.fromCharCode(INVALID)}-${String.fromCharCode(INVALID + INVALID_BYTES.length - 1)}]`,
+);
+
+/** The bytes of a damaged text. Some are not UTF-8. */
+export const bytesOf = (text: string): Buffer => {
+  if (!INVALID_MARKS.test(text)) return Buffer.from(text);
+  const pieces = text.split(new RegExp(`(${INVALID_MARKS.source})`));
+  return Buffer.concat(
+    pieces.map((piece, at) =>
+      at % 2 === 0 ? Buffer.from(piece) : Buffer.from([INVALID_BYTES[piece.charCodeAt(0) - INVALID] ?? 0xff]),
+    ),
+  );
+};
+
+/** What a reader gets that decodes those bytes. */
+export const decoded = (text: string): string => (INVALID_MARKS.test(text) ? bytesOf(text).toString('utf8') : text);
+
+export type TextHurt = Hurt<keyof typeof textHurts>;
+export type XmlHurt = Hurt<keyof typeof xmlHurts>;
+
+export const hurtText = (text: string, hurts: readonly TextHurt[]): string =>
+  hurts.reduce((hurt, { how, at, n }) => textHurts[how](hurt, at, n), text);
+
+export const hurtXml = (text: string, hurts: readonly XmlHurt[]): string =>
+  hurts.reduce((hurt, { how, at, n }) => xmlHurts[how](hurt, at, n), text);
+
+/** What is done to one sample. */
+export interface Damage {
+  /** Which of the reader's samples. */
+  readonly sample: number;
+  readonly tree: readonly TreeHurt[];
+  readonly xml: readonly XmlHurt[];
+  readonly text: readonly TextHurt[];
+  /** For whatever else a reader varies. */
+  readonly turn: number;
+}
+
+const namesOf = <T extends object>(hurts: T): readonly (keyof T & string)[] =>
+  Object.keys(hurts).filter((key): key is keyof T & string => key in hurts);
+
+const hurtsOf = <T extends object>(hurts: T): fc.Arbitrary<Hurt<keyof T & string>> =>
+  fc.record({
+    how: fc.constantFrom(...namesOf(hurts)),
+    at: fc.nat({ max: 65_535 }),
+    n: fc.integer({ min: 0, max: MOST }),
+  });
+
+const treeHurt = hurtsOf(treeHurts);
+const xmlHurt = hurtsOf(xmlHurts);
+const textHurt = hurtsOf(textHurts);
+
+const none = fc.constant([]);
+
+const structured = fc.array(treeHurt, { minLength: 1, maxLength: 4 });
+const rough = fc.array(textHurt, { minLength: 1, maxLength: 2 });
+
+type Hurts = Pick<Damage, 'tree' | 'xml' | 'text'>;
+
+/** Nearly every input has its structure hurt; some have their text hurt as well, or only. A few are whole. */
+const jsonHurts: fc.Arbitrary<Hurts> = fc.oneof(
+  { weight: 7, arbitrary: fc.record({ tree: structured, xml: none, text: none }) },
+  { weight: 2, arbitrary: fc.record({ tree: structured, xml: none, text: rough }) },
+  { weight: 2, arbitrary: fc.record({ tree: none, xml: none, text: rough }) },
+  { weight: 1, arbitrary: fc.record({ tree: none, xml: none, text: none }) },
+);
+
+const markupHurts: fc.Arbitrary<Hurts> = fc.oneof(
+  {
+    weight: 7,
+    arbitrary: fc.record({ tree: none, xml: fc.array(xmlHurt, { minLength: 1, maxLength: 3 }), text: none }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ tree: none, xml: fc.array(xmlHurt, { minLength: 1, maxLength: 2 }), text: rough }),
+  },
+  { weight: 2, arbitrary: fc.record({ tree: none, xml: none, text: rough }) },
+  { weight: 1, arbitrary: fc.record({ tree: none, xml: none, text: none }) },
+);
+
+const roughHurts: fc.Arbitrary<Hurts> = fc.record({
+  tree: none,
+  xml: none,
+  text: fc.array(textHurt, { maxLength: 3 }),
+});
+
+const damageBy = (hurts: fc.Arbitrary<Hurts>): fc.Arbitrary<Damage> =>
+  fc
+    .tuple(fc.nat({ max: 65_535 }), hurts, fc.nat({ max: 65_535 }))
+    .map(([sample, done, turn]) => ({ sample, ...done, turn }));
+
+export const damages = {
+  json: damageBy(jsonHurts),
+  xml: damageBy(markupHurts),
+  text: damageBy(roughHurts),
+} as const;
+
+/** A sample with its damage done. Only samples that are JSON may have their tree hurt. */
+export const damaged = (samples: readonly string[], damage: Damage, spared: readonly string[] = []): string => {
+  const sample = samples[damage.sample % samples.length] ?? '';
+  return hurtText(hurtXml(hurtTree(sample, damage.tree, spared), damage.xml), damage.text);
+};
+
+const WHOLE: Damage = { sample: 0, turn: 0, tree: [], xml: [], text: [] };
+
+const rawOfKind = (kind: number, most: number): number => most - ((most - kind) % raws.length);
+
+const worstTree = (most: number): readonly TreeHurt[] => [
+  ...raws.flatMap((_, kind) => [0, 7].map((at) => ({ how: 'raw', at, n: rawOfKind(kind, most) }) as const)),
+  { how: 'long', at: 3, n: most },
+  { how: 'repeat', at: 2, n: most },
+  ...KEYS.map((_, n) => ({ how: 'odd', at: 0, n }) as const),
+];
+
+const worstText = (most: number): readonly TextHurt[] => [
+  ...PAGES.map((_, at) => ({ how: 'page', at, n: 0 }) as const),
+  ...(['bytes', 'zip', 'quoted', 'bomb', 'lines'] as const).map((how) => ({ how, at: 5_000, n: most })),
+];
+
+const worstXml = (most: number): readonly XmlHurt[] =>
+  (['long', 'deepen', 'repeat'] as const).map((how) => ({ how, at: 3, n: most }));
+
+/** How large the worst inputs are. Small ones are for a run that has only seconds. */
+export const worstSizes = { largest: MOST, small: MOST - 100_000 } as const;
+
+/** The worst of each kind, which every reader gets before anything random. */
+export const worst = (takes: keyof typeof damages, size: keyof typeof worstSizes): readonly Damage[] => {
+  const most = worstSizes[size];
+  const texts = worstText(most).map((hurt) => ({ ...WHOLE, text: [hurt] }));
+  if (takes === 'json') return [...worstTree(most).map((hurt) => ({ ...WHOLE, tree: [hurt] })), ...texts];
+  return takes === 'xml' ? [...worstXml(most).map((hurt) => ({ ...WHOLE, xml: [hurt] })), ...texts] : texts;
+};

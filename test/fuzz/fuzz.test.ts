@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { fuzz, sharesOf } from './fuzz.ts';
+import { readers } from './readers.ts';
+
+/** A part of `npm run fuzz`. The seed of a failure is in its message. */
+
+const INPUTS = 10_000;
+const seed = Math.floor(Math.random() * 1_000_000_000);
+
+it.each([...sharesOf(readers, INPUTS)].map(([reader, inputs]) => [reader.name, reader, inputs] as const))(
+  `the reader of a malformed %s neither acts, nor fails raw, nor waits, nor tells a secret (seed ${seed})`,
+  async (_, reader, inputs) => {
+    expect((await fuzz(reader, { inputs, seed, worstAre: 'small' })).finding).toBeNull();
+  },
+);

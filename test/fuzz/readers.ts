@@ -1,0 +1,15 @@
+import type { Reader } from './judge.ts';
+import { awsFunctionReaders } from './readers/aws-functions.ts';
+import { azureFunctionReaders } from './readers/azure-functions.ts';
+import { configurationReaders } from './readers/configuration.ts';
+import { eventReaders } from './readers/events.ts';
+import { gcpFunctionReaders } from './readers/gcp-functions.ts';
+
+/** Everything that reads what others wrote. */
+export const readers: readonly Reader[] = [
+  ...eventReaders,
+  ...awsFunctionReaders,
+  ...azureFunctionReaders,
+  ...gcpFunctionReaders,
+  ...configurationReaders,
+];
