@@ -3,6 +3,7 @@ import { startRun } from '../../fencing/loop/state.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { run } from '../../fencing/loop/run.ts';
+import { beginsNothing } from '../../fencing/model/policy.ts';
 import { STALE_LEASE_MS } from '../../fencing/loop/ports.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcomes, printOutcome, outcomeOfError, type Terminal } from '../answer.ts';
@@ -92,7 +93,7 @@ const releaseFenced = async (fenced: Fenced, accepted: string | null, session: S
   } catch (error) {
     if (error instanceof CloudfenceError)
       return {
-        ...outcomeOfError(error, session.policy.dryRun || session.policy.shadow),
+        ...outcomeOfError(error, beginsNothing(session.policy)),
         cluster: fenced.cluster,
         node: fenced.node,
       };

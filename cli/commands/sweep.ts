@@ -1,4 +1,5 @@
 import type { Outcome } from '../../fencing/model/outcome.ts';
+import { beginsNothing } from '../../fencing/model/policy.ts';
 import { sweep as sweepAll, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcomes, outcomeOfError, type Terminal } from '../answer.ts';
@@ -17,7 +18,7 @@ export const sweep = (options: CommonOptions, terminal: Terminal): Promise<numbe
   withSession(options, terminal, async ({ policy, deadline, ports }) => {
     const { outcomes, unreachable } = await sweepAll({ policy, deadline, newRunId }, ports);
     return printOutcomes(
-      [...outcomes, ...unreachable.map((other) => unansweredBy(other, policy.dryRun || policy.shadow))],
+      [...outcomes, ...unreachable.map((other) => unansweredBy(other, beginsNothing(policy)))],
       options.json ?? false,
       terminal,
     );

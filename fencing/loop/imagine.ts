@@ -3,7 +3,7 @@ import type { ClusterFacts, NodeFacts, Tombstone } from '../model/cluster-facts.
 import type { Ending, RunState } from './state.ts';
 import { because, counted, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { stepKey, type Step } from '../model/steps.ts';
+import { stepKey, stepProperties, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
 
 /**
@@ -32,7 +32,7 @@ export const applyImagined = (
 const isLast = (step: Step): boolean =>
   step.do === 'park'
     ? step.record.phase === 'fenced'
-    : ['power-off', 'detach-disk', 'delete-node', 'lift-out-of-service', 'release-node'].includes(step.do);
+    : stepProperties[step.do].letsGo || ['power-off', 'detach-disk', 'delete-node'].includes(step.do);
 
 type Steps = Pick<RunState, 'policy' | 'steps'>;
 
@@ -47,7 +47,7 @@ export const hasImagined = (known: Steps): boolean => imaginedIn(known).length >
 export const imaginedEnding = (known: Steps, afterwards = ''): Ending => {
   const steps = imaginedIn(known);
   const last = steps.at(-1)?.step;
-  const outcome = last === 'lift-out-of-service' || last === 'release-node' ? 'would-release' : 'would-fence';
+  const outcome = last !== undefined && stepProperties[last].letsGo ? 'would-release' : 'would-fence';
   return {
     outcome,
     reason: because(

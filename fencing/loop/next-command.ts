@@ -7,7 +7,7 @@ import { hasImagined, imaginedEnding } from './imagine.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { endingAtDeadline, outcomeOf, eventFor, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
-import { patience } from '../model/policy.ts';
+import { beginsNothing, patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
 import type { Decision, Moment } from '../rules/view.ts';
@@ -149,12 +149,9 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
   }
 };
 
-const claim = (
-  { location, request: { machine }, policy: { cap, dryRun, shadow } }: RunState,
-  boot: string | null,
-): Command =>
+const claim = ({ location, request: { machine }, policy }: RunState, boot: string | null): Command =>
   location
-    ? { do: 'claim', location, claim: { machine, boot, cap, onlyAsked: dryRun || shadow } }
+    ? { do: 'claim', location, claim: { machine, boot, cap: policy.cap, onlyAsked: beginsNothing(policy) } }
     : lookAt({ machine: true });
 
 /**
@@ -188,19 +185,15 @@ const waitOrEnd = (known: RunState, ms: number, reason: Reason, now: Moment): Co
 const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Command => {
   const { location, machine, cluster } = known;
   if (!location || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
-  if (isOnlyTakenBack(step)) return { do: 'act', location, step, because: reason, expires: now.mono + PROOF_LASTS_MS };
+  // A cloud that answers slowly must not keep our taint on a machine that runs.
+  if (stepProperties[step.do].letsGo)
+    return { do: 'act', location, step, because: reason, expires: now.mono + PROOF_LASTS_MS };
   const cleared = known.cleared === stepKey(step);
   if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
   const node = cluster.says.nodeName;
   if (stepProperties[step.do].destructive && node !== null && !cleared) return { do: 'recheck', location, node, step };
   return { do: 'act', location, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
-
-/**
- * Returns whether the step only removes what Cloudfence put on a Node. Such a step needs no proof: a cloud that answers
- * slowly must not keep our taint on a machine that runs.
- */
-const isOnlyTakenBack = ({ do: what }: Step): boolean => what === 'lift-out-of-service' || what === 'release-node';
 
 /**
  * Returns whether the proof is young enough for the step. A proof that was renewed for this step is used as long as

@@ -30,6 +30,9 @@ export interface Policy {
   readonly cap: { readonly share: number; readonly atOnce: number };
 }
 
+/** Returns whether Cloudfence begins nothing: in a dry run, and in shadow mode. */
+export const beginsNothing = ({ dryRun, shadow }: Pick<Policy, 'dryRun' | 'shadow'>): boolean => dryRun || shadow;
+
 export const defaultPolicy: Policy = {
   paused: null,
   dryRun: false,

@@ -92,6 +92,11 @@ export interface StepProperties {
   readonly record: 'stays' | 'is written' | 'is gone';
   /** How the run ends with the step. Null for a step after which there is more to look at. */
   readonly ends: 'fenced' | 'released' | null;
+  /**
+   * The step lets go of a machine that may run: it only removes what Cloudfence put on its Node. It needs no proof that
+   * the machine is off.
+   */
+  readonly letsGo: boolean;
 }
 
 const onNode: StepProperties = {
@@ -100,6 +105,7 @@ const onNode: StepProperties = {
   makesStale: 'the cluster',
   record: 'stays',
   ends: null,
+  letsGo: false,
 };
 const onPod: StepProperties = {
   destructive: true,
@@ -107,6 +113,7 @@ const onPod: StepProperties = {
   makesStale: 'nothing',
   record: 'stays',
   ends: null,
+  letsGo: false,
 };
 const inCloud: StepProperties = {
   destructive: true,
@@ -114,6 +121,7 @@ const inCloud: StepProperties = {
   makesStale: 'everything',
   record: 'stays',
   ends: null,
+  letsGo: false,
 };
 
 export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
@@ -125,8 +133,8 @@ export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
   nudge: { ...onNode, perObject: true },
   'delete-node': { ...onNode, destructive: true, ends: 'fenced' },
   park: { ...onNode, record: 'is written' },
-  'lift-out-of-service': { ...onNode, record: 'is written' },
-  'release-node': { ...onNode, record: 'is gone', ends: 'released' },
+  'lift-out-of-service': { ...onNode, record: 'is written', letsGo: true },
+  'release-node': { ...onNode, record: 'is gone', ends: 'released', letsGo: true },
   'set-tombstone': onNode,
   'note-stopping': onNode,
   'detach-disk': { ...inCloud, perObject: true },
@@ -139,9 +147,6 @@ export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
  */
 export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
   switch (step.do) {
-    case 'lift-out-of-service':
-    case 'release-node':
-      return true;
     case 'park':
       return taintIsOurs;
     case 'set-tombstone':
@@ -151,7 +156,7 @@ export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
     case 'nudge':
       return !step.on;
     default:
-      return false;
+      return stepProperties[step.do].letsGo;
   }
 };
 

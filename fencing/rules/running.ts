@@ -1,6 +1,6 @@
 import { type Census, type FirstStopping, isOfShownBoot, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
 import { type MachineFacts, machineOfProviderID, type Power } from '../model/machine.ts';
-import { patience } from '../model/policy.ts';
+import { beginsNothing, patience } from '../model/policy.ts';
 import { because, counted, type Reason, listSome } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { type ClusterStep, stepKey } from '../model/steps.ts';
@@ -82,7 +82,7 @@ const stoppingSince = (view: View): number =>
  */
 const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   const { machine, policy } = view;
-  if (machine.since !== null || policy.dryRun || policy.shadow || seenBefore(view) !== null) return null;
+  if (machine.since !== null || beginsNothing(policy) || seenBefore(view) !== null) return null;
   const stopping: FirstStopping = { at: seenNow(view), boot: bootOf(machine, node) };
   return takeStep(
     { do: 'note-stopping', node: targetNode(node), stopping },
