@@ -24,8 +24,12 @@ export type MachinePower = 'running' | 'stopping' | 'off' | 'starting' | 'gone' 
 /** What a cloud's answer depends on. */
 export interface Shown {
   readonly power: MachinePower;
-  /** Counts the boots. */
+  /** Counts the machines that have had this name. */
+  readonly incarnation: number;
+  /** Counts the starts. */
   readonly boot: number;
+  /** The machine hibernates, or is in hibernation. */
+  readonly hibernates: boolean;
   /** The guest shut itself down. */
   readonly byGuest: boolean;
   /** Counts the detaches. */
@@ -39,7 +43,8 @@ export interface ExploredCloud {
   readonly disk: string;
   readonly driver: string;
   readonly providerID: string;
-  readonly systemUUID: string;
+  /** What the firmware says, for each machine that has had this name. */
+  readonly systemUUIDs: readonly string[];
   /** The machine as the driver notes it on an attachment. */
   readonly attachedTo: IdentitySource;
   /** Whether a detach changes the generation. */
@@ -62,14 +67,20 @@ const EC2_STATES = {
   gone: 'terminated',
 } as const;
 
-const instanceOf = ({ power, boot, byGuest }: Shown & { readonly power: keyof typeof EC2_STATES }): Instance => ({
+/** EC2's word for why a machine stops. One that can hibernate, and stops plainly, says so. */
+const reasonOf = ({ byGuest, hibernates }: Shown): string => {
+  if (hibernates) return 'Client.UserInitiatedHibernate';
+  return byGuest ? 'Client.InstanceInitiatedShutdown' : 'Client.UserInitiatedShutdown';
+};
+
+const instanceOf = (shown: Shown & { readonly power: keyof typeof EC2_STATES }): Instance => ({
   InstanceId: NODE_ID,
-  State: { Name: EC2_STATES[power] },
-  StateReason: { Code: byGuest ? 'Client.InstanceInitiatedShutdown' : 'Client.UserInitiatedShutdown' },
+  State: { Name: EC2_STATES[shown.power] },
+  StateReason: { Code: reasonOf(shown) },
   // EC2 gives no time if the guest, or EC2 itself, stops the machine.
-  StateTransitionReason: byGuest ? '' : 'User initiated (2020-01-01 00:00:00 GMT)',
-  HibernationOptions: { Configured: false },
-  LaunchTime: dateOf(boot),
+  StateTransitionReason: shown.byGuest ? '' : 'User initiated (2020-01-01 00:00:00 GMT)',
+  HibernationOptions: { Configured: shown.hibernates },
+  LaunchTime: dateOf(shown.boot),
   RootDeviceName: '/dev/xvda',
 });
 
@@ -91,7 +102,7 @@ export const ec2: ExploredCloud = {
   disk: VOLUME_ID,
   driver: 'ebs.csi.aws.com',
   providerID: `aws:///${REGION}a/${NODE_ID}`,
-  systemUUID: '',
+  systemUUIDs: [],
   attachedTo: { source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: NODE_ID },
   countsDetaches: false,
   facts: (shown) => {
@@ -108,7 +119,7 @@ export const ec2: ExploredCloud = {
 const GROUP = '/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/g/providers/microsoft.compute';
 const VM_ID = `${GROUP}/virtualmachines/node-a`;
 const MANAGED_DISK = `${GROUP}/disks/data`;
-const INCARNATION = '11111111-2222-4333-8444-555555555555';
+const INCARNATIONS = ['11111111-2222-4333-8444-555555555555', '66666666-7777-4888-8999-aaaaaaaaaaaa'] as const;
 
 const armPower = ({ power, byGuest }: Shown): string => {
   switch (power) {
@@ -127,14 +138,15 @@ const vmOf = (shown: Shown): Vm => {
   const statuses = [
     { code: `ProvisioningState/${provisioning.toLowerCase()}`, time: dateOf(operationsOf(shown)) },
     { code: `PowerState/${armPower(shown)}` },
+    ...(shown.hibernates && shown.power === 'off' ? [{ code: 'HibernationState/Hibernated' }] : []),
   ];
   return {
     id: VM_ID,
     name: 'node-a',
-    vmId: INCARNATION,
+    vmId: INCARNATIONS[shown.incarnation === 1 ? 0 : 1],
     location: 'westeurope',
     provisioningState: provisioning,
-    timeCreated: dateOf(0),
+    timeCreated: dateOf(shown.incarnation - 1),
     instanceView: { statuses },
     storageProfile: {
       dataDisks: shown.hasDisk ? [{ lun: 0, createOption: 'Attach', managedDisk: { id: MANAGED_DISK } }] : [],
@@ -173,7 +185,7 @@ const arm = (managed: boolean): ExploredCloud => ({
   disk: MANAGED_DISK,
   driver: 'disk.csi.azure.com',
   providerID: `azure://${VM_ID}`,
-  systemUUID: INCARNATION,
+  systemUUIDs: INCARNATIONS,
   attachedTo: { source: 'volumeAttachment', driver: 'disk.csi.azure.com', value: 'node-a' },
   countsDetaches: !managed,
   facts: (shown) =>
@@ -194,21 +206,23 @@ export const azureDrifting: ExploredCloud = arm(false);
 const PLACE = 'projects/p/zones/europe-west1-b';
 const INSTANCE = `${PLACE}/instances/node-a`;
 const PERSISTENT_DISK = `${PLACE}/disks/data`;
-const GOOGLE_ID = '1234567890123456789';
+const GOOGLE_IDS = ['1234567890123456789', '9876543210987654321'] as const;
 const GOOGLE_STATES = { running: 'RUNNING', stopping: 'STOPPING', off: 'TERMINATED', starting: 'STAGING' } as const;
 
-const googleInstance = ({
-  boot,
-  power,
-  hasDisk,
-}: Shown & { readonly power: keyof typeof GOOGLE_STATES }): GoogleInstance => ({
-  id: GOOGLE_ID,
+const googleStatus = ({ power, hibernates }: Shown & { readonly power: keyof typeof GOOGLE_STATES }): string => {
+  if (hibernates && power === 'stopping') return 'SUSPENDING';
+  return hibernates && power === 'off' ? 'SUSPENDED' : GOOGLE_STATES[power];
+};
+
+const googleInstance = (shown: Shown & { readonly power: keyof typeof GOOGLE_STATES }): GoogleInstance => ({
+  id: GOOGLE_IDS[shown.incarnation === 1 ? 0 : 1],
   name: 'node-a',
-  status: GOOGLE_STATES[power],
-  creationTimestamp: dateOf(0).toISOString(),
-  lastStartTimestamp: dateOf(boot).toISOString(),
-  lastStopTimestamp: dateOf(boot).toISOString(),
-  disks: hasDisk
+  status: googleStatus(shown),
+  creationTimestamp: dateOf(shown.incarnation - 1).toISOString(),
+  lastStartTimestamp: dateOf(shown.boot).toISOString(),
+  lastStopTimestamp: dateOf(shown.boot).toISOString(),
+  lastSuspendedTimestamp: dateOf(shown.boot).toISOString(),
+  disks: shown.hasDisk
     ? [
         {
           boot: false,
@@ -235,7 +249,7 @@ export const gce: ExploredCloud = {
   disk: PERSISTENT_DISK,
   driver: 'pd.csi.storage.gke.io',
   providerID: 'gce://p/europe-west1-b/node-a',
-  systemUUID: '',
+  systemUUIDs: [],
   attachedTo: { source: 'volumeAttachment', driver: 'pd.csi.storage.gke.io', value: INSTANCE },
   countsDetaches: false,
   facts: (shown) => {

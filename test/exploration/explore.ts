@@ -1,12 +1,14 @@
 import { Refused } from '../../fencing/model/errors.ts';
 import type { Census, ClusterFacts, Recheck } from '../../fencing/model/cluster-facts.ts';
+import type { Admission } from '../../fencing/model/ledger.ts';
 import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { apply } from './effects.ts';
-import { clusterFacts, machineFacts, NODE, recheckOf } from './facts.ts';
-import { brokenBy, brokenIn, type Invariant } from './invariants.ts';
+import { clusterFacts, isTaintedByUs, machineFacts, NODE, recheckOf } from './facts.ts';
+import { brokenBy, brokenIn, takesForeign, type Invariant } from './invariants.ts';
+import { stepInWords } from './story.ts';
 import { answered, begin, learned, observed, type RunAt } from './runs.ts';
 import { events } from './surroundings.ts';
 import { afterTime, NOW, TICK_MS } from './time.ts';
@@ -48,14 +50,22 @@ export const changesOf = (world: World, scenario: Scenario): readonly Change[] =
   });
 
 /** What a run may learn next. It depends on the world only through the answer. */
-export type Question = 'machine' | 'stale machine' | 'cluster' | 'recheck' | 'witness' | 'survey-connectivity';
+export type Question =
+  | 'machine'
+  | 'stale machine'
+  | 'cluster'
+  | 'recheck'
+  | 'witness'
+  | 'survey-connectivity'
+  | 'claim';
 
 export type Answer =
   | { readonly to: 'machine' | 'stale machine'; readonly says: MachineFacts }
   | { readonly to: 'cluster'; readonly says: ClusterFacts }
   | { readonly to: 'recheck'; readonly says: Recheck }
   | { readonly to: 'witness'; readonly says: Witness }
-  | { readonly to: 'survey-connectivity'; readonly says: Census };
+  | { readonly to: 'survey-connectivity'; readonly says: Census }
+  | { readonly to: 'claim'; readonly says: Admission };
 
 type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
 type Half = Extract<RunAt, { at: 'look' }>['half'];
@@ -84,6 +94,18 @@ const surveyOf = ({ connected, lease }: World): Census => ({
 
 const witnessIn = ({ disk }: World): Witness => (disk === 'here' ? 'held' : 'released');
 
+const admissionIn = ({ cap }: World): Admission => ({
+  admitted: cap !== 'reached',
+  begun: 1,
+  unfinished: 1,
+  limits: { begun: 1, unfinished: 1 },
+  nodes: 2,
+  opens: null,
+});
+
+/** Returns the world after a claim. A fence that the cap admits is counted. */
+export const countedIn = (world: World): World => (world.cap === 'open' ? { ...world, cap: 'counted' } : world);
+
 /** Returns the answer to a question in this world. Null if there is none. */
 export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answer | null => {
   switch (to) {
@@ -99,6 +121,8 @@ export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answ
       return { to, says: witnessIn(world) };
     case 'survey-connectivity':
       return { to, says: surveyOf(world) };
+    case 'claim':
+      return { to, says: admissionIn(world) };
   }
 };
 
@@ -134,6 +158,11 @@ export const replyTo = (run: Asking, answer: Answer): Reply => {
       return { says: `asks the disk, which is ${answer.says}`, run: learned(known, command, answer) };
     case 'survey-connectivity':
       return { says: 'surveys the cluster', run: learned(known, command, answer) };
+    case 'claim':
+      return {
+        says: answer.says.admitted ? 'is admitted by the cap' : 'reaches the cap',
+        run: learned(known, command, answer),
+      };
   }
 };
 
@@ -141,7 +170,7 @@ export const replyTo = (run: Asking, answer: Answer): Reply => {
 export const doesNext = (run: RunAt): string => {
   switch (run.at) {
     case 'act':
-      return `, and is about to send: ${run.command.step.do}`;
+      return `, and is about to send: ${stepInWords(run.command.step)}`;
     case 'pause':
       return `, and waits (${run.command.because.code})`;
     case 'end':
@@ -152,15 +181,33 @@ export const doesNext = (run: RunAt): string => {
   }
 };
 
-/** Returns the boot of the machine that the run saw running before it ended or waits. Null if it goes on, or saw else. */
-export const sawRunning = (run: RunAt): string | null =>
-  (run.at === 'end' || run.at === 'pause') && run.known.machine?.says.power === 'running'
-    ? run.known.machine.says.generation
-    : null;
-
 /** Returns the machine's boot as the cloud names it. */
-export const generationIn = (world: World, { cloud }: Scenario): string | null =>
-  machineFacts(world, false, cloud).generation;
+const generationIn = (world: World, { cloud }: Scenario): string | null => machineFacts(world, false, cloud).generation;
+
+/** What a run that ends, or waits, has seen of a machine that runs, or that is kept in memory. */
+export interface Sweep {
+  readonly generation: string | null;
+  /** Whether it saw our out-of-service taint on the Node. */
+  readonly sawTaint: boolean;
+}
+
+/** Returns what the run saw of such a machine before it ended or waits. Null if it goes on, or saw else. */
+export const sweepBy = (run: RunAt): Sweep | null => {
+  const { machine, cluster } = run.known;
+  return (run.at === 'end' || run.at === 'pause') &&
+    (machine?.says.power === 'running' || machine?.says.power === 'suspended')
+    ? { generation: machine.says.generation, sawTaint: cluster?.says.node?.taints.ours ?? false }
+    : null;
+};
+
+/**
+ * Returns the world after the sweep: it is done for the present boot, if it saw this boot. A sweep that read the Node
+ * before our taint was set does not count.
+ */
+export const sweptBy = (world: World, { generation, sawTaint }: Sweep, scenario: Scenario): World =>
+  generationIn(world, scenario) === generation && (sawTaint || !world.node || !isTaintedByUs(world.node))
+    ? { ...world, swept: true }
+    : world;
 
 /** Returns what a step does to the world when it takes effect, or the refusal of the API. */
 export const effectOf = (world: World, step: Step, { assumption, cloud, policy }: Scenario): Change | Refused => {
@@ -168,15 +215,16 @@ export const effectOf = (world: World, step: Step, { assumption, cloud, policy }
   if (effect instanceof Refused) return effect;
   // The mark begins anew the time within which a sweep has to look.
   const after = step.do === 'mark' ? { ...effect, swept: false } : effect;
-  const breaks = brokenBy(step, world, { assumption, policy }) ?? brokenIn(world, after);
-  return { says: `takes effect: ${step.do}`, world: after, breaks };
+  const breaks =
+    brokenBy(step, world, { assumption, policy }) ?? takesForeign(step, world, after) ?? brokenIn(world, after);
+  return { says: `takes effect: ${stepInWords(step)}`, world: after, breaks };
 };
 
 const RUN_IDS = ['a', 'b', 'c', 'd'];
 
 /** Returns a new run. Its id is one that neither a fence on the Node nor the other run has. */
-export const newRun = ({ node }: World, other: RunAt | null, { policy, cloud }: Scenario): RunAt => {
+export const newRun = ({ node }: World, idOfOther: string | null, { policy, cloud }: Scenario): RunAt => {
   const taken = JSON.stringify(node);
-  const runId = RUN_IDS.find((id) => !taken.includes(`${id}.`) && other?.known.runId !== id);
+  const runId = RUN_IDS.find((id) => !taken.includes(`${id}.`) && idOfOther !== id);
   return begin(runId ?? 'e', policy, cloud);
 };

@@ -17,8 +17,11 @@ import { isGone, type NodeState, shownBy, type World } from './world.ts';
 /** What the cloud and the cluster answer about a world. */
 
 export const NODE = 'node-a';
-export const POD = { namespace: 'default', name: 'db-0', uid: 'pod-uid' };
-export const ATTACHMENT = { name: 'csi-1', uid: 'attachment-uid' };
+/** The Node's pod. Each pod of the database has the same name. */
+export const podIn = ({ podNumber }: World) => ({ namespace: 'default', name: 'db-0', uid: `pod-${podNumber}` });
+
+/** The VolumeAttachment. Its name depends on the volume and the Node, so the next one has the same name. */
+export const attachmentIn = ({ attachmentNumber }: World) => ({ name: 'csi-1', uid: `attachment-${attachmentNumber}` });
 
 const keyOf = ({ driver, disk }: ExploredCloud): string => `${driver}^${disk}`;
 
@@ -37,8 +40,8 @@ export const machineFacts = (world: World, stale: boolean, cloud: ExploredCloud)
  * Node depends on it, and only a Node whose machine is gone is deleted.
  */
 export const nodeObject = (
-  { uid, boot, ready, labels, annotations, taints }: NodeState,
-  cloud: Pick<ExploredCloud, 'providerID' | 'systemUUID'>,
+  { uid, boot, incarnation, ready, labels, annotations, taints }: NodeState,
+  cloud: Pick<ExploredCloud, 'providerID' | 'systemUUIDs'>,
   version = 'any',
 ): V1Node => ({
   metadata: {
@@ -51,7 +54,7 @@ export const nodeObject = (
   },
   spec: { providerID: cloud.providerID, taints: taints.map((taint) => ({ ...taint })) },
   status: {
-    nodeInfo: infoOf(boot, cloud.systemUUID),
+    nodeInfo: infoOf(boot, cloud.systemUUIDs[incarnation - 1] ?? ''),
     conditions: [{ type: 'Ready', status: ready ? 'True' : 'Unknown', lastTransitionTime: new Date(LONG_AGO.wall) }],
   },
 });
@@ -72,7 +75,7 @@ const infoOf = (boot: number, systemUUID: string): NonNullable<NonNullable<V1Nod
   systemUUID,
 });
 
-const NO_CLOUD = { providerID: '', systemUUID: '' };
+const NO_CLOUD = { providerID: '', systemUUIDs: [] };
 
 /** Returns whether our out-of-service taint is on the Node. */
 export const isTaintedByUs = (node: NodeState): boolean => hasOwnTaint(nodeObject(node, NO_CLOUD));
@@ -86,7 +89,7 @@ const podFacts = (world: World, cloud: ExploredCloud): readonly PodFacts[] =>
     ? []
     : [
         {
-          ...POD,
+          ...podIn(world),
           owner: 'set-uid',
           priority: 0,
           kind: 'other',
@@ -100,14 +103,14 @@ const podFacts = (world: World, cloud: ExploredCloud): readonly PodFacts[] =>
         },
       ];
 
-const attachmentFacts = ({ attachment }: World, { attachedTo }: ExploredCloud): AttachmentFacts | null =>
-  attachment === 'gone'
+const attachmentFacts = (world: World, { attachedTo }: ExploredCloud): AttachmentFacts | null =>
+  world.attachment === 'gone'
     ? null
     : {
-        ...ATTACHMENT,
+        ...attachmentIn(world),
         attached: true,
         created: LONG_AGO.wall,
-        deletingSince: attachment === 'deleting' ? LONG_AGO.wall : null,
+        deletingSince: world.attachment === 'deleting' ? LONG_AGO.wall : null,
         detachError: null,
         attachError: null,
         nudged: false,
@@ -124,7 +127,7 @@ const volumeFacts = (world: World, cloud: ExploredCloud): readonly VolumeFacts[]
       key: keyOf(cloud),
       persistentVolume: 'pv-1',
       pvc: 'default/data',
-      attachmentName: ATTACHMENT.name,
+      attachmentName: attachmentIn(world).name,
       attachment,
       reported: attachment !== null && world.node !== null,
       successor: null,
@@ -144,7 +147,7 @@ export const clusterFacts = (world: World, cloud: ExploredCloud): ClusterFacts =
   pods: podFacts(world, cloud),
   volumes: volumeFacts(world, cloud),
   lease: world.node ? leaseText(world) : null,
-  surroundings: { paused: null },
+  surroundings: { paused: world.paused === null ? null : 'a person paused Cloudfence' },
   taintSupported: true,
 });
 

@@ -1,27 +1,43 @@
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { BY_HAND } from './surroundings.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
 import { type Assumption, isGone, type World } from './world.ts';
 
 /** What must hold in every state of every schedule. */
-export type Invariant =
-  /** No disk is taken from a guest that may write to it. */
-  | 'one-writer'
-  /** Our out-of-service taint is not on the Node of a machine that a run has seen running. */
-  | 'taint-off-a-running-machine'
-  /** Nothing destructive takes effect without a proof that is young enough. */
-  | 'act-under-proof'
-  /** No step takes effect on a Node, or in a boot, for which it was not decided. */
-  | 'nothing-of-another-boot'
-  /** A release removes only the fence that it is for, and only once the Node shows another boot. */
-  | 'release-after-return'
-  /** Only the Node of a machine that is gone for good is deleted. */
-  | 'no-live-node-deleted'
-  /** Only the policy lets Cloudfence power a machine off. */
-  | 'power-off-by-policy'
-  /** A taint that a person removed does not come back in that boot, and the fence does not go on. */
-  | 'removed-stays-removed';
+export const invariants = [
+  // No disk is taken from a guest that may write to it.
+  'one-writer',
+  // Our out-of-service taint is not on the Node of a machine that a run has seen running.
+  'taint-off-a-running-machine',
+  // Nothing destructive takes effect without a proof that is young enough.
+  'act-under-proof',
+  // No step takes effect on a Node, or in a boot, for which it was not decided.
+  'nothing-of-another-boot',
+  // A release removes only the fence that it is for, and only once the Node shows another boot.
+  'release-after-return',
+  // Only the Node of a machine that is gone for good is deleted.
+  'no-live-node-deleted',
+  // Only the policy lets Cloudfence power a machine off.
+  'power-off-by-policy',
+  // A taint that a person removed does not come back in that boot, and the fence does not go on.
+  'removed-stays-removed',
+  // Nothing destructive happens while a person has paused Cloudfence.
+  'pause-holds',
+  // No fence begins on a Node that a person has opted out, and its machine is not powered off.
+  'opt-out-holds',
+  // No fence begins, and no machine is powered off, before the ledger has counted it.
+  'cap-holds',
+  // An out-of-service taint that a person set stays.
+  'nothing-foreign-taken',
+] as const;
+
+export type Invariant = (typeof invariants)[number];
+
+/** What a story breaks: an invariant, or the promise that fresh runs end what was begun. */
+export const broken = [...invariants, 'recovery'] as const;
+export type Broken = (typeof broken)[number];
 
 /** How long a proof justifies a call (ticks). */
 export const PROOF_TICKS = 2;
@@ -35,7 +51,10 @@ const mayRun = ({ machine: { power } }: World): boolean =>
 
 /** Returns whether our taint is on the Node of a machine that runs although a run has come to its end since. */
 const isTaintedAnyway = (world: World): boolean =>
-  world.machine.power === 'running' && world.swept && world.node !== null && isTaintedByUs(world.node);
+  (world.machine.power === 'running' || (world.machine.power === 'off' && world.machine.hibernates)) &&
+  world.swept &&
+  world.node !== null &&
+  isTaintedByUs(world.node);
 
 /** Returns what a change of the world breaks, whoever made it. */
 export const brokenIn = (before: World, after: World): Invariant | null => {
@@ -56,6 +75,10 @@ const isOfAnotherBoot = (step: Step, { node }: World): boolean =>
   node !== null &&
   (step.node.uid !== node.uid || step.node.bootID !== bootIdOf(node));
 
+/** A Node that a machine left behind is not the Node of the next machine of its name. */
+const isOfLiveMachine = (world: World): boolean =>
+  !isGone(world) && world.node?.incarnation === world.machine.incarnation;
+
 /** A person's release has a tombstone, and needs no return. */
 const releasesTooMuch = (step: Step, { node }: World): boolean =>
   step.do === 'release-node' &&
@@ -70,16 +93,41 @@ const isAfterRemoval = (step: Step, { removed, node }: World, { transit }: Assum
   removed.boot === node?.boot &&
   (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
 
+/** How long a run may use what it has read of the cluster (ticks). */
+const CLUSTER_TICKS = 2;
+
+/** Returns whether a call that left before a person intervened may still take effect. */
+const isLong = (age: number | null, { transit }: Assumption): boolean =>
+  age !== null && age > CLUSTER_TICKS + PROOF_TICKS + transit;
+
+const begins = (step: Step): boolean => step.do === 'power-off' || (step.do === 'mark' && step.addOutOfService);
+
+/** Returns what a step breaks that people have forbidden. */
+const forbiddenBy = (step: Step, world: World, assumption: Assumption): Invariant | null => {
+  if (stepProperties[step.do].destructive && isLong(world.paused, assumption)) return 'pause-holds';
+  if (begins(step) && isLong(world.optedOut, assumption)) return 'opt-out-holds';
+  return begins(step) && world.cap !== 'counted' ? 'cap-holds' : null;
+};
+
+const hasForeignTaint = ({ node }: World): boolean =>
+  node?.taints.some(({ value }) => value === BY_HAND.value) ?? false;
+
+/** Returns what a step of Cloudfence breaks by what is no longer on the Node after it. */
+export const takesForeign = (step: Step, before: World, after: World): Invariant | null =>
+  step.do !== 'delete-node' && hasForeignTaint(before) && !hasForeignTaint(after) ? 'nothing-foreign-taken' : null;
+
 /** Returns what a step of Cloudfence breaks by taking effect in this world. */
 export const brokenBy = (
   step: Step,
   world: World,
   { assumption, policy }: { readonly assumption: Assumption; readonly policy: Policy },
 ): Invariant | null => {
+  const forbidden = forbiddenBy(step, world, assumption);
+  if (forbidden) return forbidden;
   if (step.do === 'power-off') return policy.unreachable === 'power-off' ? null : 'power-off-by-policy';
   if (stepProperties[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
   if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
   if (releasesTooMuch(step, world)) return 'release-after-return';
-  if (step.do === 'delete-node' && !isGone(world)) return 'no-live-node-deleted';
+  if (step.do === 'delete-node' && isOfLiveMachine(world)) return 'no-live-node-deleted';
   return isAfterRemoval(step, world, assumption) ? 'removed-stays-removed' : null;
 };

@@ -1,16 +1,18 @@
 import { Refused } from '../../fencing/model/errors.ts';
 import {
   answerIn,
+  countedIn,
   doesNext,
   effectOf,
-  generationIn,
   newRun,
   questionsOf,
   replyTo,
   type Scenario,
-  sawRunning,
+  sweepBy,
+  sweptBy,
   worldLater,
 } from './explore.ts';
+import { OPT_OUT_LABEL } from '../../kubernetes/names.ts';
 import { isTaintedByUs } from './facts.ts';
 import { acted, type RunAt, runLater } from './runs.ts';
 import { progress } from './surroundings.ts';
@@ -75,7 +77,11 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
     const [answer] = answers;
     if (!answer) throw new Error(`nobody answers ${JSON.stringify(run.command)}`);
     const reply = replyTo(run, answer);
-    return { world, run: reply.run, says: `the run ${reply.says}${doesNext(reply.run)}` };
+    return {
+      world: answer.to === 'claim' ? countedIn(world) : world,
+      run: reply.run,
+      says: `the run ${reply.says}${doesNext(reply.run)}`,
+    };
   }
   const later = settle(world, scenario);
   return {
@@ -97,12 +103,11 @@ const runToEnd = (from: World, scenario: Scenario): Recovery => {
     at = moveOn(at.world, at.run, scenario);
     says.push(at.says);
   }
-  const saw = sawRunning(at.run);
-  const swept = at.world.swept || (saw !== null && saw === generationIn(at.world, scenario));
-  return { world: { ...at.world, swept }, says };
+  const sweep = sweepBy(at.run);
+  return { world: sweep ? sweptBy(at.world, sweep, scenario) : at.world, says };
 };
 
-const isOurs = (key: string): boolean => key.includes('cloudfence');
+const isOurs = (key: string): boolean => key.includes('cloudfence') && key !== OPT_OUT_LABEL;
 
 /** Returns what of ours is on the Node. */
 const ours = ({ node }: World): readonly string[] =>
@@ -123,8 +128,9 @@ export const missingIn = (world: World): string | null => {
     return left.length > 0 ? `the machine runs, and its Node still has ${left.join(', ')}` : null;
   }
   if (node && isTaintedByUs(node)) return 'our out-of-service taint stays although everything is free';
-  // A person who removes a fence has the last word about this boot.
-  if (world.removed !== null) return null;
+  // A person who removes a fence has the last word about this boot, and one who opts a Node out about this Node.
+  if (world.removed !== null || world.optedOut !== null) return null;
+  if (machine.hibernates) return null;
   if (isGone(world) && node && ours(world).length > 0) return 'the Node of the terminated machine stays';
   const held = [
     pod === 'gone' ? '' : 'its pod',

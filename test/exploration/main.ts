@@ -1,32 +1,91 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { brokenAssumptions, scenarios } from './scenarios.ts';
-import { explore } from './search.ts';
+import { Worker } from 'node:worker_threads';
+import { scenarioNamed } from './named.ts';
+import { scenarios } from './scenarios.ts';
+import type { Scenario } from './explore.ts';
+import { type Explored, type Played, replay } from './search.ts';
+import { loadStory, saveStory, TIME_PASSES, timeline, worldInWords } from './story.ts';
 import { shortenPatience } from './time.ts';
 
 /**
  * Explores the named scenarios and prints what it found. Ends with 1 if a schedule breaks an invariant, or if a scenario
- * was not exhausted. `--scenario NAME` explores one, and `--most N` stops at so many states.
+ * was not exhausted. `--scenario NAME` explores one, `--most N` stops at so many states, and `--story FILE` writes the
+ * story of what breaks. `--replay FILE` plays such a story step by step, and explores nothing.
  */
 
-const { values } = parseArgs({ options: { scenario: { type: 'string' }, most: { type: 'string' } } });
-shortenPatience();
-const all = [...scenarios, ...brokenAssumptions.map(({ scenario }) => scenario)];
-const chosen = values.scenario === undefined ? scenarios : all.filter(({ name }) => name === values.scenario);
-if (chosen.length === 0) throw new Error(`--scenario is one of ${all.map(({ name }) => name).join(', ')}`);
+/** Explores in a thread of its own. */
+const exploreAside = (name: string, most: number | null): Promise<Explored> =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('explore-one.ts', import.meta.url), {
+      workerData: { name, most },
+      resourceLimits: { maxOldGenerationSizeMb: 6_000 },
+    });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
 
-const tellOnTerminal = (depth: number, states: number): void => {
-  if (process.stderr.isTTY) process.stderr.write(`\r  depth ${depth}, ${states} states`);
+const counted = (count: number): string => count.toLocaleString('en-US');
+
+const tell = ({ name, says }: Scenario, { story, ...found }: Explored, seconds: number): void => {
+  const { states, transitions, worlds, runs, depth, exhausted } = found;
+  console.log(`${name}: ${says}`);
+  console.log(
+    `  ${counted(states)} states, ${counted(transitions)} transitions, ${counted(worlds)} worlds, ${counted(runs)} runs, depth ${depth}, ${seconds} s, ${exhausted ? 'exhausted' : 'not exhausted'}`,
+  );
+  if (story) console.log([`  breaks ${story.breaks}:`, ...timeline(story.says)].join('\n'));
 };
 
-for (const scenario of chosen) {
+const exploreAll = async (chosen: readonly Scenario[], most: number | null, storyFile: string | undefined) => {
   const begun = performance.now();
-  const { story, ...found } = explore(scenario, { most: Number(values.most ?? Infinity), onLevel: tellOnTerminal });
-  const seconds = Math.round((performance.now() - begun) / 1_000);
-  console.log(`${scenario.name}: ${scenario.says}`);
+  const secondsSince = (from: number): number => Math.round((performance.now() - from) / 1_000);
+  const waiting = [...chosen];
+  const sum = { states: 0, transitions: 0, exhausted: 0 };
+  const workThrough = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const from = performance.now();
+      const found = await exploreAside(next.name, most);
+      tell(next, found, secondsSince(from));
+      sum.states += found.states;
+      sum.transitions += found.transitions;
+      if (found.exhausted) sum.exhausted += 1;
+      if (found.story && storyFile !== undefined) await saveStory(storyFile, next.name, found.story);
+      if (found.story || !found.exhausted) process.exitCode = 1;
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, workThrough));
   console.log(
-    `  ${found.states} states, ${found.transitions} transitions, ${found.worlds} worlds, ${found.runs} runs, depth ${found.depth}, ${seconds} s, ${found.exhausted ? 'exhausted' : 'not exhausted'}`,
+    `${sum.exhausted} of ${chosen.length} scenarios exhausted: ${counted(sum.states)} states, ${counted(sum.transitions)} transitions, ${secondsSince(begun)} s`,
   );
-  if (story)
-    console.log([`  breaks ${story.breaks}:`, ...story.says.map((says, at) => `  ${at + 1}. ${says}`)].join('\n'));
-  if (story || !found.exhausted) process.exitCode = 1;
+};
+
+/** Tells each step of a story with its time, and what the world is like once it has changed. */
+const toldAgain = (played: readonly Played[]): readonly string[] => {
+  const times = timeline(played.map(({ says }) => says));
+  const worlds = played.filter(({ says }) => says !== TIME_PASSES).map(({ world }) => worldInWords(world));
+  return times.flatMap((sentence, at) =>
+    worlds[at] === worlds[at - 1] ? [sentence] : [sentence, `          ${worlds[at]}`],
+  );
+};
+
+const replayFile = async (path: string): Promise<void> => {
+  shortenPatience();
+  const story = await loadStory(path);
+  const { played, breaks } = replay(scenarioNamed(story.scenario), story);
+  console.log([...toldAgain(played), `breaks ${breaks ?? 'nothing'}`].join('\n'));
+  if (breaks !== story.breaks) process.exitCode = 1;
+};
+
+const { values } = parseArgs({
+  options: {
+    scenario: { type: 'string' },
+    most: { type: 'string' },
+    story: { type: 'string' },
+    replay: { type: 'string' },
+  },
+});
+if (values.replay !== undefined) await replayFile(values.replay);
+else {
+  const chosen = values.scenario === undefined ? scenarios : [scenarioNamed(values.scenario)];
+  await exploreAll(chosen, values.most === undefined ? null : Number(values.most), values.story);
 }

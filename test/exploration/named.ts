@@ -1,21 +1,24 @@
-import { scenarios } from './scenarios.ts';
-import { explore, type Explored } from './search.ts';
 import type { Scenario } from './explore.ts';
+import { brokenAssumptions, scenarios } from './scenarios.ts';
+import { explore, type Explored } from './search.ts';
 import { shortenPatience } from './time.ts';
 
-/** Explores with short times, and restores the times of the protocol afterwards. */
-export const exploreShortened = (scenario: Scenario, most = Infinity): Explored => {
+const all = [...scenarios, ...brokenAssumptions.map(({ scenario }) => scenario)];
+
+/** Returns the scenario of this name. */
+export const scenarioNamed = (name: string): Scenario => {
+  const found = all.find((scenario) => scenario.name === name);
+  if (!found)
+    throw new Error(`there is no scenario ${name}. The scenarios are ${all.map((one) => one.name).join(', ')}`);
+  return found;
+};
+
+/** Explores the scenario of this name with short times, and restores the times of the protocol afterwards. */
+export const exploreNamed = (name: string, most = Infinity): Explored => {
   const restorePatience = shortenPatience();
   try {
-    return explore(scenario, { most });
+    return explore(scenarioNamed(name), { most });
   } finally {
     restorePatience();
   }
-};
-
-/** Explores the scenario of this name to its end. */
-export const explored = (name: string): Explored => {
-  const scenario = scenarios.find((one) => one.name === name);
-  if (!scenario) throw new Error(`there is no scenario ${name}`);
-  return exploreShortened(scenario);
 };

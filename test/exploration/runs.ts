@@ -1,7 +1,6 @@
 import { ProofExpired, type Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { ClusterFacts, NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
-import type { Admission } from '../../fencing/model/ledger.ts';
 import { patience, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { Step } from '../../fencing/model/steps.ts';
@@ -29,7 +28,7 @@ export type RunAt =
   | { readonly at: 'end'; readonly known: RunState; readonly ending: Ending };
 
 type Look = Extract<Command, { do: 'look' }>;
-type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' }>;
+type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'claim' }>;
 type Act = Extract<Command, { do: 'act' }>;
 type Pause = Extract<Command, { do: 'pause' }>;
 interface Half {
@@ -49,15 +48,6 @@ export const begin = (runId: string, policy: Policy, { machine, identityRules }:
     }),
   );
 
-const ADMITTED: Admission = {
-  admitted: true,
-  begun: 0,
-  unfinished: 0,
-  limits: { begun: 1, unfinished: 1 },
-  nodes: 2,
-  opens: null,
-};
-
 /** A read that a look is about to replace decides nothing any more. */
 const forLook = (known: RunState, { cluster, search }: Look): RunState =>
   cluster && !search ? { ...known, cluster: null } : known;
@@ -72,13 +62,12 @@ const waiting = (known: RunState): RunAt => {
     case 'recheck':
     case 'witness':
     case 'survey-connectivity':
+    case 'claim':
       return { at: 'question', known: canonical(known), command };
     case 'act':
       return { at: 'act', known: canonical(known), command };
     case 'pause':
       return { at: 'pause', known: canonical(known), command, until: awaited(NOW.mono + command.ms) ?? NOW.mono };
-    case 'claim':
-      return waiting(reduce(known, command, { to: 'claim', says: ADMITTED }, NOW));
     case 'end':
       return { at: 'end', known, ending: command.ending };
     case 'locate':

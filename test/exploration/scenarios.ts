@@ -1,10 +1,10 @@
-import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { azureDrifting, azureManaged, ec2, gce } from './clouds.ts';
 import type { Scenario } from './explore.ts';
 import type { Step } from '../../fencing/model/steps.ts';
-import type { Story } from './search.ts';
-import { leftAfter } from './left-fences.ts';
-import { type Assumption, type Budget, healthy } from './world.ts';
+import type { Story } from './story.ts';
+import { leftAfter, settledOff } from './left-fences.ts';
+import { type Assumption, type Budget, healthy, type World } from './world.ts';
 
 /**
  * The assumption of the design, in seconds: a cloud that still says off 1 s after a start began, a call that is 1 s on
@@ -13,31 +13,46 @@ import { type Assumption, type Budget, healthy } from './world.ts';
  */
 export const assumed: Assumption = { staleness: 1, transit: 1, bootToPost: 4, bootToMount: 5, postsBootFirst: true };
 
+interface Special extends Partial<Pick<Scenario, 'runs' | 'looksAtOnce' | 'assumption' | 'cloud' | 'policy'>> {
+  /**
+   * Where it begins: in a healthy cluster, once the machine is off and Kubernetes has noticed it, or right after a run
+   * that has died took this step.
+   */
+  readonly from?: 'healthy' | 'off' | Step['do'];
+  /** What is different there. */
+  readonly but?: Partial<World>;
+}
+
+const startOf = (from: NonNullable<Special['from']>, scenario: Scenario): World => {
+  if (from === 'healthy') return healthy({});
+  return from === 'off' ? settledOff(scenario) : leftAfter(from, scenario);
+};
+
 const scenario = (
   name: string,
   says: string,
   budget: Partial<Budget>,
-  special: Partial<Pick<Scenario, 'runs' | 'looksAtOnce' | 'assumption' | 'cloud' | 'policy'>> = {},
-): Scenario => ({
-  name,
-  says,
-  start: () => healthy(budget),
-  runs: 1,
-  looksAtOnce: false,
-  cloud: ec2,
-  policy: defaultPolicy,
-  assumption: assumed,
-  ...special,
-});
-
-/** A scenario that begins with a fence that a dead run left. */
-const left = (name: string, says: string, step: Step['do'], budget: Partial<Budget>): Scenario => {
-  const plain = scenario(name, says, budget);
-  return { ...plain, start: () => leftAfter(step, plain, budget) };
+  { from = 'healthy', but = {}, ...special }: Special = {},
+): Scenario => {
+  const start = () => ({ ...startOf(from, made), ...but, budget: healthy(budget).budget });
+  const made: Scenario = {
+    name,
+    says,
+    start,
+    runs: 1,
+    looksAtOnce: false,
+    cloud: ec2,
+    policy: defaultPolicy,
+    assumption: assumed,
+    ...special,
+  };
+  return made;
 };
 
-/** What may happen besides: runs begin, are killed or frozen at any moment, and time passes. */
-export const scenarios: readonly Scenario[] = [
+const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
+
+/** What happens to the machine. */
+const machines: readonly Scenario[] = [
   scenario('stop', 'The machine is stopped once.', { stops: 1 }),
   scenario('stop-and-fault', 'The machine is stopped, and one call fails or loses its answer.', {
     stops: 1,
@@ -47,17 +62,8 @@ export const scenarios: readonly Scenario[] = [
     stops: 1,
     terminations: 1,
   }),
+  scenario('forgotten', 'The machine is terminated, and EC2 forgets it.', { stops: 1, terminations: 1, forgets: 1 }),
   scenario('cut-off', 'The kubelet is cut off, and the machine may be stopped.', { stops: 1, cuts: 1 }),
-  scenario(
-    'power-off',
-    'The kubelet is cut off, and the policy is to power the machine off.',
-    { cuts: 1, starts: 1 },
-    { policy: { ...defaultPolicy, unreachable: 'power-off' } },
-  ),
-  scenario('removed', 'The machine is stopped, and a person takes the fence or our taint away.', {
-    stops: 1,
-    removals: 1,
-  }),
   scenario('restart', 'The machine is stopped and started again.', { stops: 1, starts: 1 }),
   scenario('restart-and-renewal', 'The machine is stopped and started again, and its kubelet renews its Lease.', {
     stops: 1,
@@ -69,12 +75,75 @@ export const scenarios: readonly Scenario[] = [
     starts: 1,
     cuts: 1,
   }),
-  left('left-marked', 'A run died right after the mark. The machine is started and stopped again.', 'mark', {
-    starts: 1,
+  scenario('hibernate', 'The machine is hibernated, and resumes.', { hibernations: 1, starts: 1 }),
+  scenario(
+    'hibernate-later',
+    'The machine is off, is started, and is hibernated.',
+    { starts: 1, hibernations: 1 },
+    { from: 'off' },
+  ),
+];
+
+/** What people do. */
+const people: readonly Scenario[] = [
+  scenario('removed', 'The machine is stopped, and a person takes the fence or our taint away.', {
     stops: 1,
+    removals: 1,
   }),
-  left('left-parked', 'A Node is parked. The machine is started and stopped again.', 'park', { starts: 1, stops: 1 }),
-  scenario('forgotten', 'The machine is terminated, and EC2 forgets it.', { stops: 1, terminations: 1, forgets: 1 }),
+  scenario('pause', 'The machine is stopped, and a person pauses Cloudfence and ends the pause.', {
+    stops: 1,
+    pauses: 1,
+  }),
+  scenario('opt-out', 'The machine is stopped, and a person opts the Node out.', { stops: 1, optOuts: 1 }),
+  scenario('foreign-taint', 'The machine is stopped, and a person sets the out-of-service taint, too.', {
+    stops: 1,
+    foreignTaints: 1,
+  }),
+  scenario('cap', 'The machine is stopped while the cap is reached.', { stops: 1 }, { but: { cap: 'reached' } }),
+  scenario(
+    'power-off',
+    'The kubelet is cut off, and the policy is to power the machine off.',
+    { cuts: 1 },
+    { policy: powersOff },
+  ),
+  scenario(
+    'power-off-and-guards',
+    'The policy is to power the machine off, the cap is reached, and a person pauses Cloudfence or opts the Node out.',
+    { cuts: 1, pauses: 1, optOuts: 1 },
+    { policy: powersOff, but: { cap: 'reached' } },
+  ),
+];
+
+/** A dead run has left a fence at a certain phase. */
+const leftFences: readonly Scenario[] = [
+  scenario(
+    'left-marked',
+    'A run died right after the mark. The machine is started and stopped again.',
+    { starts: 1, stops: 1 },
+    { from: 'mark' },
+  ),
+  scenario(
+    'left-parked',
+    'A Node is parked. The machine is started and stopped again.',
+    { starts: 1, stops: 1 },
+    { from: 'park' },
+  ),
+  scenario(
+    'left-parked-and-replaced',
+    "A Node is parked. The machine is started, the database's next pod comes to it, and the machine is stopped again.",
+    { starts: 1, stops: 1, replacements: 1 },
+    { from: 'park', but: { disk: 'free' } },
+  ),
+  scenario(
+    'left-marked-and-replaced',
+    "A run died right after the mark. The machine is started, and the database's next pod comes to it.",
+    { starts: 1, replacements: 1 },
+    { from: 'mark' },
+  ),
+];
+
+/** How the other clouds say what has happened. */
+const clouds: readonly Scenario[] = [
   scenario('azure-stop', 'Azure: the machine is deallocated.', { stops: 1 }, { cloud: azureManaged }),
   scenario('azure-shutdown', 'Azure: the guest shuts itself down.', { shutdowns: 1 }, { cloud: azureManaged }),
   scenario(
@@ -89,6 +158,18 @@ export const scenarios: readonly Scenario[] = [
     { stops: 1, terminations: 1 },
     { cloud: azureManaged },
   ),
+  scenario(
+    'azure-hibernate',
+    'Azure: the machine is hibernated, and resumes.',
+    { hibernations: 1, starts: 1 },
+    { cloud: azureManaged },
+  ),
+  scenario(
+    'azure-recreate',
+    'Azure: the machine is deleted, and another one is created under its name.',
+    { stops: 1, terminations: 1, recreations: 1 },
+    { cloud: azureManaged },
+  ),
   scenario('google-stop', 'Google Cloud: the machine is stopped.', { stops: 1 }, { cloud: gce }),
   scenario(
     'google-terminate',
@@ -97,12 +178,58 @@ export const scenarios: readonly Scenario[] = [
     { cloud: gce },
   ),
   scenario(
-    'two-runs-coarse',
-    'The machine is stopped once, and there are two runs at once. Each looks at everything at one moment.',
+    'google-hibernate',
+    'Google Cloud: the machine is suspended, and resumes.',
+    { hibernations: 1, starts: 1 },
+    { cloud: gce },
+  ),
+  scenario(
+    'google-recreate',
+    'Google Cloud: the machine is deleted, and another one is created under its name.',
+    { stops: 1, terminations: 1, recreations: 1 },
+    { cloud: gce },
+  ),
+];
+
+/** Two runs at once. */
+const twoRuns: readonly Scenario[] = [
+  scenario('two-runs', 'The machine is off, and two runs fence it.', {}, { runs: 2, from: 'off' }),
+  scenario(
+    'two-runs-and-fault',
+    'The machine is off, two runs fence it, and one call fails or loses its answer.',
+    { faults: 1 },
+    { runs: 2, from: 'off' },
+  ),
+  scenario(
+    'two-runs-left-parked',
+    'A Node is parked. The machine is started and stopped again, while two runs release and fence it.',
+    { starts: 1, stops: 1 },
+    { runs: 2, from: 'park' },
+  ),
+  scenario(
+    'two-runs-left-marked',
+    'A run died right after the mark. The machine is started, while two runs fence it or lift the mark.',
+    { starts: 1 },
+    { runs: 2, from: 'mark' },
+  ),
+  scenario(
+    'two-runs-from-the-stop',
+    'The machine is stopped while two runs look. Each looks at everything at one moment.',
     { stops: 1 },
     { runs: 2, looksAtOnce: true },
   ),
-  scenario('two-runs', 'The machine is stopped once, and there are two runs at once.', { stops: 1 }, { runs: 2 }),
+];
+
+/**
+ * What may happen besides: runs begin, are killed or frozen at any moment, and time passes. The largest come first, so
+ * that they do not run alone in the end.
+ */
+export const scenarios: readonly Scenario[] = [
+  ...twoRuns,
+  ...machines.toReversed(),
+  ...leftFences,
+  ...clouds,
+  ...people,
 ];
 
 /** A restart where one term of the assumption does not hold, and what that breaks. */

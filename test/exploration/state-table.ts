@@ -110,21 +110,39 @@ export const onceEach = <V>() => {
   };
 };
 
-/** Gives each pair of numbers a number, in whichever order they are. A pair with zero has the number of the other. */
-export const pairs = () => {
-  const numbers = new Map<number, number>();
-  const known: number[] = [];
-  const of = (one: number, other: number): number => {
-    if (one === 0 || other === 0) return one + other;
-    const key = Math.min(one, other) * SECOND_NUMBERS + Math.max(one, other);
-    const number = numbers.get(key) ?? SECOND_NUMBERS + known.push(key) - 1;
-    numbers.set(key, number);
-    return number;
-  };
-  const keyOf = (pair: number): number => (pair < SECOND_NUMBERS ? pair : (known[pair - SECOND_NUMBERS] ?? 0));
+/** The largest integers that a number holds have 53 bits. A state with one run has 26 for it, one with two 18 for each. */
+const RUN_BITS = { 1: 26, 2: 18 } as const;
+const WORLD_BITS = { 1: 26, 2: 17 } as const;
+
+const checked = (number: number, bits: number, what: string): number => {
+  if (number >= 2 ** bits) throw new RangeError(`there are more than 2^${bits} ${what}`);
+  return number;
+};
+
+/** What a state consists of: a world, and the runs in it. The order of the two runs does not matter. */
+export interface StateParts {
+  readonly world: number;
+  readonly one: number;
+  readonly other: number;
+}
+
+/** Returns how a state becomes one number, and that number a state again. */
+export const stateKeys = (runs: 1 | 2) => {
+  const most = 2 ** RUN_BITS[runs];
+  const perWorld = runs === 1 ? most : most * most;
+  const runsKey = (one: number, other: number): number =>
+    runs === 1 ? one + other : Math.min(one, other) * most + Math.max(one, other);
   return {
-    of,
-    first: (pair: number): number => keyOf(pair) % SECOND_NUMBERS,
-    second: (pair: number): number => Math.floor(keyOf(pair) / SECOND_NUMBERS),
+    of: (world: number, one: number, other: number): number =>
+      checked(world, WORLD_BITS[runs], 'worlds') * perWorld +
+      runsKey(checked(one, RUN_BITS[runs], 'runs'), checked(other, RUN_BITS[runs], 'runs')),
+    partsOf: (key: number): StateParts => {
+      const both = key % perWorld;
+      return {
+        world: Math.floor(key / perWorld),
+        one: runs === 1 ? both : both % most,
+        other: runs === 1 ? 0 : Math.floor(both / most),
+      };
+    },
   };
 };

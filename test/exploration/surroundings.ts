@@ -1,4 +1,11 @@
-import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
+import {
+  FENCED_LABEL,
+  OPT_OUT_LABEL,
+  OUT_OF_SERVICE,
+  QUARANTINE,
+  RECORD_ANNOTATION,
+  TAINT_LABEL,
+} from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
 import {
   type Budget,
@@ -33,13 +40,29 @@ export const spend = (world: World, what: keyof Budget): World | null =>
 const taintedOut = (node: NodeState | null): boolean =>
   node?.taints.some(({ key }) => key === OUT_OF_SERVICE.key) ?? false;
 
+/** Returns the world in which the machine starts. For a moment, the cloud may still say what it said before. */
+const started = (before: World, after: World, change: Partial<World['machine']>): World => ({
+  ...withMachine(after, { power: 'starting', started: 0, ...change }),
+  wasOff: 0,
+  shownOff: shownBy(before),
+  swept: false,
+});
+
 const machine: readonly Event[] = [
   {
     says: 'somebody stops the machine',
     needs: 'somebody',
     happens: (world) => {
       const after = world.machine.power === 'running' ? spend(world, 'stops') : null;
-      return after && withMachine(after, { power: 'stopping', byGuest: false });
+      return after && withMachine(after, { power: 'stopping', byGuest: false, hibernates: false });
+    },
+  },
+  {
+    says: 'somebody hibernates the machine',
+    needs: 'somebody',
+    happens: (world) => {
+      const after = world.machine.power === 'running' ? spend(world, 'hibernations') : null;
+      return after && withMachine(after, { power: 'stopping', byGuest: false, hibernates: true });
     },
   },
   {
@@ -47,27 +70,39 @@ const machine: readonly Event[] = [
     needs: 'somebody',
     happens: (world) => {
       const after = world.machine.power === 'running' ? spend(world, 'shutdowns') : null;
-      return after && withMachine(after, { power: 'stopping', byGuest: true });
+      return after && withMachine(after, { power: 'stopping', byGuest: true, hibernates: false });
     },
   },
   {
     says: 'the machine is off',
-    happens: (world) =>
-      world.machine.power === 'stopping' ? withMachine(world, { power: 'off', mounts: false, writes: false }) : null,
+    happens: (world) => {
+      if (world.machine.power !== 'stopping') return null;
+      // Memory that is kept goes on writing as soon as the machine resumes.
+      return withMachine(
+        world,
+        world.machine.hibernates ? { power: 'off' } : { power: 'off', mounts: false, writes: false },
+      );
+    },
   },
   {
     says: 'somebody starts the machine',
     needs: 'somebody',
     happens: (world) => {
       const after = world.machine.power === 'off' ? spend(world, 'starts') : null;
+      const { boot, kernel, hibernates } = world.machine;
       return (
-        after && {
-          ...withMachine(after, { power: 'starting', boot: world.machine.boot + 1, started: 0 }),
-          wasOff: 0,
-          shownOff: shownBy(world),
-          swept: false,
-        }
+        after && started(world, after, { boot: boot + 1, kernel: hibernates ? kernel : kernel + 1, hibernates: false })
       );
+    },
+  },
+  {
+    says: 'somebody creates a machine of the same name',
+    needs: 'somebody',
+    happens: (world) => {
+      const after = isGone(world) && world.disk !== 'here' ? spend(world, 'recreations') : null;
+      const { incarnation, boot, kernel } = world.machine;
+      const anew = { incarnation: incarnation + 1, boot: boot + 1, kernel: kernel + 1, byGuest: false, detaches: 0 };
+      return after && started(world, after, anew);
     },
   },
   {
@@ -96,22 +131,42 @@ const machine: readonly Event[] = [
   },
 ];
 
-const hasPosted = ({ node, machine: { boot } }: World): boolean => node?.boot === boot;
+const hasPosted = ({ node, machine: { kernel } }: World): boolean => node?.boot === kernel;
 
 /** Returns whether the kubelet has anything to post, and reaches the API server. */
 const postsAnything = (world: World): boolean =>
-  world.machine.power === 'running' && world.connected && !(hasPosted(world) && world.node?.ready);
+  world.machine.power === 'running' &&
+  world.connected &&
+  world.node !== null &&
+  !(hasPosted(world) && world.node.ready);
 
 /** Returns whether the kubelet has a pod to end, or its disk to unmount. */
 const isLeftToEnd = ({ pod, machine: { mounts }, inUse }: World): boolean =>
   pod === 'deleting' || (pod === 'gone' && (mounts || inUse));
+
+const freshNode = ({ machine: { kernel, incarnation } }: World): NodeState => ({
+  uid: `node-${kernel}`,
+  boot: kernel,
+  incarnation,
+  ready: true,
+  labels: {},
+  annotations: {},
+  taints: [],
+});
 
 const kubelet: readonly Event[] = [
   {
     says: 'the kubelet posts its boot and is Ready',
     happens: (world, { assumption: { bootToPost } }) =>
       postsAnything(world) && world.machine.started >= bootToPost
-        ? withNode(world, { boot: world.machine.boot, ready: true })
+        ? withNode(world, { boot: world.machine.kernel, incarnation: world.machine.incarnation, ready: true })
+        : null,
+  },
+  {
+    says: 'the kubelet registers its Node',
+    happens: (world, { assumption: { bootToPost } }) =>
+      world.node === null && world.machine.power === 'running' && world.connected && world.machine.started >= bootToPost
+        ? { ...world, node: freshNode(world), lease: { renewal: 0, age: 0 } }
         : null,
   },
   {
@@ -164,7 +219,8 @@ const kubelet: readonly Event[] = [
  * Kubernetes evicts pods 300 s after a Node became NotReady. That is longer than the interval between two sweeps, so a
  * sweep has seen a machine that came back and was cut off later.
  */
-const mayEvict = (world: World): boolean => world.swept || !isUp(world) || !hasPosted(world);
+const mayEvict = (world: World): boolean =>
+  world.swept || !(isUp(world) || world.machine.hibernates) || !hasPosted(world);
 
 const controllers: readonly Event[] = [
   {
@@ -212,6 +268,22 @@ const controllers: readonly Event[] = [
       world.pod === 'gone' && world.attachment === 'gone' && world.disk === 'free' ? { ...world, disk: 'there' } : null,
   },
   {
+    says: "the scheduler places the database's next pod on this Node",
+    needs: 'somebody',
+    happens: (world) => {
+      const isFree = world.pod === 'gone' && world.node?.ready === true && world.node.taints.length === 0;
+      const after = isFree && world.disk !== 'there' ? spend(world, 'replacements') : null;
+      return after && { ...after, pod: 'bound', podNumber: world.podNumber + 1 };
+    },
+  },
+  {
+    says: 'attach-detach and the attacher attach the disk for the pod',
+    happens: (world) =>
+      world.pod === 'bound' && world.node?.ready && world.attachment === 'gone' && world.disk === 'free'
+        ? { ...world, attachment: 'attached', attachmentNumber: world.attachmentNumber + 1, disk: 'here' }
+        : null,
+  },
+  {
     says: 'the cloud controller deletes the Node of the terminated machine',
     needs: 'a cloud controller',
     happens: (world) => (isGone(world) && world.node ? { ...world, node: null } : null),
@@ -222,6 +294,8 @@ const without = (from: Readonly<Record<string, string>>, keys: readonly string[]
   Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key)));
 
 const isMarked = (node: NodeState | null): boolean => node?.taints.some(({ key }) => key === QUARANTINE.key) ?? false;
+
+export const BY_HAND = { ...OUT_OF_SERVICE, value: 'by-hand' };
 
 const people: readonly Event[] = [
   {
@@ -250,7 +324,45 @@ const people: readonly Event[] = [
   },
 ];
 
-export const events: readonly Event[] = [...machine, ...kubelet, ...controllers, ...people];
+const settings: readonly Event[] = [
+  {
+    says: 'a person sets the out-of-service taint',
+    needs: 'somebody',
+    happens: (world) => {
+      const isFree = world.machine.power === 'off' && world.node !== null && !taintedOut(world.node);
+      const after = isFree ? spend(world, 'foreignTaints') : null;
+      return after?.node ? withNode(after, { taints: [...after.node.taints, BY_HAND] }) : null;
+    },
+  },
+  {
+    says: 'a person pauses Cloudfence',
+    needs: 'somebody',
+    happens: (world) => {
+      const after = world.paused === null ? spend(world, 'pauses') : null;
+      return after && { ...after, paused: 0 };
+    },
+  },
+  {
+    says: 'a person ends the pause',
+    happens: (world) => (world.paused === null ? null : { ...world, paused: null }),
+  },
+  {
+    says: 'a person opts the Node out',
+    needs: 'somebody',
+    happens: (world) => {
+      const after = world.node ? spend(world, 'optOuts') : null;
+      return after?.node
+        ? { ...withNode(after, { labels: { ...after.node.labels, [OPT_OUT_LABEL]: 'by-hand' } }), optedOut: 0 }
+        : null;
+    },
+  },
+  {
+    says: 'the cap has room again',
+    happens: (world) => (world.cap === 'reached' ? { ...world, cap: 'open' } : null),
+  },
+];
+
+export const events: readonly Event[] = [...machine, ...kubelet, ...controllers, ...people, ...settings];
 
 const renewsForFree: Event = {
   says: 'the kubelet renews its Lease',
@@ -265,6 +377,6 @@ const renewsForFree: Event = {
  * cloud controller does not count on it: Cloudfence has to delete the Node of a terminated machine itself.
  */
 export const progress: readonly Event[] = [
-  ...[...machine, ...kubelet, ...controllers].filter(({ needs }) => needs === undefined),
+  ...[...machine, ...kubelet, ...controllers, ...settings].filter(({ needs }) => needs === undefined),
   renewsForFree,
 ];

@@ -1,4 +1,4 @@
-import type { Story } from './search.ts';
+import type { Story } from './story.ts';
 
 /**
  * Changes of the shipped code that make it unsafe, or that leave something behind. The exploration has to find a

@@ -8,8 +8,14 @@ import { OLDEST_TICKS } from './time.ts';
 
 export interface Machine {
   readonly power: MachinePower;
-  /** Counts the boots. */
+  /** Counts the machines that have had this name. */
+  readonly incarnation: number;
+  /** Counts the starts, as the cloud does. */
   readonly boot: number;
+  /** Counts the boots of the kernel. A machine that resumes from memory does not boot. */
+  readonly kernel: number;
+  /** The machine hibernates, or is in hibernation: its memory is kept, and its guest goes on where it was. */
+  readonly hibernates: boolean;
   /** The guest shuts, or shut, itself down. */
   readonly byGuest: boolean;
   /** Counts the detaches, where the cloud takes them for another generation. */
@@ -27,8 +33,9 @@ export interface Machine {
 /** What is on the Node. Only what Cloudfence and people write is kept as Kubernetes objects have it. */
 export interface NodeState {
   readonly uid: string;
-  /** The boot that the kubelet has posted. */
+  /** The boot of the kernel that the kubelet has posted, and the machine on which it runs. */
   readonly boot: number;
+  readonly incarnation: number;
   readonly ready: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -44,6 +51,16 @@ export interface Budget {
   readonly terminations: number;
   /** A machine that is gone is no longer known to its cloud. */
   readonly forgets: number;
+  readonly hibernations: number;
+  /** A new machine gets the name of one that is gone. */
+  readonly recreations: number;
+  /** The scheduler places the database's next pod on this Node. */
+  readonly replacements: number;
+  /** A person pauses Cloudfence, and ends the pause. */
+  readonly pauses: number;
+  readonly optOuts: number;
+  /** A person sets the out-of-service taint. */
+  readonly foreignTaints: number;
   readonly cuts: number;
   readonly renewals: number;
   readonly removals: number;
@@ -63,7 +80,10 @@ export interface World {
   readonly lease: { readonly renewal: number; readonly age: number };
   readonly node: NodeState | null;
   readonly pod: 'bound' | 'deleting' | 'gone';
+  /** Counts the pods of the database that this Node has had. */
+  readonly podNumber: number;
   readonly attachment: 'attached' | 'deleting' | 'gone';
+  readonly attachmentNumber: number;
   /** The kubelet reports the disk as in use. A dead kubelet's report stays. */
   readonly inUse: boolean;
   /** Whether the disk is attached to this machine, to none, or to another machine whose database writes to it. */
@@ -75,6 +95,12 @@ export interface World {
    * the boot of a whole fence that is removed without a trace while no run looks.
    */
   readonly removed: { readonly boot: number | null; readonly age: number } | null;
+  /** How long ago a person paused Cloudfence, or null. */
+  readonly paused: number | null;
+  /** How long ago a person opted the Node out, or null. */
+  readonly optedOut: number | null;
+  /** Whether the ledger counts this fence, or has room for it. */
+  readonly cap: 'counted' | 'open' | 'reached';
   readonly budget: Budget;
 }
 
@@ -97,8 +123,10 @@ const older = (age: number): number => Math.min(age + 1, OLDEST_TICKS);
 /** Returns whether the cloud says off, or may still say so. */
 const mayShowOff = (world: World): boolean => world.machine.power === 'off' || isGone(world) || world.wasOff !== null;
 
-/** By then, no call is under way that left before a taint was removed. */
-const LONG_REMOVED_TICKS = 6;
+/** By then, no call is under way that left before a person intervened. */
+const LONG_AGO_TICKS = 6;
+
+const sinceIntervention = (age: number): number => Math.min(age + 1, LONG_AGO_TICKS);
 
 /** Returns the world a tick later. */
 export const tickLater = (world: World, { staleness, bootToMount }: Assumption): World => {
@@ -111,15 +139,22 @@ export const tickLater = (world: World, { staleness, bootToMount }: Assumption):
       started: Math.min(machine.started + 1, bootToMount + 1),
     },
     ...(wasOff === null || wasOff >= staleness ? { wasOff: null, shownOff: null } : { wasOff: wasOff + 1 }),
-    removed: world.removed && { ...world.removed, age: Math.min(world.removed.age + 1, LONG_REMOVED_TICKS) },
+    removed: world.removed && { ...world.removed, age: sinceIntervention(world.removed.age) },
+    paused: world.paused === null ? null : sinceIntervention(world.paused),
+    optedOut: world.optedOut === null ? null : sinceIntervention(world.optedOut),
     lease: { ...lease, age: older(lease.age) },
   };
 };
 
 /** Returns what the cloud's answer about the machine depends on. */
-export const shownBy = ({ machine: { power, boot, byGuest, detaches }, disk }: World): Shown => ({
+export const shownBy = ({
+  machine: { power, incarnation, boot, hibernates, byGuest, detaches },
+  disk,
+}: World): Shown => ({
   power,
+  incarnation,
   boot,
+  hibernates,
   byGuest,
   detaches,
   hasDisk: disk === 'here',
@@ -150,7 +185,10 @@ const LONG_UP_TICKS = 99;
 export const healthy = (budget: Partial<Budget>): World => ({
   machine: {
     power: 'running',
+    incarnation: 1,
     boot: 1,
+    kernel: 1,
+    hibernates: false,
     byGuest: false,
     detaches: 0,
     offFor: 0,
@@ -162,19 +200,30 @@ export const healthy = (budget: Partial<Budget>): World => ({
   shownOff: null,
   connected: true,
   lease: { renewal: 0, age: 0 },
-  node: { uid: 'node-uid', boot: 1, ready: true, labels: {}, annotations: {}, taints: [] },
+  node: { uid: 'node-1', boot: 1, incarnation: 1, ready: true, labels: {}, annotations: {}, taints: [] },
   pod: 'bound',
+  podNumber: 1,
   attachment: 'attached',
+  attachmentNumber: 1,
   inUse: true,
   disk: 'here',
   swept: true,
   removed: null,
+  paused: null,
+  optedOut: null,
+  cap: 'counted',
   budget: {
     stops: 0,
     shutdowns: 0,
     starts: 0,
     terminations: 0,
     forgets: 0,
+    hibernations: 0,
+    recreations: 0,
+    replacements: 0,
+    pauses: 0,
+    optOuts: 0,
+    foreignTaints: 0,
     cuts: 0,
     renewals: 0,
     removals: 0,

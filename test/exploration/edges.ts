@@ -1,0 +1,263 @@
+import { Refused } from '../../fencing/model/errors.ts';
+import type { Step } from '../../fencing/model/steps.ts';
+import { brokenIn, type Invariant } from './invariants.ts';
+import {
+  type Answer,
+  answerIn,
+  countedIn,
+  type Change,
+  changesOf,
+  doesNext,
+  effectOf,
+  newRun,
+  type Question,
+  questionsOf,
+  replyTo,
+  type Scenario,
+  type Sweep,
+  sweepBy,
+  sweptBy,
+  worldLater,
+} from './explore.ts';
+import { acted, hasExpired, outdated, type RunAt, runLater, runText } from './runs.ts';
+import { numbered, onceEach, onceFor, stateKeys } from './state-table.ts';
+import { spend } from './surroundings.ts';
+import { stepInWords, TIME_PASSES } from './story.ts';
+import type { World } from './world.ts';
+
+/**
+ * What may happen next, in every state. Each distinct world, run, and step is kept once and has a number. A state is a
+ * world and the runs in it. So what a run does after an answer is computed once, in however many states it gets that
+ * answer.
+ */
+
+const NOBODY = 0;
+
+export const numbersOf = (scenario: Scenario) => {
+  const runs = numbered<RunAt | null>((run) => (run === null || run.at === 'end' ? '' : runText(run)));
+  runs.numberOf(null);
+  return {
+    scenario,
+    runs,
+    worlds: numbered<World>(JSON.stringify),
+    answers: numbered<Answer>(JSON.stringify),
+    steps: numbered<Step>(JSON.stringify),
+  };
+};
+
+export type Numbers = ReturnType<typeof numbersOf>;
+
+/** What a world, or a run in it, becomes. `wrote` says whether somebody wrote the Node. */
+interface WorldEdge {
+  readonly says: string;
+  readonly world: number;
+  readonly wrote: boolean;
+  readonly breaks: Invariant | null;
+}
+interface RunEdge extends WorldEdge {
+  readonly run: number;
+}
+
+const edgeTo = ({ worlds }: Numbers, before: World, { says, world, breaks }: Change): WorldEdge => ({
+  says,
+  world: worlds.numberOf(world),
+  wrote: world.node !== before.node,
+  breaks,
+});
+
+/** What everybody but the runs may do. */
+const changeEdges = (numbers: Numbers) => {
+  const known = onceFor<readonly WorldEdge[]>();
+  return (number: number): readonly WorldEdge[] =>
+    known(number, () => {
+      const world = numbers.worlds.valueOf(number);
+      return changesOf(world, numbers.scenario).map((change) => edgeTo(numbers, world, change));
+    });
+};
+
+/** What a run learns from the answers of the world. */
+const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
+  const asked = onceFor<readonly Question[]>();
+  const answered: Readonly<Record<Question, ReturnType<typeof onceFor<number | null>>>> = {
+    machine: onceFor(),
+    'stale machine': onceFor(),
+    cluster: onceFor(),
+    recheck: onceFor(),
+    witness: onceFor(),
+    'survey-connectivity': onceFor(),
+    claim: onceFor(),
+  };
+  const replies = onceEach<{ readonly says: string; readonly run: number; readonly sweep: number | null }>();
+  const sweeps = numbered<Sweep>(JSON.stringify);
+  const claimed = onceFor<number>();
+  const swept = onceEach<Pick<WorldEdge, 'world' | 'breaks'>>();
+  const answerTo = (world: number, question: Question): number | null =>
+    answered[question](world, () => {
+      const answer = answerIn(worlds.valueOf(world), question, scenario.cloud);
+      return answer && answers.numberOf(answer);
+    });
+  const replyIn = (number: number, answer: number) =>
+    replies(number, answer, () => {
+      const run = runs.valueOf(number);
+      if (run?.at !== 'question' && run?.at !== 'look') throw new Error('this run asks nothing');
+      const reply = replyTo(run, answers.valueOf(answer));
+      const sweep = sweepBy(reply.run);
+      return {
+        says: `${reply.says}${doesNext(reply.run)}`,
+        run: runs.numberOf(reply.run),
+        sweep: sweep && sweeps.numberOf(sweep),
+      };
+    });
+  const edge = (world: number, number: number, question: Question): RunEdge | null => {
+    const answer = answerTo(world, question);
+    const reply = answer === null ? null : replyIn(number, answer);
+    if (!reply) return null;
+    const { says, run, sweep } = reply;
+    const after = question === 'claim' ? afterClaim(world) : world;
+    return { says, run, wrote: false, ...(sweep === null ? { world: after, breaks: null } : afterSweep(after, sweep)) };
+  };
+  const afterClaim = (world: number): number => claimed(world, () => worlds.numberOf(countedIn(worlds.valueOf(world))));
+  const afterSweep = (world: number, sweep: number): Pick<WorldEdge, 'world' | 'breaks'> =>
+    swept(world, sweep, () => {
+      const before = worlds.valueOf(world);
+      const after = sweptBy(before, sweeps.valueOf(sweep), scenario);
+      return { world: worlds.numberOf(after), breaks: brokenIn(before, after) };
+    });
+  const edges = (world: number, number: number): readonly RunEdge[] =>
+    asked(number, () => {
+      const run = runs.valueOf(number);
+      return run === null ? [] : questionsOf(run);
+    }).flatMap((question) => edge(world, number, question) ?? []);
+  if (!scenario.looksAtOnce) return edges;
+  return (world: number, number: number): readonly RunEdge[] =>
+    edges(world, number).flatMap((first) =>
+      runs.valueOf(first.run)?.at === 'look'
+        ? edges(first.world, first.run).map((second) => ({ ...second, says: `${first.says}, and ${second.says}` }))
+        : [first],
+    );
+};
+
+/** What a step that is about to be sent may come to: its effect, with an answer or without, or a failure. */
+const actEdges = (numbers: Numbers) => {
+  const { scenario, worlds, runs, steps } = numbers;
+  const stepOf = onceFor<number>();
+  const effects = onceEach<WorldEdge | Refused>();
+  const after = {
+    done: onceFor<number>(),
+    lost: onceFor<number>(),
+    expired: onceFor<number>(),
+    refused: onceEach<number>(),
+  };
+  const faults = onceFor<number | null>();
+  const withFault = (world: number): number | null =>
+    faults(world, () => {
+      const spent = spend(worlds.valueOf(world), 'faults');
+      return spent && worlds.numberOf(spent);
+    });
+  const effectIn = (world: number, step: number) =>
+    effects(world, step, () => {
+      const before = worlds.valueOf(world);
+      const effect = effectOf(before, steps.valueOf(step), scenario);
+      return effect instanceof Refused ? effect : edgeTo(numbers, before, effect);
+    });
+  return (world: number, number: number, run: Extract<RunAt, { at: 'act' }>): readonly RunEdge[] => {
+    const step = stepOf(number, () => steps.numberOf(run.command.step));
+    const what = stepInWords(run.command.step);
+    const becomes = (result: 'done' | 'lost' | 'expired') =>
+      after[result](number, () => runs.numberOf(acted(run, result)));
+    const edges: RunEdge[] = [];
+    const effect = effectIn(world, step);
+    if (effect instanceof Refused) {
+      const refused = after.refused(number, world, () => runs.numberOf(acted(run, effect)));
+      edges.push({ says: `is refused: ${what} (${effect.message})`, world, wrote: false, breaks: null, run: refused });
+    } else {
+      edges.push({ ...effect, run: becomes('done') });
+      const lost = withFault(effect.world);
+      if (lost !== null)
+        edges.push({ ...effect, says: `${effect.says}, and the answer is lost`, world: lost, run: becomes('lost') });
+    }
+    const failed = withFault(world);
+    if (failed !== null)
+      edges.push({ says: `fails: ${what}`, world: failed, wrote: false, breaks: null, run: becomes('lost') });
+    if (hasExpired(run))
+      edges.push({
+        says: `finds its permit expired: ${what}`,
+        world,
+        wrote: false,
+        breaks: null,
+        run: becomes('expired'),
+      });
+    return edges;
+  };
+};
+
+/** What a run does, and what happens to it. */
+const runEdges = (numbers: Numbers) => {
+  const { scenario, worlds, runs } = numbers;
+  const learns = answerEdges(numbers);
+  const acts = actEdges(numbers);
+  const begun = new Map<string | null, ReturnType<typeof onceFor<number>>>();
+  const firstOf = (world: number, besides: string | null): number => {
+    const known = begun.get(besides) ?? onceFor<number>();
+    begun.set(besides, known);
+    return known(world, () => runs.numberOf(newRun(worlds.valueOf(world), besides, scenario)));
+  };
+  return (world: number, number: number, other: number): readonly RunEdge[] => {
+    const run = runs.valueOf(number);
+    if (run === null) {
+      const first = firstOf(world, runs.valueOf(other)?.known.runId ?? null);
+      return [{ says: 'begins', world, wrote: false, breaks: null, run: first }];
+    }
+    const moves = run.at === 'act' ? acts(world, number, run) : learns(world, number);
+    return [...moves, { says: 'is killed', world, wrote: false, breaks: null, run: NOBODY }];
+  };
+};
+
+/** Visits every state that is one event away. */
+export type Visit = (state: number, says: () => string, breaks: Invariant | null) => void;
+
+const namesOf = (scenario: Scenario): readonly string[] =>
+  scenario.runs === 1 ? ['the run'] : ['one run', 'the other run'];
+
+/** Returns the states that are one event away from a state. */
+export const expansion = (numbers: Numbers) => {
+  const { scenario, worlds, runs } = numbers;
+  const { assumption } = scenario;
+  const keys = stateKeys(scenario.runs);
+  const names = namesOf(scenario);
+  const changes = changeEdges(numbers);
+  const moves = runEdges(numbers);
+  const outdatedRuns = onceFor<number>();
+  const laterWorlds = onceFor<number>();
+  const laterRuns = onceFor<number>();
+  const outdate = (number: number): number =>
+    outdatedRuns(number, () => {
+      const run = runs.valueOf(number);
+      return runs.numberOf(run && outdated(run));
+    });
+  const later = (number: number): number =>
+    laterRuns(number, () => {
+      const run = runs.valueOf(number);
+      return runs.numberOf(run && runLater(run, assumption.transit));
+    });
+  const keyAfter = ({ world, wrote }: WorldEdge, one: number, other: number): number =>
+    wrote ? keys.of(world, outdate(one), outdate(other)) : keys.of(world, one, other);
+  const expand = (state: number, visit: Visit): void => {
+    const { world, one, other } = keys.partsOf(state);
+    for (const edge of changes(world)) visit(keyAfter(edge, one, other), () => edge.says, edge.breaks);
+    for (const edge of moves(world, one, other))
+      visit(keyAfter(edge, edge.run, other), () => `${names[0]} ${edge.says}`, edge.breaks);
+    if (scenario.runs === 2 && one !== other)
+      for (const edge of moves(world, other, one))
+        visit(keyAfter(edge, one, edge.run), () => `${names[1]} ${edge.says}`, edge.breaks);
+    const worldAfter = laterWorlds(world, () => worlds.numberOf(worldLater(worlds.valueOf(world), assumption)));
+    visit(keys.of(worldAfter, later(one), later(other)), () => TIME_PASSES, null);
+  };
+  return {
+    expand,
+    start: keys.of(worlds.numberOf(scenario.start()), NOBODY, NOBODY),
+    worldOf: (state: number): number => keys.partsOf(state).world,
+  };
+};
+
+export type Expansion = ReturnType<typeof expansion>;

@@ -1,0 +1,90 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Step } from '../../fencing/model/steps.ts';
+import { isTaintedByUs } from './facts.ts';
+import { type Broken, broken } from './invariants.ts';
+import { TICK_MS } from './time.ts';
+import type { World } from './world.ts';
+import { QUARANTINE } from '../../kubernetes/names.ts';
+
+/** A schedule that breaks an invariant, told to people and kept in a file. */
+
+export interface Story {
+  readonly breaks: Broken;
+  /** What happens, one sentence after the other. */
+  readonly says: readonly string[];
+}
+
+/** A story that breaks `recovery` goes on after this sentence with what fresh runs do. */
+export const RECOVERY_BEGINS = 'From here on, nothing fails any more.';
+
+export const TIME_PASSES = `${TICK_MS / 1_000} s pass`;
+
+/** Returns what a step does, and to which object. */
+export const stepInWords = (step: Step): string => {
+  switch (step.do) {
+    case 'mark':
+      return `mark Node ${step.node.name}${step.addOutOfService ? ' with the out-of-service taint' : ''} (fence ${step.record.fence})`;
+    case 'delete-pod':
+    case 'fail-pod':
+      return `${step.do} ${step.pod.namespace}/${step.pod.name} (${step.pod.uid})`;
+    case 'delete-attachment':
+    case 'nudge':
+      return `${step.do} ${step.attachment.name} (${step.attachment.uid})`;
+    case 'detach-disk':
+      return `detach ${step.disk} from ${step.from.machine}, ${step.manner}`;
+    case 'power-off':
+      return `power off ${step.target.machine}`;
+    case 'delete-node':
+    case 'park':
+    case 'note':
+    case 'note-stopping':
+    case 'set-tombstone':
+    case 'lift-out-of-service':
+    case 'release-node':
+      return `${step.do} ${step.node.name} (${step.node.uid})`;
+  }
+};
+
+const nodeInWords = ({ node }: World): string =>
+  node === null
+    ? 'no Node'
+    : [
+        `Node of boot ${node.boot} ${node.ready ? 'Ready' : 'NotReady'}`,
+        ...(isTaintedByUs(node) ? ['out of service'] : []),
+        ...(node.taints.some(({ key }) => key === QUARANTINE.key) ? ['quarantined'] : []),
+      ].join(', ');
+
+/** Returns what the world is like, in one line. */
+export const worldInWords = (world: World): string => {
+  const { machine, pod, attachment, disk } = world;
+  const guest = machine.writes ? ', its database writes' : '';
+  return `machine ${machine.power} in boot ${machine.kernel}${guest} | ${nodeInWords(world)} | pod ${pod} | VolumeAttachment ${attachment} | disk ${disk}`;
+};
+
+/** Returns the story with the time (s) of each sentence. */
+export const timeline = (says: readonly string[]): readonly string[] => {
+  let seconds = 0;
+  return says.flatMap((sentence) => {
+    if (sentence !== TIME_PASSES) return [`${String(seconds).padStart(4)} s  ${sentence}`];
+    seconds += TICK_MS / 1_000;
+    return [];
+  });
+};
+
+const storyFile = z.object({
+  scenario: z.string(),
+  breaks: z.enum(broken),
+  says: z.array(z.string()).nonempty(),
+});
+
+/** Writes a story to a file that `npm run explore -- --replay` plays. */
+export const saveStory = (path: string, scenario: string, story: Story): Promise<void> =>
+  writeFile(path, `${JSON.stringify({ scenario, ...story }, null, 2)}\n`);
+
+/** Reads a story. Throws if the file is not one. */
+export const loadStory = async (path: string): Promise<Story & { readonly scenario: string }> => {
+  const read = storyFile.safeParse(JSON.parse(await readFile(path, 'utf8')));
+  if (!read.success) throw new Error(`${path} is not a story: ${z.prettifyError(read.error)}`);
+  return read.data;
+};
