@@ -142,8 +142,8 @@ export const endFenced: Rule = (view) => {
 };
 
 const whyStays = (view: View, pod: PodFacts): string | null => {
-  if (isRecurring(view, pod)) return 'a controller recreates it after each deletion, and it uses no volume';
-  return isHeldByFinalizer(view, pod) ? 'it is deleted, but its finalizers hold it' : null;
+  if (isHeldByFinalizer(view, pod)) return 'it is deleted, but its finalizers hold it';
+  return isRecurring(view, pod) ? 'a controller recreates it after each deletion, and it uses no volume' : null;
 };
 
 const pods = (view: View): readonly LeftAlone[] => {

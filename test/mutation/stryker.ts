@@ -16,7 +16,7 @@ interface Mutation {
 
 /** Runs Stryker. Keeps earlier results, which hold as long as neither the mutant nor a test of it changes. */
 export const mutate = ({ files, tests, force, concurrency }: Mutation): Promise<readonly Mutant[]> => {
-  process.env['CLOUDFENCE_MUTATION_TESTS'] = tests.join(',');
+  process.env['CLOUDFENCE_MUTATION_TESTS'] = tests.join(' ');
   return new Stryker({
     mutate: [...files],
     testRunner: 'vitest',

@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
  * first test that fails, so the fast tests come first.
  */
 
-const tests = process.env['CLOUDFENCE_MUTATION_TESTS']?.split(',') ?? ['test/fencing/**/*.test.ts'];
+const tests = process.env['CLOUDFENCE_MUTATION_TESTS']?.split(' ') ?? ['test/fencing/**/*.test.ts'];
 
 const isSearch = ({ moduleId }: TestSpecification): boolean =>
   moduleId.includes('/test/simulation/') || moduleId.endsWith('/decide-always.test.ts');

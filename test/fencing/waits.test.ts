@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import type { PodFacts } from '../../fencing/model/cluster-facts.ts';
+import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import { pollDelay } from '../../fencing/rules/waits.ts';
+import type { Memory, View } from '../../fencing/rules/view.ts';
+import { said } from './said.ts';
+import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
+
+/** How long a fence waits for what goes by itself, and what it says meanwhile. */
+
+const fencing = (change: Partial<View['cluster']>, memory: Partial<Memory> = {}, rest: Partial<View> = {}): View =>
+  view({
+    machine: machine({ disks: [] }),
+    cluster: cluster({ node: marked({ released: ago(1_000) }), pods: [], volumes: [], ...change }),
+    memory: { ...view().memory, ...memory },
+    ...rest,
+  });
+const waits = (given: View) => {
+  const decision = decide(given);
+  return decision.do === 'wait' ? `${decision.because.code}: ${decision.because.says}` : decision.do;
+};
+
+it('looks come quickly at first and slowly later', () => {
+  const after = (polls: number) => pollDelay(fencing({}, { polls }));
+  expect(after(0)).toBe(patience.pollShortest);
+  expect(after(2)).toBe(Math.round(patience.pollShortest * 1.69));
+  expect(after(99)).toBe(patience.pollLongest);
+});
+
+describe('pods that go', () => {
+  const going = (name: string, change: Partial<PodFacts> = {}): PodFacts =>
+    pod({ name, uid: name, deleting: true, volumes: [], ...change });
+  const using = { volumes: ['a-driver^disk-1'] };
+  const wait = (pods: readonly PodFacts[], memory: Partial<Memory> = {}) =>
+    waits(
+      fencing(
+        { pods, node: marked({ pods: pods.map(({ namespace, name, uid }) => ({ namespace, name, uid })) }) },
+        { sinceLook: new Set(pods.map(({ uid }) => `delete-pod ${uid}`)), ...memory },
+      ),
+    );
+  it('are counted', () => {
+    expect(wait([going('a')])).toBe('pods-going: 1 pod is being deleted');
+    expect(wait([going('a'), going('b')])).toBe('pods-going: 2 pods are being deleted');
+  });
+
+  it('are named if finalizers hold them', () => {
+    const held = ['a', 'b'].map((name) => going(name, { finalizers: true }));
+    const memory = {
+      deleted: new Map(held.map(({ uid }) => [uid, { origin: uid, at: 0 }])),
+      takenAt: new Map(held.map(({ uid }) => [`fail-pod ${uid}`, 0])),
+    };
+    const retired = (pods: readonly PodFacts[]) =>
+      waits(
+        fencing(
+          { pods, node: marked({ released: ago(1_000), pods }) },
+          { ...memory, sinceLook: new Set(['delete-pod c']) },
+        ),
+      );
+    expect(retired(held.slice(1))).toBe('pods-going: 1 pod is being deleted; pod default/b is held by its finalizers');
+    expect(retired([...held, going('c')])).toBe(
+      'pods-going: 3 pods are being deleted; pod default/a, pod default/b are held by their finalizers',
+    );
+  });
+
+  it('are named if something recreates them with a volume', () => {
+    const late = going('late', { ...using, deleting: false });
+    const given = fencing(
+      { pods: [late], node: marked() },
+      { deleted: new Map([['before', { origin: 'default/late', at: 1_000 }]]) },
+    );
+    expect(waits(given)).toBe(
+      'pods-going: 1 pod is being deleted; pod default/late is recreated after each deletion and uses a volume',
+    );
+  });
+});
+
+describe('attachments that go', () => {
+  const deleting = (name: string, detachError: string | null = null) =>
+    volume({
+      key: name,
+      attachmentName: name,
+      attachment: attachment({ name, uid: name, deletingSince: NOW, detachError }),
+    });
+  it('are named, with what their driver says', () => {
+    const wait = (...volumes: View['cluster']['volumes']) => waits(fencing({ node: marked(), volumes }));
+    expect(wait(deleting('a'))).toBe('attachments-going: Kubernetes detaches 1 volume (a)');
+    const busy = { ...deleting('b', 'no'), handle: 'disk-2' };
+    expect(
+      waits(fencing({ node: marked(), volumes: [deleting('a'), busy] }, { takenAt: new Map([['nudge b on', 1_000]]) })),
+    ).toBe('attachments-going: Kubernetes detaches 2 volumes (a, b); the driver says: no');
+  });
+});
+
+describe('disks that go', () => {
+  const attached = (keep: string | null) => ({
+    machine: machine({ disks: [{ disk: 'disk-1', state: 'attached', keep }] }),
+  });
+  const free = { volumes: [volume({ attachment: null })] };
+  it.each([
+    ['are waited for', fencing(free, {}, attached(null)), 'wait disks-going'],
+    ['... but not if they stay with the machine', fencing(free, {}, attached('it is the root disk')), 'park'],
+    [
+      '... and not if the policy forbids to detach them',
+      fencing(free, {}, { ...attached(null), policy: { ...defaultPolicy, detach: 'never' } }),
+      'park',
+    ],
+  ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
