@@ -215,8 +215,7 @@ const carriesStep = (
  */
 const renewProof = (known: RunState, machine: Observation<MachineFacts>, now: Moment): Command => {
   const took = machine.gotAt - machine.askedAt.mono;
-  const fresh = now.mono - machine.gotAt < PROOF_LASTS_MS;
-  const tooSlow = known.proofRenewed && fresh && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
+  const tooSlow = known.proofRenewed && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
   if (!tooSlow) return lookAt({ machine: true, disks: false });
   return waitOrEnd(
     known,

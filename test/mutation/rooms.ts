@@ -10,7 +10,7 @@ export interface Room {
 
 const DECISIONS = 'test/fencing/!(decide-always).test.ts';
 const INCIDENTS =
-  'test/simulation/{half-removed,reused-node,shadow,foreign-taint,unexpected,nameless-node,imposter,clusters,unserved,reused-name,pinned,power-off}.test.ts';
+  'test/simulation/{foreign-taint,unexpected,nameless-node,imposter,clusters,unserved,reused-name}.test.ts';
 
 export const rooms: readonly Room[] = [
   { name: 'rules', mutates: ['fencing/rules/*.ts'], tests: [DECISIONS], least: 1 },
