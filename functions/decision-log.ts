@@ -105,8 +105,8 @@ export const messageLine = (what: string, because: string, says: string, instanc
  */
 export const publicMessage = (error: unknown): string => {
   if (error instanceof CloudfenceError) return error.message;
-  const [said = ''] = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n');
-  return `Cloudfence failed unexpectedly (${said}): see the log of the function`;
+  const [firstLine = ''] = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n');
+  return `Cloudfence failed unexpectedly (${firstLine}): see the log of the function`;
 };
 
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

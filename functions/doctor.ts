@@ -107,12 +107,12 @@ const askForChecks = async (
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
-  const said = accessAnswer.safeParse(
+  const answer = accessAnswer.safeParse(
     await ask({ question: 'access', machines: machines.slice(0, MOST_NAMED) }, signal),
   );
-  if (said.success) return said.data.checks;
+  if (answer.success) return answer.data.checks;
   throw new Refused('the response of the function does not match this version: deploy all functions', {
-    cause: said.error,
+    cause: answer.error,
   });
 };
 

@@ -263,7 +263,7 @@ export const wasDryRunLogged = (
 export const isFirstLog = (outcome: Outcome, dependencies: Pick<FunctionDependencies, 'ports'>): boolean => {
   if (!isWould(outcome.outcome)) return true;
   if (wasDryRunLogged(outcome.outcome, outcome, dependencies)) return false;
-  const told = loggedDryRuns.get(dependencies.ports) ?? new Map<string, string>();
-  loggedDryRuns.set(dependencies.ports, told.set(keyOf(outcome.outcome, outcome), bootOf(outcome)));
+  const logged = loggedDryRuns.get(dependencies.ports) ?? new Map<string, string>();
+  loggedDryRuns.set(dependencies.ports, logged.set(keyOf(outcome.outcome, outcome), bootOf(outcome)));
   return true;
 };

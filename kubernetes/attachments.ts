@@ -128,9 +128,9 @@ const watchful = () => {
     const source = attachmentIdentitySource(attachment);
     if (!source) return;
     const key = `${attachment.spec.nodeName} ${source.driver}`;
-    const known = ids.get(key);
-    if (known === undefined) ids.set(key, source.value);
-    else if (known !== source.value) contested.add(attachment.spec.nodeName);
+    const firstId = ids.get(key);
+    if (firstId === undefined) ids.set(key, source.value);
+    else if (firstId !== source.value) contested.add(attachment.spec.nodeName);
   };
   return { contested, watch };
 };

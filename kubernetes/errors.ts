@@ -38,16 +38,16 @@ const statusOf = ({ body }: ApiException<unknown>): Status | null =>
  */
 export const isNotFound = (error: unknown): boolean => {
   const exception = apiExceptionIn(error);
-  const said = exception?.code === 404 ? statusOf(exception) : null;
-  return said?.reason === 'NotFound' && said.details.name !== '';
+  const serverStatus = exception?.code === 404 ? statusOf(exception) : null;
+  return serverStatus?.reason === 'NotFound' && serverStatus.details.name !== '';
 };
 
 /** Reports whether a precondition or a test in the request failed. */
 export const isPreconditionFailed = (error: unknown): boolean => [409, 422].includes(apiExceptionIn(error)?.code ?? 0);
 
 const wording = (exception: ApiException<unknown>): string => {
-  const said = statusOf(exception);
-  return said ? `${exception.code} ${said.reason}: ${said.message}` : `${exception.code}`;
+  const serverStatus = statusOf(exception);
+  return serverStatus ? `${exception.code} ${serverStatus.reason}: ${serverStatus.message}` : `${exception.code}`;
 };
 
 const kindOf = (exception: ApiException<unknown>): typeof ClusterUnavailable | typeof Denied | typeof Refused => {
@@ -71,8 +71,8 @@ const whyNone = (error: unknown): string => {
  * reason, never on the text of the message.
  */
 export const toCloudfenceError = (error: unknown, call: string): CloudfenceError => {
-  const ours = inChain(error, isOurs);
-  if (ours) return ours;
+  const translated = inChain(error, isOurs);
+  if (translated) return translated;
   const exception = apiExceptionIn(error);
   if (!exception) return new ClusterUnavailable(`${call} got no response: ${whyNone(error)}`, { cause: error });
   const Kind = kindOf(exception);

@@ -134,10 +134,10 @@ export const applyStepError = (
     ],
   };
   if (!forGood) return after;
-  const said = `${describeTarget(act.step)}: ${error.message}`;
+  const failure = `${describeTarget(act.step)}: ${error.message}`;
   if (stepProperties[act.step.do].perObject)
-    return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, said) } };
-  const reason = because(error instanceof Denied ? 'denied' : 'step-refused', said);
+    return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, failure) } };
+  const reason = because(error instanceof Denied ? 'denied' : 'step-refused', failure);
   return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };
 };
 

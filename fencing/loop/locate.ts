@@ -88,10 +88,12 @@ const refusedFor = (known: RunState, reason: Reason): RunState => ({
 });
 
 const waitForClusters = (known: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
-  const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no response'})`).join(', ');
+  const silentClusters = unreachable
+    .map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no response'})`)
+    .join(', ');
   const reason = because(
     'cluster-unreachable',
-    `no reachable cluster has ${known.request.machine}, and these clusters did not respond: ${said}`,
+    `no reachable cluster has ${known.request.machine}, and these clusters did not respond: ${silentClusters}`,
   );
   return tryAgain(known, 'waiting', reason, now);
 };

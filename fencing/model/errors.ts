@@ -78,8 +78,8 @@ const LONGEST = 200;
 
 /** Returns one sentence. The stack stays with the cause. */
 const inOneLine = (caught: unknown): string => {
-  const said = caught instanceof Error ? `${caught.name}: ${caught.message}` : typeof caught;
-  return (said.split('\n', 1)[0] ?? '').slice(0, LONGEST);
+  const text = caught instanceof Error ? `${caught.name}: ${caught.message}` : typeof caught;
+  return (text.split('\n', 1)[0] ?? '').slice(0, LONGEST);
 };
 
 /** Returns whatever was caught as an error of the hierarchy. */

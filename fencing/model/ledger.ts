@@ -76,8 +76,9 @@ export const pruneEntries = (
   const forged = (begun: number): boolean => begun > now + patience.clocksDiffer;
   const latest = new Map<string, LedgerEntry>();
   for (const entry of read) {
-    const kept = forged(entry.begun) ? { ...entry, begun: now } : entry;
-    if (now - kept.begun < patience.capWindow) latest.set(kept.machine, later(kept, latest.get(kept.machine)));
+    const plausible = forged(entry.begun) ? { ...entry, begun: now } : entry;
+    if (now - plausible.begun < patience.capWindow)
+      latest.set(plausible.machine, later(plausible, latest.get(plausible.machine)));
   }
   return { entries: [...latest.values()], mended: read.some(({ begun }) => forged(begun)) };
 };

@@ -190,8 +190,8 @@ const disks = (view: View): readonly LeftAlone[] =>
   });
 
 const node = (view: View): readonly LeftAlone[] => {
-  const kept = view.cluster.node && whyDelete(view) ? nodeKept(view.cluster.node) : null;
-  return kept === null || !view.cluster.node ? [] : [{ what: `node/${view.cluster.node.name}`, why: kept }];
+  const why = view.cluster.node && whyDelete(view) ? nodeKept(view.cluster.node) : null;
+  return why === null || !view.cluster.node ? [] : [{ what: `node/${view.cluster.node.name}`, why }];
 };
 
 /** Lists what was not touched, and why. The outcome includes this list so that people do not have to guess. */

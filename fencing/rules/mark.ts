@@ -67,8 +67,8 @@ const named = (view: View, volume: VolumeFacts): NamedVolume => {
 
 const namedVolumes = (view: View, before: FenceRecord | null): readonly NamedVolume[] => {
   const now = view.cluster.volumes.map((volume) => named(view, volume));
-  const known = new Set(now.map((volume) => volume.attachment));
-  return [...now, ...(before?.volumes ?? []).filter((volume) => !known.has(volume.attachment))];
+  const stillThere = new Set(now.map((volume) => volume.attachment));
+  return [...now, ...(before?.volumes ?? []).filter((volume) => !stillThere.has(volume.attachment))];
 };
 
 const namedPods = (pods: readonly PodFacts[]): FenceRecord['pods'] =>
@@ -154,14 +154,14 @@ const workCameBack = (view: View, record: FenceRecord): boolean => {
  */
 const again = (view: View, node: NodeFacts, record: FenceRecord): FenceRecord => {
   const pods = namedPods(podsToDelete(view).filter((pod) => !isRecurring(view, pod)));
-  const known = new Set(pods.map(({ uid }) => uid));
+  const stillThere = new Set(pods.map(({ uid }) => uid));
   return {
     ...record,
     phase: 'fencing',
     outOfService: taintOrigin(view, node),
     released: null,
     volumes: namedVolumes(view, record),
-    pods: [...pods, ...record.pods.filter(({ uid }) => !known.has(uid))],
+    pods: [...pods, ...record.pods.filter(({ uid }) => !stillThere.has(uid))],
   };
 };
 
@@ -280,8 +280,8 @@ export const removedByHand: Rule = (view) => {
   } = view;
   if (!node) return null;
   const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);
-  const known = buried(view, node);
-  if (known) return refuse(removed ?? known);
+  const tombstoneReason = buried(view, node);
+  if (tombstoneReason) return refuse(removed ?? tombstoneReason);
   const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
   if (!removed || fence === undefined) return strayed(view, node);
   return takeStep(

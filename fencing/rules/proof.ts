@@ -163,15 +163,15 @@ export const vouchingRefused: Rule = (view) =>
 export const doubtfulPower: Rule = (view) => {
   const { machine, power, evidence } = view.machine;
   if (vouchReason(view) !== null) return null;
-  const said = Object.entries(evidence)
+  const evidenceText = Object.entries(evidence)
     .map(([key, value]) => `${key} ${value}`)
     .join(', ');
   if (power === 'suspended')
     return refuse(
-      because('suspended', `${machine} is suspended, or may be. When it resumes, it writes again (${said})`),
+      because('suspended', `${machine} is suspended, or may be. When it resumes, it writes again (${evidenceText})`),
     );
   if (power === 'unknown')
-    return refuse(because('power-unknown', `the cloud does not report a power state for ${machine} (${said})`));
+    return refuse(because('power-unknown', `the cloud does not report a power state for ${machine} (${evidenceText})`));
   return null;
 };
 
@@ -182,9 +182,9 @@ export const doubtfulPower: Rule = (view) => {
  */
 export const leaseContradicts: Rule = (view) => {
   const record = currentRecord(view);
-  const known = record ? record.lease : view.memory.lease;
+  const baseline = record ? record.lease : view.memory.lease;
   const { node, lease } = view.cluster;
-  if (known === undefined || lease === null || lease === known) return null;
+  if (baseline === undefined || lease === null || lease === baseline) return null;
   return node && record
     ? untilSilent(view, node, record, lease)
     : refuse(because('lease-renewed-after-off', renewedAt(lease)));

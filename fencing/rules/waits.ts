@@ -49,12 +49,12 @@ export const waitForAttachments: Rule = (view) => {
   );
   if (going.length === 0) return null;
   const errors = going.map((volume) => volume.attachment?.detachError).filter((error) => error != null);
-  const said = errors.length > 0 ? `; the driver says: ${errors.join('; ')}` : '';
+  const driverErrors = errors.length > 0 ? `; the driver says: ${errors.join('; ')}` : '';
   return wait(
     pollDelay(view),
     because(
       'attachments-going',
-      `Kubernetes detaches ${counted(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})${said}`,
+      `Kubernetes detaches ${counted(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})${driverErrors}`,
     ),
   );
 };

@@ -198,9 +198,9 @@ interface Below {
 
 const MOST_NAMED = 5;
 
-const known = (machine: MachineId): Below => ({ machines: [machine], doubt: null });
+const knownMachine = (machine: MachineId): Below => ({ machines: [machine], doubt: null });
 
-const unknown = ({ node, attachments }: Suspect, why: string): Below => ({
+const unknownMachine = ({ node, attachments }: Suspect, why: string): Below => ({
   machines: [],
   doubt: `Node ${node} no longer exists, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no machine, and ${why}`,
 });
@@ -234,7 +234,9 @@ const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { clou
   const facts = guesses.size === 0 ? [] : await cloud.look([...guesses], { disks: false }, signal);
   const fitting = facts.filter(({ nodeNames }) => nodeNames.includes(suspect.node));
   const [likeliest] = [...fitting.filter(({ power }) => power !== 'missing'), ...fitting];
-  return likeliest ? known(likeliest.machine) : unknown(suspect, 'Cloudfence finds no machine with that name');
+  return likeliest
+    ? knownMachine(likeliest.machine)
+    : unknownMachine(suspect, 'Cloudfence finds no machine with that name');
 };
 
 const wasAttached = (volumes: readonly VolumeFacts[]): boolean =>
@@ -243,14 +245,14 @@ const wasAttached = (volumes: readonly VolumeFacts[]): boolean =>
 const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
   if (!ports.cloud.holders)
     return wasAttached(volumes)
-      ? unknown(suspect, `Cloudfence cannot ask ${ports.cloud.name} for a machine by its disks`)
+      ? unknownMachine(suspect, `Cloudfence cannot ask ${ports.cloud.name} for a machine by its disks`)
       : NOTHING_HELD;
   const diskHolders = await ports.cloud.holders(volumes, ports.signal);
   const [holder, ...others] = new Set(diskHolders.flatMap(({ by }) => by));
   if (holder === undefined) return wasAttached(volumes) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
   return others.length === 0
-    ? known(holder)
-    : unknown(suspect, `their disks are attached to more than one machine: ${[holder, ...others].join(', ')}`);
+    ? knownMachine(holder)
+    : unknownMachine(suspect, `their disks are attached to more than one machine: ${[holder, ...others].join(', ')}`);
 };
 
 /**
@@ -265,7 +267,7 @@ export const machinesOfGoneNode = async (cluster: Cluster, suspect: Suspect, por
     return await byTheirDisks(suspect, volumes, ports);
   } catch (error) {
     if (error instanceof CloudfenceError)
-      return unknown(suspect, `Cloudfence cannot read their disks: ${error.message}`);
+      return unknownMachine(suspect, `Cloudfence cannot read their disks: ${error.message}`);
     throw error;
   }
 };

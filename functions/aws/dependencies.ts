@@ -208,9 +208,9 @@ const askFunction = async (
       abortSignal,
     }),
   );
-  const said = parseJsonOrNull(Buffer.from(answer.Payload ?? []).toString());
-  if (answer.FunctionError === undefined) return said;
-  throw new Refused(`the function failed: ${failed.safeParse(said).data?.errorMessage ?? answer.FunctionError}`);
+  const payload = parseJsonOrNull(Buffer.from(answer.Payload ?? []).toString());
+  if (answer.FunctionError === undefined) return payload;
+  throw new Refused(`the function failed: ${failed.safeParse(payload).data?.errorMessage ?? answer.FunctionError}`);
 };
 
 /** Returns the functions of this install that fence, by name. */

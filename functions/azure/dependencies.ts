@@ -170,9 +170,9 @@ const isServed = (machine: ItemOrigin['machine'], served: ServedScope): boolean 
 export const expandServed =
   (expand: Expand, served: ServedScope): Expand =>
   async (named, signal) => {
-    const ours = await expand(
+    const expanded = await expand(
       named.filter((machine) => isServed(machine, served)),
       signal,
     );
-    return [...ours, ...named.filter((machine) => !isServed(machine, served))];
+    return [...expanded, ...named.filter((machine) => !isServed(machine, served))];
   };

@@ -45,11 +45,11 @@ export const manualHandler =
   async (request, context) => {
     try {
       const text = await request.text();
-      const said = await answer(
+      const reply = await answer(
         text === '' ? {} : (parseJsonOrNull(text) ?? text),
         await invocationContext(getDependencies, context),
       );
-      return jsonResponse(statusOf(said), said);
+      return jsonResponse(statusOf(reply), reply);
     } catch (error) {
       context.error(JSON.stringify(failureLine('by-hand', error)));
       return failure(error);

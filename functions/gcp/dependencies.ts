@@ -72,7 +72,7 @@ export interface GcpDependencies extends DoctorDependencies {
 /** Time limit for checking the token of one request (ms). */
 const KEYS_LAST_MS = 10_000;
 
-const doorOf = (
+const callerCheckOf = (
   { audience, certificatesUrl, behindCloudRun }: GcpFunctionEnvironment,
   serviceAccount: string | null,
 ): (() => Promise<GcpDependencies['letIn']>) =>
@@ -100,7 +100,10 @@ const createDependencies = async (): Promise<GcpDependencies> => {
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const publish = memoized(async () => (await import('../../providers/gcp/publish.ts')).createPublisher({ endpoint }));
-  const [door, doctorsDoor] = [doorOf(environment, environment.caller), doorOf(environment, environment.doctor)];
+  const [pushCheck, doctorCheck] = [
+    callerCheckOf(environment, environment.caller),
+    callerCheckOf(environment, environment.doctor),
+  ];
   return {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
@@ -111,8 +114,8 @@ const createDependencies = async (): Promise<GcpDependencies> => {
     formatMeasurements: metricFields,
     newRunId,
     log: (line) => console.log(logLine(line)),
-    letIn: async (authorization) => (await door())(authorization),
-    letAsk: async (authorization) => (await doctorsDoor())(authorization),
+    letIn: async (authorization) => (await pushCheck())(authorization),
+    letAsk: async (authorization) => (await doctorCheck())(authorization),
   };
 };
 

@@ -113,12 +113,12 @@ export const forwardQuestion =
         'the environment variable CLOUDFENCE_ASKED_AT of the function doctor is not set: deploy the function with serverless.gcp.yml',
       ]);
     const { callFunction } = await import('../../providers/gcp/call-function.ts');
-    const { status, body: said } = await callFunction(
+    const { status, body: reply } = await callFunction(
       url,
       questionIn(body),
       Math.max(1, limit.getRemainingTimeInMillis() - MARGIN_MS),
     );
-    const read = answer.safeParse(said);
+    const read = answer.safeParse(reply);
     if (!read.success)
       throw new Unavailable(`the function sweep returned status ${status} with a body that is not a JSON object`);
     return { status, body: read.data };
@@ -135,6 +135,6 @@ export const manualHandler =
     statusOf: (answer: Answer) => number = () => 200,
   ): HttpHandler =>
   async ({ body }, limit) => {
-    const said = await answer(body, await getDependencies(), limit);
-    return { status: statusOf(said), body: said };
+    const reply = await answer(body, await getDependencies(), limit);
+    return { status: statusOf(reply), body: reply };
   };

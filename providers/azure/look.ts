@@ -44,13 +44,17 @@ const lookAt = async (
   if (!path) return unknownMachineFacts(machine, 'not the id of a machine');
   if (path.subscription !== clients.subscription.toLowerCase())
     return unknownMachineFacts(machine, 'in another subscription');
-  const [said, expected] = await Promise.all([sayOf(clients, path, signal), expectedOsDisk(clients, machine, signal)]);
-  if (said.is !== 'seen') return (said.is === 'gone' ? missingMachineFacts : unknownMachineFacts)(machine, said.code);
-  const [osDisk, dataDisks] = await Promise.all([
-    osDiskOf(clients, machine, said.vm, expected, signal),
-    scope.disks ? dataDisksOf(clients, said.vm, signal) : null,
+  const [lookup, expected] = await Promise.all([
+    sayOf(clients, path, signal),
+    expectedOsDisk(clients, machine, signal),
   ]);
-  return knownMachineFacts({ ...said, machine, osDisk, dataDisks });
+  if (lookup.is !== 'seen')
+    return (lookup.is === 'gone' ? missingMachineFacts : unknownMachineFacts)(machine, lookup.code);
+  const [osDisk, dataDisks] = await Promise.all([
+    osDiskOf(clients, machine, lookup.vm, expected, signal),
+    scope.disks ? dataDisksOf(clients, lookup.vm, signal) : null,
+  ]);
+  return knownMachineFacts({ ...lookup, machine, osDisk, dataDisks });
 };
 
 interface Expected {

@@ -102,8 +102,8 @@ const mayBeHibernated = ({ vm, osDiskState }: VmWithDisk, power: 'stopped' | 'de
  */
 const powerOf = (seen: VmWithDisk): Pick<MachineFacts, 'power' | 'offUnderOperation'> => {
   const power = classifyPower(seen);
-  const said = statusesOf(seen.vm).power;
-  return power === 'stopping' && (said === 'deallocated' || said === 'stopped')
+  const powerState = statusesOf(seen.vm).power;
+  return power === 'stopping' && (powerState === 'deallocated' || powerState === 'stopped')
     ? { power, offUnderOperation: true }
     : { power };
 };
@@ -122,21 +122,21 @@ const READ_FROM = 'Microsoft.Compute/virtualMachines/read';
 
 export const knownMachineFacts = ({ machine, vm, requestId, osDisk, dataDisks }: ReadResult): MachineFacts => {
   const vmId = vm.vmId?.toLowerCase() ?? null;
-  const said = statusesOf(vm);
+  const statuses = statusesOf(vm);
   const owned = osDisk?.lastOwnershipUpdateTime ?? null;
   return {
     machine,
     incarnation: vmId === null ? null : { id: vmId, made: vm.timeCreated?.getTime() ?? null },
     ...(vmId === null ? { power: 'unknown' } : powerOf({ vm, osDiskState: osDisk?.diskState ?? null })),
     forGood: false,
-    generation: generationOf(vmId, owned, said),
+    generation: generationOf(vmId, owned, statuses),
     ...(owned === null && { generationDrifts: true }),
-    since: said.power === 'deallocated' || said.power === 'running' ? (owned?.getTime() ?? null) : null,
+    since: statuses.power === 'deallocated' || statuses.power === 'running' ? (owned?.getTime() ?? null) : null,
     nodeNames: nodeNamesOf(vm),
     clusters: clusterNamesFromTags(vm.tags ?? {}),
     zone: vm.zones?.[0] !== undefined && vm.location !== undefined ? `${vm.location}-${vm.zones[0]}` : null,
     disks: dataDisks ? attachedDisks(machine, vm, dataDisks) : [],
-    evidence: evidenceOf(said, osDisk, { vmId: vmId ?? 'none', requestId }),
+    evidence: evidenceOf(statuses, osDisk, { vmId: vmId ?? 'none', requestId }),
   };
 };
 
@@ -159,10 +159,10 @@ const generationOf = (vmId: string | null, owned: Date | null, { provisionedAt }
 const nodeNamesOf = ({ osProfile, name }: Vm): readonly string[] =>
   [...new Set([osProfile?.computerName ?? '', name ?? ''].map((one) => one.toLowerCase()))].filter((one) => one !== '');
 
-const evidenceOf = (said: Statuses, osDisk: Disk | null, rest: Evidence): Evidence => ({
-  power: said.power ?? 'none',
-  provisioning: said.provisioning ?? 'none',
-  hibernation: said.hibernation ?? 'none',
+const evidenceOf = (statuses: Statuses, osDisk: Disk | null, rest: Evidence): Evidence => ({
+  power: statuses.power ?? 'none',
+  provisioning: statuses.provisioning ?? 'none',
+  hibernation: statuses.hibernation ?? 'none',
   osDisk: osDisk?.diskState ?? 'none',
   handedOver: osDisk?.lastOwnershipUpdateTime?.toISOString() ?? 'none',
   ...rest,
