@@ -54,13 +54,25 @@ export const describeNetworkError = (caught: unknown, asked: string | null = nul
   return `${found.code}${place === null && asked === null ? '' : ` ${place ?? asked}`}${via}`;
 };
 
+/** JavaScript's own errors. A library throws them when it cannot read an answer, and quotes the answer. */
+const RAW: ReadonlySet<string> = new Set(['RangeError', 'ReferenceError', 'SyntaxError', 'TypeError']);
+
+/**
+ * Reports whether a library failed to read an answer. Its message quotes what it could not read, which may be a page
+ * of anyone, so it is not for people.
+ */
+export const isUnreadableAnswer = (caught: unknown): boolean => caught instanceof Error && RAW.has(caught.name);
+
+export const UNREADABLE_ANSWER = 'an answer that cannot be read';
+
 const LONGEST_SENTENCE = 2_000;
 
 /**
  * Returns a service's own sentence: the first line of its message. The lines after it may quote the request that the
- * service received, including its signature.
+ * service received, including its signature. Returns an empty text for a message that is no text: the AWS SDK passes on
+ * what it read, such as a list, if an answer has two messages.
  */
-export const firstLineOf = (message: string): string => {
-  const [line = ''] = message.trim().split(/[\r\n]/, 1);
+export const firstLineOf = (message: unknown): string => {
+  const [line = ''] = typeof message === 'string' ? message.trim().split(/[\r\n]/, 1) : [];
   return line.length > LONGEST_SENTENCE ? `${line.slice(0, LONGEST_SENTENCE)}…` : line;
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/no-answer.ts';
 
 /**
  * Translates the error codes of EC2, EKS, and the credential chain into Cloudfence errors. Decides by code, never by
@@ -83,6 +83,7 @@ const inWords = (caught: unknown, call: string, status: number): string => {
   if (!(caught instanceof Error)) return `${call} returned nothing`;
   if (NO_CREDENTIALS.has(caught.name))
     return `${call} was not sent, because there are no credentials: ${caught.message}`;
+  if (isUnreadableAnswer(caught)) return `${call} returned ${UNREADABLE_ANSWER}`;
   return status > 0
     ? `${call} returned ${answeredInWords(caught)}`
     : `${call} got no response: ${describeNetworkError(caught) ?? (firstLineOf(caught.message) || caught.name)}`;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/no-answer.ts';
 
 /**
  * Translates the answers of ARM and the errors of the credentials into Cloudfence errors. Decides by code and status,
@@ -75,6 +75,9 @@ const hostIn = (caught: unknown): string | null => {
   return URL.canParse(url) ? new URL(url).host : null;
 };
 
+/** The SDK's code for a body that is not JSON. Its message quotes the whole body. */
+const NOT_JSON = 'PARSE_ERROR';
+
 /** Keeps ARM's own sentence, because it says who may not do what, and where. */
 const answeredInWords = (code: string | undefined, status: number, caught: unknown): string => {
   const sentence = code !== undefined && caught instanceof Error ? firstLineOf(caught.message) : '';
@@ -86,6 +89,7 @@ const inWords = (caught: unknown, call: string): string => {
   if (caught instanceof Error && credentialError.safeParse(caught).success)
     return `${call} was not sent, because there is no token: ${whyNoToken(caught)}`;
   const { code, statusCode } = restError.safeParse(caught).data ?? {};
+  if (code === NOT_JSON || isUnreadableAnswer(caught)) return `${call} returned ${UNREADABLE_ANSWER}`;
   if (statusCode !== undefined) return `${call} returned ${answeredInWords(code, statusCode, caught)}`;
   const host = hostIn(caught);
   const why = describeNetworkError(caught, host) ?? code ?? host;

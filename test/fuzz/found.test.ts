@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { linkFromText } from '../../config/connect-cluster.ts';
 import { parseConfiguration } from '../../config/schema.ts';
 import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
+import { toCloudfenceError as fromEc2 } from '../../providers/aws/errors.ts';
+import { toCloudfenceError as fromArm } from '../../providers/azure/errors.ts';
 
 /** Inputs that the fuzzer found, as small as they became. */
 
@@ -29,6 +31,33 @@ describe('the message of an error', () => {
 
   it('is short, whoever wrote it', () => {
     expect(new InvalidInput('x'.repeat(1_000_000)).message.length).toBeLessThan(20_000);
+  });
+});
+
+const ec2Error = (change: object): Error =>
+  Object.assign(new Error('x'), { name: 'Gone', $metadata: { httpStatusCode: 400 }, ...change });
+
+describe('an answer of a cloud', () => {
+  it('may have two messages', () => {
+    const error = fromEc2(ec2Error({ message: ['one', 'two'] }), 'ec2:DescribeVolumes');
+    expect([error.name, error.message]).toEqual(['Refused', 'ec2:DescribeVolumes returned Gone']);
+  });
+
+  it.each([
+    ['EC2', fromEc2(ec2Error({ name: 'RangeError', $metadata: { httpStatusCode: 200 } }), 'a call')],
+    [
+      'ARM',
+      fromArm(
+        Object.assign(new Error('SyntaxError … a page with anything'), {
+          name: 'RestError',
+          code: 'PARSE_ERROR',
+          statusCode: 200,
+        }),
+        'a call',
+      ),
+    ],
+  ])('that cannot be read is not quoted (%s)', (_, error) => {
+    expect([error.name, error.message]).toEqual(['Unavailable', 'a call returned an answer that cannot be read']);
   });
 });
 
