@@ -1,6 +1,7 @@
 import type { Reader } from './judge.ts';
 import { awsFunctionReaders } from './readers/aws-functions.ts';
 import { azureFunctionReaders } from './readers/azure-functions.ts';
+import { cloudAnswerReaders } from './readers/cloud-answers.ts';
 import { configurationReaders } from './readers/configuration.ts';
 import { eventReaders } from './readers/events.ts';
 import { gcpFunctionReaders } from './readers/gcp-functions.ts';
@@ -12,4 +13,5 @@ export const readers: readonly Reader[] = [
   ...azureFunctionReaders,
   ...gcpFunctionReaders,
   ...configurationReaders,
+  ...cloudAnswerReaders,
 ];
