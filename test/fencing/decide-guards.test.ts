@@ -162,6 +162,16 @@ describe('guards forbid a fence of a machine that is off', () => {
       'wait delayed-by-policy',
     ],
     [
+      '... whose clock may be a minute fast',
+      view({
+        policy: policy({ fenceAfter: 60_000 }),
+        machine: machine({ since: null }),
+        cluster: cluster({ lease: ago(-60_000) }),
+        memory: { ...view().memory, firstOff: { wall: NOW, mono: -20_000, generation: 'boot-1' } },
+      }),
+      'wait delayed-by-policy',
+    ],
+    [
       '... unless its clock is so fast that its word would delay the fence for ever',
       view({
         policy: policy({ fenceAfter: 60_000 }),
@@ -186,6 +196,11 @@ describe('guards forbid a fence of a machine that is off', () => {
       'wait delayed-by-policy',
     ],
     ['... that is over', view({ policy: policy({ fenceAfter: 30_000 }) }), 'mark'],
+    [
+      '... and never for a fence that has begun',
+      view({ policy: policy({ fenceAfter: 60_000 }), cluster: cluster({ node: marked() }) }),
+      'delete-pod',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

@@ -150,6 +150,14 @@ describe('what someone else removed', () => {
     });
   });
 
+  it('is not a fence of another machine, of another Node, or of another boot that this run remembers', () => {
+    const remembering = (change: Partial<FenceRecord>) => said(at(node(), { remembered: record(change) }));
+    expect(remembering({ machine: 'm-2' })).toBe('mark');
+    expect(remembering({ nodeUid: 'another Node' })).toBe('mark');
+    expect(remembering({ bootID: 'boot-0' })).toBe('mark');
+    expect(remembering({ generation: 'boot-0' })).toBe('mark');
+  });
+
   it('is our taint if only its label is left, and no other taint stands in its place', () => {
     const labelled = (taints: Partial<NodeFacts['taints']>) =>
       at(node({ label: 'run.1', taintedFor: here, taints: { ...NONE, quarantine: true, ...taints } }));

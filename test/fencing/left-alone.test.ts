@@ -142,6 +142,15 @@ describe('the end of a fence', () => {
     expect(kept({ attachment: null })).toBe('m-1 is off and Node node-a holds no volume any more');
   });
 
+  it('is refused under a reused name while an attachment of this machine is left, and only then', () => {
+    const ofAnother = attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } });
+    const under = (own: Parameters<typeof volume>[0]) =>
+      said(fencing({ node: null, nameTaken: true, volumes: [volume(own)] }));
+    expect(under({})).toBe('refused name-reused');
+    expect(under({ attachment: ofAnother })).toBe('fenced fenced');
+    expect(under({ attachment: null })).toBe('fenced fenced');
+  });
+
   it('says so too if the Node is gone', () => {
     const given = fencing({ node: null, pods: [pod({ tolerates: true })], volumes: [volume()] });
     expect(says(given)).toMatch(/^m-1 is off; it keeps only a-driver\^disk-1 for pod/);

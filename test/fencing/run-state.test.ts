@@ -1,0 +1,549 @@
+import { describe, expect, it } from 'vitest';
+import { applyStepError, applyStepResult, reportImagined } from '../../fencing/loop/apply-step.ts';
+import type { Command } from '../../fencing/loop/next-command.ts';
+import { outcomeOf } from '../../fencing/loop/ending.ts';
+import { type CommandResult, reasonOf, reduce } from '../../fencing/loop/reduce.ts';
+import {
+  type Observation,
+  type RunState,
+  startRun,
+  viewOf,
+  withClusterRead,
+  withMachineRead,
+} from '../../fencing/loop/state.ts';
+import type { ClusterFacts } from '../../fencing/model/cluster-facts.ts';
+import {
+  Denied,
+  InvalidConfiguration,
+  InvalidInput,
+  ProofExpired,
+  Refused,
+  Unavailable,
+  Unexpected,
+} from '../../fencing/model/errors.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { because } from '../../fencing/model/reason.ts';
+import type { Step } from '../../fencing/model/steps.ts';
+import { targetNode } from '../../fencing/rules/mark.ts';
+import type { Moment } from '../../fencing/rules/view.ts';
+import {
+  admitted,
+  ago,
+  alone,
+  attachment,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  pod,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
+
+/** What a run knows after each result, and what it forgets. */
+
+const at = (mono: number): Moment => ({ wall: NOW + mono, mono });
+const { request, identityRules } = view();
+const begun = startRun({ request, policy: defaultPolicy, identityRules, runId: 'run', deadline: 60_000 });
+const ofMachine = (change: Partial<MachineFacts> = {}, mono = 100): Observation<MachineFacts> => ({
+  says: machine(change),
+  askedAt: at(mono),
+  gotAt: mono + 20,
+});
+const ofCluster = (change: Partial<ClusterFacts> = {}, mono = 100): Observation<ClusterFacts> => ({
+  says: cluster(change),
+  askedAt: at(mono),
+  gotAt: mono + 20,
+});
+const read = withClusterRead(withMachineRead(begun, ofMachine(), at(100)), ofCluster(), at(100));
+const remembering = (known: RunState, memory: Partial<RunState['memory']>): RunState => ({
+  ...known,
+  memory: { ...known.memory, ...memory },
+});
+
+const look: Command = { do: 'look', machine: true, cluster: true, disks: true, search: false };
+const location = { cluster: 'a', node: 'node-a' };
+const act = (step: Step): Extract<Command, { do: 'act' }> => ({
+  do: 'act',
+  location,
+  step,
+  because: because('off-proven', 'off'),
+  expires: 0,
+});
+const target = targetNode(node());
+const deletePod: Step = { do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } };
+const mark: Step = { do: 'mark', node: target, record: record(), addOutOfService: true };
+
+describe('a run that begins', () => {
+  it('has done nothing, and knows nothing', () => {
+    expect(begun).toMatchObject({
+      steps: [],
+      proofRenewed: false,
+      eventRecorded: false,
+      concluded: false,
+      failures: 0,
+    });
+    expect(begun.memory).toMatchObject({ searched: false, marks: 0, polls: 0, attachments: null });
+    expect([
+      viewOf(begun, at(0)),
+      viewOf({ ...read, cluster: null }, at(0)),
+      viewOf({ ...read, machine: null }, at(0)),
+    ]).toEqual([null, null, null]);
+    expect(viewOf(read, at(200))).toMatchObject({ machine: { machine: 'm-1' }, now: at(200), remembered: null });
+  });
+
+  it('reads identity sources as the machine’s own cloud does', () => {
+    const another = { ...identityRules, name: 'another' };
+    const start = { request, policy: defaultPolicy, runId: 'run', deadline: 1 };
+    expect(
+      startRun({ ...start, identityRules: { ...identityRules, identityRulesFor: () => another } }).identityRules.name,
+    ).toBe('another');
+  });
+});
+
+describe('a read of the machine', () => {
+  const next = (change: Partial<MachineFacts>, known = read) => withMachineRead(known, ofMachine(change, 500), at(500));
+  it.each([
+    ['that says the same keeps what the cluster said', {}, true],
+    ['of another boot does not', { generation: 'boot-2' }, false],
+    ['of another power state does not', { power: 'running' }, false],
+  ] as const)('%s', (_, change, keeps) => expect(next(change).cluster !== null).toBe(keeps));
+
+  it.each([
+    ['off', true],
+    ['off-if-repeated', true],
+    ['missing', true],
+    ['suspended', false],
+    ['unknown', false],
+    ['running', false],
+    ['starting', false],
+    ['stopping', false],
+  ] as const)('as %s begins a proof: %s', (power, expected) => {
+    expect(withMachineRead(begun, ofMachine({ power }), at(500)).memory.firstOff).toEqual(
+      expected ? { ...at(500), generation: 'boot-1' } : null,
+    );
+  });
+
+  it('counts as off by a person’s word only if the cloud does not know better', () => {
+    const vouched = { ...begun, request: { ...request, vouched: 'unplugged' } };
+    const continued = { ...begun, record: record({ vouched: 'unplugged' }) };
+    const begins = (known: RunState, power: MachineFacts['power']) =>
+      withMachineRead(known, ofMachine({ power }), at(0)).memory.firstOff !== null;
+    expect((['suspended', 'unknown', 'running', 'stopping'] as const).map((power) => begins(vouched, power))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect(begins(continued, 'suspended')).toBe(true);
+    expect(begins({ ...begun, record: record() }, 'suspended')).toBe(false);
+  });
+
+  const full = remembering(read, { lease: ago(9), attachments: ['csi-1'], admission: admitted, witness: 'released' });
+  it.each([
+    ['keeps what belongs to the proof', {}, { lease: ago(9), attachments: ['csi-1'], admission: admitted }],
+    ['of another boot forgets it', { generation: 'boot-2' }, { lease: undefined, attachments: null, admission: null }],
+    [
+      'of a machine that the cloud has forgotten keeps the admission',
+      { power: 'missing', generation: null },
+      { lease: undefined, admission: admitted },
+    ],
+    ['that ends the proof forgets the Lease', { power: 'running' }, { lease: undefined, attachments: null }],
+  ] as const)('%s', (_, change, expected) => {
+    expect(next(change, full).memory).toMatchObject({ ...expected, witness: null });
+  });
+
+  it('keeps attachments that were found before the machine was seen off', () => {
+    expect(
+      withMachineRead(remembering(begun, { attachments: ['csi-1'] }), ofMachine(), at(0)).memory.attachments,
+    ).toEqual(['csi-1']);
+  });
+
+  it('keeps the admission of a machine whose boot was not known yet', () => {
+    const unknown = withMachineRead(begun, ofMachine({ generation: null }), at(0));
+    expect(withMachineRead(remembering(unknown, { admission: admitted }), ofMachine(), at(1)).memory.admission).toEqual(
+      admitted,
+    );
+  });
+});
+
+describe('a read of the cluster', () => {
+  const next = (change: Partial<ClusterFacts>, known = read) => withClusterRead(known, ofCluster(change, 500), at(500));
+  it('keeps the record of a Node that is gone', () => {
+    const fenced = next({ node: marked() });
+    expect(fenced.record?.fence).toBe('run.1');
+    expect(next({ node: null }, fenced).record?.fence).toBe('run.1');
+  });
+
+  it('shows what was done since the look before', () => {
+    expect(next({}, remembering(read, { sinceLook: new Set(['x']) })).memory.sinceLook.size).toBe(0);
+  });
+
+  it('keeps the first Lease', () => {
+    expect(read.memory.firstLease).toBe(ago(20_000));
+    expect(next({ lease: ago(1) }).memory.firstLease).toBe(ago(20_000));
+  });
+
+  it('measures since when nothing wants a volume', () => {
+    const free = next({ pods: [] });
+    expect(read.memory.unwanted.size).toBe(0);
+    expect(free.memory.unwanted).toEqual(new Map([['a-driver^disk-1', 500]]));
+    const later = withClusterRead(free, ofCluster({ pods: [] }, 900), at(900));
+    expect(later.memory.unwanted).toEqual(new Map([['a-driver^disk-1', 500]]));
+    expect(next({}, free).memory.unwanted.size).toBe(0);
+  });
+
+  it('lists what a Node that is gone left behind, once', () => {
+    const gone = next({ node: null });
+    expect(gone.memory.attachments).toEqual(['csi-1']);
+    expect(next({ node: null, volumes: [] }, gone).memory.attachments).toEqual(['csi-1']);
+    expect(next({ node: null, volumes: [volume({ attachment: null })] }).memory.attachments).toEqual([]);
+    expect(next({}, gone).memory.attachments).toBeNull();
+  });
+});
+
+describe('a look', () => {
+  const result = (
+    machineRead: Observation<MachineFacts> | null,
+    clusterRead: Observation<ClusterFacts> | null,
+  ): CommandResult => ({ to: 'look', machine: machineRead, cluster: clusterRead });
+  const disks = [{ disk: 'disk-9', state: 'attached', keep: null }] as const;
+  it('that only renews the proof keeps the disks of the read before', () => {
+    const without: Command = { ...look, cluster: false, disks: false };
+    const renewed = reduce(read, without, result(ofMachine({ disks: [] }, 500), null), at(500));
+    expect(renewed).toMatchObject({
+      proofRenewed: true,
+      machine: { says: { disks: [{ disk: 'disk-1' }] }, gotAt: 520 },
+    });
+    expect(reduce(renewed, look, result(ofMachine({ disks }, 600), null), at(600))).toMatchObject({
+      proofRenewed: false,
+      machine: { says: { disks } },
+    });
+    expect(reduce(renewed, look, result(null, ofCluster()), at(600)).proofRenewed).toBe(true);
+    expect(reduce(begun, without, result(ofMachine({ disks: [] }), null), at(100)).machine?.says.disks).toEqual([]);
+  });
+
+  it('clears no step, and remembers that it was a search', () => {
+    const after = reduce({ ...read, cleared: 'x' }, look, result(null, ofCluster()), at(500));
+    expect([after.cleared, after.memory.searched]).toEqual([null, false]);
+    const searched = reduce(read, { ...look, search: true }, result(null, ofCluster()), at(500));
+    expect(searched.memory.searched).toBe(true);
+    expect(reduce(searched, look, result(null, ofCluster()), at(600)).memory.searched).toBe(true);
+  });
+});
+
+describe('a recheck', () => {
+  const standing = withClusterRead(read, ofCluster({ node: marked() }), at(100));
+  const same = { uid: 'node-uid', recordText: marked().recordText, taints: marked().taints, lease: ago(20_000) };
+  const recheck: Command = { do: 'recheck', location, node: 'node-a', step: deletePod };
+  const after = (says: object, known = standing) =>
+    reduce(known, recheck, { to: 'recheck', says: { ...same, ...says }, askedAt: at(500), step: 'key' }, at(520));
+
+  it('clears the step if nothing has changed, and reads the Lease', () => {
+    expect(after({ lease: ago(1) })).toMatchObject({ cleared: 'key', cluster: { says: { lease: ago(1) } } });
+    expect(after({ lease: ago(1) }, remembering(standing, { lease: undefined })).memory.lease).toBe(ago(1));
+  });
+
+  it.each([
+    ['another Node', { uid: 'another' }],
+    ['no Node', { uid: null }],
+    ['another record', { recordText: '{}' }],
+    ['no record', { recordText: null }],
+    ['no taint', { taints: { outOfService: false, ours: false } }],
+    ['a taint that is no longer ours', { taints: { outOfService: true, ours: false } }],
+  ])('that shows %s clears nothing, and makes the run look again', (_, says) => {
+    expect(after(says)).toMatchObject({ cleared: null, cluster: null });
+  });
+
+  it('may show a taint that someone else has added', () => {
+    const plain = withClusterRead(read, ofCluster({ node: node() }), at(100));
+    const says = { recordText: null, taints: { outOfService: true, ours: false } };
+    expect(after(says, plain).cleared).toBe('key');
+  });
+
+  it('of a Node that is gone expects none', () => {
+    const gone = withClusterRead(read, ofCluster({ node: null }), at(100));
+    expect(after({ uid: null, recordText: null }, gone).cleared).toBe('key');
+    expect(after({ uid: 'new', recordText: null }, gone).cleared).toBeNull();
+    expect(after({ uid: null, recordText: '{}' }, gone).cleared).toBeNull();
+  });
+
+  it('under a reused name says nothing, and leaves the Lease of the other machine alone', () => {
+    const taken = withClusterRead(read, ofCluster({ node: null, nameTaken: true }), at(100));
+    const cleared = after({ uid: 'new', lease: ago(1) }, taken);
+    expect(cleared).toMatchObject({ cleared: 'key', cluster: { says: { lease: ago(20_000) } } });
+  });
+
+  it('without facts of the cluster clears nothing', () => {
+    expect(after({}, { ...standing, cluster: null }).cleared).toBeNull();
+  });
+});
+
+describe('an answer', () => {
+  const answered = (result: CommandResult) => reduce(read, look, result, at(500));
+  it('is remembered', () => {
+    expect(answered({ to: 'witness', says: 'held' }).memory.witness).toBe('held');
+    expect(answered({ to: 'survey-connectivity', says: alone }).memory.connectivity).toBe(alone);
+    expect(answered({ to: 'claim', says: admitted }).memory.admission).toBe(admitted);
+    expect(answered({ to: 'record-event' }).eventRecorded).toBe(true);
+    expect(answered({ to: 'conclude' }).concluded).toBe(true);
+    const ending = { outcome: 'fenced', reason: because('fenced', ''), lookAgainIn: null, retry: false } as const;
+    expect(answered({ to: 'end', ending }).ending).toBe(ending);
+  });
+
+  it('to another command means nothing', () => {
+    expect(answered({ to: 'act', says: 'done', sentAt: at(0) })).toBe(read);
+    expect(answered({ to: 'imagine' })).toBe(read);
+  });
+
+  it('to a pause forgets what may have changed', () => {
+    const waited = remembering(
+      { ...read, cleared: 'x', resumeAt: null },
+      { sinceLook: new Set(['x']), witness: 'held', connectivity: alone, polls: 3 },
+    );
+    const pause: Command = { do: 'pause', ms: 700, because: because('stopping', 'it stops') };
+    const after = reduce(waited, pause, { to: 'pause' }, at(500));
+    expect(after).toMatchObject({
+      machine: null,
+      cluster: null,
+      cleared: null,
+      resumeAt: null,
+      lately: { outcome: 'waiting', reason: { code: 'stopping' }, ms: 700 },
+    });
+    expect(after.memory).toMatchObject({ polls: 4, witness: null, connectivity: null, sinceLook: new Set() });
+    const failing = { outcome: 'failed', reason: because('denied', ''), ms: 1 } as const;
+    expect(reduce({ ...waited, resumeAt: 600, lately: failing }, pause, { to: 'pause' }, at(500)).lately).toBe(failing);
+    expect(reduce({ ...waited, lately: failing }, look, { to: 'pause' }, at(500)).lately).toBe(failing);
+  });
+});
+
+describe('a call that fails', () => {
+  const after = (
+    command: Command,
+    error: Denied | Refused | Unavailable | InvalidInput | InvalidConfiguration | Unexpected | ProofExpired,
+    known = read,
+  ) => reduce(known, command, { to: 'failed', error, sentAt: at(400) }, at(500));
+  const unread = { ...begun, location };
+
+  it('is tried again, later each time', () => {
+    const once = after(look, new Unavailable('throttled'));
+    expect(once).toMatchObject({
+      machine: null,
+      cluster: null,
+      cleared: null,
+      failures: 1,
+      resumeAt: 1_000,
+      lately: { outcome: 'failed', reason: { code: 'unavailable', says: 'throttled' }, ms: 500 },
+    });
+    expect(once.memory.sinceLook.size).toBe(0);
+    expect(after(look, new Unavailable('throttled'), { ...read, failures: 2 })).toMatchObject({
+      failures: 3,
+      resumeAt: 2_500,
+    });
+    expect(after(look, new Unavailable('throttled'), { ...read, failures: 9 }).resumeAt).toBe(8_500);
+  });
+
+  it.each([
+    ['an input that is wrong', new InvalidInput('x'), 'invalid'],
+    ['a configuration that is wrong', new InvalidConfiguration(['x']), 'invalid'],
+    ['a defect', new Unexpected('x'), 'unexpected'],
+    ['a grant that was never there', new Denied('x'), 'denied'],
+  ])('ends the run for good: %s', (_, error, code) => {
+    expect(after(look, error, unread).ending).toMatchObject({
+      outcome: 'failed',
+      reason: { code, says: error.message },
+      lookAgainIn: null,
+      retry: error.retry,
+    });
+  });
+
+  it('was allowed before, so a denial may pass: only for the same kind of read', () => {
+    const recheck: Command = { do: 'recheck', location, node: 'node-a', step: deletePod };
+    expect(after(look, new Denied('x')).ending).toBeNull();
+    expect(after(recheck, new Denied('x')).ending).toBeNull();
+    expect(after(recheck, new Denied('x'), unread).ending).not.toBeNull();
+    expect(after({ ...look, search: true }, new Denied('x')).ending).not.toBeNull();
+    expect(after({ do: 'witness', disks: [] }, new Denied('x')).ending).not.toBeNull();
+  });
+
+  it('never undoes an end', () => {
+    expect(
+      after(
+        {
+          do: 'record-event',
+          location,
+          event: { type: 'Normal', reason: 'x', message: 'x' },
+          outcome: outcomeOf(read, at(0)),
+        },
+        new Unexpected('x'),
+      ),
+    ).toMatchObject({ eventRecorded: true, ending: null });
+    expect(after({ do: 'conclude', location }, new Unexpected('x'))).toMatchObject({ concluded: true, ending: null });
+  });
+
+  it('for a proof that ended needs another proof, and a pause only if that goes on', () => {
+    expect(after(act(mark), new ProofExpired('x'), { ...read, cleared: 'x' })).toMatchObject({
+      machine: null,
+      cleared: null,
+      failures: 1,
+      resumeAt: null,
+      ending: null,
+      lately: { outcome: 'waiting', reason: { code: 'unavailable' }, ms: 1_000 },
+    });
+    expect(after(act(mark), new ProofExpired('x'), { ...read, failures: 1 }).resumeAt).toBeNull();
+    expect(after(act(mark), new ProofExpired('x'), { ...read, failures: 2 })).toMatchObject({
+      failures: 3,
+      resumeAt: 4_500,
+    });
+    expect(after(act(mark), new ProofExpired('x')).cluster).toBe(read.cluster);
+  });
+
+  it('has its code', () => {
+    expect(
+      [
+        new Denied(''),
+        new Refused(''),
+        new Unexpected(''),
+        new InvalidInput(''),
+        new InvalidConfiguration([]),
+        new Unavailable(''),
+      ].map((error) => reasonOf(error).code),
+    ).toEqual(['denied', 'step-refused', 'unexpected', 'invalid', 'invalid', 'unavailable']);
+  });
+
+  it('leaves a step about one object behind if it is declined, and ends the run for any other', () => {
+    expect(after(act(deletePod), new Denied('no'))).toMatchObject({
+      ending: null,
+      steps: [{ step: 'delete-pod', result: 'refused', said: 'no', ms: 100, at: NOW + 400 }],
+    });
+    expect(after(act(deletePod), new Denied('no')).memory.declined).toEqual(
+      new Map([['delete-pod pod-uid', 'pod/default/db-0: no']]),
+    );
+    expect(after(act(mark), new Denied('no')).ending).toMatchObject({
+      outcome: 'failed',
+      reason: { code: 'denied' },
+      lookAgainIn: null,
+      retry: true,
+    });
+    expect(after(act(mark), new Unavailable('no'))).toMatchObject({
+      ending: null,
+      refusals: null,
+      steps: [{ result: 'failed' }],
+    });
+  });
+
+  it('counts refusals of the same step in a row', () => {
+    const refused = (known: RunState, step: Step = mark) =>
+      applyStepError(known, act(step), new Refused('no'), at(400), at(500));
+    const five = Array.from({ length: 5 }).reduce<RunState>((known) => refused(known), read);
+    expect(five).toMatchObject({ ending: null, refusals: { times: 5 } });
+    expect(refused(five)).toMatchObject({
+      refusals: { times: 6 },
+      ending: { reason: { code: 'step-refused' } },
+      steps: { length: 6 },
+    });
+    expect(refused(five, deletePod)).toMatchObject({ ending: null, refusals: { times: 1 } });
+    expect(after(act(mark), new Refused('no'), five).ending).not.toBeNull();
+    expect(after(act(mark), new Refused('no'))).toMatchObject({ resumeAt: 1_500, refusals: { times: 1 } });
+  });
+});
+
+describe('a step that was taken', () => {
+  const taken = (step: Step, known = read) => applyStepResult(known, act(step), 'done', at(400), at(500));
+  it('is reported, and ends what failed before', () => {
+    const before = { ...read, cleared: 'x', failures: 2, refusals: { step: 'x', times: 1 } };
+    const first = taken(deletePod, before);
+    expect(first).toMatchObject({ cleared: null, failures: 0, refusals: null, ending: null });
+    expect(taken(mark, first).steps).toEqual([
+      {
+        step: 'delete-pod',
+        target: 'pod/default/db-0',
+        because: because('off-proven', 'off'),
+        at: NOW + 400,
+        ms: 100,
+        result: 'done',
+        said: null,
+      },
+      expect.objectContaining({ step: 'mark', target: 'node/node-a' }),
+    ]);
+    expect(reportImagined(act(mark), at(500))).toMatchObject({ result: 'dry-run', ms: 0, at: NOW + 500 });
+  });
+
+  it('is remembered until the next look', () => {
+    const memory = taken(deletePod, remembering(read, { polls: 7 })).memory;
+    expect(memory).toMatchObject({
+      sinceLook: new Set(['delete-pod pod-uid']),
+      takenAt: new Map([['delete-pod pod-uid', 500]]),
+      polls: 0,
+      marks: 0,
+    });
+    expect(memory.deleted).toEqual(new Map([['pod-uid', { origin: 'default/db-0', at: 500 }]]));
+    const another = withClusterRead(read, ofCluster({ pods: [pod({ uid: 'other', name: 'other' }), pod()] }), at(100));
+    expect(taken(deletePod, another).memory.deleted.get('pod-uid')?.origin).toBe('default/db-0');
+    expect(taken(deletePod, withClusterRead(read, ofCluster({ pods: [] }), at(100))).memory.deleted.size).toBe(0);
+    expect(taken({ ...deletePod, do: 'fail-pod' }).memory.deleted.size).toBe(0);
+  });
+
+  it('counts marks, and a park gives the admission back', () => {
+    const known = remembering(read, { admission: admitted, marks: 1 });
+    expect(taken(mark, known).memory).toMatchObject({ marks: 2, admission: admitted });
+    expect(taken({ do: 'park', node: target, record: record() }, known).memory).toMatchObject({
+      marks: 1,
+      admission: null,
+    });
+  });
+
+  it('that detaches a disk frees the volume of that disk', () => {
+    const detach: Step = {
+      do: 'detach-disk',
+      from: { machine: 'm-1', incarnation: null },
+      disk: 'disk-1',
+      manner: 'plain',
+    };
+    const two = withClusterRead(
+      read,
+      ofCluster({ volumes: [volume({ handle: 'disk-2', key: 'second' }), volume()] }),
+      at(100),
+    );
+    const once = taken(detach, remembering(two, { detached: new Set(['before']) }));
+    expect(once.memory.detached).toEqual(new Set(['before', 'a-driver^disk-1']));
+    expect(taken(deletePod, two).memory.detached.size).toBe(0);
+    expect(taken(detach, { ...two, cluster: null }).memory.detached.size).toBe(0);
+  });
+
+  it.each([
+    ['mark', mark, 'run.1'],
+    ['park', { do: 'park', node: target, record: record({ fence: 'parked.1' }) }, 'parked.1'],
+    ['delete-pod', deletePod, 'before.1'],
+    ['release-node', { do: 'release-node', node: target, record: record(), tombstone: null }, undefined],
+    ['lift-out-of-service without a record', { do: 'lift-out-of-service', node: target, record: null }, 'before.1'],
+  ] as const)('leaves the record: %s', (_, step, fence) => {
+    expect(taken(step, { ...read, record: record({ fence: 'before.1' }) }).record?.fence).toBe(fence);
+  });
+
+  it.each([
+    ['delete-node', { do: 'delete-node', node: target }, 'fenced'],
+    ['release-node', { do: 'release-node', node: target, record: record(), tombstone: null }, 'released'],
+  ] as const)('may be the last one: %s', (_, step, outcome) => {
+    expect(taken(step).ending).toEqual({
+      outcome,
+      reason: because('off-proven', 'off'),
+      lookAgainIn: null,
+      retry: false,
+    });
+  });
+
+  it('makes stale what it changes', () => {
+    const stale = (step: Step) => {
+      const { machine: own, cluster: facts } = taken(step);
+      return [own !== null, facts !== null];
+    };
+    expect(stale(deletePod)).toEqual([true, true]);
+    expect(stale(mark)).toEqual([true, false]);
+    expect(stale({ do: 'delete-attachment', attachment: attachment() })).toEqual([true, false]);
+    expect(stale({ do: 'power-off', target: { machine: 'm-1', incarnation: null } })).toEqual([false, false]);
+  });
+});
