@@ -238,7 +238,7 @@ const identityCheck = (
 
 /**
  * Checks the identities of a cluster's Nodes, and adds every machine that a Node names to `named`.
- * @throws Unavailable, Denied when the cluster does not answer
+ * @throws Unavailable, PermissionDenied when the cluster does not answer
  */
 const identityChecks = async (
   cluster: string,

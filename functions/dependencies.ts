@@ -24,7 +24,7 @@ export interface FencingFunction {
   readonly name: string;
   /**
    * Returns the function's answer to a question.
-   * @throws Refused if the function fails as a whole; Denied or Unavailable if it cannot be asked
+   * @throws Refused if the function fails as a whole; PermissionDenied or Unavailable if it cannot be asked
    */
   readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
 }

@@ -152,7 +152,7 @@ type Ask = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promis
  * (resourceVersion is unset).
  */
 export interface Reader {
-  /** @throws Unavailable, Denied, Refused */
+  /** @throws Unavailable, PermissionDenied, Refused */
   readonly read: Ask;
   /** Returns null when the API server says that the object does not exist. */
   readonly readIfPresent: <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T | null>;

@@ -19,7 +19,7 @@ export interface NodeIdentity {
 
 /**
  * What Cloudfence can check in a cluster before anything has happened there. All methods throw `Unavailable` or
- * `Denied`.
+ * `PermissionDenied`.
  */
 export interface Doctor {
   /** Returns true when nothing verifies the API server's certificate. */

@@ -1,6 +1,6 @@
 import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
-import { CloudfenceError, ClusterUnavailable, Denied, Refused } from '../fencing/model/errors.ts';
+import { CloudfenceError, ClusterUnavailable, PermissionDenied, Refused } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { describeNetworkError } from '../transport/no-answer.ts';
 
@@ -50,9 +50,11 @@ const wording = (exception: ApiException<unknown>): string => {
   return serverStatus ? `${exception.code} ${serverStatus.reason}: ${serverStatus.message}` : `${exception.code}`;
 };
 
-const kindOf = (exception: ApiException<unknown>): typeof ClusterUnavailable | typeof Denied | typeof Refused => {
+const kindOf = (
+  exception: ApiException<unknown>,
+): typeof ClusterUnavailable | typeof PermissionDenied | typeof Refused => {
   const { code } = exception;
-  if (code === 401 || code === 403) return Denied;
+  if (code === 401 || code === 403) return PermissionDenied;
   const fromElsewhere = code === 404 && statusOf(exception) === null;
   return code === 408 || code === 410 || code === 429 || code >= 500 || fromElsewhere ? ClusterUnavailable : Refused;
 };

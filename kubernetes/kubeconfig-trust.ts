@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { Denied, InvalidConfiguration } from '../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration } from '../fencing/model/errors.ts';
 
 /**
  * This module limits what a kubeconfig is trusted with: where a token may go, and what the kubeconfig may make this
@@ -79,7 +79,10 @@ const notStarted = (caught: unknown): string | null =>
  * Returns an error in Cloudfence's own words and without a cause. A credential plugin may print the credential itself,
  * and the client quotes that output.
  */
-export const redactedKubeconfigError = (config: KubeConfig, caught: unknown): Denied | InvalidConfiguration => {
+export const redactedKubeconfigError = (
+  config: KubeConfig,
+  caught: unknown,
+): PermissionDenied | InvalidConfiguration => {
   const user = programOf(config);
   if (user === null)
     return new InvalidConfiguration([
@@ -88,7 +91,7 @@ export const redactedKubeconfigError = (config: KubeConfig, caught: unknown): De
   const code = notStarted(caught);
   if (code !== null)
     return new InvalidConfiguration([`the credential plugin of kubeconfig user ${user} cannot be started (${code})`]);
-  return new Denied(
+  return new PermissionDenied(
     `the credential plugin of kubeconfig user ${user} returned no credential: run the plugin yourself to see its output`,
   );
 };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CoreV1Api, type V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
-import { Denied, Unavailable } from '../fencing/model/errors.ts';
+import { PermissionDenied, Unavailable } from '../fencing/model/errors.ts';
 import {
   type Admission,
   admitClaim,
@@ -55,15 +55,15 @@ export const readEntries = async (reader: Reader): Promise<readonly LedgerEntry[
 /**
  * Creates the ledger. RBAC cannot allow the creation of one ConfigMap and of no other. Therefore the manifest contains
  * the ConfigMap, and only an administrator's tools can create it again.
- * @throws Denied with the remedy
+ * @throws PermissionDenied with the remedy
  */
 const create = async ({ writer }: LedgerAccess, entries: readonly LedgerEntry[]): Promise<void> => {
   const body = { metadata: { namespace, name }, data: { [key]: writtenLedger(entries) } };
   try {
     await writer.write(CoreV1Api, (core) => core.createNamespacedConfigMap({ namespace, body }));
   } catch (error) {
-    if (!(error instanceof Denied)) throw error;
-    throw new Denied(
+    if (!(error instanceof PermissionDenied)) throw error;
+    throw new PermissionDenied(
       `the ConfigMap ${namespace}/${name} with the ledger does not exist: apply infra/kubernetes/rbac.yaml again`,
       { cause: error },
     );
@@ -123,10 +123,10 @@ const change = async <T>(
   );
 };
 
-/** Adds the remedy to a Denied error. The usual cause is a manifest of an older version. */
+/** Adds the remedy to a denial of permission. The usual cause is a manifest of an older version. */
 const withMend = (error: unknown): never => {
-  if (!(error instanceof Denied) || error.message.includes('rbac.yaml')) throw error;
-  throw new Denied(
+  if (!(error instanceof PermissionDenied) || error.message.includes('rbac.yaml')) throw error;
+  throw new PermissionDenied(
     `${error.message}. Cloudfence counts fences in ${namespace}/${name}: apply infra/kubernetes/rbac.yaml again`,
     { cause: error },
   );
@@ -144,7 +144,7 @@ const claimed = async (registry: LedgerAccess, { machine, boot, cap, onlyAsked }
 
 /**
  * Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks.
- * @throws Denied, Unavailable
+ * @throws PermissionDenied, Unavailable
  */
 export const enterClaim = (registry: LedgerAccess, wanted: Claim): Promise<Admission> =>
   claimed(registry, wanted).catch(withMend);
@@ -230,7 +230,7 @@ export interface CapStatus extends CapUse {
   readonly fences: readonly Pick<LedgerEntry, 'begun' | 'finished'>[];
 }
 
-/** What people can do about the cap. All methods throw `Unavailable` or `Denied`. */
+/** What people can do about the cap. All methods throw `Unavailable` or `PermissionDenied`. */
 export interface CapControl {
   /** Returns null when there is no ledger that could count fences. */
   readonly standing: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStatus | null>;

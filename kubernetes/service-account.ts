@@ -49,7 +49,7 @@ const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promi
  * Returns a token of Cloudfence's service account. The token is valid until its Secret is deleted. Creates the Secret
  * if there is none.
  * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#manual-secret-management-for-serviceaccounts
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const accountToken = async (connection: Connection, signal: AbortSignal): Promise<AccountToken> => {
   const known = await connection

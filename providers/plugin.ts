@@ -15,7 +15,7 @@ interface ManagedApiServer {
 }
 
 /**
- * The part of the access to a cluster that only a cloud knows. All functions throw `Denied`, `Unavailable`, `Refused`,
+ * The part of the access to a cluster that only a cloud knows. All functions throw `PermissionDenied`, `Unavailable`, `Refused`,
  * or `InvalidConfiguration`.
  */
 export interface CloudAccess {
@@ -35,12 +35,12 @@ export interface PermissionTrial {
 /** A place in the cloud that must answer, such as a region of an account, and how to try it. */
 export interface CloudProbe {
   readonly where: string;
-  /** Makes the reads that a fence needs and returns a description of the result. @throws Denied, Unavailable */
+  /** Makes the reads that a fence needs and returns a description of the result. @throws PermissionDenied, Unavailable */
   readonly ask: (signal: AbortSignal) => Promise<string>;
   /**
    * Checks, without side effects, whether these credentials may make each destructive call of a fence.
    *
-   * @throws Denied, Unavailable
+   * @throws PermissionDenied, Unavailable
    */
   readonly destructiveCalls: (trial: PermissionTrial, signal: AbortSignal) => Promise<readonly Check[]>;
 }

@@ -53,7 +53,7 @@ const written = (name: string, server: string, { token, ca }: AccountToken): str
 
 /**
  * Returns a kubeconfig for Cloudfence's own service account. Anyone who has the text has the rights of the account.
- * @throws InvalidConfiguration, Unavailable, Denied, Refused
+ * @throws InvalidConfiguration, Unavailable, PermissionDenied, Refused
  */
 export const accountKubeconfig = async (
   { kubeconfig, context, name, server }: AccountKubeconfig,

@@ -1,6 +1,6 @@
 import type { PodFacts } from '../model/cluster-facts.ts';
 import type { StepResult } from '../model/cluster.ts';
-import { Denied, Refused, type CloudfenceError } from '../model/errors.ts';
+import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors.ts';
 import type { Ending, RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
@@ -124,20 +124,20 @@ export const applyStepError = (
   const refused = error instanceof Refused;
   const key = stepKey(act.step);
   const times = refused ? (known.refusals?.step === key ? known.refusals.times : 0) + 1 : 0;
-  const forGood = times >= REFUSALS_BEFORE_GIVING_UP || error instanceof Denied;
+  const forGood = times >= REFUSALS_BEFORE_GIVING_UP || error instanceof PermissionDenied;
   const after: RunState = {
     ...known,
     refusals: refused ? { step: key, times } : null,
     steps: [
       ...known.steps,
-      report(act, sentAt, now, refused || error instanceof Denied ? 'refused' : 'failed', error.message),
+      report(act, sentAt, now, refused || error instanceof PermissionDenied ? 'refused' : 'failed', error.message),
     ],
   };
   if (!forGood) return after;
   const failure = `${describeTarget(act.step)}: ${error.message}`;
   if (stepProperties[act.step.do].perObject)
     return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, failure) } };
-  const reason = because(error instanceof Denied ? 'denied' : 'step-refused', failure);
+  const reason = because(error instanceof PermissionDenied ? 'denied' : 'step-refused', failure);
   return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };
 };
 

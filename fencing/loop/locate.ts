@@ -1,5 +1,5 @@
 import type { ClusterFacts } from '../model/cluster-facts.ts';
-import { type CloudfenceError, Denied } from '../model/errors.ts';
+import { type CloudfenceError, PermissionDenied } from '../model/errors.ts';
 import { withClusterRead, type RunState, type Observation } from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
@@ -45,10 +45,10 @@ export const withLocation = (known: RunState, found: readonly ClusterSearchResul
  * first question, for example because it does not know the token.
  */
 const notFound = (known: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
-  const hopeless = unreachable.find(({ error }) => error instanceof Denied || error?.retry === false);
+  const hopeless = unreachable.find(({ error }) => error instanceof PermissionDenied || error?.retry === false);
   if (!hopeless?.error) return waitForClusters(known, unreachable, now);
   const reason = because(
-    hopeless.error instanceof Denied ? 'denied' : 'invalid',
+    hopeless.error instanceof PermissionDenied ? 'denied' : 'invalid',
     `${hopeless.cluster}: ${hopeless.error.message}`,
   );
   const comesUp = known.lately?.reason.code === 'cluster-unreachable' || known.lately?.reason.code === 'denied';

@@ -2,7 +2,7 @@ import type { StepResult } from '../model/cluster.ts';
 import type { Census, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
 import {
   type CloudfenceError,
-  Denied,
+  PermissionDenied,
   InvalidConfiguration,
   InvalidInput,
   ProofExpired,
@@ -157,7 +157,7 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, sentA
   if (after.ending) return after;
   const passedBy = command.do === 'act' && stepProperties[command.step.do].perObject;
   const hopeless =
-    (error instanceof Denied && !wasAllowedBefore(known, command)) ||
+    (error instanceof PermissionDenied && !wasAllowedBefore(known, command)) ||
     error instanceof InvalidInput ||
     error instanceof InvalidConfiguration ||
     error instanceof Unexpected;
@@ -189,7 +189,7 @@ const expired = (known: RunState, now: Moment): RunState => {
 };
 
 const codeOf = (error: CloudfenceError): ReasonCode => {
-  if (error instanceof Denied) return 'denied';
+  if (error instanceof PermissionDenied) return 'denied';
   if (error instanceof Refused) return 'step-refused';
   if (error instanceof Unexpected) return 'unexpected';
   return error instanceof InvalidInput || error instanceof InvalidConfiguration ? 'invalid' : 'unavailable';

@@ -20,7 +20,7 @@ export interface UnservedScope {
 /**
  * The cloud, as far as fencing needs it: three questions and two verbs.
  *
- * Every method throws a `CloudfenceError`: `Unavailable` or `Denied` if the cloud gave no answer, `Refused` if it
+ * Every method throws a `CloudfenceError`: `Unavailable` or `PermissionDenied` if the cloud gave no answer, `Refused` if it
  * declined the call. A provider never makes up an answer: a machine is `missing` only if the cloud said so.
  */
 export interface Cloud {

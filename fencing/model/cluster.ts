@@ -43,7 +43,7 @@ export interface LookRequest {
 export type StepResult = 'done' | 'already';
 
 /**
- * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `Denied` if there
+ * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `PermissionDenied` if there
  * was no answer, `Refused` if a precondition no longer held. An object is absent only if the API server said so.
  */
 export interface Cluster {

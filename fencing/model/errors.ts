@@ -50,15 +50,16 @@ export class Unavailable extends CloudfenceError {
 export class ClusterUnavailable extends Unavailable {}
 
 /**
- * Credentials or permissions are missing. A retry may succeed, because grants take effect late. It always deserves an
- * alarm.
+ * The other side does not let *us* make this call: credentials or permissions are missing (401 or 403). A retry may
+ * succeed, because grants take effect late. It always deserves an alarm. Compare `Refused`.
  */
-export class Denied extends CloudfenceError {
+export class PermissionDenied extends CloudfenceError {
   readonly retry = true;
 }
 
 /**
- * The other side refuses this call for a reason that another look will show, such as a precondition or a wrong state.
+ * The other side refuses *this call*, whoever makes it, for a reason that another look will show, such as a precondition
+ * or a wrong state. Compare `PermissionDenied`.
  */
 export class Refused extends CloudfenceError {
   readonly retry = true;

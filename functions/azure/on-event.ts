@@ -103,7 +103,7 @@ const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({
 
 /**
  * Replaces a scale set with its machines, because an event can be about a whole scale set.
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const expandScaleSets = async (message: Message, expand: Expand, limit: TimeLimit): Promise<Message> => {
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(limit.getRemainingTimeInMillis() - MARGIN_MS)));

@@ -59,12 +59,12 @@ export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
 export interface GcpDependencies extends DoctorDependencies {
   /**
    * Checks that the caller may push.
-   * @throws Denied, Unavailable
+   * @throws PermissionDenied, Unavailable
    */
   readonly letIn: (authorization: string | null) => Promise<void>;
   /**
    * Checks that the caller may ask the doctor's questions.
-   * @throws Denied, Unavailable
+   * @throws PermissionDenied, Unavailable
    */
   readonly letAsk: (authorization: string | null) => Promise<void>;
 }

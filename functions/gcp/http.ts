@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import {
   CloudfenceError,
-  Denied,
+  PermissionDenied,
   InvalidConfiguration,
   InvalidInput,
   Unavailable,
@@ -60,7 +60,7 @@ export const httpFunction =
   };
 
 const statusFor = (error: CloudfenceError, hasToken: boolean): number => {
-  if (!(error instanceof Denied)) return 503;
+  if (!(error instanceof PermissionDenied)) return 503;
   return hasToken ? 403 : 401;
 };
 
@@ -78,7 +78,7 @@ export const rejectUnauthorized = async (
     return null;
   } catch (error) {
     if (!(error instanceof CloudfenceError)) throw error;
-    log(messageLine('not-let-in', error instanceof Denied ? 'denied' : 'unavailable', error.message, null));
+    log(messageLine('not-let-in', error instanceof PermissionDenied ? 'denied' : 'unavailable', error.message, null));
     return { status: statusFor(error, authorization !== null) };
   }
 };
@@ -102,7 +102,7 @@ const questionIn = (body: unknown): object =>
 
 /**
  * Forwards the question, and returns the answer unchanged.
- * @throws InvalidConfiguration, Denied, Unavailable
+ * @throws InvalidConfiguration, PermissionDenied, Unavailable
  */
 export const forwardQuestion =
   (environment: () => Pick<GcpFunctionEnvironment, 'askedAt'>): HttpHandler =>

@@ -9,7 +9,7 @@ import {
   type PipelineRequest,
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
-import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { type CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { parseJsonOrText } from '../../fencing/model/json-text.ts';
 import { armScope, armUrl } from '../../providers/azure/client.ts';
 import { toCloudfenceError } from '../../providers/azure/errors.ts';
@@ -41,18 +41,18 @@ interface HttpResponse {
 export interface Arm {
   /**
    * Returns any answer.
-   * @throws Unavailable without an answer, Denied without a token
+   * @throws Unavailable without an answer, PermissionDenied without a token
    */
   readonly ask: (call: Call) => Promise<HttpResponse>;
   /**
    * Returns a successful answer.
-   * @throws Denied, Refused, Unavailable for any other answer
+   * @throws PermissionDenied, Refused, Unavailable for any other answer
    */
   readonly call: (call: Call) => Promise<HttpResponse>;
   /**
    * Like `call`, but returns null if ARM itself says that the resource does not exist. A 404 from any other server
    * throws.
-   * @throws Denied, Refused, Unavailable
+   * @throws PermissionDenied, Refused, Unavailable
    */
   readonly find: (call: Call) => Promise<HttpResponse | null>;
   readonly wait: (ms: number) => Promise<void>;
@@ -118,7 +118,7 @@ export const errorFromResponse = (
   { status, body }: Pick<HttpResponse, 'status' | 'body'>,
 ): CloudfenceError => {
   const message = `${method} ${path.split('?')[0]} returned ${status}${reasonOf(body)}`;
-  if (status === 401 || status === 403) return new Denied(message);
+  if (status === 401 || status === 403) return new PermissionDenied(message);
   return status >= 400 && status < 500 && status !== 429 ? new Refused(message) : new Unavailable(message);
 };
 
@@ -191,7 +191,7 @@ const operationUrl = ({ headers }: HttpResponse): string | undefined =>
 
 /**
  * Starts an operation, waits for its end, and returns the final answer.
- * @throws Denied, Refused, Unavailable
+ * @throws PermissionDenied, Refused, Unavailable
  */
 export const runOperation = async (arm: Arm, request: Call): Promise<HttpResponse> => {
   const begun = await arm.call(request);

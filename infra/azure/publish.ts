@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createHash } from 'node:crypto';
-import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { ReportProgress } from '../serverless/deployer.ts';
 import { errorFromResponse, type Arm } from './arm.ts';
 import { PACKAGE } from './install.ts';
@@ -65,7 +65,7 @@ const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: ReportProgre
     try {
       return await published(arm, door, zip);
     } catch (error) {
-      if (!(error instanceof Denied || error instanceof Refused) || waited >= ROLE_SPREADS_MS) throw error;
+      if (!(error instanceof PermissionDenied || error instanceof Refused) || waited >= ROLE_SPREADS_MS) throw error;
       say(`package: not accepted yet, trying again in ${AGAIN_MS / 1_000} s: ${error.message}`);
       await arm.wait(AGAIN_MS);
     }

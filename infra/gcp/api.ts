@@ -1,6 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { type CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { describeFunctionFailure } from '../serverless/function-failure.ts';
 
 /** The management APIs that a deployment calls, by host name. */
@@ -40,7 +40,7 @@ export interface ApiCaller {
   readonly ask: (call: ApiCall) => Promise<HttpResponse>;
   /**
    * Returns the body of a successful answer.
-   * @throws Denied, Refused, Unavailable for any other answer
+   * @throws PermissionDenied, Refused, Unavailable for any other answer
    */
   readonly call: (call: ApiCall) => Promise<HttpResponse['body']>;
 }
@@ -98,7 +98,7 @@ export const errorFromResponse = (
 ): CloudfenceError => {
   const said = problem.safeParse(body).data?.error;
   const message = `${method} ${path} returned ${status}${said ? ` ${said.status ?? ''}: ${said.message}` : ''}`;
-  if (status === 401 || status === 403) return new Denied(message);
+  if (status === 401 || status === 403) return new PermissionDenied(message);
   return status >= 400 && status < 500 && status !== 429 ? new Refused(message) : new Unavailable(message);
 };
 
@@ -252,7 +252,7 @@ const isEarly = ({ status }: HttpResponse): boolean => status === 400 || status 
 
 /**
  * Calls again while the answer can come from a new account or grant.
- * @throws Denied, Refused, Unavailable if the last answer is not successful
+ * @throws PermissionDenied, Refused, Unavailable if the last answer is not successful
  */
 export const callUntilPropagated = async (
   api: Pick<Api, 'ask' | 'wait'>,

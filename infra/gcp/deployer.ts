@@ -40,7 +40,7 @@ const grantAll = async (api: Api, granted: readonly RoleBinding[], say: ReportPr
 
 /**
  * Checks for obstacles before anything is made.
- * @throws Denied, Refused, Unavailable
+ * @throws PermissionDenied, Refused, Unavailable
  */
 const opened = async (api: Api, install: Install, say: ReportProgress): Promise<Api> => {
   const enabled = await ensureServices(api, install, say);

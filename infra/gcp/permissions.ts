@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Denied } from '../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../fencing/model/errors.ts';
 import type { ReportProgress } from '../serverless/deployer.ts';
 import { errorFromResponse, isSuccess, type Api, type ApiCall } from './api.ts';
 import { secretNames } from './grants.ts';
@@ -101,7 +101,7 @@ const lacking = async (
 
 /**
  * Checks the caller's permissions before anything of the install is made.
- * @throws Denied with all permissions that the caller lacks
+ * @throws PermissionDenied with all permissions that the caller lacks
  */
 export const checkPermissions = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const { names } = install;
@@ -115,7 +115,7 @@ export const checkPermissions = async (api: Api, install: Install, say: ReportPr
       ),
     );
   if (faults.length > 0)
-    throw new Denied(
+    throw new PermissionDenied(
       `Cloudfence deployed nothing, because your credentials do not have ${faults.join(', ')} (docs/gcp.md, "Who deploys"). To deploy without this check, set checkPermissions to false`,
     );
 };

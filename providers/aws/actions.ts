@@ -22,7 +22,7 @@ interface DetachRequest {
  * Asks EC2 to detach the disk from this exact machine. The InstanceId is the only compare-and-swap that EC2 offers.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DetachVolume.html
  *
- * @throws Unavailable, Denied, Refused, ProofExpired
+ * @throws Unavailable, PermissionDenied, Refused, ProofExpired
  */
 export const detachDisk = async (
   clients: Ec2Clients,
@@ -62,7 +62,7 @@ const STOP = 'ec2:StopInstances';
  * Stops the machine whether or not its operating system cooperates.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StopInstances.html
  *
- * @throws Unavailable, Denied, Refused, ProofExpired
+ * @throws Unavailable, PermissionDenied, Refused, ProofExpired
  */
 export const powerOffMachine = (
   clients: Ec2Clients,

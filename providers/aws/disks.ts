@@ -15,7 +15,7 @@ const AT_ONCE = 100;
 /** The call contains only ids, so an invalid parameter value is an invalid id. */
 const BAD_IDS = new Set(['InvalidVolume.NotFound', 'InvalidVolumeID.Malformed', 'InvalidParameterValue']);
 
-/** Returns the volumes that EC2 knows among these ids. @throws Unavailable, Denied, Refused */
+/** Returns the volumes that EC2 knows among these ids. @throws Unavailable, PermissionDenied, Refused */
 export const readVolumes = (
   client: EC2Client,
   disks: readonly DiskId[],

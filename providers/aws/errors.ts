@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/no-answer.ts';
 
 /**
@@ -98,10 +98,10 @@ export const toCloudfenceError = (caught: unknown, call: string): CloudfenceErro
   const name = caught instanceof Error ? caught.name : '';
   const status = answered.safeParse(caught).data?.$metadata.httpStatusCode ?? 0;
   const message = inWords(caught, call, status);
-  if (DENIED.has(name)) return new Denied(message, { cause: caught });
+  if (DENIED.has(name)) return new PermissionDenied(message, { cause: caught });
   if (UNAVAILABLE.has(name) || status < 400 || status === 429 || status >= 500)
     return new Unavailable(message, { cause: caught });
-  if (status === 401 || status === 403) return new Denied(message, { cause: caught });
+  if (status === 401 || status === 403) return new PermissionDenied(message, { cause: caught });
   return new Refused(message, { cause: caught });
 };
 

@@ -30,7 +30,7 @@ const BAD_IDS = new Set(['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malfor
 /**
  * Reads the facts of the machines. The look answers for all machines or for none.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const lookAtMachines = async (
   client: EC2Client,

@@ -151,7 +151,7 @@ const searched = async (
  * Looks once, live, over all territories. Asks first where a machine was last seen, or else the home territory. Asks
  * all the others only for machines that are not found there. A machine is missing only when every territory says so.
  *
- * @throws Unavailable, Denied when a machine is not found and a territory does not answer
+ * @throws Unavailable, PermissionDenied when a machine is not found and a territory does not answer
  */
 export const lookInTerritories = async (
   machines: readonly MachineId[],

@@ -1,5 +1,5 @@
 import type { Disk } from '@azure/arm-compute';
-import { Denied, Refused } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Refused } from '../../fencing/model/errors.ts';
 import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
@@ -31,7 +31,7 @@ const CALL = 'attachDetachDataDisks/action';
  * Azure declines.
  * https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks
  *
- * @throws Unavailable, Denied, Refused, ProofExpired
+ * @throws Unavailable, PermissionDenied, Refused, ProofExpired
  */
 export const detachDisk = async (
   clients: AzureClients,
@@ -97,7 +97,7 @@ const ENDS: ReadonlySet<string | null> = new Set(['running', 'stopping', 'deallo
  * Stops this exact machine whether or not its operating system cooperates.
  * https://learn.microsoft.com/rest/api/compute/virtual-machines/power-off
  *
- * @throws Unavailable, Denied, Refused, ProofExpired
+ * @throws Unavailable, PermissionDenied, Refused, ProofExpired
  */
 export const powerOffMachine = async (
   clients: AzureClients,
@@ -127,7 +127,7 @@ type SendCall = (client: ReturnType<AzureClients['writes']>, options: CallOption
  * is followed.
  * https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
  *
- * @throws Unavailable, Denied (the call itself), Refused, ProofExpired
+ * @throws Unavailable, PermissionDenied (the call itself), Refused, ProofExpired
  */
 const sendUnderPermit = async (
   { writes, polling }: AzureClients,
@@ -181,5 +181,5 @@ const throwUnlessUnderWay = ({ operationState }: Operation, call: string, caught
   const error = answered
     ? toCloudfenceError(caught, call)
     : new Refused(`Azure accepted ${call}, but the operation ended with ${status}`, { cause: caught });
-  if (!(error instanceof Denied)) throw error;
+  if (!(error instanceof PermissionDenied)) throw error;
 };

@@ -21,7 +21,7 @@ const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGro
 /**
  * Returns a managed disk as it describes itself. Returns null when this subscription has no disk with that id.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const readDisk = (clients: AzureClients, id: string, signal: AbortSignal): Promise<Disk | null> =>
   withCloudfenceErrors('disks/read', async () => {
@@ -134,7 +134,7 @@ export const machinesHoldingDisk = (disk: Disk): DiskHolders['by'] | null => {
 /**
  * Returns the machines that hold each disk. Every disk answers, or the call throws.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const holders = async (
   clients: AzureClients,
@@ -162,7 +162,7 @@ const isElsewhere = (disk: Disk): boolean =>
  * name it for a while. Disks attach only within their subscription, and Cloudfence reads them from its own. Therefore,
  * if it finds all disks that were attached to the machine, the machine belonged to this subscription.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const askDisks = async (
   clients: AzureClients,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/no-answer.ts';
 
 /**
@@ -108,9 +108,9 @@ export const toCloudfenceError = (caught: unknown, call: string): CloudfenceErro
   if (noToken)
     return noToken.statusCode !== undefined && isTheirTrouble(noToken.statusCode)
       ? new Unavailable(message, { cause: caught })
-      : new Denied(message, { cause: caught });
+      : new PermissionDenied(message, { cause: caught });
   if (isTheirTrouble(status) || UNAVAILABLE.has(code ?? '')) return new Unavailable(message, { cause: caught });
-  if (status === 401 || status === 403) return new Denied(message, { cause: caught });
+  if (status === 401 || status === 403) return new PermissionDenied(message, { cause: caught });
   return new Refused(message, { cause: caught });
 };
 

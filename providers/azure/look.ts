@@ -22,7 +22,7 @@ interface Scope {
 /**
  * Reads the facts of the machines. The look answers for all machines or for none.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const lookAtMachines = async (
   clients: AzureClients,
@@ -117,7 +117,7 @@ const dataDisksOf = async (
  * that is gone has none. Returns all other ids unchanged, including sets of other subscriptions, because the caller can
  * tell that they are not ours.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const expandScaleSets = async (
   clients: AzureClients,

@@ -160,7 +160,7 @@ const existenceSaidBy = (
  * of them for other mistakes as well. For an instance, the list of the set decides.
  * https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-not-found
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const findVm = (clients: AzureClients, path: MachinePath, options: VmReadOptions): Promise<VmLookup> =>
   withCloudfenceErrors('virtualMachines/read', async () => {
@@ -235,7 +235,7 @@ interface ReadOptions {
 /**
  * Reads the machine that has the name now and compares it with the intended incarnation.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const readIncarnation = async (
   clients: AzureClients,

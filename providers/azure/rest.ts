@@ -55,7 +55,7 @@ const problem = z.object({ error: z.object({ code: z.string() }) });
 /**
  * Returns the JSON answer of a call, as `shape` parses it. Over plain HTTP, no token is sent.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const restCall = async <T>(
   options: RestOptions,

@@ -37,7 +37,7 @@ const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<
  * Returns a function that sends messages to the queues of one namespace.
  * https://learn.microsoft.com/rest/api/servicebus/send-message-to-queue
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const createSender = ({ host, ...options }: ServiceBusOptions): SendMessage => {
   const origin = new URL(/^https?:/i.test(host) ? host : `https://${host}`).origin;

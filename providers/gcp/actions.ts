@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type CloudfenceError, Denied, InvalidInput, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import {
+  type CloudfenceError,
+  PermissionDenied,
+  InvalidInput,
+  Refused,
+  Unavailable,
+} from '../../fencing/model/errors.ts';
 import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { type ComputeClients, waitCallOptions, destructiveCallOptions } from './client.ts';
@@ -16,7 +22,7 @@ const DETACH = 'compute.instances.detachDisk';
  * makes the same call.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/detachDisk
  *
- * @throws Unavailable, Denied, Refused, ProofExpired, InvalidInput
+ * @throws Unavailable, PermissionDenied, Refused, ProofExpired, InvalidInput
  */
 export const detachDisk = async (
   clients: ComputeClients,
@@ -107,7 +113,7 @@ const STOP = 'compute.instances.stop';
  * to give them up.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/stop
  *
- * @throws Unavailable, Denied, Refused, ProofExpired, InvalidInput
+ * @throws Unavailable, PermissionDenied, Refused, ProofExpired, InvalidInput
  */
 export const powerOffMachine = async (
   clients: ComputeClients,
@@ -187,7 +193,7 @@ const WAITS = 3;
 /**
  * Returns the operation that a call began, at its end or as it is after some waits. The caller looks again in any case.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 const ended = async (
   clients: ComputeClients,
@@ -224,8 +230,8 @@ const errorOf = ({ error, httpErrorStatusCode }: Operation, call: string): Cloud
   if (code == null && status < 400) return null;
   const message = `the operation of ${call} ended with ${code ?? status}`;
   const options = { cause: error };
-  if (code != null && DENIED.has(code)) return new Denied(message, options);
+  if (code != null && DENIED.has(code)) return new PermissionDenied(message, options);
   if (code != null && BUSY.has(code)) return new Unavailable(message, options);
-  if (status === 401 || status === 403) return new Denied(message, options);
+  if (status === 401 || status === 403) return new PermissionDenied(message, options);
   return status === 429 || status >= 500 ? new Unavailable(message, options) : new Refused(message, options);
 };

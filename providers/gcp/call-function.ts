@@ -1,5 +1,5 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
-import { CloudfenceError, Denied, Unavailable } from '../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import { loadCredentials } from './client.ts';
 
 /**
@@ -21,7 +21,7 @@ const clientFor = async (url: string) => {
   return auth.getIdTokenClient(url);
 };
 
-/** Calls the function and returns any answer except a denial of access. @throws Denied, Unavailable */
+/** Calls the function and returns any answer except a denial of access. @throws PermissionDenied, Unavailable */
 export const callFunction = async (url: string, body: object, lastsMs: number): Promise<FunctionAnswer> => {
   try {
     const client = await clientFor(url);
@@ -34,7 +34,7 @@ export const callFunction = async (url: string, body: object, lastsMs: number): 
       validateStatus: () => true,
     });
     if (status === 401 || status === 403)
-      throw new Denied(`${url} rejected the call with status ${status}: check who may invoke the function`);
+      throw new PermissionDenied(`${url} rejected the call with status ${status}: check who may invoke the function`);
     return { status, body: data };
   } catch (cause) {
     if (cause instanceof CloudfenceError) throw cause;

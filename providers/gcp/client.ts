@@ -3,7 +3,7 @@ import { InstancesClient } from '@google-cloud/compute/build/src/v1/instances_cl
 import { RegionDisksClient } from '@google-cloud/compute/build/src/v1/region_disks_client.js';
 import { ZoneOperationsClient } from '@google-cloud/compute/build/src/v1/zone_operations_client.js';
 import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library';
-import { Denied, ProofExpired } from '../../fencing/model/errors.ts';
+import { PermissionDenied, ProofExpired } from '../../fencing/model/errors.ts';
 import { createConnectionPool } from '../../transport/pool.ts';
 import { type PermittedPath, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import { isComputeUrl, withCloudfenceErrors } from './errors.ts';
@@ -19,7 +19,7 @@ export interface ComputeClients {
   /**
    * Finds the credentials, which every call must do first. Without credentials, the SDK ends the whole process.
    *
-   * @throws Denied
+   * @throws PermissionDenied
    */
   readonly ready: () => Promise<void>;
   /** Sends one destructive call under its permit. A destructive call without a permit never leaves. */
@@ -57,12 +57,12 @@ export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions)
   };
 };
 
-/** Finds the credentials. @throws Denied when there are none */
+/** Finds the credentials. @throws PermissionDenied when there are none */
 export const loadCredentials = async (auth: GoogleAuth): Promise<void> => {
   try {
     await auth.getClient();
   } catch (cause) {
-    throw new Denied(
+    throw new PermissionDenied(
       'there are no credentials for Google Cloud: run `gcloud auth application-default login`, or use a service account',
       { cause },
     );
@@ -167,7 +167,7 @@ export const destructiveCallOptions = (signal: AbortSignal) => ({ signal, timeou
  */
 export const waitCallOptions = (signal: AbortSignal) => ({ signal, timeout: 130_000, retry: null });
 
-/** Says whether there are credentials, and for which project. @throws Denied, Unavailable */
+/** Says whether there are credentials, and for which project. @throws PermissionDenied, Unavailable */
 export const describeCredentials = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>
   withCloudfenceErrors(clients, 'the search for credentials', signal, async () => {
     const { auth } = clients.instances;

@@ -15,7 +15,7 @@ export interface DiskRead {
 
 const AT_ONCE = 10;
 
-/** Asks each disk itself, by id. Every disk answers, or the call throws. @throws Unavailable, Denied, Refused */
+/** Asks each disk itself, by id. Every disk answers, or the call throws. @throws Unavailable, PermissionDenied, Refused */
 export const readDisks = (
   clients: ComputeClients,
   ids: readonly DiskId[],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
 
@@ -99,7 +99,7 @@ const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   if (status === 429 || status >= 500 || (reason !== null && BUSY.has(reason)))
     return new Unavailable(message, { cause: caught });
   if (code === UNAUTHENTICATED || code === PERMISSION_DENIED || declinedToken(caught, status))
-    return new Denied(message, { cause: caught });
+    return new PermissionDenied(message, { cause: caught });
   return status >= 400 ? new Refused(message, { cause: caught }) : new Unavailable(message, { cause: caught });
 };
 

@@ -13,7 +13,7 @@ const AT_ONCE = 10;
  * Asks for each instance separately. The only list that answers for selected instances would need a filter by name. The
  * look answers for all machines or for none.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const lookAtMachines = (
   clients: ComputeClients,
@@ -55,7 +55,7 @@ const isThat = ({ id, name, zone }: Instance, path: InstancePath): boolean =>
 /**
  * Returns the instance, or null when Compute Engine says that there is none. The path may contain its numeric id.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const readInstance = async (
   clients: ComputeClients,

@@ -1,6 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { loadCredentials } from './client.ts';
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
@@ -15,7 +15,7 @@ export interface PublisherOptions {
   readonly endpoint: string | null;
 }
 
-/** Publishes to a topic by its full name, `projects/<project>/topics/<topic>`. @throws Denied, Refused, Unavailable */
+/** Publishes to a topic by its full name, `projects/<project>/topics/<topic>`. @throws PermissionDenied, Refused, Unavailable */
 export type Publish = (topic: string, message: Message) => Promise<void>;
 
 const GOOGLE = 'https://pubsub.googleapis.com';
@@ -29,7 +29,7 @@ const inOurWords = (caught: unknown, topic: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const status = thrown.safeParse(caught).data?.response.status ?? 0;
   const message = `publishing to ${topic} returned ${status || 'nothing'}`;
-  if (status === 401 || status === 403) return new Denied(message, { cause: caught });
+  if (status === 401 || status === 403) return new PermissionDenied(message, { cause: caught });
   return status >= 400 && status < 500 && status !== 429
     ? new Refused(message, { cause: caught })
     : new Unavailable(message, { cause: caught });

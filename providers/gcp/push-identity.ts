@@ -1,6 +1,6 @@
 import { OAuth2Client } from 'google-auth-library';
 import { z } from 'zod';
-import { Denied, Unavailable } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { abortOnSignal } from './errors.ts';
 
@@ -34,7 +34,7 @@ type Certificates = Awaited<ReturnType<OAuth2Client['getFederatedSignonCertsAsyn
  * Returns a check of the Authorization header of a push request. It accepts only a Google token that is signed for this
  * audience and that service account and has not expired. The keys are cached for as long as their server allows.
  *
- * @throws Denied, and Unavailable when the keys are not available
+ * @throws PermissionDenied, and Unavailable when the keys are not available
  */
 export const createPushCheck = ({
   audience,
@@ -47,14 +47,14 @@ export const createPushCheck = ({
   );
   return async (authorization, signal) => {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
-    if (token === undefined) throw new Denied('the push request has no bearer token');
+    if (token === undefined) throw new PermissionDenied('the push request has no bearer token');
     const isStripped = behindCloudRun !== undefined && token.endsWith(`.${REMOVED}`);
     const payload = isStripped
       ? unexpired(token, audience, behindCloudRun.now())
       : await verified(client, token, await certificates(client, signal), audience);
     const read = claims.safeParse(payload);
     if (!read.success || read.data.email !== serviceAccount)
-      throw new Denied('an unexpected account sent the push request');
+      throw new PermissionDenied('an unexpected account sent the push request');
   };
 };
 
@@ -77,7 +77,9 @@ const verified = async (
 ): Promise<unknown> => {
   const ticket = await client.verifySignedJwtWithCertsAsync(token, certs, audience, ISSUERS).catch(() => null);
   if (ticket === null)
-    throw new Denied('the token of the push request is not from Google, is for another audience, or has expired');
+    throw new PermissionDenied(
+      'the token of the push request is not from Google, is for another audience, or has expired',
+    );
   return ticket.getPayload();
 };
 
@@ -88,7 +90,9 @@ const verified = async (
 const unexpired = (token: string, audience: string, now: number): unknown => {
   const read = unsigned.safeParse(payloadOf(token));
   if (read.success && read.data.aud === audience && read.data.exp * 1_000 > now) return read.data;
-  throw new Denied('the token of the push request is not from Google, is for another audience, or has expired');
+  throw new PermissionDenied(
+    'the token of the push request is not from Google, is for another audience, or has expired',
+  );
 };
 
 const payloadOf = (token: string): unknown =>

@@ -1,6 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { loadCredentials, type Fetch } from './client.ts';
 import { abortOnSignal } from './errors.ts';
 import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
@@ -62,11 +62,11 @@ const inOurWords = (caught: unknown, name: string, host: string): CloudfenceErro
   if (status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
   const aboutToken = config?.url !== undefined && config.url.host !== host;
   return status === 401 || status === 403 || aboutToken
-    ? new Denied(message, { cause: caught })
+    ? new PermissionDenied(message, { cause: caught })
     : new Refused(message, { cause: caught });
 };
 
-/** Returns the answer as `shape` parses it. @throws Unavailable, Denied, Refused */
+/** Returns the answer as `shape` parses it. @throws Unavailable, PermissionDenied, Refused */
 export const restGet = async <T>(
   auth: GoogleAuth,
   options: RestOptions,
@@ -88,7 +88,7 @@ export const restGet = async <T>(
   throw new Unavailable(`the response to ${call.name} is not valid`, { cause: read.error });
 };
 
-/** Returns a token for a service that other code calls. @throws Unavailable, Denied */
+/** Returns a token for a service that other code calls. @throws Unavailable, PermissionDenied */
 export const accessToken = async (auth: GoogleAuth): Promise<string | null | undefined> => {
   await loadCredentials(auth);
   return auth.getAccessToken().catch((caught: unknown) => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { Denied, InvalidConfiguration } from '../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { runDoctorChecks } from '../../config/doctor.ts';
@@ -90,7 +90,7 @@ describe('a credential plugin', () => {
     ['prints half a credential', `process.stdout.write('{"status":{"token":"${CANARY}"')`],
   ])('that %s is denied, and its output is not shown', async (_, script) => {
     const { error, text } = await failureOf(await inFile(kubeconfig(authority(), plugin(script))));
-    expect(error).toBeInstanceOf(Denied);
+    expect(error).toBeInstanceOf(PermissionDenied);
     expect(text).toContain('the credential plugin of kubeconfig user u returned no credential');
     expect(text).not.toContain('7f3a91');
   });

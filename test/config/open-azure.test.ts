@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { Denied, InvalidConfiguration } from '../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { addFault, type Mishap } from '../../sandbox/azure/faults.ts';
 import { openArmServer } from '../../sandbox/azure/arm-server.ts';
 import type { CloudServer } from '../../sandbox/cloud-server.ts';
@@ -67,7 +67,7 @@ describe('Azure as configured', () => {
     { kind: 'error', code: 'SubscriptionNotFound', status: 404 },
   ] as const)('is denied if no credentials are available ($code)', async (mishap) => {
     const { kit } = await opened(mishap);
-    await expect(kit.probes[0]?.ask(patient())).rejects.toBeInstanceOf(Denied);
+    await expect(kit.probes[0]?.ask(patient())).rejects.toBeInstanceOf(PermissionDenied);
   });
 
   it('requires a subscription', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyStepError } from '../../fencing/loop/apply-step.ts';
 import { decide } from '../../fencing/rules/decide.ts';
-import { Denied, Refused, type CloudfenceError } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, type CloudfenceError } from '../../fencing/model/errors.ts';
 import { startRun, type RunState } from '../../fencing/loop/state.ts';
 import { reduce } from '../../fencing/loop/reduce.ts';
 import { nextCommand } from '../../fencing/loop/next-command.ts';
@@ -25,7 +25,7 @@ const declined = (times: number, error: CloudfenceError): RunState => {
 
 describe('a fence whose delete of a pod is declined', () => {
   it.each([
-    ['forbidden once', 1, new Denied(why)],
+    ['forbidden once', 1, new PermissionDenied(why)],
     ['refused time and again', 6, new Refused(why)],
   ])('fails in the end, and names the pod and the reason (%s)', (_, times, error) => {
     const end = decide({
@@ -41,7 +41,7 @@ describe('a fence whose delete of a pod is declined', () => {
   });
 
   it('is finished when someone else has deleted the pod', () => {
-    const { memory } = declined(1, new Denied(why));
+    const { memory } = declined(1, new PermissionDenied(why));
     const gone = { ...given.cluster, pods: [] };
     expect(decide({ ...given, memory, cluster: gone })).toMatchObject({
       do: 'step',

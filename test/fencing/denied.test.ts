@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, InvalidConfiguration, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
+import {
+  PermissionDenied,
+  InvalidConfiguration,
+  Unavailable,
+  type CloudfenceError,
+} from '../../fencing/model/errors.ts';
 import { startRun, type RunState } from '../../fencing/loop/state.ts';
 import { reduce } from '../../fencing/loop/reduce.ts';
 import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
@@ -20,7 +25,7 @@ const denied = (known: RunState, command: Command): RunState =>
   reduce(
     known,
     command,
-    { to: 'failed', error: new Denied('GET /api/v1/nodes/node-a returned 403'), sentAt: now },
+    { to: 'failed', error: new PermissionDenied('GET /api/v1/nodes/node-a returned 403'), sentAt: now },
     now,
   );
 
@@ -76,7 +81,7 @@ describe('a cluster that is searched for the machine', () => {
       { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error }] },
       at,
     );
-  const unauthorized = new Denied('GET /api/v1/nodes returned 401 Unauthorized: Unauthorized');
+  const unauthorized = new PermissionDenied('GET /api/v1/nodes returned 401 Unauthorized: Unauthorized');
 
   it('and does not recognize the caller ends the run at once, in its own words', () => {
     expect(answering(searching, unauthorized).ending).toMatchObject({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Cluster, Suspect } from '../../fencing/model/cluster.ts';
-import { Denied } from '../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../fencing/model/errors.ts';
 import type { Power } from '../../fencing/model/machine.ts';
 import { machinesOfGoneNode } from '../../fencing/sweep/candidates.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
@@ -123,7 +123,7 @@ describe('the machine of a Node that is gone', () => {
   it('is unknown if the disks cannot be asked', async () => {
     const cloud = {
       ...cloudThat({ holders: {}, named: [], power: {} }),
-      holders: () => Promise.reject(new Denied('not allowed')),
+      holders: () => Promise.reject(new PermissionDenied('not allowed')),
     };
     expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(cloud))).toEqual({
       machines: [],

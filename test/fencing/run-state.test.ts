@@ -13,7 +13,7 @@ import {
 } from '../../fencing/loop/state.ts';
 import type { ClusterFacts } from '../../fencing/model/cluster-facts.ts';
 import {
-  Denied,
+  PermissionDenied,
   InvalidConfiguration,
   InvalidInput,
   ProofExpired,
@@ -323,7 +323,7 @@ describe('an answer', () => {
 describe('a call that fails', () => {
   const after = (
     command: Command,
-    error: Denied | Refused | Unavailable | InvalidInput | InvalidConfiguration | Unexpected | ProofExpired,
+    error: PermissionDenied | Refused | Unavailable | InvalidInput | InvalidConfiguration | Unexpected | ProofExpired,
     known = read,
   ) => reduce(known, command, { to: 'failed', error, sentAt: at(400) }, at(500));
   const unread = { ...begun, location };
@@ -350,7 +350,7 @@ describe('a call that fails', () => {
     ['an input that is wrong', new InvalidInput('x'), 'invalid'],
     ['a configuration that is wrong', new InvalidConfiguration(['x']), 'invalid'],
     ['a defect', new Unexpected('x'), 'unexpected'],
-    ['a grant that was never there', new Denied('x'), 'denied'],
+    ['a grant that was never there', new PermissionDenied('x'), 'denied'],
   ])('ends the run for good: %s', (_, error, code) => {
     expect(after(look, error, unread).ending).toMatchObject({
       outcome: 'failed',
@@ -362,11 +362,11 @@ describe('a call that fails', () => {
 
   it('was allowed before, so a denial may pass: only for the same kind of read', () => {
     const recheck: Command = { do: 'recheck', location, node: 'node-a', step: deletePod };
-    expect(after(look, new Denied('x')).ending).toBeNull();
-    expect(after(recheck, new Denied('x')).ending).toBeNull();
-    expect(after(recheck, new Denied('x'), unread).ending).not.toBeNull();
-    expect(after({ ...look, search: true }, new Denied('x')).ending).not.toBeNull();
-    expect(after({ do: 'witness', disks: [] }, new Denied('x')).ending).not.toBeNull();
+    expect(after(look, new PermissionDenied('x')).ending).toBeNull();
+    expect(after(recheck, new PermissionDenied('x')).ending).toBeNull();
+    expect(after(recheck, new PermissionDenied('x'), unread).ending).not.toBeNull();
+    expect(after({ ...look, search: true }, new PermissionDenied('x')).ending).not.toBeNull();
+    expect(after({ do: 'witness', disks: [] }, new PermissionDenied('x')).ending).not.toBeNull();
   });
 
   it('never undoes an end', () => {
@@ -404,7 +404,7 @@ describe('a call that fails', () => {
   it('has its code', () => {
     expect(
       [
-        new Denied(''),
+        new PermissionDenied(''),
         new Refused(''),
         new Unexpected(''),
         new InvalidInput(''),
@@ -415,14 +415,14 @@ describe('a call that fails', () => {
   });
 
   it('leaves a step about one object behind if it is declined, and ends the run for any other', () => {
-    expect(after(act(deletePod), new Denied('no'))).toMatchObject({
+    expect(after(act(deletePod), new PermissionDenied('no'))).toMatchObject({
       ending: null,
       steps: [{ step: 'delete-pod', result: 'refused', said: 'no', ms: 100, at: NOW + 400 }],
     });
-    expect(after(act(deletePod), new Denied('no')).memory.declined).toEqual(
+    expect(after(act(deletePod), new PermissionDenied('no')).memory.declined).toEqual(
       new Map([['delete-pod pod-uid', 'pod/default/db-0: no']]),
     );
-    expect(after(act(mark), new Denied('no')).ending).toMatchObject({
+    expect(after(act(mark), new PermissionDenied('no')).ending).toMatchObject({
       outcome: 'failed',
       reason: { code: 'denied' },
       lookAgainIn: null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { fencingHandler } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
@@ -185,7 +185,7 @@ describe('if functions with other roles fence', () => {
     [
       'that the doctor may not ask',
       'warn',
-      async () => Promise.reject(new Denied('lambda:InvokeFunction returned AccessDenied')),
+      async () => Promise.reject(new PermissionDenied('lambda:InvokeFunction returned AccessDenied')),
     ],
     [
       'that does not answer',

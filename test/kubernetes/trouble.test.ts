@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { ClusterStep } from '../../fencing/model/steps.ts';
 import {
   NODES,
@@ -58,7 +58,7 @@ describe('a read', () => {
     await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(
       /GET \/api\/v1\/nodes.*403 Forbidden: nodes is forbidden/,
     );
-    await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(Denied);
+    await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(PermissionDenied);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
-import { Denied } from '../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../fencing/model/errors.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
@@ -89,7 +89,7 @@ describe('a Node on which nothing names its machine any more', () => {
     const incident = await booted();
     const { world } = incident;
     const inner = portsOver(world);
-    const identify = () => Promise.reject(new Denied('the account may not read CSINodes'));
+    const identify = () => Promise.reject(new PermissionDenied('the account may not read CSINodes'));
     const ports = { ...inner, clusters: inner.clusters.map((cluster) => ({ ...cluster, identify })) };
     const { unreachable } = await sweepOnce(incident, {}, { ports });
     expect([unreachable.length, taintsOf(incident)]).toEqual([1, [QUARANTINE]]);

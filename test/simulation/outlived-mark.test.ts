@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
-import { Denied, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
@@ -352,7 +352,7 @@ describe('a cloud that does not answer', () => {
   };
 
   it.each([
-    ['denied', new Denied('the role may not describe machines')],
+    ['denied', new PermissionDenied('the role may not describe machines')],
     ['unavailable', new Unavailable('no response')],
   ])('does not keep our taint on a Node that has booted since (%s)', async (code, error) => {
     const incident = await marked();
@@ -368,7 +368,7 @@ describe('a cloud that does not answer', () => {
 
   it('leaves our taint on a Node that still shows the boot that was fenced', async () => {
     const incident = await marked();
-    const { outcomes } = await unanswered(incident, new Denied('the role may not describe machines'));
+    const { outcomes } = await unanswered(incident, new PermissionDenied('the role may not describe machines'));
     expect(outcomes).toMatchObject([{ outcome: 'failed', steps: [] }]);
     expect(taintsOf(incident)).toContain(OUT_OF_SERVICE);
   });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { Denied, Unavailable } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';
@@ -142,7 +142,7 @@ const denials = {
 it.each(Object.entries(denials))('%s says who may not do what, in its own words', async (name, { answer, says }) => {
   const door = await openStandIn(() => answer);
   const failed = each.find(([one]) => one === name)?.[1](door.url);
-  await expect(failed).rejects.toBeInstanceOf(Denied);
+  await expect(failed).rejects.toBeInstanceOf(PermissionDenied);
   await expect(failed).rejects.toThrow(says);
   await door.close();
 });

@@ -34,7 +34,7 @@ export const awsAccess = (region: string): CloudAccess => ({
 /**
  * Returns the text of a Secrets Manager secret.
  *
- * @throws Denied, Unavailable, Refused, InvalidConfiguration (it holds no text)
+ * @throws PermissionDenied, Unavailable, Refused, InvalidConfiguration (it holds no text)
  */
 const secretText = async (client: SecretsManagerClient, name: string, signal: AbortSignal): Promise<string> => {
   const { GetSecretValueCommand } = await import('@aws-sdk/client-secrets-manager');

@@ -16,7 +16,7 @@ export interface EksEndpoint {
 /**
  * Returns the endpoint of an EKS cluster.
  *
- * @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
+ * @throws Unavailable, PermissionDenied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
  */
 export const readEksEndpoint = async (eks: EKSClient, cluster: string, signal: AbortSignal): Promise<EksEndpoint> => {
   const answer = await withCloudfenceErrors('eks:DescribeCluster', () =>
@@ -66,7 +66,7 @@ export const eksTokenProvider = (identity: EksIdentity): (() => Promise<string>)
  * expects it.
  * https://docs.aws.amazon.com/eks/latest/userguide/cluster-auth.html
  *
- * @throws Denied when there are no credentials
+ * @throws PermissionDenied when there are no credentials
  */
 export const eksToken = ({ cluster, region, credentials, now }: EksIdentity): Promise<string> =>
   withCloudfenceErrors('sts:GetCallerIdentity (signing)', async () => {

@@ -1,5 +1,10 @@
 import { fromTemporaryCredentials } from '@aws-sdk/credential-providers';
-import { type CloudfenceError, Denied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
+import {
+  type CloudfenceError,
+  PermissionDenied,
+  InvalidConfiguration,
+  Unavailable,
+} from '../../../fencing/model/errors.ts';
 import { type ClientOptions, ec2Clients, type Ec2Clients, timeouts } from '../client.ts';
 import { toCloudfenceError } from '../errors.ts';
 import { awsCloud } from '../index.ts';
@@ -91,7 +96,7 @@ const notAssumed = (caught: unknown, { arn }: RoleToAssume): CloudfenceError => 
   const words = `Cloudfence cannot assume the role ${arn}: ${error.message}`;
   return error instanceof Unavailable
     ? new Unavailable(words, { cause: caught })
-    : new Denied(words, { cause: caught });
+    : new PermissionDenied(words, { cause: caught });
 };
 
 /**
@@ -99,7 +104,7 @@ const notAssumed = (caught: unknown, { arn }: RoleToAssume): CloudfenceError => 
  * before they expire. A role that assumes another role gets at most one hour, which is also the default of STS.
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
  *
- * @throws Denied, Unavailable
+ * @throws PermissionDenied, Unavailable
  */
 export const roleCredentials = (role: RoleToAssume, { credentials, ...sts }: StsOptions) => {
   const assume = fromTemporaryCredentials({

@@ -58,7 +58,7 @@ const withTerritories = async (
  * null when the profile has no region.
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html
  *
- * @throws Denied when the profile or the files cannot be read
+ * @throws PermissionDenied when the profile or the files cannot be read
  */
 export const regionOfProfile = (): Promise<string | null> =>
   withCloudfenceErrors(

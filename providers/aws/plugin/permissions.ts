@@ -5,7 +5,7 @@ import {
   StopInstancesCommand,
   type Tag,
 } from '@aws-sdk/client-ec2';
-import { Denied, Refused } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused } from '../../../fencing/model/errors.ts';
 import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/machine.ts';
 import type { Check } from '../../check.ts';
 import type { PermissionTrial } from '../../plugin.ts';
@@ -87,7 +87,7 @@ const checkOf = async (
   return { what, verdict: 'fail', says: `EC2 denies ${order} ${why.join('; ')}${more}: ${remedies[order]}` };
 };
 
-/** Checks whether EC2 would allow the destructive calls of this policy. @throws Denied, Unavailable */
+/** Checks whether EC2 would allow the destructive calls of this policy. @throws PermissionDenied, Unavailable */
 export const destructiveCallChecks = async (
   { policy, machines }: PermissionTrial,
   place: PermissionScope,
@@ -126,7 +126,7 @@ interface TrialResult extends TrialTarget {
 
 type DestructiveCall = 'ec2:DetachVolume' | 'ec2:StopInstances';
 
-/** Checks that EC2 answers the reads of a fence. @throws Denied, Unavailable */
+/** Checks that EC2 answers the reads of a fence. @throws PermissionDenied, Unavailable */
 export const probeReads = async ({ reads }: Ec2Clients, region: string, signal: AbortSignal): Promise<void> => {
   await lookAtMachines(reads, region, [NOBODYS_INSTANCE], { disks: true }, signal);
 };
@@ -148,7 +148,7 @@ const dataDiskOf = ({ machine, disks }: MachineFacts): readonly TrialTarget[] =>
 /**
  * Returns some of these machines that have a data disk, or ids that do not exist when no machine has one.
  *
- * @throws Denied, Unavailable
+ * @throws PermissionDenied, Unavailable
  */
 const pickTargets = async (
   { reads }: Ec2Clients,
@@ -196,7 +196,7 @@ const tryOrder = async (
     await send(reads, order, target, signal);
   } catch (caught) {
     const error = toCloudfenceError(caught, order);
-    if (error instanceof Denied) return { ...target, denied: error.message };
+    if (error instanceof PermissionDenied) return { ...target, denied: error.message };
     if (!(error instanceof Refused)) throw error;
   }
   return { ...target, denied: null };
@@ -229,7 +229,7 @@ const said = (id: string, tags: readonly Tag[], wanted: readonly WantedTag[]): r
 /**
  * Describes the tags that are missing on a machine and its disk. Returns an empty list when tags are not the reason.
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 const missingTags = async (
   client: EC2Client,

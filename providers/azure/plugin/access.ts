@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Denied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { wrongCloudError } from '../../cluster-entries.ts';
 import { apiServerIn } from '../../api-server-in.ts';
 import type { CloudAccess } from '../../plugin.ts';
@@ -64,7 +64,7 @@ const credentials = z
  * authority.
  * https://learn.microsoft.com/rest/api/aks/managed-clusters/list-cluster-user-credentials
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const aksKubeconfig = (
   { endpoint, ...rest }: AksOptions,
@@ -100,7 +100,7 @@ const entraToken = async ({ credential }: RestOptions) => {
   const token = await withCloudfenceErrors('the request to Entra ID for an AKS token', () =>
     credential.getToken(SERVER),
   );
-  if (token === null) throw new Denied('Entra ID returned no access token for AKS');
+  if (token === null) throw new PermissionDenied('Entra ID returned no access token for AKS');
   return token;
 };
 
@@ -141,7 +141,7 @@ const held = z.object({ value: z.string().min(1) }).transform(({ value }) => val
  * Returns the text of the newest version of a secret.
  * https://learn.microsoft.com/rest/api/keyvault/secrets/get-secret
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const readVaultSecret = (
   options: RestOptions,

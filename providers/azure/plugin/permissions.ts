@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Denied } from '../../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../../fencing/model/errors.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
 import type { Check } from '../../check.ts';
 import type { PermissionTrial } from '../../plugin.ts';
@@ -33,7 +33,7 @@ const missingOn = async (
   return missing.length === 0 ? [] : [`${missing.join(' and ')} on ${machine}`];
 };
 
-/** Asks about these machines. @throws Denied, Unavailable */
+/** Asks about these machines. @throws PermissionDenied, Unavailable */
 const asked = async (
   what: string,
   options: PermissionOptions,
@@ -67,7 +67,7 @@ export const destructiveCallChecks = async (
   try {
     return [await asked(what, options, machines.slice(0, MOST_ASKED), policy, signal)];
   } catch (error) {
-    if (!(error instanceof Denied)) throw error;
+    if (!(error instanceof PermissionDenied)) throw error;
     return [
       {
         what,
@@ -85,7 +85,7 @@ const NOBODYS_GROUP = 'cloudfence-asks-for-nobody';
  * Returns whether we may read machines in the whole subscription, or at most where a narrower role applies. Azure has
  * no dry run, so only the first destructive call shows whether it is allowed.
  *
- * @throws Denied (no token, or no such subscription), Unavailable
+ * @throws PermissionDenied (no token, or no such subscription), Unavailable
  */
 export const probeReads = async (
   clients: AzureClients,
@@ -95,10 +95,13 @@ export const probeReads = async (
   try {
     const [facts] = await lookAtMachines(clients, [nobody], { disks: false }, signal);
     if (facts?.evidence['state'] === 'SubscriptionNotFound')
-      throw new Denied(`subscription ${clients.subscription} does not exist, or these credentials cannot see it`);
+      throw new PermissionDenied(
+        `subscription ${clients.subscription} does not exist, or these credentials cannot see it`,
+      );
     return 'everywhere';
   } catch (error) {
-    if (error instanceof Denied && errorCodeOf(error.cause) === 'AuthorizationFailed') return 'somewhere-at-most';
+    if (error instanceof PermissionDenied && errorCodeOf(error.cause) === 'AuthorizationFailed')
+      return 'somewhere-at-most';
     throw error;
   }
 };
@@ -126,7 +129,7 @@ const fits = (pattern: string, action: string): boolean =>
  * caller what that caller may do.
  * https://learn.microsoft.com/rest/api/authorization/permissions/list-for-resource
  *
- * @throws Denied when the credentials may not even ask, Unavailable, Refused
+ * @throws PermissionDenied when the credentials may not even ask, Unavailable, Refused
  */
 const missingActions = async (
   { endpoint, ...rest }: PermissionOptions,

@@ -1,6 +1,6 @@
 import type { GoogleAuth } from 'google-auth-library';
 import { z } from 'zod';
-import { Denied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { wrongCloudError } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { accessToken, platformAuth, restGet, type RestOptions } from '../rest.ts';
@@ -69,7 +69,7 @@ const named = ({ controlPlaneEndpointsConfig: { dnsEndpointConfig, ipEndpointsCo
 /**
  * Returns the endpoint of a GKE cluster.
  *
- * @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
+ * @throws Unavailable, PermissionDenied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
  */
 export const readGkeEndpoint = async (
   auth: GoogleAuth,
@@ -93,10 +93,10 @@ export const readGkeEndpoint = async (
   return { server: `https://${endpoint}`, ca: Buffer.from(masterAuth.clusterCaCertificate, 'base64').toString() };
 };
 
-/** Returns a function that gives the token. The library renews the token in time. @throws Denied */
+/** Returns a function that gives the token. The library renews the token in time. @throws PermissionDenied */
 export const gkeTokenProvider = (auth: GoogleAuth) => async (): Promise<string> => {
   const token = await accessToken(auth);
-  if (typeof token !== 'string') throw new Denied('Google Cloud returned no access token for GKE');
+  if (typeof token !== 'string') throw new PermissionDenied('Google Cloud returned no access token for GKE');
   return token;
 };
 
@@ -127,7 +127,7 @@ const hostOf = (secret: string): string => {
  * Returns the text of a secret.
  * https://cloud.google.com/secret-manager/docs/access-secret-version
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const readSecret = (
   auth: GoogleAuth,

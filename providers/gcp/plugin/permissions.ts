@@ -31,7 +31,7 @@ const missingAt = async (
   return [...denied(machine, await onMachine), ...denied(disk?.disk ?? '', await onDisk)];
 };
 
-/** Checks the permissions on machines of one project. @throws Denied, Unavailable */
+/** Checks the permissions on machines of one project. @throws PermissionDenied, Unavailable */
 export const destructiveCallChecks = async (
   clients: ComputeClients,
   machines: readonly MachineId[],
@@ -72,7 +72,7 @@ export const destructiveCallChecks = async (
  * The answer is a list, and no call is made on anyone's behalf.
  * https://cloud.google.com/iam/docs/testing-permissions
  *
- * @throws Unavailable, Denied, Refused
+ * @throws Unavailable, PermissionDenied, Refused
  */
 export const missingMachinePermissions = async (
   clients: ComputeClients,
@@ -90,7 +90,7 @@ export const missingMachinePermissions = async (
   return without(wanted, answer.permissions);
 };
 
-/** Returns the wanted permissions that these credentials do not have on a disk. @throws Unavailable, Denied, Refused */
+/** Returns the wanted permissions that these credentials do not have on a disk. @throws Unavailable, PermissionDenied, Refused */
 export const missingDiskPermissions = async (
   clients: ComputeClients,
   disk: DiskId,

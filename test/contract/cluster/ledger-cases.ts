@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Denied } from '../../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../../fencing/model/errors.ts';
 import type { Claim } from '../../../fencing/model/ledger.ts';
 import type { ClusterHarness } from './harness.ts';
 import { fresh, made, makeNode, NODES, unhurried } from './harness.ts';
@@ -141,7 +141,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
   it('refuses to guess when the ledger is gone, and names the remedy', async () => {
     await harness().admin('DELETE', LEDGER);
     const failing = claim(wanting(await capOf(1)));
-    await expect(failing).rejects.toThrow(Denied);
+    await expect(failing).rejects.toThrow(PermissionDenied);
     await expect(failing).rejects.toThrow('infra/kubernetes/rbac.yaml');
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Denied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
 import { forwardQuestion } from '../../../functions/gcp/http.ts';
 import { sweep } from '../../../functions/gcp/sweep.ts';
 import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
@@ -95,7 +95,7 @@ describe('the doctor', () => {
   });
 
   it.each([
-    ['is denied', { status: 403 }, Denied],
+    ['is denied', { status: 403 }, PermissionDenied],
     ['gets an empty answer', { status: 200, body: '' }, Unavailable],
     ['gets an HTML page', { status: 502, body: '<html>' }, Unavailable],
   ])('reports in words that it %s', async (_, answer, kind) => {

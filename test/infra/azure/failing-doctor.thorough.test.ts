@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { Denied } from '../../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../../fencing/model/errors.ts';
 import { doctor } from '../../../functions/azure/handlers.ts';
 import { azureInstall, post } from '../../functions/azure-install.ts';
 import { scene } from '../../sandbox/azure/azure-rig.ts';
@@ -26,7 +26,7 @@ const diagnosis = async () => {
   const { getDependencies, context } = azureInstall(scene().world);
   const failing = async () => {
     const dependencies = await getDependencies();
-    const ask = () => Promise.reject(new Denied('Azure did not allow virtualMachines/read'));
+    const ask = () => Promise.reject(new PermissionDenied('Azure did not allow virtualMachines/read'));
     const probes = dependencies.openedCloud.probes.map((probe) => ({ ...probe, ask }));
     return { ...dependencies, openedCloud: { ...dependencies.openedCloud, probes } };
   };

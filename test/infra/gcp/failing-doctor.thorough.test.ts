@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { Denied } from '../../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../../fencing/model/errors.ts';
 import { doctor } from '../../../functions/gcp/doctor.ts';
 import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
 import { installOver } from '../../functions/gcp/install.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([google.close(), service.close()]));
 
-const denied = () => Promise.reject(new Denied('Compute Engine did not allow compute.instances.get'));
+const denied = () => Promise.reject(new PermissionDenied('Compute Engine did not allow compute.instances.get'));
 
 /** The answer of the real function, which may not ask Compute Engine. */
 const diagnosis = async () => {

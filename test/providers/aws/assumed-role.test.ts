@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { Denied, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Unavailable } from '../../../fencing/model/errors.ts';
 import type { TerritoryEntry } from '../../../providers/plugin.ts';
 import { addInstance } from '../../../sandbox/ec2/scenario.ts';
 import { ec2WorldOf } from './another-world.ts';
@@ -46,16 +46,16 @@ it.each([
 ])('a role is denied by its name with %s', async (_, given) => {
   const { look, entry } = await stage(HOUR, given);
   const failure = look();
-  await expect(failure).rejects.toThrow(Denied);
+  await expect(failure).rejects.toThrow(PermissionDenied);
   await expect(failure).rejects.toThrow(
     `Cloudfence cannot assume the role ${entry.role}: sts:AssumeRole returned AccessDenied`,
   );
 });
 
 it.each([
-  [400, 'MalformedPolicyDocument', Denied],
-  [403, 'RegionDisabledException', Denied],
-  [400, 'ExpiredTokenException', Denied],
+  [400, 'MalformedPolicyDocument', PermissionDenied],
+  [403, 'RegionDisabledException', PermissionDenied],
+  [400, 'ExpiredTokenException', PermissionDenied],
   [400, 'Throttling', Unavailable],
   [500, 'InternalFailure', Unavailable],
 ])('when STS answers %i %s, the machine is not missing but unknown', async (status, code, expected) => {
@@ -67,7 +67,7 @@ it.each([
 it('a refusal is not cached', async () => {
   const { look, sts, machine } = await stage();
   sts.fail({ status: 403, code: 'AccessDenied' });
-  await expect(look()).rejects.toThrow(Denied);
+  await expect(look()).rejects.toThrow(PermissionDenied);
   sts.fail(null);
   expect(await look()).toMatchObject([{ machine, power: 'running' }]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import type { Mishap } from '../../../sandbox/ec2/faults.ts';
@@ -26,7 +26,7 @@ const held = (world: Ec2World, disk: string): boolean => {
 describe('a detach', () => {
   it.each([
     [throttled, Unavailable],
-    [{ kind: 'error', code: 'UnauthorizedOperation', status: 403 }, Denied],
+    [{ kind: 'error', code: 'UnauthorizedOperation', status: 403 }, PermissionDenied],
     [{ kind: 'error', code: 'OperationNotPermitted', status: 400 }, Refused],
     [{ kind: 'drop' }, Unavailable],
   ] satisfies [Mishap, unknown][])('leaves at most once: the SDK does not retry it (%o)', async (mishap, expected) => {
@@ -83,7 +83,7 @@ describe('a detach', () => {
       mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 },
     });
     await expect(cloudOf(world).detach(target(machine), free, 'plain', granted, patient())).rejects.toBeInstanceOf(
-      Denied,
+      PermissionDenied,
     );
   });
 
@@ -122,6 +122,6 @@ describe('a witness', () => {
       action: 'DescribeVolumes',
       mishap: { kind: 'error', code: 'AuthFailure', status: 401 },
     });
-    await expect(cloudOf(world).witness(machine, [disk], patient())).rejects.toBeInstanceOf(Denied);
+    await expect(cloudOf(world).witness(machine, [disk], patient())).rejects.toBeInstanceOf(PermissionDenied);
   });
 });

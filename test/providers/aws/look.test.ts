@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume, forget, stopGuest } from '../../../sandbox/ec2/scenario.ts';
@@ -154,10 +154,10 @@ describe('a look that EC2 does not answer', () => {
     ['SomethingNew', 500, Unavailable],
     ['SomethingNew', 429, Unavailable],
     ['Unavailable', 400, Unavailable],
-    ['UnauthorizedOperation', 403, Denied],
-    ['AuthFailure', 401, Denied],
-    ['RequestExpired', 400, Denied],
-    ['SomethingNew', 403, Denied],
+    ['UnauthorizedOperation', 403, PermissionDenied],
+    ['AuthFailure', 401, PermissionDenied],
+    ['RequestExpired', 400, PermissionDenied],
+    ['SomethingNew', 403, PermissionDenied],
     ['SomethingNew', 400, Refused],
   ])('is an error and never a state (%s, %i)', async (code, status, expected) => {
     const world = ec2World();
@@ -173,7 +173,7 @@ describe('a look that EC2 does not answer', () => {
       action: 'DescribeVolumes',
       mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 },
     });
-    await expect(lookOnce(world, [id], true)).rejects.toBeInstanceOf(Denied);
+    await expect(lookOnce(world, [id], true)).rejects.toBeInstanceOf(PermissionDenied);
   });
 
   it('is unavailable if the connection breaks, or if the caller gives up on a silent one', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Unavailable } from '../../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { destructiveCallChecks, probeReads } from '../../../providers/aws/plugin/permissions.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
@@ -107,5 +107,5 @@ describe('the probe tries an order in a dry run', () => {
 it('does not treat a denied read as an answer', async () => {
   const world = ec2World();
   addFault(world.parts.ec2, { times: 9, action: 'DescribeVolumes', mishap: unauthorized });
-  await expect(probeReads(clientsOf(world), region, patient())).rejects.toThrow(Denied);
+  await expect(probeReads(clientsOf(world), region, patient())).rejects.toThrow(PermissionDenied);
 });

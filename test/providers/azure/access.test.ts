@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { aksKubeconfig, aksTokenProvider, readVaultSecret } from '../../../providers/azure/plugin/access.ts';
 import type { RestOptions } from '../../../providers/azure/rest.ts';
 import { armScope } from '../../../providers/azure/client.ts';
@@ -47,8 +47,8 @@ describe('the access to an AKS cluster', () => {
   });
 
   it.each([
-    [403, 'AuthorizationFailed', Denied],
-    [401, 'InvalidAuthenticationToken', Denied],
+    [403, 'AuthorizationFailed', PermissionDenied],
+    [401, 'InvalidAuthenticationToken', PermissionDenied],
     [404, 'ResourceNotFound', Refused],
   ])('is denied if the answer is %i %s', async (status, code, kind) => {
     await expect(asked({ status, body: { error: { code } } })).rejects.toMatchObject({
@@ -85,10 +85,12 @@ describe('the access to an AKS cluster', () => {
 
   it('is denied without a token', async () => {
     await expect(aksTokenProvider({ credential: { getToken: async () => null } }, () => 0)()).rejects.toBeInstanceOf(
-      Denied,
+      PermissionDenied,
     );
     const noIdentity = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialUnavailableError' }));
-    await expect(aksTokenProvider({ credential: { getToken: noIdentity } }, () => 0)()).rejects.toBeInstanceOf(Denied);
+    await expect(aksTokenProvider({ credential: { getToken: noIdentity } }, () => 0)()).rejects.toBeInstanceOf(
+      PermissionDenied,
+    );
   });
 });
 
@@ -126,7 +128,7 @@ describe('a secret in a Key Vault', () => {
   });
 
   it.each([
-    [403, Denied],
+    [403, PermissionDenied],
     [404, Refused],
   ])('is not returned if the answer is %i', async (status, kind) => {
     const { options } = behindTls(status, { error: { code: 'Forbidden' } });

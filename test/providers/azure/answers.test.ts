@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
@@ -118,8 +118,8 @@ describe('a machine that ARM does not find', () => {
   });
 
   it.each([
-    [failure('AuthorizationFailed', 403), Denied],
-    [failure('LinkedAuthorizationFailed', 403), Denied],
+    [failure('AuthorizationFailed', 403), PermissionDenied],
+    [failure('LinkedAuthorizationFailed', 403), PermissionDenied],
     [failure('InvalidParameter', 400), Refused],
     [{ status: 404, body: '<html>no such page</html>' }, Refused],
     [{ status: 404, body: {} }, Refused],
@@ -209,7 +209,7 @@ describe('an instance of a scale set that ARM does not find', () => {
     ['without a list', { body: {} }, Unavailable],
     ['that is empty', { body: '' }, Unavailable],
     ['that is a page', { status: 404, body: '<html></html>' }, Refused],
-    ['that is declined', failure('AuthorizationFailed', 403), Denied],
+    ['that is declined', failure('AuthorizationFailed', 403), PermissionDenied],
     ['that is declined for the same reason', failure('InvalidParameter', 400), Refused],
   ])('is not gone by an answer %s', async (_, list, kind) => {
     await expect(lookAt(failure('InvalidParameter', 400), () => list)).rejects.toBeInstanceOf(kind);

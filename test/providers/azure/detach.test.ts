@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { attach, detach } from '../../../sandbox/azure/attachments.ts';
 import { addFault, throttled, type Mishap } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
@@ -28,7 +28,7 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'Conflict', status: 409 }, Unavailable],
     [{ kind: 'error', code: 'OperationPreempted', status: 409 }, Unavailable],
     [{ kind: 'error', code: 'OperationNotAllowed', status: 409 }, Refused],
-    [{ kind: 'error', code: 'AuthorizationFailed', status: 403 }, Denied],
+    [{ kind: 'error', code: 'AuthorizationFailed', status: 403 }, PermissionDenied],
     [{ kind: 'drop' }, Unavailable],
   ] satisfies [Mishap, unknown][])('leaves at most once: the SDK does not retry it (%o)', async (mishap, expected) => {
     const { world, target, disk } = withDisk();
@@ -210,7 +210,7 @@ describe('a witness', () => {
       call: 'disk.get',
       mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 },
     });
-    await expect(ask([free])).rejects.toBeInstanceOf(Denied);
+    await expect(ask([free])).rejects.toBeInstanceOf(PermissionDenied);
   });
 
   it('can be the disk of an instance, which names the instance in its own way', async () => {

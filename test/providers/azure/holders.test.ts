@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied } from '../../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../../fencing/model/errors.ts';
 import { machinesHoldingDisk } from '../../../providers/azure/disks.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
@@ -70,6 +70,6 @@ describe('the holders of disks', () => {
     const { world: azure, machine, volume, holders } = world();
     const disk = addDisk(azure, {}, { machine });
     addFault(azure.parts.azure, { mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
-    await expect(holders?.([volume(disk)], patient())).rejects.toBeInstanceOf(Denied);
+    await expect(holders?.([volume(disk)], patient())).rejects.toBeInstanceOf(PermissionDenied);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, throttled } from '../../../sandbox/azure/faults.ts';
 import { deallocate, start } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, forget } from '../../../sandbox/azure/scenario.ts';
@@ -167,8 +167,8 @@ describe('a look that ARM does not answer', () => {
     ['InternalServerError', 500, Unavailable],
     ['SomethingNew', 503, Unavailable],
     ['Conflict', 409, Unavailable],
-    ['AuthorizationFailed', 403, Denied],
-    ['InvalidAuthenticationToken', 401, Denied],
+    ['AuthorizationFailed', 403, PermissionDenied],
+    ['InvalidAuthenticationToken', 401, PermissionDenied],
     ['SomethingNew', 400, Refused],
     ['SomethingNew', 404, Refused],
   ])('is an error and never a state (%s, %i)', async (code, status, expected) => {
@@ -195,7 +195,7 @@ describe('a look that ARM does not answer', () => {
       call: 'disk.get',
       mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 },
     });
-    await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(Denied);
+    await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(PermissionDenied);
   });
 
   it.each([
@@ -219,7 +219,7 @@ describe('a look that ARM does not answer', () => {
       { disks: false },
       patient(),
     );
-    await expect(failure).rejects.toBeInstanceOf(Denied);
+    await expect(failure).rejects.toBeInstanceOf(PermissionDenied);
     await expect(failure).rejects.toThrow(says);
   });
 

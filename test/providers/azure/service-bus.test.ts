@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Denied } from '../../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../../fencing/model/errors.ts';
 import { createSender, type SendMessage } from '../../../providers/azure/service-bus.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';
@@ -36,7 +36,7 @@ it('sends a text with its earliest delivery time, and its properties in quotes',
 });
 
 it('reports a missing permission by its name', async () => {
-  await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(Denied);
+  await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(PermissionDenied);
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(
     /messages\/send\/action returned/,
   );

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Denied, InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { readGkeEndpoint, gkeTokenProvider, readSecret } from '../../../providers/gcp/plugin/access.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
 import type { Fetch } from '../../../providers/gcp/client.ts';
@@ -65,8 +65,8 @@ describe('the access to a GKE cluster', () => {
   });
 
   it.each([
-    [403, Denied],
-    [401, Denied],
+    [403, PermissionDenied],
+    [401, PermissionDenied],
     [404, Refused],
   ])('is denied if the answer is %i', async (status, kind) => {
     await expect(described({ status, body: { error: { code: status, message: 'no' } } })).rejects.toBeInstanceOf(kind);
@@ -114,13 +114,13 @@ describe('a token for GKE', () => {
 
   it.each([400, 401, 403])('is denied if the service answers %i', async (status) => {
     const { auth } = behindTls(() => Response.json({ error: 'invalid_grant' }, { status }));
-    await expect(gkeTokenProvider(auth)()).rejects.toBeInstanceOf(Denied);
+    await expect(gkeTokenProvider(auth)()).rejects.toBeInstanceOf(PermissionDenied);
   });
 
   it('is denied without credentials', async () => {
     const { auth } = behindTls(oneToken);
     auth.getClient = () => Promise.reject(new Error('Could not load the default credentials'));
-    await expect(gkeTokenProvider(auth)()).rejects.toBeInstanceOf(Denied);
+    await expect(gkeTokenProvider(auth)()).rejects.toBeInstanceOf(PermissionDenied);
   });
 });
 

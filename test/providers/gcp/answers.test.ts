@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { patient, requestIds } from '../../sandbox/gce/gce-world.ts';
@@ -113,7 +113,7 @@ describe('an instance that Compute Engine shows', () => {
 describe('an instance that Compute Engine does not find', () => {
   it('is missing, and every other answer is an error', async () => {
     expect(await look(notFound)).toMatchObject({ power: 'missing', incarnation: null, generation: null });
-    await expect(look(failure('forbidden', 403))).rejects.toBeInstanceOf(Denied);
+    await expect(look(failure('forbidden', 403))).rejects.toBeInstanceOf(PermissionDenied);
     await expect(look({ status: 404, body: 'no such page' })).rejects.toBeInstanceOf(Refused);
   });
 });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Denied } from '../../../fencing/model/errors.ts';
+import { PermissionDenied } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
@@ -36,10 +36,12 @@ const behindTokens = (tokens: () => Response) => {
 const NONE = new Error('Could not load the default credentials');
 
 describe('the credentials of Google Cloud', () => {
-  it('are Denied if there are none, and the process continues', async () => {
+  it('are a denial of permission if there are none, and the process continues', async () => {
     const { clients, machine } = behindTokens(() => Response.json({}));
     clients.instances.auth.getClient = () => Promise.reject(NONE);
-    await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toBeInstanceOf(Denied);
+    await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toBeInstanceOf(
+      PermissionDenied,
+    );
     await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toMatchObject({
       cause: expect.any(Error),
     });
@@ -52,7 +54,9 @@ describe('the credentials of Google Cloud', () => {
     const { auth } = clients.instances;
     const getClient = auth.getClient.bind(auth);
     auth.getClient = () => Promise.reject(NONE);
-    await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(Denied);
+    await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(
+      PermissionDenied,
+    );
     auth.getClient = getClient;
     expect(await gcpCloud(clients).look([machine], { disks: false }, patient())).toMatchObject([{ power: 'running' }]);
     expect(bearers).toEqual(['Bearer secret']);
@@ -61,6 +65,6 @@ describe('the credentials of Google Cloud', () => {
 
 it.each([400, 401, 403])('a token service that answers %i denies every call that needs a token', async (status) => {
   const { clients, machine, bearers } = behindTokens(() => Response.json({ error: 'invalid_grant' }, { status }));
-  await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(Denied);
+  await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(PermissionDenied);
   expect(bearers).toEqual([]);
 });

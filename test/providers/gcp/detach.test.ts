@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, InvalidInput, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidInput, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, limited, unavailable, type Mishap } from '../../../sandbox/gce/faults.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, recreate } from '../../../sandbox/gce/scenario.ts';
@@ -47,13 +47,13 @@ describe('a detach', () => {
     [limited, Unavailable],
     [unavailable, Unavailable],
     [{ kind: 'page', status: 502 }, Unavailable],
-    [{ kind: 'error', reason: 'forbidden', status: 403 }, Denied],
+    [{ kind: 'error', reason: 'forbidden', status: 403 }, PermissionDenied],
     [{ kind: 'error', reason: 'resourceInUseByAnotherResource', status: 400 }, Refused],
     [{ kind: 'error', reason: 'invalid', status: 400 }, Refused],
     [{ kind: 'error', reason: 'notFound', status: 404 }, Refused],
     [{ kind: 'drop' }, Unavailable],
     [{ kind: 'failing-operation', error: { code: 'INTERNAL_ERROR', status: 500 } }, Unavailable],
-    [{ kind: 'failing-operation', error: { code: 'PERMISSIONS_ERROR', status: 403 } }, Denied],
+    [{ kind: 'failing-operation', error: { code: 'PERMISSIONS_ERROR', status: 403 } }, PermissionDenied],
     [{ kind: 'failing-operation', error: { code: 'RESOURCE_NOT_FOUND', status: 404 } }, Refused],
     [{ kind: 'failing-operation', error: { code: 'RESOURCE_IN_USE_BY_ANOTHER_RESOURCE', status: 400 } }, Refused],
     [{ kind: 'failing-operation', error: { code: 'SOMETHING_NEW', status: 503 } }, Unavailable],
@@ -94,7 +94,9 @@ describe('a detach', () => {
     const { world, target } = withDisk();
     const free = addDisk(world);
     addFault(world.parts.gce, { method: 'disks.get', mishap: { kind: 'error', reason: 'forbidden', status: 403 } });
-    await expect(cloudOf(world).detach(target, free, 'plain', granted, patient())).rejects.toBeInstanceOf(Denied);
+    await expect(cloudOf(world).detach(target, free, 'plain', granted, patient())).rejects.toBeInstanceOf(
+      PermissionDenied,
+    );
   });
 
   it('is not sent without a target, nor to the next machine of the name', async () => {

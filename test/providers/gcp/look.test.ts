@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, forbidden, limited, unavailable } from '../../../sandbox/gce/faults.ts';
 import { remove, stop } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, forgetDisk, recreate } from '../../../sandbox/gce/scenario.ts';
@@ -140,10 +140,10 @@ describe('a look that Compute Engine does not answer', () => {
     ['somethingNew', 429, Unavailable],
     ['internalError', 500, Unavailable],
     ['resourceNotReady', 400, Unavailable],
-    ['forbidden', 403, Denied],
-    ['accessNotConfigured', 403, Denied],
-    ['authError', 401, Denied],
-    ['somethingNew', 403, Denied],
+    ['forbidden', 403, PermissionDenied],
+    ['accessNotConfigured', 403, PermissionDenied],
+    ['authError', 401, PermissionDenied],
+    ['somethingNew', 403, PermissionDenied],
     ['invalid', 400, Refused],
     ['notFound', 400, Refused],
     ['somethingNew', 404, Refused],
@@ -165,7 +165,7 @@ describe('a look that Compute Engine does not answer', () => {
     const world = gceWorld();
     const path = addInstance(world);
     addFault(world.parts.gce, { method: 'disks.get', mishap: forbidden });
-    await expect(look(world, [path], true)).rejects.toBeInstanceOf(Denied);
+    await expect(look(world, [path], true)).rejects.toBeInstanceOf(PermissionDenied);
     addFault(world.parts.gce, { method: 'disks.get', mishap: limited });
     await expect(look(world, [path], true)).rejects.toBeInstanceOf(Unavailable);
   });

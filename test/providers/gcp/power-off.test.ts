@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused } from '../../../fencing/model/errors.ts';
 import { addFault, forbidden } from '../../../sandbox/gce/faults.ts';
 import { addDisk, addInstance, addLocalSsd } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type Instance } from '../../../sandbox/gce/state.ts';
@@ -50,7 +50,7 @@ describe('a power-off', () => {
   it('is denied if the permission is missing', async () => {
     const { world, target } = running();
     addFault(world.parts.gce, { method: 'instances.stop', mishap: forbidden });
-    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Denied);
+    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(PermissionDenied);
   });
 });
 
@@ -65,7 +65,7 @@ describe('a witness', () => {
     expect(await cloudOf(world).witness(gone, [free, held, ...unknown], patient())).toBe('none');
     expect(await cloudOf(world).witness(gone, unknown, patient())).toBe('none');
     addFault(world.parts.gce, { method: 'disks.get', mishap: forbidden });
-    await expect(cloudOf(world).witness(gone, [held], patient())).rejects.toBeInstanceOf(Denied);
+    await expect(cloudOf(world).witness(gone, [held], patient())).rejects.toBeInstanceOf(PermissionDenied);
   });
 
   it('counts only if it could be attached to the machine: a wrong project does not know the machine either', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { createPublisher } from '../../../providers/gcp/publish.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
@@ -39,8 +39,8 @@ describe('publishing', () => {
   });
 
   it.each([
-    [401, Denied],
-    [403, Denied],
+    [401, PermissionDenied],
+    [403, PermissionDenied],
     [400, Refused],
     [404, Refused],
     [429, Unavailable],

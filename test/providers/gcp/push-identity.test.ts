@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Denied, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Unavailable } from '../../../fencing/model/errors.ts';
 import { createPushCheck } from '../../../providers/gcp/push-identity.ts';
 import { openKeyServer, type KeyServer } from './key-server.ts';
 
@@ -49,7 +49,7 @@ describe('a push request', () => {
     ['an issue time in the future', { iat: now() + 3_600, exp: now() + 7_000 }],
     ['far too long a lifetime', { exp: now() + 10 * 86_400 }],
   ])('is denied with a token of %s', async (_, wrong) => {
-    await expect(check(bearer({ ...good(), ...wrong }))).rejects.toBeInstanceOf(Denied);
+    await expect(check(bearer({ ...good(), ...wrong }))).rejects.toBeInstanceOf(PermissionDenied);
   });
 
   it('is denied with a token that another party signed or changed', async () => {
@@ -64,19 +64,19 @@ describe('a push request', () => {
       'a.b.c',
       'abc',
     ]) {
-      await expect(check(`Bearer ${token}`)).rejects.toBeInstanceOf(Denied);
+      await expect(check(`Bearer ${token}`)).rejects.toBeInstanceOf(PermissionDenied);
     }
   });
 
   it.each([null, '', 'Basic abc', 'Bearer ', 'Bearer a b'])('is denied without a token (%s)', async (authorization) => {
-    await expect(check(authorization)).rejects.toBeInstanceOf(Denied);
+    await expect(check(authorization)).rejects.toBeInstanceOf(PermissionDenied);
   });
 
   it('does not show its token in the error', async () => {
     const token = keys.token({ ...good(), aud: 'https://other.example.org' });
     const error: unknown = await check(`Bearer ${token}`).catch((caught: unknown) => caught);
     const told = error instanceof Error ? `${error.stack} ${String(error.cause)}` : '';
-    expect(told).toContain('Denied');
+    expect(told).toContain('PermissionDenied');
     for (const part of token.split('.')) expect(told).not.toContain(part);
   });
 
@@ -106,7 +106,7 @@ describe('a push request', () => {
     it('is accepted for us from the account that pushes; with its signature it is verified as before', async () => {
       await expect(behind(stripped(good()))).resolves.toBeUndefined();
       await expect(behind(bearer(good()))).resolves.toBeUndefined();
-      await expect(behind(bearer(good(), 'forged'))).rejects.toBeInstanceOf(Denied);
+      await expect(behind(bearer(good(), 'forged'))).rejects.toBeInstanceOf(PermissionDenied);
     });
 
     it.each([
@@ -118,7 +118,7 @@ describe('a push request', () => {
       ['an expiry in the past', { exp: now() - 10 }],
       ['no expiry', { exp: undefined }],
     ])('is denied with a token of %s', async (_, wrong) => {
-      await expect(behind(stripped({ ...good(), ...wrong }))).rejects.toBeInstanceOf(Denied);
+      await expect(behind(stripped({ ...good(), ...wrong }))).rejects.toBeInstanceOf(PermissionDenied);
     });
 
     it.each([
@@ -126,11 +126,11 @@ describe('a push request', () => {
       'Bearer a.b.SIGNATURE_REMOVED_BY_GOOGLE',
       'Bearer SIGNATURE_REMOVED_BY_GOOGLE',
     ])('is denied with an invalid token (%s)', async (authorization) => {
-      await expect(behind(authorization)).rejects.toBeInstanceOf(Denied);
+      await expect(behind(authorization)).rejects.toBeInstanceOf(PermissionDenied);
     });
 
     it('is denied if Cloud Run is not in front', async () => {
-      await expect(check(stripped(good()))).rejects.toBeInstanceOf(Denied);
+      await expect(check(stripped(good()))).rejects.toBeInstanceOf(PermissionDenied);
     });
   });
 });
