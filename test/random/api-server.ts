@@ -1,6 +1,5 @@
 import {
   ApiException,
-  createConfiguration,
   type V1Node,
   type V1Pod,
   type V1VolumeAttachment,
@@ -235,9 +234,6 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
 
 const READS = /^(?:read|list|get)/;
 
-/** No method of the client sends anything: its configuration leads nowhere. */
-const nowhere = createConfiguration({});
-
 const nullIfAbsent = (error: unknown): null => {
   if (isNotFound(error)) return null;
   throw error;
@@ -268,10 +264,9 @@ export const connect = (served: Served, network: Network, process: Process, tag:
       return [method, permitted] as const;
     });
     const own = Object.fromEntries(sent);
-    const ask: Reader['read'] = async (api, ask) => {
+    const ask: Reader['read'] = async <Api, T>(_api: new (...options: never) => Api, ask: (api: Api) => Promise<T>) => {
       try {
-        const client = new api(nowhere);
-        Object.assign(Object(client), own);
+        const client: Api = Object(own);
         return await ask(client);
       } catch (error) {
         throw toCloudfenceError(error, 'a request');

@@ -1,12 +1,13 @@
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
-import { onEvent } from '../../functions/aws/on-event.ts';
 import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import { sweep } from '../../functions/sweep.ts';
 import { clusterOver } from '../../kubernetes/cluster.ts';
 import { connect, type Served } from './api-server.ts';
 import type { Dice } from './dice.ts';
 import type { Engine } from './engine.ts';
+import { deliverTo } from './handlers.ts';
+import type { CloudName } from './machines.ts';
 import type { Network } from './network.ts';
 import { type Process, startProcess } from './process.ts';
 
@@ -48,6 +49,8 @@ export interface InstallOptions {
   readonly served: Served;
   readonly policy: Policy;
   readonly maxSkew: number;
+  /** The cloud whose functions are installed. */
+  readonly home: CloudName;
   readonly cloudFor: (process: Process) => Cloud;
   /** Receives each log line. */
   readonly log: (line: object) => void;
@@ -157,17 +160,17 @@ export const createInstall = (options: InstallOptions): Install => {
     const batch = receive();
     if (batch.length === 0) return;
     busy += 1;
-    const Records = batch.map(({ id, body }) => ({ messageId: String(id), body }));
     invoke(
       `function ${(ids += 1)}`,
-      async (process, limit) => {
-        const dependencies = dependenciesOf(process);
-        return onEvent(async () => dependencies)({ Records }, limit);
-      },
-      (answer) => {
+      (process, limit) =>
+        deliverTo[options.home](
+          batch.map(({ id, body }) => ({ id: String(id), body })),
+          dependenciesOf(process),
+          limit,
+        ),
+      (failed) => {
         busy -= 1;
-        if (answer === null || !('batchItemFailures' in answer)) return;
-        const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+        if (failed === null) return;
         for (const message of batch) {
           const at = queue.indexOf(message);
           if (!failed.has(String(message.id)) && at >= 0) queue.splice(at, 1);

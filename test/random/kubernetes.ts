@@ -376,8 +376,13 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
       if (!attacherWorks) return;
       for (const attachment of objects.attachments.all()) {
         const disk = diskOf(attachment);
-        const machine = machineOfAttachment.get(uidOf(attachment));
+        const noted = machineOfAttachment.get(uidOf(attachment));
+        // The driver looks a Node's machine up anew, and sees a disk that is attached no more.
+        const standing = isDeleting(attachment) ? undefined : machineAt(attachment.spec.nodeName);
+        const machine = standing ?? noted;
         if (!disk || !machine) continue;
+        machineOfAttachment.set(uidOf(attachment), machine);
+        const isAttached = attachment.status?.attached === true && machine === noted;
         const { name = '', annotations } = attachment.metadata ?? {};
         if (isDeleting(attachment)) {
           detaching.set(`${machine.serial} ${disk.id}`, deletedBecause.get(uidOf(attachment)) ?? 'somebody');
@@ -385,11 +390,11 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
           detaching.delete(`${machine.serial} ${disk.id}`);
           objects.attachments.remove(name);
           putAttached(machine.node);
-        } else if (attachment.status?.attached !== true && fleet.attach(machine, disk)) {
-          const noted = { ...annotations, [ATTACHED_NODE_ID]: nodeIdOf(machine) };
+        } else if (!isAttached && fleet.attach(machine, disk)) {
+          const withId = { ...annotations, [ATTACHED_NODE_ID]: nodeIdOf(machine) };
           objects.attachments.put(name, {
             ...attachment,
-            metadata: { ...attachment.metadata, annotations: noted },
+            metadata: { ...attachment.metadata, annotations: withId },
             status: { attached: true },
           });
           putAttached(machine.node);

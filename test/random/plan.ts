@@ -21,6 +21,8 @@ export type Planned = { readonly at: number } & Happening;
 
 export interface Plan {
   readonly seed: number;
+  /** The cloud in which Cloudfence is installed. */
+  readonly home: CloudName;
   readonly clouds: readonly CloudName[];
   readonly mayHibernate: readonly boolean[];
   /** Machines have as many databases together, each with a disk. */
@@ -72,8 +74,8 @@ const policyOf = (dice: Dice): Policy => ({
 
 const sizeOf = (dice: Dice): number => {
   const size = dice.roll();
-  if (size < 0.75) return dice.between(2, 4);
-  return size < 0.97 ? dice.between(5, 9) : dice.between(12, 30);
+  if (size < 0.8) return dice.between(2, 4);
+  return size < 0.99 ? dice.between(5, 9) : dice.between(12, 30);
 };
 
 const weatherOf = (dice: Dice, until: number): readonly Weather[] =>
@@ -133,10 +135,12 @@ export const planFor = (seed: number): Plan => {
   const dice = diceFor(seed, 'plan');
   const machines = sizeOf(dice);
   const mixed = dice.chance(0.25);
-  const home = dice.oneOf<CloudName>(['aws']);
-  const clouds = Array.from({ length: machines }, () => (mixed ? dice.oneOf<CloudName>(['aws']) : home));
+  const home = dice.oneOf<CloudName>(['aws', 'azure', 'gcp']);
+  const clouds = Array.from({ length: machines }, () =>
+    mixed ? dice.oneOf<CloudName>(['aws', 'azure', 'gcp']) : home,
+  );
   const mayHibernate = clouds.map(() => dice.chance(0.15));
-  const until = BEGINS_AT + dice.between(2, 15) * MINUTE;
+  const until = BEGINS_AT + (dice.chance(0.8) ? dice.between(2, 5) : dice.between(6, 15)) * MINUTE;
   const struck = Math.max(1, Math.min(machines, dice.oneOf([1, 1, 2, Math.ceil(machines / 2)])));
   const together = dice.chance(0.4);
   const begin = dice.between(BEGINS_AT, BEGINS_AT + MINUTE);
@@ -147,6 +151,7 @@ export const planFor = (seed: number): Plan => {
   const disturbances = Array.from({ length: dice.between(0, 8) }, () => disturbance(dice, struck, until));
   return {
     seed,
+    home,
     clouds,
     mayHibernate,
     databases: dice.between(1, Math.max(1, Math.ceil(machines * 0.8))),

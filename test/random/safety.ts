@@ -152,8 +152,8 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   };
   const releases = (step: Step, node: V1Node): void => {
     if (step.do !== 'release-node' || step.tombstone !== null) return;
-    const label = node.metadata?.labels?.[FENCED_LABEL];
-    if (step.record.bootID === bootOf(node) || ![undefined, step.record.fence].includes(label))
+    const [fence] = (node.metadata?.labels?.[FENCED_LABEL] ?? step.record.fence).split('_removed_');
+    if (step.record.bootID === bootOf(node) || fence !== step.record.fence)
       fail(
         'release-after-return',
         `the fence ${step.record.fence} of ${nameOf(node)} is released in the boot that it is for`,

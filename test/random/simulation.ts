@@ -149,6 +149,7 @@ export const play = async (plan: Plan, { tells = false }: { readonly tells?: boo
     served,
     policy: plan.policy,
     maxSkew: plan.maxSkew,
+    home: plan.home,
     cloudFor,
     log: (line) => logged(line),
     fail: (error) =>
@@ -173,7 +174,7 @@ export const play = async (plan: Plan, { tells = false }: { readonly tells?: boo
   };
   const announce = (machine: Machine): void => {
     if (chance.chance(plan.lostEvents) && engine.now() < plan.until) return count('fault event-lost');
-    const body = eventOf(machine, engine.now());
+    const body = eventOf(machine, plan.home, engine.now());
     if (body === null) return;
     install.send(body, chance.between(50, 3_000));
     if (!chance.chance(plan.doubledEvents)) return;
