@@ -16,7 +16,7 @@ import {
   uidOf,
   withTaints,
 } from './cluster-objects.ts';
-import { driverOf, nodeIdOf, providerIdOf, systemUuidOf } from './names.ts';
+import { driverOf, nodeIdOf, numericIdOf, providerIdOf, systemUuidOf } from './names.ts';
 import type { Dice } from './dice.ts';
 import type { Engine } from './engine.ts';
 import { type Disk, type Fleet, isGone, isOff, isUp, type Machine, renewedAt } from './machines.ts';
@@ -65,6 +65,7 @@ interface Surroundings {
 }
 
 const NAMESPACE = 'default';
+const GKE_INSTANCE_ID = 'container.googleapis.com/instance_id';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const ATTACHER_FINALIZER = 'external-attacher/simulated';
 
@@ -174,7 +175,10 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     metadata: {
       name: machine.node,
       labels: { [ZONE_LABEL]: machine.zone, 'kubernetes.io/hostname': machine.node },
-      annotations: { [CSI_NODE_IDS]: JSON.stringify({ [driverOf(machine.cloud)]: nodeIdOf(machine) }) },
+      annotations: {
+        [CSI_NODE_IDS]: JSON.stringify({ [driverOf(machine.cloud)]: nodeIdOf(machine) }),
+        ...(machine.cloud === 'gcp' && { [GKE_INSTANCE_ID]: numericIdOf(machine) }),
+      },
     },
     spec: { providerID: providerIdOf(machine) },
     status: {

@@ -29,21 +29,33 @@ const nodeOf = (machine: Machine, { objects, machineOfNode }: Cluster): V1Node |
 const isLeftToPerson = (node: V1Node, { policy, isRemoved }: World): boolean =>
   nodeFacts(node, []).tombstone !== null || (isOptedOut(node) && policy.optOut !== 'none') || isRemoved(node);
 
-const heldBy = (machine: Machine, { cluster, fleet, refusals }: World): readonly string[] => {
-  const { objects, machineOfPod, machineOfAttachment } = cluster;
+const attachmentsOf = (machine: Machine, { cluster: { objects, machineOfAttachment } }: World) =>
+  objects.attachments.all().filter((one) => machineOfAttachment.get(uidOf(one)) === machine);
+
+const heldBy = (machine: Machine, world: World): readonly string[] => {
+  const { objects, machineOfPod } = world.cluster;
   const pods = objects.pods
     .all()
     .filter((pod) => machineOfPod.get(uidOf(pod)) === machine && !nameOf(pod).startsWith('agent'));
-  const attachments = objects.attachments.all().filter((one) => machineOfAttachment.get(uidOf(one)) === machine);
-  const disks = [...fleet.disks.values()].filter(({ holder }) => holder === machine);
-  // Nothing can confirm that a machine without a disk is gone, once its cloud does not know it any more.
-  if (refusals.get(machine.id) === 'missing-without-witness' && attachments.length + disks.length === 0) return [];
   return [
     ...pods.map((pod) => `pod ${nameOf(pod)}`),
-    ...attachments.map((one) => `attachment of ${one.spec.source.persistentVolumeName ?? ''}`),
-    ...disks.map(({ id }) => `disk ${id}`),
+    ...attachmentsOf(machine, world).map((one) => `attachment of ${one.spec.source.persistentVolumeName ?? ''}`),
+    ...disksOf(machine, world).map(({ id }) => `disk ${id}`),
   ];
 };
+
+const disksOf = (machine: Machine, { fleet }: World) =>
+  [...fleet.disks.values()].filter(({ holder }) => holder === machine);
+
+/**
+ * Nothing can confirm that a machine is gone which never had a disk, once its cloud does not know it any more. A person
+ * has to look, or the cloud controller to delete the Node.
+ */
+const hasNoWitness = (machine: Machine, world: World): boolean =>
+  isGone(machine) &&
+  world.refusals.get(machine.id) === 'missing-without-witness' &&
+  disksOf(machine, world).length === 0 &&
+  attachmentsOf(machine, world).every(({ status }) => status?.attached !== true);
 
 /** Returns what a machine that is off still lacks. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
@@ -53,8 +65,11 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   if (ours.includes('our out-of-service taint'))
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
   if (node && isLeftToPerson(node, world)) return [];
+  if (hasNoWitness(machine, world)) return [];
   if (isGone(machine) && ours.length > 0 && world.policy.deleteNode !== 'never')
     return [`the fenced Node of ${machine.name} stays, although it is gone`];
+  // Only a person can tell whether a machine that may hibernate did.
+  if (machine.mayHibernate && world.refusals.get(machine.id) === 'suspended') return [];
   const held = heldBy(machine, world);
   return held.length > 0 ? [`${machine.name} is ${power}, and still holds ${held.join(', ')}`] : [];
 };

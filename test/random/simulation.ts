@@ -33,7 +33,7 @@ export interface Played {
 }
 
 const MINUTE = 60_000;
-const MOST_HEALTHY_SWEEPS = 60;
+const MOST_HEALTHY_SWEEPS = 40;
 const HEALTHY_SWEEP_EVERY = 2 * MINUTE;
 
 export const play = async (plan: Plan, { tells = false }: { readonly tells?: boolean } = {}): Promise<Played> => {
