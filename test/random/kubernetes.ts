@@ -153,7 +153,9 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
   const putInUse = (machine: Machine): void => {
     const node = objects.nodes.get(machine.node);
     if (!node || machineOfNode.get(uidOf(node)) !== machine || !machine.connected) return;
-    const volumesInUse = [...machine.mounted].map((id) => handleKey(driverOf(machine.cloud), id));
+    const volumesInUse = [...new Set([...machine.mounted, ...machine.mounting])].map((id) =>
+      handleKey(driverOf(machine.cloud), id),
+    );
     if (JSON.stringify(node.status?.volumesInUse ?? []) === JSON.stringify(volumesInUse)) return;
     objects.nodes.put(machine.node, statusWith(node, { volumesInUse }));
   };
@@ -262,12 +264,16 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
 
   const mountOn = (machine: Machine, workload: Workload, uid: string): void => {
     const { disk } = workload;
-    if (!disk || machine.mounted.has(disk.id)) return;
+    if (!disk || machine.mounted.has(disk.id) || machine.mounting.has(disk.id)) return;
     const { boot } = machine;
+    // A kubelet reports the disk as in use before it mounts, so that attach-detach waits for it.
+    machine.mounting.add(disk.id);
+    putInUse(machine);
     // The kubelet has seen its pod and the attachment, and goes on, whatever happens to them meanwhile.
     engine.after(dice.between(50, 2_500), () => {
-      if (machine.boot !== boot || !isUp(machine) || disk.holder !== machine || machine.mountsFrom > engine.now())
-        return;
+      if (machine.boot !== boot || !isUp(machine)) return;
+      machine.mounting.delete(disk.id);
+      if (disk.holder !== machine || machine.mountsFrom > engine.now()) return putInUse(machine);
       const pod = podOf(workload);
       machine.mounted.add(disk.id);
       putInUse(machine);
@@ -276,11 +282,19 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
       wakeOne('kubelets');
     });
   };
+  const letGo = (machine: Machine, disk: string): void => {
+    machine.mounted.delete(disk);
+    machine.mounting.delete(disk);
+  };
   const endPod = (machine: Machine, pod: V1Pod): void => {
     const disk = workloadOf(pod)?.disk;
-    if (disk) machine.mounted.delete(disk.id);
+    if (disk) letGo(machine, disk.id);
     putInUse(machine);
     objects.pods.remove(podKey(nameOf(pod)));
+  };
+  const isAttachedTo = (machine: Machine, disk: Disk): boolean => {
+    const attachment = objects.attachments.get(attachmentOf(disk, machine.node));
+    return attachment?.status?.attached === true && !isDeleting(attachment);
   };
   const lookAsKubelet = (machine: Machine): void => {
     const node = objects.nodes.get(machine.node);
@@ -295,11 +309,10 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
       else if (!workload.disk) {
         if (pod.status?.phase === 'Pending')
           objects.pods.put(podKey(nameOf(pod)), { ...pod, status: { phase: 'Running' } });
-      } else if (objects.attachments.get(attachmentOf(workload.disk, machine.node))?.status?.attached === true)
-        mountOn(machine, workload, uidOf(pod));
+      } else if (isAttachedTo(machine, workload.disk)) mountOn(machine, workload, uidOf(pod));
     }
     const wanted = new Set(own.map((pod) => workloadOf(pod)?.disk?.id));
-    for (const id of machine.mounted) if (!wanted.has(id)) machine.mounted.delete(id);
+    for (const id of [...machine.mounted, ...machine.mounting]) if (!wanted.has(id)) letGo(machine, id);
     putInUse(machine);
   };
 

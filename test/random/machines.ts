@@ -51,6 +51,8 @@ export interface Machine {
   lastRenewal: number | null;
   /** Disks that the guest has mounted and may write to. */
   readonly mounted: Set<string>;
+  /** Disks that its kubelet is about to mount. */
+  readonly mounting: Set<string>;
   /** How far the clock of its kubelet is ahead (ms). */
   readonly skew: number;
 }
@@ -125,6 +127,7 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
   const guestEnds = (machine: Machine, keepsMemory: boolean): void => {
     machine.lastRenewal ??= renewedAt(machine, engine.now()) ?? -1;
     if (!keepsMemory) machine.mounted.clear();
+    if (!keepsMemory) machine.mounting.clear();
     machine.postsAt = Infinity;
     machine.mountsFrom = Infinity;
     onlooker.down(machine);
@@ -246,6 +249,7 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
       disk.holder = null;
       onlooker.detached(machine, disk);
       machine.mounted.delete(disk.id);
+      machine.mounting.delete(disk.id);
       const left = machine.shown.disks.filter((id) => id !== disk.id);
       change(machine, { disks: left, operations: machine.shown.operations + 1, operatedAt: engine.now() });
     },

@@ -67,6 +67,7 @@ export const peopleAt = ({ cluster, safety, install, machineAt }: World) => {
   const removeFence = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || oursOn(node).length === 0) return false;
+    safety.forgetRemovals(node);
     const { [FENCED_LABEL]: _fence, [TAINT_LABEL]: _taint, ...labels } = node.metadata?.labels ?? {};
     const { [RECORD_ANNOTATION]: _record, ...annotations } = node.metadata?.annotations ?? {};
     const taints = taintsOf(node).filter(({ key }) => key !== OUT_OF_SERVICE.key && key !== QUARANTINE.key);

@@ -59,6 +59,8 @@ export interface Safety {
   readonly onDetach: (machine: Machine, disk: Disk, why: string) => void;
   readonly onSweep: (began: number) => void;
   readonly noteRemoval: (node: V1Node) => void;
+  /** A whole fence was removed without a trace: nobody remembers it. */
+  readonly forgetRemovals: (node: V1Node) => void;
   readonly isRemoved: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
   readonly noteOptOut: (node: string, out: boolean) => void;
@@ -91,7 +93,7 @@ const foreignOn = (node: V1Node): string => {
 
 export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxSkew }: World): Safety => {
   const violations: Violation[] = [];
-  const removals: Removal[] = [];
+  let removals: readonly Removal[] = [];
   const begun: { readonly at: number; readonly machine: string }[] = [];
   let pausedSince: number | null = null;
   let mostNodes = 0;
@@ -121,15 +123,16 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     notRemoved(node, what, step === 'mark');
   };
 
+  // A machine that took over an id counts as the one before: the ledger cannot always tell them apart.
   const withinCap = (machine: Machine): void => {
     const window = patience.capWindow - 2 * maxSkew - 60_000;
     const recent = begun.filter(({ at }) => now() - at < window);
     const others = new Set(recent.map((one) => one.machine));
-    others.delete(machine.name);
+    others.delete(machine.id);
     const limit = Math.max(1, Math.floor(policy.cap.share * mostNodes + 1e-9));
     if (others.size >= limit)
       fail('cap', `the fence of ${machine.name} begins although ${others.size} of ${limit} have begun`);
-    begun.push({ at: now(), machine: machine.name });
+    begun.push({ at: now(), machine: machine.id });
   };
   const marked = (before: V1Node, machine: Machine | undefined): void => {
     const since = optedOutSince.get(nameOf(before));
@@ -219,7 +222,10 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
           fail('taint-off-a-running-machine', `two sweeps leave our taint on ${nameOf(node)}, whose machine runs`);
       }
     },
-    noteRemoval: (node) => void removals.push({ node: uidOf(node), boot: bootOf(node), at: now() }),
+    noteRemoval: (node) => void (removals = [...removals, { node: uidOf(node), boot: bootOf(node), at: now() }]),
+    forgetRemovals: (node) => {
+      removals = removals.filter((one) => one.node !== uidOf(node));
+    },
     isRemoved: (node) => removals.some((one) => one.node === uidOf(node) && one.boot === bootOf(node)),
     notePause: (paused) => void (pausedSince = paused ? (pausedSince ?? now()) : null),
     noteOptOut: (node, out) => {

@@ -217,6 +217,7 @@ export const play = async (plan: Plan, { tells = false }: { readonly tells?: boo
       mountsFrom: engine.now(),
       lastRenewal: null,
       mounted: new Set(),
+      mounting: new Set(),
       skew: chance.between(-plan.maxSkew, plan.maxSkew),
     };
     fleet.machines.push(machine);
