@@ -252,6 +252,7 @@ export const connect = (served: Served, network: Network, process: Process, tag:
           isWrite: permit !== null,
           throttled: () => declined(429, 'TooManyRequests', method),
           failed: () => declined(503, 'ServiceUnavailable', method),
+          denied: () => declined(401, 'Unauthorized', method),
           arrives: () => perform(wanted),
         });
       const permitted = (wanted: never) =>

@@ -1,6 +1,7 @@
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import type { FunctionDependencies } from '../../functions/dependencies.ts';
+import type { TimeLimit } from '../../functions/invocation.ts';
 import { sweep } from '../../functions/sweep.ts';
 import { clusterOver } from '../../kubernetes/cluster.ts';
 import { connect, type Served } from './api-server.ts';
@@ -32,14 +33,22 @@ export interface Install {
   readonly kill: (choice: number) => boolean;
   readonly freeze: (choice: number, ms: number) => boolean;
   readonly waiting: () => readonly string[];
+  /** The latest of them. */
   readonly deadLetters: readonly DeadLetter[];
   /** Sweeps that came to their end, by when they began and ended. */
   readonly sweeps: { readonly began: number; readonly ended: number; readonly undisturbed: boolean }[];
   readonly running: () => number;
+  /** Lets the next invocations begin in new processes, as after a deploy. */
+  readonly upgrade: () => void;
   /** Ends everything that runs, and forgets what waits. */
   readonly stop: () => void;
   /** Rewrites every message that waits, as a deploy of another version leaves them. */
   readonly rewrite: (change: (body: string) => string) => void;
+}
+
+interface Host {
+  readonly process: Process;
+  readonly dependencies: FunctionDependencies;
 }
 
 export interface InstallOptions {
@@ -55,6 +64,8 @@ export interface InstallOptions {
   /** Receives each log line. */
   readonly log: (line: object) => void;
   readonly fail: (error: unknown) => void;
+  /** Receives each dead letter. */
+  readonly buried: (letter: DeadLetter) => void;
 }
 
 /** As serverless.yml and infra/aws have them (ms). */
@@ -63,6 +74,8 @@ const VISIBILITY_MS = 6 * FUNCTION_LASTS_MS;
 const MOST_RECEIVES = 5;
 const AT_ONCE = 5;
 const BATCH = 10;
+const MOST_SWEEPS = 5;
+const MOST_LETTERS = 20;
 const POLL_MS = { least: 20, most: 500 } as const;
 
 export const CLUSTER = 'simulated';
@@ -80,6 +93,11 @@ export const createInstall = (options: InstallOptions): Install => {
     queue.push({ id: (ids += 1), body, visibleAt: engine.now() + delayMs, receives: 0 });
     engine.after(delayMs + dice.between(POLL_MS.least, POLL_MS.most), poll);
   };
+  const bury = (letter: DeadLetter): void => {
+    options.buried(letter);
+    deadLetters.push(letter);
+    if (deadLetters.length > MOST_LETTERS) deadLetters.shift();
+  };
   const viaQueue = (process: Process, arrives: () => void): Promise<void> =>
     network.call(process, {
       service: 'queue',
@@ -87,6 +105,7 @@ export const createInstall = (options: InstallOptions): Install => {
       isWrite: false,
       throttled: () => new Error('the queue is throttled'),
       failed: () => new Error('the queue is not available'),
+      denied: () => new Error('the queue denies the call'),
       arrives,
     });
   const dependenciesOf = (process: Process): FunctionDependencies => ({
@@ -95,7 +114,7 @@ export const createInstall = (options: InstallOptions): Install => {
     whyNotServed: () => null,
     queues: {
       again: (message, seconds) => viaQueue(process, () => send(JSON.stringify(message), seconds * 1_000)),
-      dead: (letter) => viaQueue(process, () => void deadLetters.push(letter)),
+      dead: (letter) => viaQueue(process, () => bury(letter)),
     },
     formatMeasurements: () => ({}),
     newRunId: () => `run${(ids += 1)}`,
@@ -109,28 +128,36 @@ export const createInstall = (options: InstallOptions): Install => {
     };
   };
 
+  /** Processes that wait for their next invocation. They keep what they have opened. */
+  const idle: Host[] = [];
+  const startHost = (): Host => {
+    const skew = dice.between(-maxSkew, maxSkew);
+    const process = startProcess(engine, `process ${(ids += 1)}`, { skew, monoOffset: dice.between(0, 1_000_000) });
+    return { process, dependencies: dependenciesOf(process) };
+  };
+
   /** Starts an invocation. `ended` is called once, with null if it came to no end. */
   const invoke = <T>(
-    name: string,
-    work: (process: Process, limit: { getRemainingTimeInMillis: () => number }) => Promise<T>,
-    ended: (answer: T | null, process: Process) => void,
+    work: (dependencies: FunctionDependencies, limit: TimeLimit) => Promise<T>,
+    ended: (answer: T | null) => void,
   ): void => {
     const began = engine.now();
-    const skew = dice.between(-maxSkew, maxSkew);
-    const process = startProcess(engine, name, { skew, monoOffset: dice.between(0, 1_000_000) });
+    const host = idle.pop() ?? startHost();
+    const { process, dependencies } = host;
     processes.add(process);
     let over = false;
     const end = (answer: T | null): void => {
       if (over) return;
       over = true;
       processes.delete(process);
-      ended(answer, process);
-      process.kill();
+      ended(answer);
+      if (answer === null) process.kill();
+      else idle.push(host);
     };
     engine.after(FUNCTION_LASTS_MS, () => end(null));
     const limit = { getRemainingTimeInMillis: () => Math.max(0, began + FUNCTION_LASTS_MS - engine.now()) };
     const start = (): void =>
-      void work(process, limit).then(
+      void work(dependencies, limit).then(
         (answer) => end(process.isAlive() ? answer : null),
         (error: unknown) => {
           if (process.isAlive()) fail(error);
@@ -142,7 +169,7 @@ export const createInstall = (options: InstallOptions): Install => {
 
   const giveUp = (message: Waiting): void => {
     queue.splice(queue.indexOf(message), 1);
-    deadLetters.push({ reason: null, body: message.body });
+    bury({ reason: null, body: message.body });
   };
   const receive = (): readonly Waiting[] => {
     const visible = queue.filter(({ visibleAt }) => visibleAt <= engine.now());
@@ -161,11 +188,10 @@ export const createInstall = (options: InstallOptions): Install => {
     if (batch.length === 0) return;
     busy += 1;
     invoke(
-      `function ${(ids += 1)}`,
-      (process, limit) =>
+      (dependencies, limit) =>
         deliverTo[options.home](
           batch.map(({ id, body }) => ({ id: String(id), body })),
-          dependenciesOf(process),
+          dependencies,
           limit,
         ),
       (failed) => {
@@ -182,20 +208,17 @@ export const createInstall = (options: InstallOptions): Install => {
   const sweepNow = (): void => {
     const began = engine.now();
     invoke(
-      `sweep ${(ids += 1)}`,
-      async (process, limit) => {
-        const dependencies = dependenciesOf(process);
-        return sweep(async () => dependencies)(null, limit);
+      (dependencies, limit) => sweep(async () => dependencies)(null, limit),
+      (answer) => {
+        sweeps.push({ began, ended: engine.now(), undisturbed: answer !== null && answer.unreachable.length === 0 });
+        if (sweeps.length > MOST_SWEEPS) sweeps.shift();
       },
-      (answer) =>
-        void sweeps.push({
-          began,
-          ended: engine.now(),
-          undisturbed: answer !== null && answer.unreachable.length === 0,
-        }),
     );
   };
-  const oneOf = (choice: number): Process | undefined => [...processes][choice % Math.max(1, processes.size)];
+  const oneOf = (choice: number): Process | undefined => {
+    const alive = [...processes].filter((process) => process.isAlive());
+    return alive[choice % Math.max(1, alive.length)];
+  };
   return {
     send,
     sweepNow,
@@ -213,6 +236,9 @@ export const createInstall = (options: InstallOptions): Install => {
     deadLetters,
     sweeps,
     running: () => processes.size,
+    upgrade: () => {
+      for (const { process } of idle.splice(0)) process.kill();
+    },
     stop: () => {
       for (const process of processes) process.kill();
       queue.length = 0;

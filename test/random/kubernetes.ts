@@ -53,6 +53,8 @@ export interface Cluster {
   /** Why the attachment of a disk is being deleted, for those that somebody other than a running kubelet let go. */
   readonly whyDetached: (machine: Machine, disk: Disk) => string;
   readonly noteDeletion: (attachment: string, why: string) => void;
+  /** Forgets what was known of objects that are gone. */
+  readonly prune: () => void;
   readonly setAttacher: (works: boolean) => void;
 }
 
@@ -475,6 +477,12 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     whyDetached: (machine, disk) =>
       detaching.get(`${machine.serial} ${disk.id}`) ?? (isOff(machine) ? 'the cloud' : ''),
     noteDeletion: (attachment, why) => void deletedBecause.set(attachment, why),
+    prune: () => {
+      const { nodes, pods, attachments } = objects;
+      const uids = new Set([...nodes.all(), ...pods.all(), ...attachments.all()].map(uidOf));
+      for (const map of [machineOfNode, machineOfPod, machineOfAttachment, deletedBecause, orphanedSince])
+        for (const uid of map.keys()) if (!uids.has(uid)) map.delete(uid);
+    },
     setAttacher: (works) => {
       attacherWorks = works;
       wake();

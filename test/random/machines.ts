@@ -66,6 +66,8 @@ export interface Disk {
   releasedAt: number;
 }
 
+/** More changes than a machine sees while an answer may be stale. */
+const MOST_HISTORY = 40;
 const RENEWS_EVERY_MS = 10_000;
 
 export const mayWrite = ({ shown: { power } }: Machine): boolean => power === 'running' || power === 'stopping';
@@ -84,6 +86,8 @@ export interface Fleet {
   readonly machines: Machine[];
   readonly disks: Map<string, Disk>;
   readonly change: (machine: Machine, change: Partial<Shown>) => void;
+  /** Forgets machines that are gone and that nobody keeps. */
+  readonly prune: (isKept: (machine: Machine) => boolean) => void;
   readonly stop: (machine: Machine, how: { readonly byGuest: boolean; readonly takes: number }) => void;
   readonly start: (machine: Machine) => void;
   readonly terminate: (machine: Machine, takes: number) => void;
@@ -121,6 +125,7 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
   const change: Fleet['change'] = (machine, changes) => {
     machine.shown = { ...machine.shown, ...changes };
     machine.history.push({ at: engine.now(), shown: machine.shown });
+    if (machine.history.length > MOST_HISTORY) machine.history.shift();
     onlooker.changed();
   };
   /** The guest does nothing any more from now on. */
@@ -173,6 +178,10 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
     machines,
     disks,
     change,
+    prune: (isKept) => {
+      const kept = machines.filter((machine) => !isGone(machine) || isKept(machine));
+      machines.splice(0, machines.length, ...kept);
+    },
     stop: (machine, { byGuest, takes }) => {
       if (machine.shown.power !== 'running') return;
       change(machine, { power: 'stopping', byGuest, hibernated: false, stoppedAt: engine.now() });

@@ -1,35 +1,105 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
 import { planFor } from './plan.ts';
+import { countReached } from './reached.ts';
+import { failureOf, shrink } from './shrink.ts';
 import { play } from './simulation.ts';
+import { toldStory } from './story.ts';
+import { counter, emptyTally, merged, type Tally, told } from './tally.ts';
+
+/**
+ * Plays random schedules and prints what they reached. Ends with 1 if one of them is unsafe or stuck.
+ *
+ * `--schedules N --seed S` plays N schedules from seed S, in `--processes P`. `--replay` plays one, shortens it if it
+ * fails, and tells it. `--coverage FOLDER` names the code below the folder that no schedule runs.
+ */
 
 const { values } = parseArgs({
-  options: { schedules: { type: 'string' }, seed: { type: 'string' }, replay: { type: 'boolean' } },
+  options: {
+    schedules: { type: 'string', default: '1000' },
+    seed: { type: 'string', default: '1' },
+    processes: { type: 'string', default: '1' },
+    replay: { type: 'boolean', default: false },
+    coverage: { type: 'string' },
+    'until-broken': { type: 'boolean', default: false },
+  },
 });
-const first = Number(values.seed ?? 1);
-const schedules = values.replay ? 1 : Number(values.schedules ?? 1_000);
-if (!values.replay) Error.stackTraceLimit = 0;
-const begun = performance.now();
-const counts = new Map<string, number>();
-let unsafe = 0;
-let stuck = 0;
-let virtual = 0;
-for (let seed = first; seed < first + schedules; seed += 1) {
-  const played = await play(planFor(seed), { tells: values.replay ?? false });
-  for (const [what, times] of played.counts) counts.set(what, (counts.get(what) ?? 0) + times);
-  virtual += played.lasted;
-  for (const { at, says } of played.story) console.log(`${(at / 1_000).toFixed(1)} s  ${says}`);
-  for (const { at, breaks, says } of played.violations.slice(0, 1)) {
-    unsafe += 1;
-    if (unsafe <= 20) console.log(`seed ${seed} breaks ${breaks} at ${at / 1_000} s: ${says}`);
+
+const MOST_NAMED = 20;
+
+const replay = async (seed: number): Promise<void> => {
+  const plan = planFor(seed);
+  const failure = failureOf(await play(plan));
+  const shortest = failure === null ? plan : await shrink(plan, failure);
+  console.log(toldStory(shortest, await play(shortest, { tells: true })).join('\n'));
+  if (failure !== null) process.exitCode = 1;
+};
+
+const playAll = async (first: number, schedules: number): Promise<Tally> => {
+  // An error with its stack takes longer to make than anything else here.
+  Error.stackTraceLimit = 0;
+  const counted = counter();
+  let failures = 0;
+  for (let seed = first; seed < first + schedules && !(values['until-broken'] && failures > 0); seed += 1) {
+    const played = await play(planFor(seed));
+    counted.add(played);
+    if (failureOf(played) === null) continue;
+    failures += 1;
+    if (failures > MOST_NAMED) continue;
+    for (const { at, breaks, says } of played.violations.slice(0, 1))
+      console.log(`seed ${seed} breaks ${breaks} at ${at / 1_000} s: ${says}`);
+    if (played.stuck.length > 0) console.log(`seed ${seed} is stuck: ${played.stuck.join('; ')}`);
   }
-  if (played.stuck.length > 0) {
-    stuck += 1;
-    if (stuck <= 20) console.log(`seed ${seed} is stuck: ${played.stuck.join('; ')}`);
+  return counted.tally();
+};
+
+const counts = z.record(z.string(), z.number());
+const sentTally = z.object({
+  schedules: z.number(),
+  unsafe: z.number(),
+  stuck: z.number(),
+  hours: z.number(),
+  counts,
+  pairs: counts,
+});
+
+/** Plays some of the schedules in a process of its own. */
+const playApart = (first: number, schedules: number): Promise<Tally> =>
+  new Promise((resolve, reject) => {
+    const child = fork(fileURLToPath(import.meta.url), ['--seed', String(first), '--schedules', String(schedules)]);
+    child.once('message', (message) => resolve(sentTally.parse(message)));
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`a process ended with ${code} and sent nothing`)));
+  });
+
+const playInProcesses = async (first: number, schedules: number, processes: number): Promise<Tally> => {
+  const each = Math.ceil(schedules / processes);
+  const parts = Array.from({ length: processes }, (_, at) => {
+    const from = first + at * each;
+    return playApart(from, Math.min(each, first + schedules - from));
+  });
+  return (await Promise.all(parts)).reduce(merged, emptyTally);
+};
+
+const first = Number(values.seed);
+const schedules = Number(values.schedules);
+const processes = Number(values.processes);
+
+if (values.replay) await replay(first);
+else {
+  const begun = performance.now();
+  const endCount = values.coverage === undefined ? null : await countReached(values.coverage);
+  const tally = await (processes > 1 ? playInProcesses(first, schedules, processes) : playAll(first, schedules));
+  const seconds = (performance.now() - begun) / 1_000;
+  if (process.send) process.send(tally);
+  else {
+    console.log(told(tally).join('\n'));
+    for (const place of (await endCount?.()) ?? []) console.log(`never run: ${place}`);
+    console.log(
+      `${tally.schedules} schedules from seed ${first}: ${tally.unsafe} unsafe, ${tally.stuck} stuck, ${Math.round(tally.hours)} hours of virtual time in ${seconds.toFixed(0)} s, ${((seconds * 1_000) / tally.schedules).toFixed(1)} ms each`,
+    );
   }
+  if (tally.unsafe + tally.stuck > 0) process.exitCode = 1;
 }
-const seconds = (performance.now() - begun) / 1_000;
-for (const [what, times] of [...counts].toSorted(([a], [b]) => a.localeCompare(b))) console.log(`  ${what}: ${times}`);
-console.log(
-  `${schedules} schedules from seed ${first}: ${unsafe} unsafe, ${stuck} stuck, ${Math.round(virtual / 3_600_000)} hours in ${seconds.toFixed(1)} s, ${((seconds * 1_000) / schedules).toFixed(2)} ms each`,
-);
-process.exitCode = unsafe + stuck > 0 ? 1 : 0;

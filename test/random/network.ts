@@ -7,6 +7,8 @@ export type CallFault =
   /** The server declines it before it does anything. */
   | 'throttled'
   | 'server-error'
+  /** The server does not know the credentials, as for a moment after a key was rotated. */
+  | 'denied'
   /** The request never arrives. */
   | 'request-lost'
   /** The call takes effect, and its answer never arrives. */
@@ -48,6 +50,7 @@ export interface Call<T> {
   /** The errors of the server itself. */
   readonly throttled: () => Error;
   readonly failed: () => Error;
+  readonly denied: () => Error;
   /** Takes effect at the server. `age` is how old the answer of a read may be (ms). */
   readonly arrives: (age: number) => T;
 }
@@ -70,15 +73,24 @@ interface Surroundings {
 }
 
 export const createNetwork = ({ engine, dice, weather, assumption, note }: Surroundings): Network => {
+  const coming = weather.toSorted((a, b) => b.from - a.from);
+  let present: readonly Weather[] = [];
   const faultOf = (service: Service): CallFault | null => {
     const now = engine.now();
-    for (const one of weather)
-      if (one.service === service && one.from <= now && now < one.until && dice.chance(one.share)) return one.fault;
+    for (let next = coming.at(-1); next && next.from <= now; next = coming.at(-1)) {
+      present = [...present.filter(({ until }) => until > now), next];
+      coming.pop();
+    }
+    for (const one of present)
+      if (one.service === service && now < one.until && dice.chance(one.share)) return one.fault;
     return null;
   };
   const takes = (fault: CallFault | null): number =>
     fault === 'slow' ? dice.between(SLOW_MS.least, SLOW_MS.most) : dice.between(QUICK_MS.least, QUICK_MS.most);
-  const call = <T>(process: Process, { service, signal, isWrite, throttled, failed, arrives }: Call<T>): Promise<T> =>
+  const call = <T>(
+    process: Process,
+    { service, signal, isWrite, throttled, failed, denied, arrives }: Call<T>,
+  ): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const fault = faultOf(service);
@@ -90,6 +102,7 @@ export const createNetwork = ({ engine, dice, weather, assumption, note }: Surro
       if (fault === 'request-lost') return answer(CLIENT_TIMEOUT_MS, () => reject(new Error('socket hang up')));
       engine.after(there, () => {
         if (fault === 'throttled') return answer(takes(null), () => reject(throttled()));
+        if (fault === 'denied') return answer(takes(null), () => reject(denied()));
         if (fault === 'server-error') return answer(takes(null), () => reject(failed()));
         const age = fault === 'stale' ? dice.between(0, assumption.staleness) : 0;
         try {

@@ -93,6 +93,7 @@ export const peopleAt = ({ cluster, safety, install, machineAt }: World) => {
     return true;
   };
   const deployOld = (): void => {
+    install.upgrade();
     install.rewrite(asOldVersion.message);
     for (const node of cluster.objects.nodes.all()) {
       const text = node.metadata?.annotations?.[RECORD_ANNOTATION];

@@ -47,7 +47,15 @@ const MINUTE = 60 * SECOND;
 /** By then, the cluster has placed its pods. */
 export const BEGINS_AT = 60 * SECOND;
 
-const CALL_FAULTS: readonly CallFault[] = ['throttled', 'server-error', 'request-lost', 'answer-lost', 'slow', 'stale'];
+const CALL_FAULTS: readonly CallFault[] = [
+  'throttled',
+  'server-error',
+  'denied',
+  'request-lost',
+  'answer-lost',
+  'slow',
+  'stale',
+];
 const SERVICES: readonly Service[] = ['kubernetes', 'cloud', 'queue'];
 
 const assumptionOf = (dice: Dice): Assumption => {

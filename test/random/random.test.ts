@@ -1,13 +1,25 @@
 import { expect, test } from 'vitest';
 import { planFor } from './plan.ts';
+import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
+import { soakPlan } from './soak-plan.ts';
 
 const FIRST_SEED = 1;
-const SCHEDULES = 100;
+const SCHEDULES = 300;
 
 test(`${SCHEDULES} random schedules from seed ${FIRST_SEED} are safe, and come to their end`, async () => {
   for (let seed = FIRST_SEED; seed < FIRST_SEED + SCHEDULES; seed += 1) {
     const { violations, stuck } = await play(planFor(seed));
     expect({ seed, violations, stuck }).toEqual({ seed, violations: [], stuck: [] });
   }
+});
+
+test('a seed is one history', async () => {
+  const [one, other] = [await play(planFor(9), { tells: true }), await play(planFor(9), { tells: true })];
+  expect(one.story.length).toBeGreaterThan(3);
+  expect(other.story).toEqual(one.story);
+});
+
+test('two hours of incidents on three clouds leave nothing', async () => {
+  expect(failureOf(await play(soakPlan(1, 2)))).toBeNull();
 });

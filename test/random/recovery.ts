@@ -85,10 +85,12 @@ const machineLacks = (machine: Machine, world: World): readonly string[] => {
 };
 
 /** Returns what is still missing, in words. */
-export const lacksOf = (world: World): readonly string[] => [
-  ...world.fleet.machines.flatMap((machine) => machineLacks(machine, world)),
-  ...world.cluster.objects.attachments
-    .all()
-    .filter(({ metadata }) => metadata?.annotations?.[NUDGE_ANNOTATION] !== undefined)
-    .map((one) => `attachment ${nameOf(one)} is nudged`),
-];
+export const lacksOf = (world: World): readonly string[] =>
+  world.fleet.machines.flatMap((machine) => machineLacks(machine, world));
+
+/**
+ * Returns how many attachments have a nudge that nobody takes off: the run that set it on the attachment of the next
+ * Node ended before it could. It goes with the attachment, and changes nothing until then.
+ */
+export const countNudges = ({ objects }: Cluster): number =>
+  objects.attachments.all().filter(({ metadata }) => metadata?.annotations?.[NUDGE_ANNOTATION] !== undefined).length;

@@ -132,7 +132,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     const limit = Math.max(1, Math.floor(policy.cap.share * mostNodes + 1e-9));
     if (others.size >= limit)
       fail('cap', `the fence of ${machine.name} begins although ${others.size} of ${limit} have begun`);
-    begun.push({ at: now(), machine: machine.id });
+    begun.splice(0, begun.length, ...recent, { at: now(), machine: machine.id });
   };
   const marked = (before: V1Node, machine: Machine | undefined): void => {
     const since = optedOutSince.get(nameOf(before));

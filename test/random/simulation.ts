@@ -1,7 +1,7 @@
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import { simulatedClouds } from './clouds/all.ts';
 import { eventOf } from './clouds/events.ts';
-import { nameOf } from './cluster-objects.ts';
+import { nameOf, uidOf } from './cluster-objects.ts';
 import { diceFor } from './dice.ts';
 import { createEngine } from './engine.ts';
 import { createInstall, type Install } from './install.ts';
@@ -9,10 +9,11 @@ import { type Cluster, createKubernetes, type Workload } from './kubernetes.ts';
 import { createFleet, type Disk, type Fleet, isGone, type Machine } from './machines.ts';
 import { diskIdOf, machineIdOf, ZONES } from './names.ts';
 import { createNetwork } from './network.ts';
+import { happeningInWords } from './story.ts';
 import type { Plan, Planned } from './plan.ts';
 import type { Process } from './process.ts';
 import { peopleAt } from './people.ts';
-import { lacksOf } from './recovery.ts';
+import { countNudges, lacksOf } from './recovery.ts';
 import { createSafety, type Safety, type Violation } from './safety.ts';
 
 /** Plays one plan: faults without limit while safety is checked, and then a healthy world in which everything must end. */
@@ -33,10 +34,23 @@ export interface Played {
 }
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const MOST_HEALTHY_SWEEPS = 40;
 const HEALTHY_SWEEP_EVERY = 2 * MINUTE;
 
-export const play = async (plan: Plan, { tells = false }: { readonly tells?: boolean } = {}): Promise<Played> => {
+export interface Hour {
+  readonly hours: number;
+  readonly counts: ReadonlyMap<string, number>;
+  readonly waiting: number;
+}
+
+interface Options {
+  readonly tells?: boolean;
+  /** Is called once an hour of virtual time. */
+  readonly everyHour?: (hour: Hour) => void;
+}
+
+export const play = async (plan: Plan, { tells = false, everyHour }: Options = {}): Promise<Played> => {
   const engine = createEngine();
   const counts = new Map<string, number>();
   const story: Told[] = [];
@@ -152,6 +166,10 @@ export const play = async (plan: Plan, { tells = false }: { readonly tells?: boo
     home: plan.home,
     cloudFor,
     log: (line) => logged(line),
+    buried: ({ reason }) => {
+      count(reason === null ? 'dead letter after too many tries' : 'dead letter with its reason');
+      if (reason === '') safety.break('recovery', 'a dead letter has an empty reason');
+    },
     fail: (error) =>
       safety.break(
         'no-fault',
@@ -168,6 +186,7 @@ export const play = async (plan: Plan, { tells = false }: { readonly tells?: boo
     } = { ...line } as Readonly<Record<string, string>>;
     if (decision === 'refused' && instance !== '') refusals.set(instance, because);
     else if (step === null && instance !== '') refusals.delete(instance);
+    if (step !== '' && step !== null) count(`because ${because}`);
     count(step === '' || step === null ? `outcome ${decision} ${because}` : `step ${step}`);
     tell(`log: ${decision} ${step ?? ''} ${because} ${instance ?? ''}: ${says}`);
     if (because === 'unexpected') safety.break('no-fault', `a run ends unexpectedly: ${says}`);
@@ -224,6 +243,10 @@ export const play = async (plan: Plan, { tells = false }: { readonly tells?: boo
     current[at] = machine;
     cluster.kubeletPosts(machine);
     safety.noteNodes(cluster.objects.nodes.all().length);
+  };
+  const nodeOfMachine = (machine: Machine) => {
+    const node = cluster.objects.nodes.get(machine.node);
+    return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
   };
   /** A new machine takes over a name only once the Node of the one before is gone. */
   const recreate = (at: number): boolean => {
@@ -323,13 +346,25 @@ export const play = async (plan: Plan, { tells = false }: { readonly tells?: boo
   };
 
   for (const at of plan.clouds.keys()) create(at);
-  for (const what of plan.happenings)
-    engine.after(what.at, () => {
-      const happens = happen(what);
-      if (!happens) return;
+  const next = (index: number): void => {
+    const what = plan.happenings[index];
+    if (!what) return;
+    engine.after(what.at - engine.now(), () => {
+      next(index + 1);
+      const before = 'machine' in what ? (current[what.machine]?.name ?? '') : '';
+      if (!happen(what)) return;
       count(`fault ${what.do}`);
-      tell(`>> ${what.do} ${'machine' in what ? (current[what.machine]?.name ?? '') : ''}`);
+      tell(happeningInWords(what, what.do === 'recreate' ? (current[what.machine]?.name ?? '') : before));
     });
+  };
+  next(0);
+  const hourly = (): void => {
+    fleet.prune((machine) => current.includes(machine) || nodeOfMachine(machine) !== undefined);
+    cluster.prune();
+    everyHour?.({ counts, waiting: install.waiting().length, hours: Math.round(engine.now() / HOUR) });
+    engine.after(HOUR, hourly);
+  };
+  engine.after(HOUR, hourly);
   const sweepAgain = (): void => {
     if (engine.now() >= plan.until) return;
     install.sweepNow();
@@ -352,10 +387,7 @@ export const play = async (plan: Plan, { tells = false }: { readonly tells?: boo
     if (swept?.undisturbed && sweeps > 1) safety.onSweep(began);
     stuck = lacks();
   }
-  for (const { reason } of install.deadLetters) {
-    count(reason === null ? 'dead letter without a reason' : 'dead letter with its reason');
-    if (reason === '') safety.break('recovery', 'a dead letter has an empty reason');
-  }
+  if (countNudges(cluster) > 0) count('left over: a nudge');
   engine.stop();
   install.stop();
   return { violations: safety.violations, stuck: isBroken() ? [] : stuck, counts, lasted: engine.now(), story };

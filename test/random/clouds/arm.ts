@@ -14,7 +14,15 @@ const errorOf = (statusCode: number, code: string): Error =>
 
 const notFound = (): Error => errorOf(404, 'ResourceNotFound');
 
-const powerOf = ({ shown: { power, byGuest } }: Sight): string => {
+/** A machine that starts is `stopped` for a moment, although no operation shows. */
+const SHOWS_STOPPED_MS = 3_000;
+
+const isBarelyStarting = ({ shown: { power, launchedAt }, at }: Sight): boolean =>
+  power === 'starting' && at - launchedAt < SHOWS_STOPPED_MS;
+
+const powerOf = (sight: Sight): string => {
+  const { power, byGuest } = sight.shown;
+  if (isBarelyStarting(sight)) return 'stopped';
   switch (power) {
     case 'off':
       return byGuest ? 'stopped' : 'deallocated';
@@ -27,7 +35,9 @@ const powerOf = ({ shown: { power, byGuest } }: Sight): string => {
   }
 };
 
-const isBusy = ({ shown: { power, byGuest } }: Sight): boolean =>
+const isBusy = (sight: Sight): boolean => isOperatedOn(sight) && !isBarelyStarting(sight);
+
+const isOperatedOn = ({ shown: { power, byGuest } }: Sight): boolean =>
   power === 'starting' || (power === 'stopping' && !byGuest);
 
 const vmOf = (sight: Sight): Vm => {
@@ -129,6 +139,7 @@ const clientOf = (side: CloudSide, passage: PermittedPath | null): ComputeManage
       isWrite,
       throttled: () => errorOf(429, 'TooManyRequests'),
       failed: () => errorOf(500, 'InternalServerError'),
+      denied: () => errorOf(403, 'AuthorizationFailed'),
       arrives,
     });
   const order = async (signal: AbortSignal | undefined, happens: () => void): Promise<void> => {

@@ -93,6 +93,7 @@ export const simulatedCompute = (side: CloudSide): Cloud => {
       isWrite,
       throttled: () => errorOf(429, 8, 'rateLimitExceeded'),
       failed: () => errorOf(503, 14, 'backendError'),
+      denied: () => errorOf(403, 7, 'forbidden'),
       arrives,
     });
   const read = <T>(signal: AbortSignal | undefined, answer: (age: number) => T) =>

@@ -121,6 +121,7 @@ const clientOf = (side: CloudSide, passage: PermittedPath | null): EC2Client => 
       isWrite: isWrite(command),
       throttled: () => errorOf('RequestLimitExceeded', 503),
       failed: () => errorOf('InternalError', 500),
+      denied: () => errorOf('UnauthorizedOperation', 403),
       arrives: (age) => answerTo(side, command, age),
     });
   };

@@ -27,11 +27,14 @@ export interface CloudSide {
 export interface Sight {
   readonly machine: Machine;
   readonly shown: Shown;
+  /** The time that the answer is about (ms). */
+  readonly at: number;
 }
 
 export const sightOf = (machine: Machine, age: number, now: number): Sight => ({
   machine,
   shown: shownAt(machine, now - age),
+  at: now - age,
 });
 
 /** Returns the newest machine with the id that an answer shows. */

@@ -1,0 +1,43 @@
+import type { Plan } from './plan.ts';
+import { play, type Played } from './simulation.ts';
+
+/** Makes a plan that fails shorter, as long as it fails in the same way. */
+
+/** Returns how a schedule fails: the invariant that it breaks, `stuck`, or null. */
+export const failureOf = ({ violations, stuck }: Pick<Played, 'violations' | 'stuck'>): string | null =>
+  violations[0]?.breaks ?? (stuck.length > 0 ? 'stuck' : null);
+
+const simpler = (plan: Plan): readonly Plan[] => [
+  ...(plan.weather.length > 0 ? [{ ...plan, weather: [] }] : []),
+  ...plan.weather.map((_, at) => ({ ...plan, weather: plan.weather.toSpliced(at, 1) })),
+  ...(plan.lostEvents > 0 ? [{ ...plan, lostEvents: 0 }] : []),
+  ...(plan.doubledEvents > 0 ? [{ ...plan, doubledEvents: 0 }] : []),
+  ...(plan.maxSkew > 0 ? [{ ...plan, maxSkew: 0 }] : []),
+  ...(plan.stateless > 0 ? [{ ...plan, stateless: 0 }] : []),
+  ...(plan.databases > 1 ? [{ ...plan, databases: 1 }] : []),
+];
+
+/** Returns the plan without `size` of its happenings, from each place. */
+const shorter = (plan: Plan, size: number): readonly Plan[] =>
+  Array.from({ length: Math.ceil(plan.happenings.length / size) }, (_, at) => ({
+    ...plan,
+    happenings: plan.happenings.toSpliced(at * size, size),
+  }));
+
+const sizesOf = ({ happenings }: Plan): readonly number[] =>
+  [2, 4, 8, Infinity].map((part) => (part === Infinity ? 1 : Math.ceil(happenings.length / part))).filter((n) => n > 0);
+
+const firstThat = async (plans: readonly Plan[], failure: string): Promise<Plan | null> => {
+  for (const plan of plans) if (failureOf(await play(plan)) === failure) return plan;
+  return null;
+};
+
+/** Returns a plan that fails like this one, and from which nothing can be left out. */
+export const shrink = async (plan: Plan, failure: string): Promise<Plan> => {
+  const candidates = [...sizesOf(plan).flatMap((size) => shorter(plan, size)), ...simpler(plan)];
+  const found = await firstThat(
+    candidates.filter((one) => JSON.stringify(one) !== JSON.stringify(plan)),
+    failure,
+  );
+  return found ? shrink(found, failure) : plan;
+};

@@ -1,0 +1,91 @@
+import type { Plan, Planned } from './plan.ts';
+import type { Played, Told } from './simulation.ts';
+
+/** Tells a schedule in sentences with times. */
+
+const second = (at: number): string => `${(at / 1_000).toFixed(1).padStart(7)} s`;
+
+const line = ({ at, says }: Told): string => `${second(at)}  ${says}`;
+
+/** The surroundings in which the schedule takes place. */
+const setting = ({
+  seed,
+  home,
+  clouds,
+  databases,
+  policy,
+  assumption,
+  weather,
+  lostEvents,
+}: Plan): readonly string[] => [
+  `Seed ${seed}: ${clouds.length} machines (${clouds.join(', ')}), ${databases} databases, functions on ${home}.`,
+  `Policy: detach ${policy.detach}, deleteNode ${policy.deleteNode}, unreachable ${policy.unreachable}, optOut ${policy.optOut}, cap ${policy.cap.share} and ${policy.cap.atOnce} at once.`,
+  `Assumption: staleness ${assumption.staleness} ms, transit ${assumption.transit} ms, boot to mount ${assumption.bootToMount} ms. ${lostEvents * 100} % of the events are lost.`,
+  ...weather.map(
+    ({ fault, service, from, until, share }) =>
+      `From ${from / 1_000} s to ${until / 1_000} s, ${share * 100} % of the calls to ${service} are ${fault}.`,
+  ),
+];
+
+export const toldStory = (plan: Plan, { story, violations, stuck }: Played): readonly string[] => [
+  ...setting(plan),
+  ...story.map(line),
+  ...violations.slice(0, 1).map(({ at, breaks, says }) => `${second(at)}  This breaks ${breaks}: ${says}.`),
+  ...stuck.map((says) => `In the end, ${says}.`),
+];
+
+/** Returns in words what somebody does. `name` is the machine that it is about. */
+export const happeningInWords = (what: Planned, name: string): string => {
+  switch (what.do) {
+    case 'stop':
+      return what.byGuest ? `the guest of ${name} shuts itself down` : `somebody stops ${name}`;
+    case 'terminate':
+      return `somebody terminates ${name}`;
+    case 'forget-machine':
+      return `the cloud forgets ${name}`;
+    case 'recreate':
+      return `somebody creates ${name} under the name of a machine that is gone`;
+    case 'start':
+      return `somebody starts ${name}`;
+    case 'hibernate':
+      return `somebody hibernates ${name}`;
+    case 'reboot':
+      return `${name} reboots`;
+    case 'cut-off':
+      return `the kubelet of ${name} is cut off`;
+    case 'reconnect':
+      return `the kubelet of ${name} reaches the API server again`;
+    case 'kill':
+      return 'a function is killed';
+    case 'freeze':
+      return `a function is frozen for ${what.ms / 1_000} s`;
+    case 'remove-taint':
+      return `a person removes our taint from the Node of ${name}`;
+    case 'remove-fence':
+      return `a person removes the whole fence of ${name}`;
+    case 'delete-node':
+      return `a person deletes the Node of ${name}`;
+    case 'foreign-taint':
+      return `a person sets an out-of-service taint on the Node of ${name}`;
+    case 'opt-out':
+      return `a person opts the Node of ${name} out`;
+    case 'opt-in':
+      return `a person takes the opt-out of ${name} back`;
+    case 'pause':
+      return 'a person pauses Cloudfence';
+    case 'unpause':
+      return 'a person ends the pause';
+    case 'attacher-down':
+      return 'the CSI attacher stops';
+    case 'attacher-up':
+      return 'the CSI attacher runs again';
+    case 'poison':
+      return 'a message arrives that nobody can read';
+    case 'deploy-old':
+      return 'another version is deployed: records and messages have the form of an older one';
+    case 'sweep':
+      return 'a sweep begins';
+    case 'send-again':
+      return 'the queue delivers a message twice';
+  }
+};
