@@ -78,6 +78,15 @@ describe('a run looks', () => {
       look({ cluster: true }),
     ],
     [
+      '... counted from their answer',
+      patience.clusterFacts,
+      {
+        ...read(patience.clusterFacts, patience.clusterFacts),
+        cluster: { says: cluster(), askedAt: at(0), gotAt: 1 },
+      },
+      { do: 'recheck' },
+    ],
+    [
       '... and not before',
       patience.clusterFacts - 1,
       read(patience.clusterFacts - 1, patience.clusterFacts - 1),
@@ -135,6 +144,11 @@ describe('a step', () => {
       { proofRenewed: true, ...read(0, 1_800) },
       { do: 'pause', ms: 2_000, because: { code: 'unavailable', says: expect.stringContaining(' 1800 ms') } },
     ],
+    [
+      '... counted from the request',
+      { proofRenewed: true, ...read(1, 1_800), cleared: 'another step' },
+      { do: 'recheck' },
+    ],
     ['... which takes two attempts', read(0, 1_800), look({ machine: true, disks: false })],
     ['... and ends the run if there is no time left', { proofRenewed: true, deadline: 3_800, ...read(0, 1_800) }, end],
   ])('%s', (_, change, expected) => expect(next(change, 1_800)).toMatchObject(expected));
@@ -176,6 +190,35 @@ describe('a step is only imagined', () => {
   ] as const)('%s', (_, change, expected) => expect(next(change).do).toBe(expected));
 });
 
+it('shadow mode takes our taint off when its work is done, and only imagines any other park', () => {
+  const shadow = { policy: { ...defaultPolicy, shadow: true }, ...read(0, 0, machine({ disks: [] })) };
+  const free = { pods: [], volumes: [] };
+  const unfinished = marked({ phase: 'fencing', released: ago(1_000) });
+  expect(next({ ...shadow, ...facts({ ...free, node: marked() }) })).toMatchObject({ do: 'act', step: { do: 'park' } });
+  expect(next({ ...shadow, ...facts({ ...free, node: unfinished }) })).toMatchObject({
+    do: 'imagine',
+    step: { do: 'park' },
+  });
+});
+
+describe('an end to which only imagined steps led', () => {
+  const steps = [
+    { step: 'note', target: 'x', because: because('off-proven', ''), at: NOW, ms: 0, result: 'dry-run', said: null },
+  ] as const;
+  const free = { pods: [], volumes: [] };
+  const done = {
+    ...facts({ ...free, node: marked({ phase: 'fenced', released: ago(1_000) }) }),
+    ...read(0, 0, machine({ disks: [] })),
+  };
+  it.each([
+    ['is a fence that would be', { ...done, steps }, 'would-fence'],
+    ['... and is one if nothing was imagined', done, 'fenced'],
+    ['is a release that would be', { request: { ...request, intent: 'release' }, steps }, 'would-fence'],
+    ['... and is one if nothing was imagined', { request: { ...request, intent: 'release' } }, 'released'],
+    ['is a refusal as before', { ...read(0, 0, machine({ power: 'unknown' })), steps }, 'refused'],
+  ] as const)('%s', (_, change, outcome) => expect(next(change)).toMatchObject({ do: 'end', ending: { outcome } }));
+});
+
 describe('a wait', () => {
   const stopping = read(0, 0, machine({ power: 'stopping', since: NOW - 1_000 }));
   const ms = patience.pollShortest;
@@ -198,6 +241,7 @@ describe('a wait', () => {
   it.each([
     ['goes on until its end', { resumeAt: 400, lately }, { do: 'pause', ms: 300, because: { code: 'stopping' } }],
     ['... and no longer', { resumeAt: 100, lately }, { do: 'recheck' }],
+    ['has a reason even if none is known', { resumeAt: 400 }, { because: { code: 'unexpected', says: 'paused' } }],
     [
       'is not longer than the run',
       { resumeAt: 400, lately, deadline: 400 },

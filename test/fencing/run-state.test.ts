@@ -264,6 +264,13 @@ describe('a recheck', () => {
     expect(after(says, plain).cleared).toBe('key');
   });
 
+  it('that shows that someone else’s taint is gone makes the run look again, too', () => {
+    const taints = { outOfService: true, ours: false, quarantine: true };
+    const foreign = withClusterRead(read, ofCluster({ node: marked({}, { taints }) }), at(100));
+    expect(after({ taints }, foreign).cleared).toBe('key');
+    expect(after({ taints: { outOfService: false, ours: false } }, foreign).cleared).toBeNull();
+  });
+
   it('of a Node that is gone expects none', () => {
     const gone = withClusterRead(read, ofCluster({ node: null }), at(100));
     expect(after({ uid: null, recordText: null }, gone).cleared).toBe('key');
@@ -292,6 +299,17 @@ describe('an answer', () => {
     expect(answered({ to: 'conclude' }).concluded).toBe(true);
     const ending = { outcome: 'fenced', reason: because('fenced', ''), lookAgainIn: null, retry: false } as const;
     expect(answered({ to: 'end', ending }).ending).toBe(ending);
+  });
+
+  it('to a step changes what is known', () => {
+    expect(reduce(read, act(mark), { to: 'act', says: 'done', sentAt: at(0) }, at(500)).memory.marks).toBe(1);
+    const imagined = reduce(
+      read,
+      { do: 'imagine', step: mark, because: because('off-proven', '') },
+      { to: 'imagine' },
+      at(500),
+    );
+    expect(imagined.steps).toMatchObject([{ step: 'mark', result: 'dry-run' }]);
   });
 
   it('to another command means nothing', () => {
@@ -424,7 +442,7 @@ describe('a call that fails', () => {
     );
     expect(after(act(mark), new PermissionDenied('no')).ending).toMatchObject({
       outcome: 'failed',
-      reason: { code: 'denied' },
+      reason: { code: 'denied', says: 'node/node-a: no' },
       lookAgainIn: null,
       retry: true,
     });
@@ -446,7 +464,7 @@ describe('a call that fails', () => {
       steps: { length: 6 },
     });
     expect(refused(five, deletePod)).toMatchObject({ ending: null, refusals: { times: 1 } });
-    expect(after(act(mark), new Refused('no'), five).ending).not.toBeNull();
+    expect(after(act(mark), new Refused('no'), five)).toMatchObject({ ending: { outcome: 'failed' }, resumeAt: null });
     expect(after(act(mark), new Refused('no'))).toMatchObject({ resumeAt: 1_500, refusals: { times: 1 } });
   });
 });

@@ -8,6 +8,17 @@ export interface Accepted {
   readonly because: string;
 }
 
+const unreached = (line: string, change: string): Accepted => {
+  const [from = '', to = ''] = change.split('  ');
+  return {
+    file: 'fencing/loop/next-command.ts',
+    line,
+    from,
+    to,
+    because: 'The compiler wants the case of a run without facts, and no decision is made without them.',
+  };
+};
+
 export const accepted: readonly Accepted[] = [
   {
     file: 'fencing/rules/guards.ts',
@@ -16,4 +27,9 @@ export const accepted: readonly Accepted[] = [
     to: 'true',
     because: 'The list of guards has one element, and the loop returns its answer, null or not.',
   },
+  ...['{ machine: true }  {}', 'true  false'].map((change) => unreached('lookAt({ machine: true });', change)),
+  unreached(
+    'if (!location || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });',
+    '{ machine: !machine, cluster: !cluster }  {}',
+  ),
 ];

@@ -14,7 +14,18 @@ const INCIDENTS =
 
 export const rooms: readonly Room[] = [
   { name: 'rules', mutates: ['fencing/rules/*.ts'], tests: [DECISIONS], least: 1 },
-  { name: 'loop', mutates: ['fencing/loop/*.ts'], tests: [DECISIONS, INCIDENTS], least: 1 },
+  {
+    name: 'loop, pure',
+    mutates: ['fencing/loop/{apply-step,ending,imagine,next-command,reduce,state}.ts'],
+    tests: [DECISIONS],
+    least: 1,
+  },
+  {
+    name: 'loop, driver',
+    mutates: ['fencing/loop/{locate,look,react,run,survey}.ts'],
+    tests: [DECISIONS, INCIDENTS],
+    least: 0.9,
+  },
   {
     name: 'model and sweep',
     mutates: ['fencing/model/*.ts', 'fencing/sweep/*.ts'],

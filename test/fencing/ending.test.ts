@@ -1,0 +1,289 @@
+import { describe, expect, it } from 'vitest';
+import { endingAtDeadline, eventFor, outcomeOf, waitingEnd } from '../../fencing/loop/ending.ts';
+import { applyImagined, hasImagined, imaginedEnding } from '../../fencing/loop/imagine.ts';
+import { type Ending, type RunState, startRun, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
+import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { OutcomeKind, StepReport } from '../../fencing/model/outcome.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { because, type ReasonCode } from '../../fencing/model/reason.ts';
+import type { Step } from '../../fencing/model/steps.ts';
+import { targetNode } from '../../fencing/rules/mark.ts';
+import { attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
+
+/** How a run ends, and what a run that only imagines its steps makes of them. */
+
+const now = { wall: NOW, mono: 1_000 };
+const { request, identityRules } = view();
+const begun = startRun({ request, policy: defaultPolicy, identityRules, runId: 'run', deadline: 60_000 });
+const seen = { askedAt: now, gotAt: now.mono };
+const read = withClusterRead(
+  withMachineRead(begun, { says: machine(), ...seen }, now),
+  { says: cluster(), ...seen },
+  now,
+);
+const remembering = (known: RunState, memory: Partial<RunState['memory']>): RunState => ({
+  ...known,
+  memory: { ...known.memory, ...memory },
+});
+const stepped = (step: StepReport['step'], result: StepReport['result'] = 'done'): StepReport => ({
+  step,
+  target: 'x',
+  because: because('off-proven', ''),
+  at: NOW,
+  ms: 1,
+  result,
+  said: null,
+});
+
+describe('a run that waits for longer than it may', () => {
+  const reason = because('pods-going', 'pods go');
+  const declined = new Map([['delete-pod pod-uid', 'pod/default/db-0: no']]);
+  const waits = { outcome: 'waiting', reason, lookAgainIn: 500, retry: false };
+  const fails = {
+    outcome: 'failed',
+    reason: { code: 'step-refused', says: 'declined: pod/default/db-0: no. The run also waits: pods go' },
+    lookAgainIn: 500,
+    retry: true,
+  };
+  it.each([
+    ['waits on', read, waits],
+    ['fails if a step was declined', remembering(read, { declined }), fails],
+    [
+      '... but not if its target is gone',
+      remembering({ ...read, cluster: { says: cluster({ pods: [] }), ...seen } }, { declined }),
+      waits,
+    ],
+    ['... and not if the machine is not off', remembering(read, { declined, firstOff: null }), waits],
+    ['... and without a later look', remembering({ ...read, cluster: null }, { declined }), fails],
+    ['... of either kind', remembering({ ...read, machine: null }, { declined }), fails],
+  ])('%s', (_, known, expected) => expect(waitingEnd(known, reason, 500)).toEqual(expected));
+
+  it('says at its deadline what it was about', () => {
+    const lately = { outcome: 'waiting', reason, ms: 500 } as const;
+    expect(endingAtDeadline({ ...read, lately })).toEqual(waits);
+    expect(endingAtDeadline({ ...read, lately: { ...lately, outcome: 'failed' } })).toEqual({
+      outcome: 'failed',
+      reason,
+      lookAgainIn: null,
+      retry: true,
+    });
+    expect(endingAtDeadline(begun)).toMatchObject({
+      outcome: 'waiting',
+      reason: { code: 'not-fenced' },
+      lookAgainIn: 1_000,
+    });
+  });
+});
+
+describe('the outcome', () => {
+  const ending: Ending = { outcome: 'fenced', reason: because('fenced', 'done'), lookAgainIn: null, retry: false };
+  const of = (change: Partial<RunState> = {}) => outcomeOf({ ...read, ending, ...change }, now);
+  it('says what is known', () => {
+    expect(of({ location: { cluster: 'a', node: 'x' }, steps: [stepped('mark')] })).toMatchObject({
+      ...ending,
+      node: 'node-a',
+      nodeUid: 'node-uid',
+      machine: 'm-1',
+      cluster: 'a',
+      mode: 'taint',
+      evidence: { state: 'off' },
+      generation: 'boot-1',
+      provenAt: NOW,
+      steps: [{ step: 'mark' }],
+    });
+    expect(of({ steps: [stepped('mark'), stepped('delete-node')] }).mode).toBe('delete');
+    expect(outcomeOf(begun, now)).toMatchObject({
+      outcome: 'waiting',
+      node: null,
+      nodeUid: null,
+      cluster: null,
+      evidence: {},
+      generation: null,
+      provenAt: null,
+    });
+  });
+
+  it('names the Node as far as anything still does', () => {
+    const gone = (nodeName: string | null) => ({ cluster: { says: cluster({ node: null, nodeName }), ...seen } });
+    const fenced = { record: record() };
+    expect(of({ ...gone('left'), ...fenced })).toMatchObject({ node: 'left', nodeUid: 'node-uid' });
+    expect(of({ ...gone(null), ...fenced, location: { cluster: 'a', node: 'there' } }).node).toBe('there');
+    expect(of({ ...gone(null), ...fenced, location: { cluster: 'a', node: null } }).node).toBe('node-a');
+    expect(of(gone(null))).toMatchObject({ node: null, nodeUid: null });
+  });
+
+  it('lists what was left alone on a machine that is off, and on no other', () => {
+    const mirror = { cluster: { says: cluster({ pods: [pod({ kind: 'mirror' })] }), ...seen } };
+    expect(of(mirror).left).toContainEqual({ what: 'pod/default/db-0', why: expect.stringContaining('mirror') });
+    expect(of({ ...mirror, memory: { ...read.memory, firstOff: null } }).left).toEqual([]);
+    expect(of({ cluster: null }).left).toEqual([]);
+  });
+});
+
+describe('the Event on the Node', () => {
+  const told = (outcome: OutcomeKind, code: ReasonCode, change: Partial<RunState> = {}) =>
+    eventFor(
+      outcomeOf(
+        {
+          ...read,
+          steps: [stepped('mark')],
+          ending: { outcome, reason: because(code, 'says'), lookAgainIn: null, retry: false },
+          ...change,
+        },
+        now,
+      ),
+    );
+  it.each([
+    ['fenced', 'fenced', 'Warning MachineFenced'],
+    ['released', 'settled', 'Normal NodeReleased'],
+    ['refused', 'opted-out', 'Warning FencingRefused'],
+    ['failed', 'denied', 'Warning FencingFailed'],
+    ['waiting', 'stopping-too-long', 'Warning MachineStoppingTooLong'],
+    ['waiting', 'pods-going', null],
+    ['ignored', 'no-node', null],
+    ['would-fence', 'would-fence', null],
+    ['would-release', 'would-release', null],
+  ] as const)('%s %s: %s', (outcome, code, expected) => {
+    const event = told(outcome, code);
+    expect(event && `${event.type} ${event.reason}`).toBe(expected);
+    if (event) expect(event.message).toBe('says');
+  });
+
+  it('is not about what another run did', () => {
+    expect([told('fenced', 'fenced', { steps: [] }), told('released', 'settled', { steps: [] })]).toEqual([null, null]);
+    expect(told('refused', 'opted-out', { steps: [] })).not.toBeNull();
+  });
+
+  it('needs a Node, and is not about what was only imagined', () => {
+    expect(told('refused', 'opted-out', { cluster: null })).toBeNull();
+    expect(told('refused', 'opted-out', { policy: { ...defaultPolicy, dryRun: true } })).toBeNull();
+  });
+});
+
+describe('an imagined step', () => {
+  const target = targetNode(node());
+  const act = (step: Step) => ({ step, because: because('off-proven', 'off') });
+  const imagined = (step: Step, known = read) => applyImagined(known, act(step), now);
+  const facts = (step: Step, standing: NodeFacts = node()) =>
+    imagined(step, { ...read, cluster: { says: cluster({ node: standing }), ...seen } }).cluster?.says;
+  const mark = (addOutOfService: boolean): Step => ({ do: 'mark', node: target, record: record(), addOutOfService });
+  const park = (phase: 'fencing' | 'fenced'): Step => ({ do: 'park', node: target, record: record({ phase }) });
+
+  it('is listed, and is not repeated', () => {
+    const after = imagined(mark(true), { ...read, steps: [stepped('note')] });
+    expect(after.steps).toMatchObject([{ step: 'note' }, { step: 'mark', result: 'dry-run' }]);
+    expect(after.memory).toMatchObject({
+      sinceLook: new Set(['mark node-uid']),
+      takenAt: new Map([['mark node-uid', 1_000]]),
+    });
+    expect([hasImagined(read), hasImagined({ ...read, steps: [stepped('note')] }), hasImagined(after)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(imagined(mark(true), { ...read, cluster: null }).cluster).toBeNull();
+  });
+
+  const buried = fenceInBoot('run.1', node(), machine());
+  it('changes the Node as the step would', () => {
+    const standing = node({ taintedFor: buried, tombstone: buried, stopping: { at: NOW, boot: 'x' } });
+    expect(facts(mark(true), standing)?.node).toMatchObject({
+      label: 'run.1',
+      record: record(),
+      recordText: JSON.stringify(record()),
+      taintedFor: null,
+      tombstone: null,
+      stopping: null,
+      taints: { outOfService: true, ours: true, quarantine: true },
+    });
+    expect(facts(mark(false))?.node?.taints).toEqual({ outOfService: false, ours: false, quarantine: true });
+    expect(facts(mark(false), marked())?.node?.taints).toEqual({ outOfService: true, ours: true, quarantine: true });
+    const taints = { outOfService: true, ours: false, quarantine: true };
+    expect(facts(park('fenced'), marked())?.node).toMatchObject({
+      label: 'run.1',
+      record: { phase: 'fenced' },
+      recordText: JSON.stringify(record({ phase: 'fenced' })),
+      taints: { outOfService: false, ours: false, quarantine: true },
+    });
+    expect(facts(park('fenced'), marked({}, { taints }))?.node?.taints).toEqual(taints);
+    expect(facts({ do: 'note', node: target, record: record() })?.node).toMatchObject({
+      record: record(),
+      recordText: JSON.stringify(record()),
+      label: null,
+    });
+    expect(facts({ do: 'note-stopping', node: target, stopping: null }, standing)?.node?.stopping).toBeNull();
+  });
+
+  it('changes the trace of a fence as the step would', () => {
+    const entomb: Step = { do: 'set-tombstone', node: target, tombstone: buried };
+    expect(facts(entomb, node({ taintedFor: buried }))?.node).toMatchObject({ tombstone: buried, taintedFor: null });
+    expect(facts(entomb, marked({}, { taintedFor: buried }))?.node).toMatchObject({
+      tombstone: buried,
+      taintedFor: buried,
+    });
+  });
+
+  it.each([
+    mark(true),
+    park('fenced'),
+    { do: 'note', node: target, record: record() },
+    { do: 'note-stopping', node: target, stopping: null },
+    { do: 'set-tombstone', node: target, tombstone: null },
+  ] as const)('makes no Node that is not there: $do', (step) => {
+    const gone = { ...read, cluster: { says: cluster({ node: null }), ...seen } };
+    expect(imagined(step, gone).cluster?.says.node).toBeNull();
+  });
+
+  it('takes away the pod or the attachment, and no other', () => {
+    const two = (step: Step) => {
+      const says = cluster({
+        pods: [pod(), pod({ uid: 'other' })],
+        volumes: [volume(), volume({ attachment: attachment({ uid: 'other' }) }), volume({ attachment: null })],
+      });
+      const after = imagined(step, { ...read, cluster: { says, ...seen } }).cluster?.says;
+      return [after?.pods.map(({ uid }) => uid), after?.volumes.map((one) => one.attachment?.uid)];
+    };
+    expect(two({ do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } })).toEqual([
+      ['other'],
+      ['va-uid', 'other', undefined],
+    ]);
+    expect(two({ do: 'delete-attachment', attachment: { name: 'csi-1', uid: 'va-uid' } })).toEqual([
+      ['pod-uid', 'other'],
+      [undefined, 'other', undefined],
+    ]);
+    expect(two({ do: 'fail-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } })).toEqual([
+      ['pod-uid', 'other'],
+      ['va-uid', 'other', undefined],
+    ]);
+  });
+
+  it.each<[Step, OutcomeKind | null]>([
+    [park('fenced'), 'would-fence'],
+    [park('fencing'), null],
+    [mark(true), null],
+    [{ do: 'power-off', target: { machine: 'm-1', incarnation: null } }, 'would-fence'],
+    [
+      { do: 'detach-disk', from: { machine: 'm-1', incarnation: null }, disk: 'disk-1', manner: 'plain' },
+      'would-fence',
+    ],
+    [{ do: 'delete-node', node: target }, 'would-fence'],
+    [{ do: 'lift-out-of-service', node: target, record: null }, 'would-release'],
+    [{ do: 'release-node', node: target, record: record(), tombstone: null }, 'would-release'],
+    [{ do: 'note-stopping', node: target, stopping: null }, null],
+  ])('may be the last one: $0.do', (step, expected) => expect(imagined(step).ending?.outcome ?? null).toBe(expected));
+
+  it('is counted in the end, which says that nothing has happened', () => {
+    const dryRun = { policy: { ...defaultPolicy, dryRun: true } };
+    const steps = [stepped('note'), stepped('mark', 'dry-run'), stepped('delete-pod', 'dry-run')];
+    expect(imaginedEnding({ ...read, ...dryRun, steps })).toEqual({
+      outcome: 'would-fence',
+      reason: because('would-fence', 'dry run: Cloudfence would take 2 steps'),
+      lookAgainIn: null,
+      retry: false,
+    });
+    expect(imaginedEnding({ ...read, steps: steps.slice(0, 2) }, ', and waits').reason.says).toBe(
+      'shadow mode: Cloudfence would take 1 step, and waits',
+    );
+    expect(imagined(park('fenced'), { ...read, steps }).ending?.reason.says).toMatch(/ 3 steps$/);
+  });
+});
