@@ -12,9 +12,9 @@ import { withCloudfenceErrors } from './errors.ts';
 import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 
 /** What EC2 said about one id. */
-type Said =
-  | { readonly machine: MachineId; readonly said: 'seen'; readonly instance: Instance; readonly requestId: string }
-  | { readonly machine: MachineId; readonly said: 'not-found' | 'malformed' };
+type InstanceLookup =
+  | { readonly machine: MachineId; readonly is: 'seen'; readonly instance: Instance; readonly requestId: string }
+  | { readonly machine: MachineId; readonly is: 'not-found' | 'malformed' };
 
 /**
  * Ids in one call. The number is small enough that one bad id costs few extra calls, and it is within EC2's limit of
@@ -41,11 +41,11 @@ export const lookAtMachines = async (
 ): Promise<readonly MachineFacts[]> => {
   const facts: MachineFacts[] = [];
   for (const ids of chunksOf([...new Set(machines)], AT_ONCE)) {
-    const [said, volumes] = await Promise.all([
-      withCloudfenceErrors('ec2:DescribeInstances', () => sayAll(client, ids, signal)),
+    const [lookups, volumes] = await Promise.all([
+      withCloudfenceErrors('ec2:DescribeInstances', () => lookUpAll(client, ids, signal)),
       scope.disks ? withCloudfenceErrors('ec2:DescribeVolumes', () => volumesOn(client, ids, signal)) : [],
     ]);
-    facts.push(...ids.map((id) => factsOf(id, said, region, scope.disks ? volumes : null)));
+    facts.push(...ids.map((id) => factsOf(id, lookups, region, scope.disks ? volumes : null)));
   }
   return facts;
 };
@@ -57,15 +57,15 @@ export const lookAtMachines = async (
  */
 const factsOf = (
   id: MachineId,
-  all: readonly Said[],
+  all: readonly InstanceLookup[],
   region: string,
   volumes: readonly Volume[] | null,
 ): MachineFacts => {
-  const [said, ...more] = all.filter((one) => one.machine === id);
-  if (!said || more.length > 0) return unknownMachineFacts(id, said ? 'contradictory' : 'not in the answer');
-  switch (said.said) {
+  const [lookup, ...more] = all.filter((one) => one.machine === id);
+  if (!lookup || more.length > 0) return unknownMachineFacts(id, lookup ? 'contradictory' : 'not in the answer');
+  switch (lookup.is) {
     case 'seen':
-      return knownMachineFacts(said.instance, id, { region, requestId: said.requestId, volumes });
+      return knownMachineFacts(lookup.instance, id, { region, requestId: lookup.requestId, volumes });
     case 'not-found':
       return missingMachineFacts(id, volumes);
     case 'malformed':
@@ -73,18 +73,22 @@ const factsOf = (
   }
 };
 
-const sayAll = (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Said[]> =>
-  askSkippingBadIds<Said>(ids, (some) => describe(client, some, signal), {
+const lookUpAll = (
+  client: EC2Client,
+  ids: readonly MachineId[],
+  signal: AbortSignal,
+): Promise<readonly InstanceLookup[]> =>
+  askSkippingBadIds<InstanceLookup>(ids, (some) => describe(client, some, signal), {
     codes: BAD_IDS,
-    verdict: (machine, code) => ({ machine, said: code === 'InvalidInstanceID.Malformed' ? 'malformed' : 'not-found' }),
+    verdict: (machine, code) => ({ machine, is: code === 'InvalidInstanceID.Malformed' ? 'malformed' : 'not-found' }),
   });
 
 const describe = async (
   client: EC2Client,
   ids: readonly MachineId[],
   signal: AbortSignal,
-): Promise<readonly Said[]> => {
-  const said: Said[] = [];
+): Promise<readonly InstanceLookup[]> => {
+  const lookups: InstanceLookup[] = [];
   for await (const page of limitPages(
     paginateDescribeInstances({ client }, { InstanceIds: [...ids] }, { abortSignal: signal }),
     MOST_PAGES,
@@ -95,10 +99,10 @@ const describe = async (
       (reservation) => reservation.Instances ?? [],
     )) {
       if (instance.InstanceId !== undefined)
-        said.push({ machine: instance.InstanceId, said: 'seen', instance, requestId });
+        lookups.push({ machine: instance.InstanceId, is: 'seen', instance, requestId });
     }
   }
-  return said;
+  return lookups;
 };
 
 /** Returns the volumes that report an attachment to one of these instances. */

@@ -56,9 +56,9 @@ const witnessIn = async (
   disks: readonly DiskId[],
   signal: AbortSignal,
 ): Promise<Witness> => {
-  const said = await Promise.all([home, ...others].map(({ cloud }) => cloud.witness(machine, disks, signal)));
-  if (said.includes('held')) return 'held';
-  return said.includes('released') ? 'released' : 'none';
+  const answers = await Promise.all([home, ...others].map(({ cloud }) => cloud.witness(machine, disks, signal)));
+  if (answers.includes('held')) return 'held';
+  return answers.includes('released') ? 'released' : 'none';
 };
 
 /** One region of one account, with the credentials to ask it. */
@@ -78,7 +78,7 @@ export interface Territories {
 type Look = (territory: Territory, machines: readonly MachineId[]) => Promise<readonly MachineFacts[]>;
 
 /** What a territory said about one machine. */
-interface Said {
+interface TerritoryAnswer {
   readonly territory: Territory;
   readonly facts: MachineFacts;
 }
@@ -87,12 +87,16 @@ interface Said {
  * True when this territory does not know the machine, so another one may. An absence from the answer proves less than
  * `missing` and is only a reason to ask the others.
  */
-const isNotSeen = ({ facts }: Said): boolean => facts.power === 'missing' || facts.power === 'unknown';
+const isNotSeen = ({ facts }: TerritoryAnswer): boolean => facts.power === 'missing' || facts.power === 'unknown';
 
-const saidBy = async (territory: Territory, machines: readonly MachineId[], look: Look): Promise<readonly Said[]> =>
+const askTerritory = async (
+  territory: Territory,
+  machines: readonly MachineId[],
+  look: Look,
+): Promise<readonly TerritoryAnswer[]> =>
   machines.length === 0 ? [] : (await look(territory, machines)).map((facts) => ({ territory, facts }));
 
-const rememberOwner = ({ territory, facts }: Said, { home, owners }: Territories): MachineFacts => {
+const rememberOwner = ({ territory, facts }: TerritoryAnswer, { home, owners }: Territories): MachineFacts => {
   owners.set(facts.machine, territory);
   return territory === home ? facts : { ...facts, evidence: { ...facts.evidence, territory: territory.name } };
 };
@@ -101,22 +105,26 @@ const rememberOwner = ({ territory, facts }: Said, { home, owners }: Territories
  * Returns the facts of a machine that no territory has seen. It is missing only if every territory says so. Keeps
  * everything that the disks say about it.
  */
-const factsOfUnseen = (said: readonly Said[], first: Said, { owners }: Territories): MachineFacts => {
+const factsOfUnseen = (
+  answers: readonly TerritoryAnswer[],
+  first: TerritoryAnswer,
+  { owners }: Territories,
+): MachineFacts => {
   owners.delete(first.facts.machine);
-  const { facts } = said.find(({ facts: { power } }) => power !== 'missing') ?? first;
-  const evidence = { ...facts.evidence, territories: said.map(({ territory }) => territory.name).join(', ') };
-  return { ...facts, disks: said.flatMap(({ facts: { disks } }) => disks), evidence };
+  const { facts } = answers.find(({ facts: { power } }) => power !== 'missing') ?? first;
+  const evidence = { ...facts.evidence, territories: answers.map(({ territory }) => territory.name).join(', ') };
+  return { ...facts, disks: answers.flatMap(({ facts: { disks } }) => disks), evidence };
 };
 
 type TerritoryResult =
-  | { readonly said: readonly Said[]; readonly silent: null }
-  | { readonly said: readonly []; readonly silent: CloudfenceError };
+  | { readonly answers: readonly TerritoryAnswer[]; readonly silent: null }
+  | { readonly answers: readonly []; readonly silent: CloudfenceError };
 
 const answerOf = async (territory: Territory, machines: readonly MachineId[], look: Look): Promise<TerritoryResult> => {
   try {
-    return { said: await saidBy(territory, machines, look), silent: null };
+    return { answers: await askTerritory(territory, machines, look), silent: null };
   } catch (error) {
-    if (error instanceof CloudfenceError) return { said: [], silent: error };
+    if (error instanceof CloudfenceError) return { answers: [], silent: error };
     throw error;
   }
 };
@@ -126,24 +134,24 @@ const answerOf = async (territory: Territory, machines: readonly MachineId[], lo
  * not wait for the answers of the others.
  */
 const searched = async (
-  lost: readonly Said[],
+  lost: readonly TerritoryAnswer[],
   territories: Territories,
   look: Look,
 ): Promise<readonly MachineFacts[]> => {
   const all = [territories.home, ...territories.others];
   const notAsked = (one: Territory) =>
     lost.filter(({ territory }) => territory !== one).map(({ facts }) => facts.machine);
-  const answers = await Promise.all(all.map((one) => answerOf(one, notAsked(one), look)));
+  const results = await Promise.all(all.map((one) => answerOf(one, notAsked(one), look)));
   return lost.map((first) => {
-    const said = [
+    const aboutIt = [
       first,
-      ...answers.flatMap((answer) => answer.said.filter(({ facts }) => facts.machine === first.facts.machine)),
+      ...results.flatMap(({ answers }) => answers.filter(({ facts }) => facts.machine === first.facts.machine)),
     ];
-    const found = said.find((one) => !isNotSeen(one));
+    const found = aboutIt.find((one) => !isNotSeen(one));
     if (found) return rememberOwner(found, territories);
-    const unanswered = answers.find(({ silent }) => silent !== null)?.silent;
+    const unanswered = results.find(({ silent }) => silent !== null)?.silent;
     if (unanswered) throw unanswered;
-    return factsOfUnseen(said, first, territories);
+    return factsOfUnseen(aboutIt, first, territories);
   });
 };
 
@@ -159,8 +167,8 @@ export const lookInTerritories = async (
   look: Look,
 ): Promise<readonly MachineFacts[]> => {
   const byPlace = [...Map.groupBy(new Set(machines), (machine) => territories.owners.get(machine) ?? territories.home)];
-  const said = (await Promise.all(byPlace.map(([territory, ids]) => saidBy(territory, ids, look)))).flat();
-  const lost = said.filter(isNotSeen);
+  const answers = (await Promise.all(byPlace.map(([territory, ids]) => askTerritory(territory, ids, look)))).flat();
+  const lost = answers.filter(isNotSeen);
   const elsewhere = lost.length === 0 ? [] : await searched(lost, territories, look);
-  return [...said.filter((one) => !isNotSeen(one)).map((one) => rememberOwner(one, territories)), ...elsewhere];
+  return [...answers.filter((one) => !isNotSeen(one)).map((one) => rememberOwner(one, territories)), ...elsewhere];
 };

@@ -79,9 +79,9 @@ const confirmDetached = async (
   refusal: Refused,
   signal: AbortSignal,
 ): Promise<void> => {
-  const said = await readDisk(clients, disk, signal);
+  const read = await readDisk(clients, disk, signal);
   const advice = manner === 'forced' && machinePath(from.machine)?.kind === 'instance' ? FORCE_REFUSED : '';
-  if (said && isHeldBy(said, from.machine))
+  if (read && isHeldBy(read, from.machine))
     throw new Refused(`${refusal.message}; disk ${disk} is still attached to ${from.machine}${advice}`, {
       cause: refusal.cause,
     });

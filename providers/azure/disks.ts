@@ -170,7 +170,7 @@ export const askDisks = async (
   disks: readonly DiskId[],
   signal: AbortSignal,
 ): Promise<Witness> => {
-  const said = await Promise.all([...new Set(disks)].map((disk) => readDisk(clients, disk, signal)));
-  if (said.some((disk) => disk !== null && (isHeldBy(disk, machine) || isHeldByNobodyNamed(disk)))) return 'held';
-  return said.length > 0 && said.every((disk) => disk !== null && isElsewhere(disk)) ? 'released' : 'none';
+  const answers = await Promise.all([...new Set(disks)].map((disk) => readDisk(clients, disk, signal)));
+  if (answers.some((disk) => disk !== null && (isHeldBy(disk, machine) || isHeldByNobodyNamed(disk)))) return 'held';
+  return answers.length > 0 && answers.every((disk) => disk !== null && isElsewhere(disk)) ? 'released' : 'none';
 };

@@ -73,7 +73,7 @@ export const restCall = async <T>(
     allowInsecureConnection: !overTls,
     ...(sent !== undefined && { body: sent }),
   });
-  const said = await withCloudfenceErrors(call.name, async () => {
+  const reply = await withCloudfenceErrors(call.name, async () => {
     const { status: statusCode, bodyAsText } = await pipelineFor(options, call, overTls).sendRequest(
       options.httpClient ?? createDefaultHttpClient(),
       request,
@@ -83,7 +83,7 @@ export const restCall = async <T>(
     const code = problem.safeParse(body).data?.error.code;
     throw new RestError(`Azure declined ${call.name}`, { statusCode, ...(code !== undefined && { code }) });
   });
-  const read = shape.safeParse(said);
+  const read = shape.safeParse(reply);
   if (read.success) return read.data;
   throw new Unavailable(`the response to ${call.name} is not valid`, { cause: read.error });
 };

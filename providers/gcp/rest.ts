@@ -43,10 +43,12 @@ const failure = z.object({
 });
 
 /** The service's own sentence, if its answer has Google's form. */
-const said = z.object({ response: z.object({ data: z.object({ error: z.object({ message: z.string().min(1) }) }) }) });
+const failedAnswer = z.object({
+  response: z.object({ data: z.object({ error: z.object({ message: z.string().min(1) }) }) }),
+});
 
-const saidIn = (caught: unknown): string => {
-  const message = said.safeParse(caught).data?.response.data.error.message;
+const sentenceIn = (caught: unknown): string => {
+  const message = failedAnswer.safeParse(caught).data?.response.data.error.message;
   return message === undefined ? '' : `: ${firstLineOf(message)}`;
 };
 
@@ -58,7 +60,7 @@ const inOurWords = (caught: unknown, name: string, host: string): CloudfenceErro
   const message =
     status === 0
       ? `${name} got no response: ${describeNetworkError(caught, asked) ?? asked ?? 'the cause is unknown'}`
-      : `${name} returned status ${status}${saidIn(caught)}`;
+      : `${name} returned status ${status}${sentenceIn(caught)}`;
   if (status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
   const aboutToken = config?.url !== undefined && config.url.host !== host;
   return status === 401 || status === 403 || aboutToken

@@ -42,8 +42,8 @@ const isObject = (value: unknown): value is object =>
 
 /** Returns the event as EC2 sends it: the detail parsed from text, and the instance under the published field names. */
 const asPublished = (raw: object): object => {
-  const said = detailOf(raw);
-  const detail = typeof said === 'string' ? parseJsonOrText(said) : said;
+  const written = detailOf(raw);
+  const detail = typeof written === 'string' ? parseJsonOrText(written) : written;
   if (!isObject(detail)) return { ...raw, detail };
   const arns = namesAny(detail) ? [] : namedByArn(raw);
   const machine = namedInDetail(detail) ?? (arns.length === 1 ? (arns[0] ?? null) : null);

@@ -63,9 +63,9 @@ const apiCall = z
     const { eventName, errorCode } = detail;
     const place = Object.hasOwn(namedIn, eventName) ? namedIn[eventName] : undefined;
     if (place === undefined) return nothing(`a call of ${eventName}`);
-    const said = detail[place] ?? null;
-    if (said === null) return nothing(`a call of ${eventName} that names no instance`);
-    const set = instancesSet.safeParse(said);
+    const named = detail[place] ?? null;
+    if (named === null) return nothing(`a call of ${eventName} that names no instance`);
+    const set = instancesSet.safeParse(named);
     if (set.success)
       return {
         machines: set.data.instancesSet.items.map((item) => item.instanceId),

@@ -223,7 +223,7 @@ const bearsOne = (tags: readonly Tag[], wanted: readonly WantedTag[]): boolean =
 const inWords = (wanted: readonly WantedTag[]): string =>
   wanted.map(({ key, values }) => `${key}=${values.join('|')}`).join(' or ');
 
-const said = (id: string, tags: readonly Tag[], wanted: readonly WantedTag[]): readonly string[] =>
+const missingTag = (id: string, tags: readonly Tag[], wanted: readonly WantedTag[]): readonly string[] =>
   bearsOne(tags, wanted) ? [] : [`${id} does not have the tag ${inWords(wanted)}`];
 
 /**
@@ -243,11 +243,11 @@ const missingTags = async (
   const found = answer.Reservations?.flatMap(({ Instances = [] }) => Instances) ?? [];
   const [volume] = await readVolumes(client, [disk], signal);
   return [
-    ...said(
+    ...missingTag(
       machine,
       found.flatMap(({ Tags = [] }) => Tags),
       instances,
     ),
-    ...said(disk, volume?.Tags ?? [], volumes),
+    ...missingTag(disk, volume?.Tags ?? [], volumes),
   ];
 };

@@ -67,8 +67,8 @@ const hasFailed = ({ severity, protoPayload: { status } }: Entry): boolean =>
  */
 const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === true && operation.last !== true;
 
-const readMachine = (said: Entry, because: string, raw: object, where: string): ParsedEvent => {
-  const named = instancePath(pathFromLink(said.protoPayload.resourceName ?? ''));
+const readMachine = (logged: Entry, because: string, raw: object, where: string): ParsedEvent => {
+  const named = instancePath(pathFromLink(logged.protoPayload.resourceName ?? ''));
   const place = `${where}.protoPayload.resourceName`;
   if (!named)
     return fault(
@@ -77,7 +77,7 @@ const readMachine = (said: Entry, because: string, raw: object, where: string): 
       'send the entry as it was logged',
       raw,
     );
-  const path = withProjectId(named, said.resource?.labels?.project_id ?? null);
+  const path = withProjectId(named, logged.resource?.labels?.project_id ?? null);
   if (!path)
     return fault(
       'names its project by number, and no label contains the project id',
@@ -86,7 +86,7 @@ const readMachine = (said: Entry, because: string, raw: object, where: string): 
       raw,
     );
   return parsedHints([
-    { ...placeIn(path), because, eventId: said.insertId ?? null, time: momentOf(said.timestamp), replay: null },
+    { ...placeIn(path), because, eventId: logged.insertId ?? null, time: momentOf(logged.timestamp), replay: null },
   ]);
 };
 

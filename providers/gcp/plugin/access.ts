@@ -78,16 +78,16 @@ export const readGkeEndpoint = async (
   signal: AbortSignal,
 ): Promise<GkeEndpoint> => {
   const path = `/v1/projects/${project}/locations/${location}/clusters/${cluster}`;
-  const said = await restGet(
+  const found = await restGet(
     auth,
     options,
     { host: 'container.googleapis.com', path, name: 'container.clusters.get' },
     described,
     signal,
   );
-  const name = named(said);
+  const name = named(found);
   if (name !== null) return { server: `https://${name}`, ca: null };
-  const { endpoint, masterAuth, status = 'unknown' } = said;
+  const { endpoint, masterAuth, status = 'unknown' } = found;
   if (endpoint === undefined || masterAuth.clusterCaCertificate === undefined)
     throw new InvalidConfiguration([`GKE cluster ${cluster} has no endpoint: its status is ${status}`]);
   return { server: `https://${endpoint}`, ca: Buffer.from(masterAuth.clusterCaCertificate, 'base64').toString() };
