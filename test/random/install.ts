@@ -1,4 +1,5 @@
 import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import type { TimeLimit } from '../../functions/invocation.ts';
@@ -64,6 +65,8 @@ export interface InstallOptions {
   /** Receives each log line. */
   readonly log: (line: object) => void;
   readonly fail: (error: unknown) => void;
+  /** Is told whose fence the cap admits. */
+  readonly admitted: (machine: MachineId) => void;
   /** Receives each dead letter. */
   readonly buried: (letter: DeadLetter) => void;
 }
@@ -124,6 +127,11 @@ export const createInstall = (options: InstallOptions): Install => {
     const over = (tag: unknown) => clusterOver(CLUSTER, connect(served, network, process, tag), dice.roll);
     return {
       ...over(null),
+      claim: async (...asked: Parameters<ReturnType<typeof over>['claim']>) => {
+        const admission = await over(null).claim(...asked);
+        if (admission.admitted) options.admitted(asked[0].machine);
+        return admission;
+      },
       apply: (...[step, ...rest]: Parameters<ReturnType<typeof over>['apply']>) => over(step).apply(step, ...rest),
     };
   };

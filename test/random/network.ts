@@ -16,7 +16,9 @@ export type CallFault =
   /** Request and answer take their time. */
   | 'slow'
   /** A cloud answers with what was true a moment ago. */
-  | 'stale';
+  | 'stale'
+  /** A cloud does not know a machine that it has. */
+  | 'not-found';
 
 export type Service = 'kubernetes' | 'cloud' | 'queue';
 
@@ -51,8 +53,8 @@ export interface Call<T> {
   readonly throttled: () => Error;
   readonly failed: () => Error;
   readonly denied: () => Error;
-  /** Takes effect at the server. `age` is how old the answer of a read may be (ms). */
-  readonly arrives: (age: number) => T;
+  /** Takes effect at the server. `age` is how old the answer of a read may be (ms). `hides`: it does not know the machine. */
+  readonly arrives: (age: number, hides: boolean) => T;
 }
 
 export interface Network {
@@ -106,7 +108,7 @@ export const createNetwork = ({ engine, dice, weather, assumption, note }: Surro
         if (fault === 'server-error') return answer(takes(null), () => reject(failed()));
         const age = fault === 'stale' ? dice.between(0, assumption.staleness) : 0;
         try {
-          const result = arrives(age);
+          const result = arrives(age, fault === 'not-found');
           if (fault === 'answer-lost') answer(CLIENT_TIMEOUT_MS - there, () => reject(new Error('socket hang up')));
           else answer(takes(fault), () => resolve(result));
         } catch (error) {

@@ -55,6 +55,7 @@ const CALL_FAULTS: readonly CallFault[] = [
   'answer-lost',
   'slow',
   'stale',
+  'not-found',
 ];
 const SERVICES: readonly Service[] = ['kubernetes', 'cloud', 'queue'];
 
@@ -90,7 +91,9 @@ const weatherOf = (dice: Dice, until: number): readonly Weather[] =>
   Array.from({ length: dice.between(0, 4) }, () => {
     const from = dice.between(BEGINS_AT, until);
     const service = dice.oneOf(SERVICES);
-    const fault = dice.oneOf(CALL_FAULTS.filter((one) => one !== 'stale' || service === 'cloud'));
+    const fault = dice.oneOf(
+      CALL_FAULTS.filter((one) => service === 'cloud' || (one !== 'stale' && one !== 'not-found')),
+    );
     const lasts = dice.oneOf([5 * SECOND, 30 * SECOND, 2 * MINUTE]);
     return { fault, service, from, until: Math.min(until, from + lasts), share: dice.oneOf([0.1, 0.3, 1]) };
   });

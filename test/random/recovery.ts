@@ -57,6 +57,13 @@ const hasNoWitness = (machine: Machine, world: World): boolean =>
   disksOf(machine, world).length === 0 &&
   attachmentsOf(machine, world).every(({ status }) => status?.attached !== true);
 
+/**
+ * A machine that was started after its fence, and terminated before any run saw it run, looks on some clouds like one
+ * that was off all the time under a Node of another machine. The refusal says how a person ends the fence.
+ */
+const mayBeAnothers = (machine: Machine, { refusals }: World): boolean =>
+  isGone(machine) && refusals.get(machine.id) === 'identity-contradicted';
+
 /** Returns what a machine that is off still lacks. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   const node = nodeOf(machine, world.cluster);
@@ -65,7 +72,7 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   if (ours.includes('our out-of-service taint'))
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
   if (node && isLeftToPerson(node, world)) return [];
-  if (hasNoWitness(machine, world)) return [];
+  if (hasNoWitness(machine, world) || mayBeAnothers(machine, world)) return [];
   if (isGone(machine) && ours.length > 0 && world.policy.deleteNode !== 'never')
     return [`the fenced Node of ${machine.name} stays, although it is gone`];
   // Only a person can tell whether a machine that may hibernate did.

@@ -1,4 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { patience } from '../../fencing/model/policy.ts';
 import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
@@ -64,6 +65,8 @@ export interface Safety {
   readonly isRemoved: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
   readonly noteOptOut: (node: string, out: boolean) => void;
+  /** The cap has admitted the machine's fence. It counts from then on, whenever its mark is written. */
+  readonly noteAdmission: (machine: MachineId) => void;
   readonly noteNodes: (count: number) => void;
   readonly break: (breaks: Invariant, says: string) => void;
 }
@@ -95,6 +98,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   const violations: Violation[] = [];
   let removals: readonly Removal[] = [];
   const begun: { readonly at: number; readonly machine: string }[] = [];
+  const admitted = new Map<MachineId, number>();
   let pausedSince: number | null = null;
   let mostNodes = 0;
   const optedOutSince = new Map<string, number>();
@@ -132,7 +136,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     const limit = Math.max(1, Math.floor(policy.cap.share * mostNodes + 1e-9));
     if (others.size >= limit)
       fail('cap', `the fence of ${machine.name} begins although ${others.size} of ${limit} have begun`);
-    begun.splice(0, begun.length, ...recent, { at: now(), machine: machine.id });
+    begun.splice(0, begun.length, ...recent, { at: admitted.get(machine.id) ?? now(), machine: machine.id });
   };
   const marked = (before: V1Node, machine: Machine | undefined): void => {
     const since = optedOutSince.get(nameOf(before));
@@ -231,6 +235,10 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     noteOptOut: (node, out) => {
       if (out) optedOutSince.set(node, optedOutSince.get(node) ?? now());
       else optedOutSince.delete(node);
+    },
+    noteAdmission: (machine) => {
+      const before = admitted.get(machine) ?? -Infinity;
+      if (now() - before >= patience.capWindow - maxSkew) admitted.set(machine, now());
     },
     noteNodes: (count) => void (mostNodes = Math.max(mostNodes, count)),
     break: fail,

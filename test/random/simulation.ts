@@ -166,6 +166,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     home: plan.home,
     cloudFor,
     log: (line) => logged(line),
+    admitted: safety.noteAdmission,
     buried: ({ reason }) => {
       count(reason === null ? 'dead letter after too many tries' : 'dead letter with its reason');
       if (reason === '') safety.break('recovery', 'a dead letter has an empty reason');

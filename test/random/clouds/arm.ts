@@ -3,6 +3,7 @@ import type { Cloud } from '../../../fencing/model/cloud.ts';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import type { Vm } from '../../../providers/azure/machines.ts';
 import type { PermittedPath } from '../../../transport/under-permit.ts';
+import type { Call } from '../network.ts';
 import { isGone, type Machine } from '../machines.ts';
 import { GROUP, machineIdOf, osDiskIdOf, SUBSCRIPTION, vmIdOf } from '../names.ts';
 import { type CloudSide, dateAt, holderOf, seenById, type Sight, sightOf } from './side.ts';
@@ -15,7 +16,7 @@ const errorOf = (statusCode: number, code: string): Error =>
 const notFound = (): Error => errorOf(404, 'ResourceNotFound');
 
 /** A machine that starts is `stopped` for a moment, although no operation shows. */
-const SHOWS_STOPPED_MS = 3_000;
+const SHOWS_STOPPED_MS = 4_500;
 
 const isBarelyStarting = ({ shown: { power, launchedAt }, at }: Sight): boolean =>
   power === 'starting' && at - launchedAt < SHOWS_STOPPED_MS;
@@ -132,7 +133,7 @@ const detachAll = (side: CloudSide, name: string, { dataDisksToDetach }: DetachB
 };
 
 const clientOf = (side: CloudSide, passage: PermittedPath | null): ComputeManagementClient => {
-  const call = <T>(signal: AbortSignal | undefined, isWrite: boolean, arrives: (age: number) => T): Promise<T> =>
+  const call = <T>(signal: AbortSignal | undefined, isWrite: boolean, arrives: Call<T>['arrives']): Promise<T> =>
     side.network.call(side.process, {
       service: 'cloud',
       signal,
@@ -148,7 +149,10 @@ const clientOf = (side: CloudSide, passage: PermittedPath | null): ComputeManage
   };
   const virtualMachines = {
     get: (_group: string, name: string, { abortSignal }: Options) =>
-      call(abortSignal, false, (age) => vmOf(sightFor(side, name, age))),
+      call(abortSignal, false, (age, hides) => {
+        if (hides) throw notFound();
+        return vmOf(sightFor(side, name, age));
+      }),
     attachDetachDataDisks: (_group: string, name: string, body: DetachBody, { abortSignal }: Options) =>
       operationOf(order(abortSignal, () => detachAll(side, name, body))),
     powerOff: (_group: string, name: string, { abortSignal }: Options) =>

@@ -7,6 +7,7 @@ import type { ComputeClients } from '../../../providers/gcp/client.ts';
 import type { Instance } from '../../../providers/gcp/disks.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { type PermittedPath, underPermit } from '../../../transport/under-permit.ts';
+import type { Call } from '../network.ts';
 import { isGone, type Machine } from '../machines.ts';
 import { numericIdOf, PROJECT, ZONES } from '../names.ts';
 import { type CloudSide, dateAt, holderOf, seenById, type Sight, sightOf } from './side.ts';
@@ -86,7 +87,7 @@ const DONE = [{ latestResponse: { name: 'operation', status: 'DONE' } }] as cons
 export const simulatedCompute = (side: CloudSide): Cloud => {
   const passages = new Map<string, PermittedPath>();
   let calls = 0;
-  const call = <T>(signal: AbortSignal | undefined, isWrite: boolean, arrives: (age: number) => T): Promise<T> =>
+  const call = <T>(signal: AbortSignal | undefined, isWrite: boolean, arrives: Call<T>['arrives']): Promise<T> =>
     side.network.call(side.process, {
       service: 'cloud',
       signal,
@@ -96,8 +97,8 @@ export const simulatedCompute = (side: CloudSide): Cloud => {
       denied: () => errorOf(403, 7, 'forbidden'),
       arrives,
     });
-  const read = <T>(signal: AbortSignal | undefined, answer: (age: number) => T) =>
-    call(signal, false, (age) => [answer(age)]);
+  const read = <T>(signal: AbortSignal | undefined, answer: Call<T>['arrives']) =>
+    call(signal, false, (...how) => [answer(...how)]);
   interface Options {
     readonly signal?: AbortSignal;
   }
@@ -112,7 +113,11 @@ export const simulatedCompute = (side: CloudSide): Cloud => {
     });
   };
   const instances: InstancesClient = Object.assign(Object.create(null), {
-    get: (path: Named, { signal }: Options) => read(signal, (age) => instanceOf(sightFor(side, path, age))),
+    get: (path: Named, { signal }: Options) =>
+      read(signal, (age, hides) => {
+        if (hides) throw notFound();
+        return instanceOf(sightFor(side, path, age));
+      }),
     detachDisk: (path: Ordered & { readonly deviceName: string }, options: Options) =>
       ordered(path, options, (machine) => {
         const disk = side.fleet.disks.get(path.deviceName);

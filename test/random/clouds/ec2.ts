@@ -61,9 +61,9 @@ const volumeOf = (id: string, holder: string | null): Volume => ({
 const filtered = (command: DescribeVolumesCommand, name: string): readonly string[] =>
   command.input.Filters?.find(({ Name }) => Name === name)?.Values ?? [];
 
-const described = (side: CloudSide, ids: readonly string[], age: number) => {
+const described = (side: CloudSide, ids: readonly string[], age: number, hides: boolean) => {
   const instances = ids.map((id) => {
-    const sight = seenById(side, id, age);
+    const sight = hides ? null : seenById(side, id, age);
     if (!sight || sight.shown.power === 'forgotten') throw errorOf('InvalidInstanceID.NotFound', 400);
     return instanceOf(sight);
   });
@@ -100,8 +100,8 @@ const stopAll = (side: CloudSide, { input }: StopInstancesCommand) => {
   return {};
 };
 
-const answerTo = (side: CloudSide, command: unknown, age: number): object => {
-  if (command instanceof DescribeInstancesCommand) return described(side, command.input.InstanceIds ?? [], age);
+const answerTo = (side: CloudSide, command: unknown, age: number, hides: boolean): object => {
+  if (command instanceof DescribeInstancesCommand) return described(side, command.input.InstanceIds ?? [], age, hides);
   if (command instanceof DescribeVolumesCommand) return volumes(side, command, age);
   if (command instanceof DetachVolumeCommand) return detach(side, command);
   if (command instanceof StopInstancesCommand) return stopAll(side, command);
@@ -122,7 +122,7 @@ const clientOf = (side: CloudSide, passage: PermittedPath | null): EC2Client => 
       throttled: () => errorOf('RequestLimitExceeded', 503),
       failed: () => errorOf('InternalError', 500),
       denied: () => errorOf('UnauthorizedOperation', 403),
-      arrives: (age) => answerTo(side, command, age),
+      arrives: (age, hides) => answerTo(side, command, age, hides),
     });
   };
   return Object.assign(client, { send, middlewareStack: { add: () => undefined } });
