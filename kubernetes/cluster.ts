@@ -4,6 +4,7 @@ import { surveyConnectivity } from './leases.ts';
 import { type Clock, createConnection, type Connection } from './connection.ts';
 import { findNodes } from './find.ts';
 import { enterClaim, concludeClaim, concludeUnless, type LedgerAccess } from './ledger.ts';
+import { withReadableAnswers } from './errors.ts';
 import type { Link } from './exchange.ts';
 import { lookAtCluster, recheck } from './look.ts';
 import { readExistingNode } from './node.ts';
@@ -46,20 +47,22 @@ export const clusterOver = (
     signal,
     jitter,
   });
+  const asked = <T>(read: () => Promise<T>): Promise<T> => withReadableAnswers(name, read);
   return {
     name,
-    find: (query, signal) => findNodes(reader(signal), query),
-    identify: async (node, signal) => (await readExistingNode(reader(signal), node))?.identitySources ?? null,
-    look: (request, signal) => lookAtCluster(reader(signal), { version, now: clock.now }, request),
-    recheck: (node, signal) => recheck(reader(signal), node),
+    find: (query, signal) => asked(() => findNodes(reader(signal), query)),
+    identify: (node, signal) =>
+      asked(async () => (await readExistingNode(reader(signal), node))?.identitySources ?? null),
+    look: (request, signal) => asked(() => lookAtCluster(reader(signal), { version, now: clock.now }, request)),
+    recheck: (node, signal) => asked(() => recheck(reader(signal), node)),
     apply: (step, permit, signal) =>
-      applyStep({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
+      asked(() => applyStep({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step)),
     recordEvent: (about, event, signal) => recordEvent(writer(null, signal), about, event, clock.now()),
     surveyConnectivity: (node, staleFor, machine, signal) =>
-      surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine),
-    claim: (wanted, signal) => enterClaim(registry(signal), wanted),
-    conclude: (machine, signal) => concludeClaim(registry(signal), machine),
-    concludeUnless: (showing, signal) => concludeUnless(registry(signal), showing),
-    suspects: (staleFor, signal) => findSuspects(reader(signal), { now: clock.now(), staleFor }),
+      asked(() => surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine)),
+    claim: (wanted, signal) => asked(() => enterClaim(registry(signal), wanted)),
+    conclude: (machine, signal) => asked(() => concludeClaim(registry(signal), machine)),
+    concludeUnless: (showing, signal) => asked(() => concludeUnless(registry(signal), showing)),
+    suspects: (staleFor, signal) => asked(() => findSuspects(reader(signal), { now: clock.now(), staleFor })),
   };
 };

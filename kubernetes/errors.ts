@@ -2,7 +2,7 @@ import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import { CloudfenceError, ClusterUnavailable, PermissionDenied, Refused } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
-import { describeNetworkError } from '../transport/no-answer.ts';
+import { describeNetworkError, isUnreadableAnswer, UNREADABLE_ANSWER } from '../transport/no-answer.ts';
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
 const status = z.object({
@@ -68,6 +68,27 @@ const whyNone = (error: unknown): string => {
   return sentence === '' ? (describeNetworkError(error) ?? 'the cause is unknown') : sentence;
 };
 
+const unreadable = (whose: string, cause: unknown): ClusterUnavailable =>
+  new ClusterUnavailable(
+    `${whose} returned ${UNREADABLE_ANSWER}: check what answers at the address of the API server`,
+    {
+      cause,
+    },
+  );
+
+/**
+ * Runs what reads answers of the API server. The client does not check that a field has its type, or that it is there,
+ * so an answer in another form fails where the field is used.
+ * @throws ClusterUnavailable for such an answer
+ */
+export const withReadableAnswers = async <T>(cluster: string, read: () => Promise<T>): Promise<T> => {
+  try {
+    return await read();
+  } catch (error) {
+    throw isUnreadableAnswer(error) ? unreadable(`cluster ${cluster}`, error) : error;
+  }
+};
+
 /**
  * Converts an error to one of fencing's errors. `call` is the request line. The kind depends on the code and the
  * reason, never on the text of the message.
@@ -76,6 +97,7 @@ export const toCloudfenceError = (error: unknown, call: string): CloudfenceError
   const translated = inChain(error, isOurs);
   if (translated) return translated;
   const exception = apiExceptionIn(error);
+  if (isUnreadableAnswer(error)) return unreadable(call, error);
   if (!exception) return new ClusterUnavailable(`${call} got no response: ${whyNone(error)}`, { cause: error });
   const Kind = kindOf(exception);
   return new Kind(`${call} returned ${wording(exception)}`, { cause: error });

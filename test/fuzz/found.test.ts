@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { linkFromText } from '../../config/connect-cluster.ts';
 import { parseConfiguration } from '../../config/schema.ts';
-import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
+import { ClusterUnavailable, InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
 import { toCloudfenceError as fromEc2 } from '../../providers/aws/errors.ts';
 import { toCloudfenceError as fromArm } from '../../providers/azure/errors.ts';
+
+import { clusterOver } from '../kubernetes/wire.ts';
 
 /** Inputs that the fuzzer found, as small as they became. */
 
@@ -67,5 +69,31 @@ describe('a configuration', () => {
     const error = thrownBy(() => parseConfiguration('{]\n'.repeat(1_000_000), 'cf.yaml'));
     expect(String(error)).toContain('cf.yaml: has 3000000 characters');
     expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+});
+
+describe('an answer of Kubernetes', () => {
+  it('without a field that each object has is the cluster that cannot be read', async () => {
+    const empty = clusterOver(async () => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ items: [{ metadata: { name: 'a' } }], metadata: {} }),
+    }));
+    const error: unknown = await empty
+      .suspects(60_000, new AbortController().signal)
+      .catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ClusterUnavailable);
+    expect(String(error)).toContain('returned an answer that cannot be read');
+  });
+
+  it('that is not JSON is not quoted', async () => {
+    const page = clusterOver(async () => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: 'secret page',
+    }));
+    const error: unknown = await page.identify('n', new AbortController().signal).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ClusterUnavailable);
+    expect(String(error)).not.toContain('secret');
   });
 });
