@@ -5,6 +5,7 @@ import { cloudAnswerReaders } from './readers/cloud-answers.ts';
 import { configurationReaders } from './readers/configuration.ts';
 import { eventReaders } from './readers/events.ts';
 import { gcpFunctionReaders } from './readers/gcp-functions.ts';
+import { kubernetesAnswerReaders } from './readers/kubernetes-answers.ts';
 
 /** Everything that reads what others wrote. */
 export const readers: readonly Reader[] = [
@@ -14,4 +15,5 @@ export const readers: readonly Reader[] = [
   ...gcpFunctionReaders,
   ...configurationReaders,
   ...cloudAnswerReaders,
+  ...kubernetesAnswerReaders,
 ];

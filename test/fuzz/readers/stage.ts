@@ -1,5 +1,6 @@
 import type { Cloud } from '../../../fencing/model/cloud.ts';
 import type { Cluster } from '../../../fencing/model/cluster.ts';
+import { Refused } from '../../../fencing/model/errors.ts';
 import type { Ports } from '../../../fencing/loop/ports.ts';
 import { CANARY, type Reading } from '../judge.ts';
 
@@ -40,11 +41,15 @@ export interface Delivered {
 
 type FunctionPorts = Omit<Ports, 'signal' | 'observe'>;
 
-/** The same ports, but whatever would change something is noted instead. */
-export const guarded = (ports: FunctionPorts, note: (what: string) => void): FunctionPorts => {
+/** The same ports, but whatever would change something is noted instead. Steps that are allowed are only declined. */
+export const guarded = (
+  ports: FunctionPorts,
+  note: (what: string) => void,
+  allowed: readonly string[] = [],
+): FunctionPorts => {
   const never = (what: string) => async (): Promise<never> => {
     note(what);
-    throw new Error(what);
+    throw new Refused(what);
   };
   const cloud: Cloud = {
     ...ports.cloud,
@@ -53,7 +58,10 @@ export const guarded = (ports: FunctionPorts, note: (what: string) => void): Fun
   };
   const guard = (cluster: Cluster): Cluster => ({
     ...cluster,
-    apply: (step) => never(`the step ${step.do} is taken`)(),
+    apply: (step) =>
+      allowed.includes(step.do)
+        ? Promise.reject(new Refused(`the step ${step.do} is declined`))
+        : never(`the step ${step.do} is taken`)(),
     claim: never('a fence is claimed'),
     recordEvent: async (about, { message }) => note(wrongEvent(about.node, message)),
   });
