@@ -69,6 +69,7 @@ it('only a Lease that was asked for after the machine was seen off is a baseline
   expect(baselineLease(known.memory, ago(0), at(500))).toBeUndefined();
   expect(baselineLease(withMachineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toBeUndefined();
   expect(baselineLease(seenOff.memory, ago(0), at(500))).toBe(ago(0));
+  expect(baselineLease(seenOff.memory, ago(0), at(0))).toBe(ago(0));
   expect(baselineLease({ ...seenOff.memory, lease: ago(9) }, ago(0), at(500))).toBe(ago(9));
 });
 

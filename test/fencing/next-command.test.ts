@@ -153,6 +153,10 @@ describe('a step', () => {
     ['... and ends the run if there is no time left', { proofRenewed: true, deadline: 3_800, ...read(0, 1_800) }, end],
   ])('%s', (_, change, expected) => expect(next(change, 1_800)).toMatchObject(expected));
 
+  it('measures how long the cloud took from the request', () => {
+    expect(next({ proofRenewed: true, ...read(900, 2_000) }, 2_700)).toEqual(look({ machine: true, disks: false }));
+  });
+
   it('that only takes back what Cloudfence wrote needs no proof', () => {
     const running = machine({ power: 'running' });
     expect(next({ ...facts({ node: marked() }), ...read(0, 1_000, running) }, 1_900)).toMatchObject({
@@ -309,6 +313,15 @@ describe('a question', () => {
         policy: { ...defaultPolicy, unreachable: 'power-off' },
       },
       { do: 'survey-connectivity', node: 'node-a' },
+    ],
+    [
+      '... even if nothing names the Node',
+      {
+        ...read(0, 0, machine({ power: 'running', since: NOW - 3_600_000 })),
+        ...facts({ nodeName: null, node: node({ ready: 'Unknown', readySince: NOW - 3_600_000 }) }),
+        policy: { ...defaultPolicy, unreachable: 'power-off' },
+      },
+      { do: 'survey-connectivity', node: '' },
     ],
   ] as const)('%s', (_, change, expected) => expect(next(change)).toMatchObject(expected));
 });
