@@ -30,6 +30,15 @@ const notAKubeConfig = (file: string | null): InvalidConfiguration =>
     `the kubeconfig${file === null ? '' : ` ${file}`} is not valid: it must be YAML or JSON with clusters, users, and contexts`,
   ]);
 
+/** Reports whether everything that names something is a text. The client passes on what it read. */
+const hasNames = (config: KubeConfig): boolean =>
+  [
+    config.getCurrentContext() ?? '',
+    ...config.getClusters().flatMap(({ name, server }) => [name, server]),
+    ...config.getUsers().map(({ name }) => name),
+    ...config.getContexts().flatMap(({ name, cluster, user }) => [name, cluster, user]),
+  ].every((name: unknown) => typeof name === 'string');
+
 const loaded = (content: string, file: string | null): KubeConfig => {
   const config = new KubeConfig();
   try {
@@ -39,6 +48,7 @@ const loaded = (content: string, file: string | null): KubeConfig => {
     // Without the cause, which may quote a token: see notAKubeConfig.
     throw notAKubeConfig(file);
   }
+  if (!hasNames(config)) throw notAKubeConfig(file);
   return config;
 };
 

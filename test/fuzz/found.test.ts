@@ -72,6 +72,12 @@ describe('a configuration', () => {
   });
 });
 
+it('a kubeconfig whose context names no text is refused', () => {
+  const contexts = [{ name: 'x', context: { cluster: { toString: null }, user: 'u' } }];
+  const error = thrownBy(() => linkFromText(JSON.stringify({ 'current-context': 'x', contexts }), null));
+  expect(error).toBeInstanceOf(InvalidConfiguration);
+});
+
 describe('an answer of Kubernetes', () => {
   it('without a field that each object has is the cluster that cannot be read', async () => {
     const empty = clusterOver(async () => ({
