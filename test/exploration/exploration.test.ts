@@ -11,8 +11,12 @@ const NAMES = [
   'left-parked',
   'azure-stop',
   'azure-shutdown',
-  'azure-drift',
   'google-stop',
+  'hibernate',
+  'pause',
+  'cap',
+  'foreign-taint',
+  'left-parked-and-replaced',
 ];
 
 describe('an exploration of the shipped rules and loop', () => {

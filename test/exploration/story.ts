@@ -65,7 +65,9 @@ export const worldInWords = (world: World): string => {
 /** Returns the story with the time (s) of each sentence. */
 export const timeline = (says: readonly string[]): readonly string[] => {
   let seconds = 0;
-  return says.flatMap((sentence) => {
+  const recovery = says.indexOf(RECOVERY_BEGINS);
+  return says.flatMap((sentence, at) => {
+    if (recovery !== -1 && at >= recovery) return [`        ${sentence}`];
     if (sentence !== TIME_PASSES) return [`${String(seconds).padStart(4)} s  ${sentence}`];
     seconds += TICK_MS / 1_000;
     return [];

@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scenarioNamed } from './named.ts';
+import { replay } from './search.ts';
+import { loadStory, RECOVERY_BEGINS } from './story.ts';
+import { shortenPatience } from './time.ts';
+
+/** Stories of what breaks where a term of the assumption does not hold. `npm run explore -- --story FILE` wrote them. */
+
+const storyOf = (name: string) => loadStory(fileURLToPath(new URL(`stories/${name}.json`, import.meta.url)));
+
+describe('a story', () => {
+  it.each(['says-off-for-long', 'posts-early'])('plays again, and breaks the same: %s', async (name) => {
+    onTestFinished(shortenPatience());
+    const story = await storyOf(name);
+    const { played, breaks } = replay(scenarioNamed(story.scenario), story);
+    expect(breaks).toBe(story.breaks);
+    const before = story.says.indexOf(RECOVERY_BEGINS);
+    expect(played.slice(1).map(({ says }) => says)).toEqual(before === -1 ? story.says : story.says.slice(0, before));
+  });
+
+  it('ends with the world that it tells', async () => {
+    onTestFinished(shortenPatience());
+    const story = await storyOf('says-off-for-long');
+    const world = replay(scenarioNamed(story.scenario), story).played.at(-1)?.world;
+    expect(world).toMatchObject({ machine: { power: 'running', writes: true }, disk: 'free' });
+  });
+
+  it('does not play where a step cannot happen, and says what can', async () => {
+    onTestFinished(shortenPatience());
+    const { scenario, says } = await storyOf('says-off-for-long');
+    const [first = ''] = says;
+    expect(() => replay(scenarioNamed(scenario), { says: [first, 'the moon rises'] })).toThrow(
+      '"the moon rises" cannot happen. What can: the machine is off;',
+    );
+  });
+});
