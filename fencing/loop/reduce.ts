@@ -125,11 +125,10 @@ const rechecked = (known: RunState, says: Recheck, step: string, askedAt: Moment
   if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
   // Under a reused name, the Lease belongs to the new Node and says nothing about this machine.
   if (cluster.says.nameTaken) return { ...known, cleared: step };
-  const lease = baselineLease(memory, says.lease, askedAt);
   return {
     ...known,
     cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } },
-    memory: { ...memory, lease },
+    memory: { ...memory, ...baselineLease(memory, says.lease, askedAt) },
     cleared: step,
   };
 };

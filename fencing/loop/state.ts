@@ -88,11 +88,13 @@ export interface Start {
   readonly steps?: readonly StepReport[];
 }
 
+const UNREAD_LEASE: Pick<Memory, 'lease' | 'leaseSince'> = { lease: undefined, leaseSince: null };
+
 export const emptyMemory: Memory = {
   firstOff: null,
   firstStopping: null,
   witness: null,
-  lease: undefined,
+  ...UNREAD_LEASE,
   firstLease: undefined,
   sinceLook: new Set(),
   takenAt: new Map(),
@@ -192,7 +194,7 @@ export const withMachineRead = (known: RunState, machine: Observation<MachineFac
   const off = saysOff.has(power) || vouched;
   const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
-  const lease = same ? memory.lease : undefined;
+  const { lease, leaseSince } = same ? memory : UNREAD_LEASE;
   const unchanged = known.machine?.says.power === power && known.machine.says.generation === generation;
   const firstStopping = firstSeenStopping(memory, machine.says, now);
   const attachments = memory.firstOff === null || same ? memory.attachments : null;
@@ -201,16 +203,22 @@ export const withMachineRead = (known: RunState, machine: Observation<MachineFac
     ...known,
     machine,
     cluster: unchanged ? known.cluster : null,
-    memory: { ...memory, firstOff, firstStopping, lease, attachments, admission, witness: null },
+    memory: { ...memory, firstOff, firstStopping, lease, leaseSince, attachments, admission, witness: null },
   };
 };
 
-/** Returns the baseline Lease. A Lease is a baseline only if it was requested after the machine was seen off. */
+/**
+ * Returns the baseline Lease, and since when it is known. A Lease is a baseline only if it was requested after the
+ * machine was seen off.
+ */
 export const baselineLease = (
-  { firstOff, lease }: Memory,
+  { firstOff, lease, leaseSince }: Memory,
   read: string | null,
   askedAt: Moment,
-): string | null | undefined => (lease === undefined && firstOff && askedAt.mono >= firstOff.mono ? read : lease);
+): Pick<Memory, 'lease' | 'leaseSince'> =>
+  lease === undefined && firstOff && askedAt.mono >= firstOff.mono
+    ? { lease: read, leaseSince: askedAt.mono }
+    : { lease, leaseSince };
 
 const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): ReadonlyMap<string, number> =>
   new Map(
@@ -236,7 +244,7 @@ export const withClusterRead = (known: RunState, cluster: Observation<ClusterFac
     memory: {
       ...memory,
       sinceLook: new Set(),
-      lease: baselineLease(memory, cluster.says.lease, cluster.askedAt),
+      ...baselineLease(memory, cluster.says.lease, cluster.askedAt),
       firstLease: memory.firstLease === undefined ? cluster.says.lease : memory.firstLease,
       attachments: attachmentsLeft(memory, cluster.says),
       unwanted: unwantedSince(memory, cluster.says, now),

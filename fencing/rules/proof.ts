@@ -222,11 +222,23 @@ const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease:
 };
 
 /**
- * Returns how long (ms) the kubelet has been silent: by the Lease's own date or, if its clock is wrong, since this run
- * saw the machine missing or off. The date of a Lease that cannot be read (NaN) counts as no silence.
+ * Returns how long (ms) this run has known the Lease that it first read after it saw the machine off. A renewal in that
+ * time contradicts the cloud. A time that began before that read would tell nothing: the kubelet may have renewed its
+ * Lease in between.
  */
-const silentFor = (lease: string, { memory: { firstOff }, now }: View): number =>
-  Math.max(now.wall - (Date.parse(lease) || now.wall), firstOff ? now.mono - firstOff.mono : 0);
+const sameLeaseFor = ({ memory: { leaseSince }, now }: View): number =>
+  leaseSince === null ? 0 : now.mono - leaseSince;
+
+/** Returns how long (ms) to wait. The next look comes soon if it is the one that begins to count the silence. */
+const untilLook = (left: number, { memory: { leaseSince } }: View): number =>
+  leaseSince === null ? Math.min(left, patience.pollShortest) : left;
+
+/**
+ * Returns how long (ms) the kubelet has been silent: by the Lease's own date or, if its clock is wrong, since this run
+ * knows the Lease. The date of a Lease that cannot be read (NaN) counts as no silence.
+ */
+const silentFor = (lease: string, view: View): number =>
+  Math.max(view.now.wall - (Date.parse(lease) || view.now.wall), sameLeaseFor(view));
 
 /**
  * Returns for how long (ms) the kubelet has to be silent before a fence, and why, or null. A machine that its cloud does
@@ -254,7 +266,7 @@ export const kubeletNotSilent: Rule = (view) => {
   const left = needed.ms - silentFor(lease, view);
   return left > 0
     ? wait(
-        left,
+        untilLook(left, view),
         because(
           'kubelet-not-silent',
           `${needed.why}, and its kubelet renewed its Lease at ${lease}: Cloudfence waits until the kubelet has been silent for ${needed.ms / 1_000} s`,
@@ -276,14 +288,14 @@ const lastOwnRenewal = (firstOff: number, { since }: View['machine']): number =>
  * another machine may also live under this Node's name, and it renews the Lease before the second look.
  */
 export const leaseLooksLate: Rule = (view) => {
-  const { cluster, now } = view;
+  const { cluster } = view;
   const { firstOff } = view.memory;
   if (!firstOff || cluster.lease === null || currentRecord(view)) return null;
   if (Date.parse(cluster.lease) <= lastOwnRenewal(firstOff.wall, view.machine)) return null;
-  const left = patience.lateLease - (now.mono - firstOff.mono);
+  const left = patience.lateLease - sameLeaseFor(view);
   return left > 0
     ? wait(
-        left,
+        untilLook(left, view),
         because(
           'lease-looks-late',
           `the Lease has the time ${cluster.lease}, which is after the machine went off, so Cloudfence looks again`,

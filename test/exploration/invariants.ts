@@ -75,9 +75,14 @@ const isOfAnotherBoot = (step: Step, { node }: World): boolean =>
   node !== null &&
   (step.node.uid !== node.uid || step.node.bootID !== bootIdOf(node));
 
-/** A Node that a machine left behind is not the Node of the next machine of its name. */
+/**
+ * A Node that a machine left behind is not the Node of the next machine of its name. Where the cloud does not know the
+ * machine, nothing tells one that is off and has no disk from one that is gone.
+ */
 const isOfLiveMachine = (world: World): boolean =>
-  !isGone(world) && world.node?.incarnation === world.machine.incarnation;
+  !isGone(world) &&
+  !(world.askedElsewhere && world.machine.power === 'off') &&
+  world.node?.incarnation === world.machine.incarnation;
 
 /** A person's release has a tombstone, and needs no return. */
 const releasesTooMuch = (step: Step, { node }: World): boolean =>

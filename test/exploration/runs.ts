@@ -141,6 +141,7 @@ const canonical = (known: RunState): RunState => ({
   memory: {
     ...known.memory,
     firstOff: firstOffOf(known.memory),
+    leaseSince: known.memory.leaseSince === null ? null : notOlder(known.memory.leaseSince),
     firstStopping: known.memory.firstStopping && { ...known.memory.firstStopping, at: LONG_AGO.wall },
     polls: 0,
     takenAt: takenAtOf(known.memory),

@@ -84,6 +84,16 @@ const machines: readonly Scenario[] = [
   ),
 ];
 
+/** The configuration names the wrong account, so the cloud knows no such machine. */
+const askedElsewhere: readonly Scenario[] = (['wrong-account', 'google-wrong-project'] as const).map((name) =>
+  scenario(
+    name,
+    'The cloud is asked where it knows no such machine. The kubelet is cut off, and the machine may be stopped.',
+    { stops: 1, cuts: 1 },
+    { but: { askedElsewhere: true }, cloud: name === 'wrong-account' ? ec2 : gce },
+  ),
+);
+
 /** What people do. */
 const people: readonly Scenario[] = [
   scenario('removed', 'The machine is stopped, and a person takes the fence or our taint away.', {
@@ -229,6 +239,7 @@ export const scenarios: readonly Scenario[] = [
   ...machines.toReversed(),
   ...leftFences,
   ...clouds,
+  ...askedElsewhere,
   ...people,
 ];
 

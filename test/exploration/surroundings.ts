@@ -13,6 +13,7 @@ import {
   isGone,
   isUp,
   type NodeState,
+  renewedIfNeeded,
   shownBy,
   withMachine,
   withNode,
@@ -211,7 +212,7 @@ const kubelet: readonly Event[] = [
   },
   {
     says: 'the kubelet reaches the API server again',
-    happens: (world) => (world.connected ? null : { ...world, connected: true }),
+    happens: (world) => (world.connected ? null : renewedIfNeeded({ ...world, connected: true })),
   },
 ];
 

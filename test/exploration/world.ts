@@ -99,6 +99,8 @@ export interface World {
   readonly paused: number | null;
   /** How long ago a person opted the Node out, or null. */
   readonly optedOut: number | null;
+  /** The cloud is asked in the wrong account or region, where it knows no such machine. */
+  readonly askedElsewhere: boolean;
   /** Whether the ledger counts this fence, or has room for it. */
   readonly cap: 'counted' | 'open' | 'reached';
   readonly budget: Budget;
@@ -128,10 +130,18 @@ const LONG_AGO_TICKS = 6;
 
 const sinceIntervention = (age: number): number => Math.min(age + 1, LONG_AGO_TICKS);
 
+/**
+ * Where the cloud knows nothing of the machine, only its kubelet's silence tells that it is gone. So there, a kubelet
+ * that reaches the API server renews its Lease before it counts as silent, and before it frees a disk. Anywhere else it
+ * may renew at any time.
+ */
+export const renewedIfNeeded = (world: World): World =>
+  world.askedElsewhere && world.connected && isUp(world) ? { ...world, lease: { ...world.lease, age: 0 } } : world;
+
 /** Returns the world a tick later. */
 export const tickLater = (world: World, { staleness, bootToMount }: Assumption): World => {
   const { machine, wasOff, lease } = world;
-  return {
+  return renewedIfNeeded({
     ...world,
     machine: {
       ...machine,
@@ -143,22 +153,15 @@ export const tickLater = (world: World, { staleness, bootToMount }: Assumption):
     paused: world.paused === null ? null : sinceIntervention(world.paused),
     optedOut: world.optedOut === null ? null : sinceIntervention(world.optedOut),
     lease: { ...lease, age: older(lease.age) },
-  };
+  });
 };
 
 /** Returns what the cloud's answer about the machine depends on. */
-export const shownBy = ({
-  machine: { power, incarnation, boot, hibernates, byGuest, detaches },
-  disk,
-}: World): Shown => ({
-  power,
-  incarnation,
-  boot,
-  hibernates,
-  byGuest,
-  detaches,
-  hasDisk: disk === 'here',
-});
+export const shownBy = ({ machine, disk, askedElsewhere }: World): Shown => {
+  const { power, incarnation, boot, hibernates, byGuest, detaches } = machine;
+  const hasDisk = disk === 'here';
+  return { power: askedElsewhere ? 'forgotten' : power, incarnation, boot, hibernates, byGuest, detaches, hasDisk };
+};
 
 /** Returns the world after a detach. Where the generation drifts, each one counts. */
 export const detached = (world: World, { countsDetaches }: ExploredCloud): World => ({
@@ -211,6 +214,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
   removed: null,
   paused: null,
   optedOut: null,
+  askedElsewhere: false,
   cap: 'counted',
   budget: {
     stops: 0,

@@ -165,7 +165,12 @@ describe('a Node that was in use long after its machine was terminated', () => {
       ...given,
       machine: machine({ forGood: true, since: terminated, ...facts }),
       cluster: cluster({ node: node(change), lease }),
-      memory: { ...given.memory, firstOff: { wall: NOW - 30_000, mono: -29_000, generation: 'boot-1' }, lease },
+      memory: {
+        ...given.memory,
+        firstOff: { wall: NOW - 30_000, mono: -29_000, generation: 'boot-1' },
+        leaseSince: -29_000,
+        lease,
+      },
     };
   };
   const contradicted = 'refused identity-contradicted';

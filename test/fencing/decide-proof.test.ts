@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
-import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
 import type { AttachmentFacts, ClusterFacts, NodeFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
@@ -9,7 +9,7 @@ import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, view, volume } from './view-builder.ts';
 
 const seenOff = (mono: number, witness: View['memory']['witness'] = null) => ({
-  memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: 'boot-1' }, witness },
+  memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: 'boot-1' }, leaseSince: mono, witness },
 });
 
 describe('a fence begins only with proof', () => {
@@ -53,6 +53,7 @@ describe('not found is proof only if the disks that were attached confirm it', (
       memory: {
         ...view().memory,
         firstOff: { wall: NOW - 1_000, mono, generation: null },
+        leaseSince: mono,
         firstLease: silent,
         lease: silent,
         witness,
@@ -418,14 +419,23 @@ describe('the Lease may contradict the cloud', () => {
     view({ cluster: cluster({ lease }), memory: { ...view().memory, lease: known } });
   const datedAfter = (ms: number, since: number | null = NOW - 200_000) =>
     view({ machine: machine({ since }), cluster: cluster({ lease: ago(200_000 - ms) }) });
-  const late = { firstOff: { wall: NOW - 1_000, mono: 0, generation: 'boot-1' } };
+  const late = { firstOff: { wall: NOW - 1_000, mono: 0, generation: 'boot-1' }, leaseSince: 0 };
   const untimed = (lease: string, change: Partial<NodeFacts> = {}, mono = 0) =>
     view({
       machine: machine({ since: null }),
       cluster: cluster({ node: node(change), lease }),
-      memory: { ...view().memory, lease, firstOff: { wall: NOW, mono: 0, generation: 'boot-1' } },
+      memory: { ...view().memory, lease, firstOff: { wall: NOW, mono: 0, generation: 'boot-1' }, leaseSince: 0 },
       now: { wall: NOW, mono },
     });
+  const unwatched = (given: View): View => ({
+    ...given,
+    memory: { ...given.memory, lease: undefined, leaseSince: null },
+  });
+  it('the look that begins to count the silence of the kubelet comes soon', () => {
+    const soon = { do: 'wait', ms: patience.pollShortest };
+    expect(decide(unwatched(untimed(ago(0), {}, 20_000)))).toMatchObject(soon);
+    expect(decide(unwatched(view({ cluster: cluster({ lease: ago(0) }) })))).toMatchObject(soon);
+  });
   const cases: readonly [string, View, string][] = [
     [
       'a Lease that has not changed since the machine was seen off means nothing',
@@ -449,6 +459,17 @@ describe('the Lease may contradict the cloud', () => {
       'mark',
     ],
     [
+      '... but not 20 s after the power-off, if the kubelet may have renewed it since then',
+      unwatched(
+        view({
+          cluster: cluster({ lease: ago(0) }),
+          memory: { ...view().memory, ...late },
+          now: { wall: NOW, mono: 20_000 },
+        }),
+      ),
+      'wait lease-looks-late',
+    ],
+    [
       '... and so does one dated well after the time of the power-off that the cloud gives',
       datedAfter(60_001),
       'wait lease-looks-late',
@@ -458,6 +479,11 @@ describe('the Lease may contradict the cloud', () => {
     ['then the kubelet has to be silent for 20 s by its Lease', untimed(ago(19_999)), 'wait kubelet-not-silent'],
     ['... and no longer', untimed(ago(20_000)), 'mark'],
     ['... or by our own clock', untimed(ago(0), {}, 20_000), 'mark'],
+    [
+      '... which counts from when the Lease is known, because the kubelet may have renewed it after the power-off',
+      unwatched(untimed(ago(0), {}, 20_000)),
+      'wait kubelet-not-silent',
+    ],
     [
       '... also if it has just said that it is not ready',
       untimed(ago(0), { ready: 'False' }),

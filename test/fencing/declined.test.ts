@@ -100,7 +100,7 @@ describe('a fence whose detach is declined', () => {
       volumes: [volume({ attachment: attachment({ deletingSince: NOW - 200_000 }) })],
     });
     const looked = { askedAt: now, gotAt: now.mono };
-    const off = { ...memory, firstOff: { ...now, generation: 'boot-1' }, lease: null };
+    const off = { ...memory, firstOff: { ...now, generation: 'boot-1' }, lease: null, leaseSince: now.mono };
     const waiting: RunState = {
       ...start,
       location: { cluster: 'a', node: 'node-a' },

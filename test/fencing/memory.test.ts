@@ -66,11 +66,18 @@ it('a witness is forgotten with each look at the machine, so that it is never ol
 });
 
 it('only a Lease that was asked for after the machine was seen off is a baseline, and the first one stays', () => {
-  expect(baselineLease(known.memory, ago(0), at(500))).toBeUndefined();
-  expect(baselineLease(withMachineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toBeUndefined();
-  expect(baselineLease(seenOff.memory, ago(0), at(500))).toBe(ago(0));
-  expect(baselineLease(seenOff.memory, ago(0), at(0))).toBe(ago(0));
-  expect(baselineLease({ ...seenOff.memory, lease: ago(9) }, ago(0), at(500))).toBe(ago(9));
+  const unread = { lease: undefined, leaseSince: null };
+  expect(baselineLease(known.memory, ago(0), at(500))).toEqual(unread);
+  expect(baselineLease(withMachineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toEqual(unread);
+  expect(baselineLease(seenOff.memory, ago(0), at(500))).toEqual({ lease: ago(0), leaseSince: 500 });
+  const first = { lease: ago(9), leaseSince: 100 };
+  expect(baselineLease({ ...seenOff.memory, ...first }, ago(0), at(500))).toEqual(first);
+});
+
+it('another boot of the machine begins the silence of its kubelet again', () => {
+  const watched: RunState = { ...seenOff, memory: { ...seenOff.memory, lease: ago(9), leaseSince: 100 } };
+  const { memory } = withMachineRead(watched, read({ generation: 'boot-2' }, 500), at(500));
+  expect([memory.lease, memory.leaseSince]).toEqual([undefined, null]);
 });
 
 it('what the cap has admitted ends with the park: a taint that returns later in the same run needs a new admission', () => {

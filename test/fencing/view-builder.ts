@@ -195,6 +195,7 @@ export const view = (change: Partial<View> = {}): View => ({
     ...emptyMemory,
     admission: admitted,
     firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' },
+    leaseSince: 900,
     firstLease: ago(20_000),
   },
   now: { wall: NOW, mono: 1_000 },
