@@ -30,11 +30,16 @@ const notAKubeConfig = (file: string | null): InvalidConfiguration =>
     `the kubeconfig${file === null ? '' : ` ${file}`} is not valid: it must be YAML or JSON with clusters, users, and contexts`,
   ]);
 
-/** Reports whether everything that names something is a text. The client passes on what it read. */
+/**
+ * Reports whether everything that names something is a text. The client passes on what it read, and a server name that
+ * is a list ends the whole process: Node.js begins to connect, throws, and leaves a socket that nobody listens to.
+ */
 const hasNames = (config: KubeConfig): boolean =>
   [
     config.getCurrentContext() ?? '',
-    ...config.getClusters().flatMap(({ name, server }) => [name, server]),
+    ...config
+      .getClusters()
+      .flatMap(({ name, server, tlsServerName = '', proxyUrl = '' }) => [name, server, tlsServerName, proxyUrl]),
     ...config.getUsers().map(({ name }) => name),
     ...config.getContexts().flatMap(({ name, cluster, user }) => [name, cluster, user]),
   ].every((name: unknown) => typeof name === 'string');

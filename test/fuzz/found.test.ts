@@ -78,6 +78,17 @@ it('a kubeconfig whose context names no text is refused', () => {
   expect(error).toBeInstanceOf(InvalidConfiguration);
 });
 
+it('a kubeconfig whose server name for TLS is a list is refused', () => {
+  const cluster = { server: 'https://127.0.0.1:9', 'tls-server-name': ['x'] };
+  const kubeconfig = {
+    'current-context': 'x',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: {} }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+  };
+  expect(thrownBy(() => linkFromText(JSON.stringify(kubeconfig), null))).toBeInstanceOf(InvalidConfiguration);
+});
+
 describe('an answer of Kubernetes', () => {
   it('without a field that each object has is the cluster that cannot be read', async () => {
     const empty = clusterOver(async () => ({
