@@ -13,6 +13,13 @@ describe('an exploration of the shipped rules and loop', () => {
     expect(states).toBeGreaterThan(1_000_000);
   });
 
+  it('exhausts two runs that fence one machine, and nothing breaks', () => {
+    const { states, exhausted, story } = exploreNamed('two-runs');
+    expect(story).toBeNull();
+    expect(exhausted).toBe(true);
+    expect(states).toBeGreaterThan(1_000_000);
+  });
+
   it.each(brokenAssumptions)('finds what breaks where the assumption does not hold: $scenario.says', (broken) => {
     const { story } = exploreNamed(broken.scenario.name, MOST_STATES);
     expect(story?.breaks).toBe(broken.breaks);

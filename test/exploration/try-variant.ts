@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Variant } from './unsafe-variants.ts';
+import type { Edit, Variant } from './unsafe-variants.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const COPIED = ['fencing', 'kubernetes', 'providers', 'transport', 'test/exploration', 'package.json'];
 const MOST_STATES = 1_500_000;
 
-const withEdit = (text: string, { file, from, to }: Variant): string => {
+const withEdit = (text: string, { file, from, to }: Edit): string => {
   const parts = text.split(from);
   if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times: ${from}`);
   return parts.join(to);
@@ -22,8 +22,10 @@ export const tryVariant = async (variant: Variant): Promise<string> => {
   try {
     await Promise.all(COPIED.map((path) => cp(join(root, path), join(copy, path), { recursive: true })));
     await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-    const path = join(copy, variant.file);
-    await writeFile(path, withEdit(await readFile(path, 'utf8'), variant));
+    for (const edit of variant.edits) {
+      const path = join(copy, edit.file);
+      await writeFile(path, withEdit(await readFile(path, 'utf8'), edit));
+    }
     return await explored(copy, variant.scenario);
   } finally {
     await rm(copy, { recursive: true });

@@ -1,5 +1,12 @@
 import type { Story } from './story.ts';
 
+export interface Edit {
+  readonly file: string;
+  /** Text that stands once in the file, and what replaces it. */
+  readonly from: string;
+  readonly to: string;
+}
+
 /**
  * Changes of the shipped code that make it unsafe, or that leave something behind. The exploration has to find a
  * schedule for each: that shows that the guard is needed, and that the exploration sees what the guard prevents.
@@ -7,21 +14,22 @@ import type { Story } from './story.ts';
 export interface Variant {
   /** What the variant does wrong. */
   readonly says: string;
-  readonly file: string;
-  /** Text that stands once in the file, and what replaces it. */
-  readonly from: string;
-  readonly to: string;
+  readonly edits: readonly Edit[];
   /** The scenario that shows it, and what it breaks there. */
   readonly scenario: string;
   readonly breaks: Story['breaks'];
 }
 
-/** A rule of the ladder that is left out. */
-const without = (rule: string, scenario: string, breaks: Story['breaks']): Variant => ({
-  says: `the rule ${rule} is left out`,
+const withoutRule = (rule: string): Edit => ({
   file: 'fencing/rules/decide.ts',
   from: `\n  ${rule}, //`,
   to: '\n  //',
+});
+
+/** A rule of the ladder that is left out. */
+const without = (rule: string, scenario: string, breaks: Story['breaks']): Variant => ({
+  says: `the rule ${rule} is left out`,
+  edits: [withoutRule(rule)],
   scenario,
   breaks,
 });
@@ -32,7 +40,19 @@ const edited = (
   [from, to]: readonly [string, string],
   scenario: string,
   breaks: Story['breaks'],
-): Variant => ({ says, file, from, to, scenario, breaks });
+): Variant => ({ says, edits: [{ file, from, to }], scenario, breaks });
+
+/** Guards of which each one is enough alone. */
+const together = (says: string, edits: readonly Edit[], scenario: string, breaks: Story['breaks']): Variant => ({
+  says,
+  edits,
+  scenario,
+  breaks,
+});
+
+const mark = ([from, to]: readonly [string, string]): Edit => ({ file: 'fencing/rules/mark.ts', from, to });
+
+const release = (from: string): Edit => ({ file: 'fencing/rules/release.ts', from, to: '' });
 
 export const variants: readonly Variant[] = [
   without('liftMark', 'restart', 'taint-off-a-running-machine'),
@@ -118,5 +138,152 @@ export const variants: readonly Variant[] = [
     ["  if (view.policy.unreachable === 'report') {", "  if (view.policy.unreachable !== 'report') {"],
     'cut-off',
     'power-off-by-policy',
+  ),
+  without('paused', 'pause', 'pause-holds'),
+  without('doubtfulPower', 'hibernate', 'one-writer'),
+  without('missingNeedsWitness', 'wrong-account', 'act-under-proof'),
+  without('kubeletNotSilent', 'wrong-account', 'act-under-proof'),
+  without('leaseContradicts', 'wrong-account', 'act-under-proof'),
+  edited(
+    'the guards of a beginning are left out',
+    'fencing/rules/decide.ts',
+    ['\n  beforeItBegins(mayBegin), //', '\n  //'],
+    'opt-out',
+    'opt-out-holds',
+  ),
+  edited(
+    'the cap is left out',
+    'fencing/rules/decide.ts',
+    ['\n  beforeItBegins(capReached),', '\n'],
+    'cap',
+    'cap-holds',
+  ),
+  edited(
+    'EC2 counts a hibernated machine as off',
+    'providers/aws/power.ts',
+    ["return alive(mayBeHibernated(instance) ? 'suspended' : 'off');", "return alive('off');"],
+    'hibernate',
+    'one-writer',
+  ),
+  edited(
+    'Azure counts a hibernated machine as off',
+    'providers/azure/power.ts',
+    ["      if (mayBeHibernated(seen, power)) return 'suspended';\n", ''],
+    'azure-hibernate',
+    'one-writer',
+  ),
+  edited(
+    'Google counts a suspended machine as off',
+    'providers/gcp/power.ts',
+    ["      return 'suspended';", "      return 'off';"],
+    'google-hibernate',
+    'one-writer',
+  ),
+  edited(
+    'Google counts a running machine as off',
+    'providers/gcp/power.ts',
+    ["      return 'running';", "      return 'off';"],
+    'google-stop',
+    'act-under-proof',
+  ),
+  edited(
+    'a park takes any out-of-service taint away',
+    'kubernetes/fence-patch.ts',
+    ['(hasOwnTaint(node) ? [OUT_OF_SERVICE] : [])', '[OUT_OF_SERVICE]'],
+    'foreign-taint',
+    'nothing-foreign-taken',
+  ),
+  edited(
+    'a park does not test the boot',
+    'kubernetes/fence-patch.ts',
+    ['  bootPrecondition(target),\n  ...withoutOwnTaint(node),', '  ...withoutOwnTaint(node),'],
+    'left-parked',
+    'nothing-of-another-boot',
+  ),
+  edited(
+    'a disk that is still attached counts as a witness that the machine is gone',
+    'fencing/rules/proof.ts',
+    ["    case 'held':\n      return stillHeld(view);", "    case 'held':\n      return null;"],
+    'wrong-account',
+    'act-under-proof',
+  ),
+  edited(
+    'the Lease of the last read before a call is forgotten',
+    'fencing/loop/reduce.ts',
+    ['    cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } },\n', ''],
+    'wrong-account',
+    'act-under-proof',
+  ),
+  edited(
+    'our taint is lifted only from a machine that is up',
+    'fencing/rules/running.ts',
+    ["new Set<Power>(['running', 'starting', 'stopping', 'suspended']);", "new Set<Power>(['running']);"],
+    'hibernate-later',
+    'taint-off-a-running-machine',
+  ),
+  edited(
+    'our taint stays on a machine that is kept in memory',
+    'fencing/rules/running.ts',
+    ["'starting', 'stopping', 'suspended']);", "'starting', 'stopping']);"],
+    'hibernate-later',
+    'taint-off-a-running-machine',
+  ),
+  edited(
+    'a power-off ignores the opt-out',
+    'fencing/rules/running.ts',
+    ['paused(view) ?? mayBegin(view);', 'paused(view);'],
+    'power-off-and-guards',
+    'opt-out-holds',
+  ),
+  edited(
+    'a power-off ignores the cap',
+    'fencing/rules/running.ts',
+    [
+      'powerOffForbidden(view, node) ?? capReached(view) ?? powerOffOnce',
+      'powerOffForbidden(view, node) ?? powerOffOnce',
+    ],
+    'power-off-and-guards',
+    'cap-holds',
+  ),
+  edited(
+    'any machine that is off counts as gone for good',
+    'fencing/rules/finish.ts',
+    ["machine.forGood || machine.power === 'missing'", "machine.forGood || machine.power === 'off'"],
+    'stop',
+    'no-live-node-deleted',
+  ),
+  together(
+    'a removed taint is not noticed, and the tombstone is ignored',
+    [
+      mark(['taintMissing(view, node) ?? fenceMissing(view, node) ??', 'fenceMissing(view, node) ??']),
+      mark(['buried(view, node)', '(Number.isNaN(0) ? buried(view, node) : null)']),
+    ],
+    'removed',
+    'removed-stays-removed',
+  ),
+  together(
+    'a removed taint is not noticed, nor a removed fence, nor what a removal leaves',
+    [
+      mark([
+        'taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);',
+        'null as Reason | null;',
+      ]),
+    ],
+    'removed',
+    'removed-stays-removed',
+  ),
+  together(
+    'a release waits neither for another boot, nor for a fresh Lease, nor for a Node that is Ready',
+    [
+      release(
+        '  if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);\n',
+      ),
+      release(
+        '  if (!leaseIsFresh(view, record)) return unproven(`the kubelet of ${node.name} has not renewed its Lease recently`);\n',
+      ),
+      release("  if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);\n"),
+    ],
+    'restart',
+    'release-after-return',
   ),
 ];

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { fuzz, sharesOf } from './fuzz.ts';
 import { readers } from './readers.ts';
 
-/** A part of `npm run fuzz`. The seed of a failure is in its message. */
+/** A part of `npm run fuzz`, which takes other seeds. */
 
 const INPUTS = 10_000;
-const seed = Math.floor(Math.random() * 1_000_000_000);
+const seed = 20_261_123;
 
 it.each([...sharesOf(readers, INPUTS)].map(([reader, inputs]) => [reader.name, reader, inputs] as const))(
   `the reader of a malformed %s neither acts, nor fails raw, nor waits, nor tells a secret (seed ${seed})`,
