@@ -3,20 +3,18 @@ import { exploreNamed } from './named.ts';
 
 /** Small enough for every run of the tests, and more than a million states together. */
 const NAMES = [
+  'two-runs-after-the-mark',
   'stop',
   'stop-and-fault',
-  'terminate',
-  'cut-off',
-  'removed',
   'left-parked',
+  'left-parked-and-replaced',
+  'hibernate',
+  'wrong-account',
+  'cap',
+  'foreign-taint',
   'azure-stop',
   'azure-shutdown',
   'google-stop',
-  'hibernate',
-  'pause',
-  'cap',
-  'foreign-taint',
-  'left-parked-and-replaced',
 ];
 
 describe('an exploration of the shipped rules and loop', () => {

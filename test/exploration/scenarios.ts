@@ -211,6 +211,12 @@ const twoRuns: readonly Scenario[] = [
     { runs: 2, from: 'off' },
   ),
   scenario(
+    'two-runs-after-the-mark',
+    'A run died right after the mark, and two runs go on with its fence.',
+    {},
+    { runs: 2, from: 'mark' },
+  ),
+  scenario(
     'two-runs-left-parked',
     'A Node is parked. The machine is started and stopped again, while two runs release and fence it.',
     { starts: 1, stops: 1 },

@@ -51,10 +51,9 @@ describe.each(await registeredClouds())('the reader of $name', ({ readHints: rea
     expect(told(reading)).toBeLessThan(20_000);
   });
 
-  it('reads ten megabytes of bytes as fast as of text', () => {
-    const begun = performance.now();
-    expect(read(Buffer.from('x'.repeat(10 * MIB))).hints).toEqual([]);
-    expect(performance.now() - begun).toBeLessThan(5_000);
+  it('reads ten megabytes of bytes as it reads their text, within the time of a test', () => {
+    const text = 'x'.repeat(10 * MIB);
+    expect(read(Buffer.from(text))).toEqual(read(text));
   });
 
   it('reports a few of many faults and the number of the others', () => {
