@@ -181,7 +181,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   ),
   witness: fc.constantFrom(null, 'released' as const, 'held' as const, 'none' as const),
   lease: fc.constantFrom(undefined, ago(20_000), ago(3_000)),
-  leaseSince: fc.constantFrom(null, 900, -29_000),
+  leaseSince: mostly<number | null>(-29_000, null, 900),
   unwanted: fc.constantFrom(
     new Map([
       ['a-driver^disk-1', -60_000],
