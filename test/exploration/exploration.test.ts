@@ -5,13 +5,10 @@ import { exploreNamed } from './named.ts';
 const NAMES = [
   'two-runs-after-the-mark',
   'stop',
-  'stop-and-fault',
   'left-parked',
   'left-parked-and-replaced',
-  'hibernate',
   'wrong-account',
   'cap',
-  'foreign-taint',
   'azure-stop',
   'azure-shutdown',
   'google-stop',
