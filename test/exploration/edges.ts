@@ -141,6 +141,7 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
 const actEdges = (numbers: Numbers) => {
   const { scenario, worlds, runs, steps } = numbers;
   const stepOf = onceFor<number>();
+  const words = onceFor<string>();
   const effects = onceEach<WorldEdge | Refused>();
   const after = {
     done: onceFor<number>(),
@@ -162,7 +163,7 @@ const actEdges = (numbers: Numbers) => {
     });
   return (world: number, number: number, run: Extract<RunAt, { at: 'act' }>): readonly RunEdge[] => {
     const step = stepOf(number, () => steps.numberOf(run.command.step));
-    const what = stepInWords(run.command.step);
+    const what = words(step, () => stepInWords(run.command.step));
     const becomes = (result: 'done' | 'lost' | 'expired') =>
       after[result](number, () => runs.numberOf(acted(run, result)));
     const edges: RunEdge[] = [];

@@ -17,7 +17,7 @@ export const scenarioNamed = (name: string): Scenario => {
 export const exploreNamed = (name: string, most = Infinity): Explored => {
   const restorePatience = shortenPatience();
   try {
-    return explore(scenarioNamed(name), { most });
+    return explore(scenarioNamed(name), most);
   } finally {
     restorePatience();
   }

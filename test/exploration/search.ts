@@ -34,15 +34,8 @@ const pathTo = (index: number, states: States, { expand }: Expansion): readonly 
   });
 };
 
-export interface Limits {
-  /** The number of states at which the search stops. */
-  readonly most: number;
-  /** Is told how far the search is, at each new distance from the start. */
-  readonly onLevel: (depth: number, states: number) => void;
-}
-
 /** Searches all states until one breaks an invariant. Notes where each world was reached first. */
-const search = (expansion: Expansion, states: States, { most, onLevel }: Limits) => {
+const search = (expansion: Expansion, states: States, most: number) => {
   const firstSeen: number[] = [];
   const add = (state: number, parent: number): void => {
     if (states.add(state, parent)) firstSeen[expansion.worldOf(state)] ??= states.size() - 1;
@@ -53,7 +46,6 @@ const search = (expansion: Expansion, states: States, { most, onLevel }: Limits)
   for (; stories.length === 0 && at.index < states.size() && states.size() < most; at.index += 1) {
     if (at.index === at.levelEnds) {
       [at.depth, at.levelEnds] = [at.depth + 1, states.size()];
-      onLevel(at.depth, states.size());
     }
     expansion.expand(states.keyAt(at.index), (state, says, breaks) => {
       at.transitions += 1;
@@ -78,15 +70,11 @@ const neverRecovers = ({ worlds, scenario }: Numbers, tell: (world: number) => r
  * Explores the states of a scenario, nearest first, until there are no more, there are `most` of them, or one breaks an
  * invariant. So the story of what breaks is one of the shortest. After that, lets every world recover.
  */
-export const explore = (scenario: Scenario, limits: Partial<Limits> = {}): Explored => {
+export const explore = (scenario: Scenario, most = Infinity): Explored => {
   const numbers = numbersOf(scenario);
   const from = expansion(numbers);
   const states = stateTable();
-  const { index, depth, transitions, firstSeen, story } = search(from, states, {
-    most: Infinity,
-    onLevel: () => undefined,
-    ...limits,
-  });
+  const { index, depth, transitions, firstSeen, story } = search(from, states, most);
   const found = { states: states.size(), transitions, worlds: numbers.worlds.size(), runs: numbers.runs.size(), depth };
   const tell = (world: number): readonly string[] => pathTo(firstSeen[world] ?? 0, states, from);
   const exhausted = story === null && index === states.size();

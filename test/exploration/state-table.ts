@@ -120,7 +120,7 @@ const checked = (number: number, bits: number, what: string): number => {
 };
 
 /** What a state consists of: a world, and the runs in it. The order of the two runs does not matter. */
-export interface StateParts {
+interface StateParts {
   readonly world: number;
   readonly one: number;
   readonly other: number;

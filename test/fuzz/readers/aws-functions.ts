@@ -7,10 +7,10 @@ import { createAwsSandbox, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../../sand
 import { databaseOnTwoNodes } from '../../../sandbox/scenes/ec2-database.ts';
 import { batchOf, installOver, stateChange } from '../../functions/install.ts';
 import { about } from '../../functions/samples.ts';
-import { type Damage, damaged, decoded } from '../damage.ts';
+import { decoded } from '../damage.ts';
 import type { Reader } from '../judge.ts';
 import { eventSamples } from './events.ts';
-import { createWatch, type Delivered, deliverTo, guarded, renewed, type Stage } from './stage.ts';
+import { createWatch, type Delivered, guarded, lookAgain, readerOver, renewed, type Stage } from './stage.ts';
 
 /** The functions on AWS. */
 
@@ -37,20 +37,9 @@ const open = () => {
 const opened = renewed(open);
 type Opened = ReturnType<typeof open>;
 
-const lookAgain = JSON.stringify({
-  cloudfence: 'look-again',
-  machine: holder,
-  hops: 1,
-  because: 'pods-remain',
-  event: 'e-1',
-  eventAt: 1_767_225_600_000,
-  record: null,
-  dryRun: false,
-});
-
 const messages = [
   ...eventSamples('aws').map((text) => about(text, holder, readHints, place)),
-  lookAgain,
+  JSON.stringify(lookAgain(holder)),
   JSON.stringify({ instanceId: holder }),
 ];
 
@@ -82,30 +71,17 @@ const ofPerson = async (event: unknown, turn: number, { getDependencies, context
   return { body: null, answer: await work(event, context()), again: false };
 };
 
-const reader = (
-  name: string,
-  share: number,
-  samples: readonly string[],
-  deliver: (text: string, stage: Opened, turn: number) => Promise<Delivered>,
-): Reader => ({
-  name,
-  share,
-  takes: 'json',
-  read: (damage: Damage) => {
-    const stage = opened();
-    return deliverTo(stage.stage, () =>
-      deliver(decoded(damaged(samples, damage, ['httpHeaders'])), stage, damage.turn),
-    );
-  },
-});
+const reader = readerOver(opened);
 
 export const awsFunctionReaders: readonly Reader[] = [
-  reader('message of SQS', 250, messages, ofBatch),
+  reader('message of SQS', 250, messages, (text, _, stage) => ofBatch(decoded(text), stage)),
   reader(
     'event of Lambda',
     250,
     messages.map((text) => JSON.stringify(batchOf(text, stateChange(spare)))),
-    (text, stage) => ofEvent(parseJsonOrText(text), stage),
+    (text, _, stage) => ofEvent(parseJsonOrText(decoded(text)), stage),
   ),
-  reader('request to Lambda', 250, requests, (text, stage, turn) => ofPerson(parseJsonOrText(text), turn, stage)),
+  reader('request to Lambda', 250, requests, (text, turn, stage) =>
+    ofPerson(parseJsonOrText(decoded(text)), turn, stage),
+  ),
 ];

@@ -8,10 +8,10 @@ import { createAzureSandbox, SANDBOX_SUBSCRIPTION } from '../../../sandbox/azure
 import { azureDatabaseOnTwoNodes } from '../../../sandbox/scenes/azure-database.ts';
 import { azureInstall, cloudEvent, gridEvent, post } from '../../functions/azure-install.ts';
 import { about } from '../../functions/samples.ts';
-import { bytesOf, type Damage, damaged, decoded } from '../damage.ts';
+import { bytesOf, decoded } from '../damage.ts';
 import type { Reader } from '../judge.ts';
 import { eventSamples } from './events.ts';
-import { createWatch, type Delivered, deliverTo, guarded, renewed, type Stage } from './stage.ts';
+import { createWatch, type Delivered, guarded, lookAgain, readerOver, renewed, type Stage } from './stage.ts';
 
 /** The functions on Azure. */
 
@@ -45,21 +45,10 @@ const open = () => {
 const opened = renewed(open);
 type Opened = ReturnType<typeof open>;
 
-const lookAgain = {
-  cloudfence: 'look-again',
-  machine: holder,
-  hops: 1,
-  because: 'pods-remain',
-  event: 'e-1',
-  eventAt: 1_767_225_600_000,
-  record: null,
-  dryRun: false,
-};
-
 const messages = [
   ...eventSamples('azure').map((text) => about(text, holder, readHints, place)),
   ...[
-    lookAgain,
+    lookAgain(holder),
     { cloudfence: 'retry', failures: 2, body: JSON.stringify(gridEvent(holder)) },
     gridEvent(holder.replace(/\/virtualmachines\/[^/]+$/, '')),
     { resourceId: holder },
@@ -110,20 +99,7 @@ const ofPerson = async (text: string, turn: number, { getDependencies, context }
   return { body: null, answer: body, again: false };
 };
 
-const reader = (
-  name: string,
-  share: number,
-  samples: readonly string[],
-  deliver: (text: string, turn: number, stage: Opened) => Promise<Delivered>,
-): Reader => ({
-  name,
-  share,
-  takes: 'json',
-  read: (damage: Damage) => {
-    const stage = opened();
-    return deliverTo(stage.stage, () => deliver(damaged(samples, damage, ['httpHeaders']), damage.turn, stage));
-  },
-});
+const reader = readerOver(opened);
 
 export const azureFunctionReaders: readonly Reader[] = [
   reader('message of Service Bus', 250, messages, ofQueue),

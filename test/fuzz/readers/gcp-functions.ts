@@ -7,10 +7,10 @@ import { createGceSandbox, SANDBOX_PROJECT } from '../../../sandbox/gce-sandbox.
 import { gceDatabaseOnTwoNodes } from '../../../sandbox/scenes/gce-database.ts';
 import { about } from '../../functions/samples.ts';
 import { installOver } from '../../functions/gcp/install.ts';
-import { bytesOf, type Damage, damaged, decoded } from '../damage.ts';
+import { bytesOf, decoded } from '../damage.ts';
 import type { Reader } from '../judge.ts';
 import { eventSamples } from './events.ts';
-import { createWatch, type Delivered, deliverTo, guarded, renewed, type Stage } from './stage.ts';
+import { createWatch, type Delivered, guarded, lookAgain, readerOver, renewed, type Stage } from './stage.ts';
 
 /** The functions on Google Cloud. */
 
@@ -50,20 +50,9 @@ const open = () => {
 const opened = renewed(open);
 type Opened = ReturnType<typeof open>;
 
-const lookAgain = JSON.stringify({
-  cloudfence: 'look-again',
-  machine: holder,
-  hops: 1,
-  because: 'pods-remain',
-  event: 'e-1',
-  eventAt: 1_767_225_600_000,
-  record: null,
-  dryRun: false,
-});
-
 const messages = [
   ...eventSamples('gcp').map((text) => about(text, holder, readHints, place)),
-  lookAgain,
+  JSON.stringify(lookAgain(holder)),
   JSON.stringify({ instance: holder }),
 ];
 
@@ -97,20 +86,7 @@ const ofPerson = async (text: string, turn: number, { getDependencies, limit }: 
   return { body: null, answer: body, again: false };
 };
 
-const reader = (
-  name: string,
-  share: number,
-  samples: readonly string[],
-  deliver: (text: string, turn: number, stage: Opened) => Promise<Delivered>,
-): Reader => ({
-  name,
-  share,
-  takes: 'json',
-  read: (damage: Damage) => {
-    const stage = opened();
-    return deliverTo(stage.stage, () => deliver(damaged(samples, damage, ['httpHeaders']), damage.turn, stage));
-  },
-});
+const reader = readerOver(opened);
 
 export const gcpFunctionReaders: readonly Reader[] = [
   reader('message of Pub/Sub', 250, messages, (text, _, stage) => ofData(text, stage)),

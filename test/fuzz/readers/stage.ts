@@ -2,7 +2,8 @@ import type { Cloud } from '../../../fencing/model/cloud.ts';
 import type { Cluster } from '../../../fencing/model/cluster.ts';
 import { Refused } from '../../../fencing/model/errors.ts';
 import type { Ports } from '../../../fencing/loop/ports.ts';
-import { CANARY, type Reading } from '../judge.ts';
+import { type Damage, damaged } from '../damage.ts';
+import { CANARY, type Reader, type Reading } from '../judge.ts';
 
 /** A deployed function over a small world in which every machine runs, so nothing may be done, whatever anybody says. */
 
@@ -162,3 +163,33 @@ export const deliverTo = async (stage: Stage, deliver: () => Promise<Delivered>)
     stage.take();
   }
 };
+
+/** Returns how a reader of a function's messages is made. Each input is one sample, damaged and delivered on a stage. */
+export const readerOver =
+  <Opened extends { readonly stage: Stage }>(opened: () => Opened) =>
+  (
+    name: string,
+    share: number,
+    samples: readonly string[],
+    deliver: (text: string, turn: number, stage: Opened) => Promise<Delivered>,
+  ): Reader => ({
+    name,
+    share,
+    takes: 'json',
+    read: (damage: Damage) => {
+      const stage = opened();
+      return deliverTo(stage.stage, () => deliver(damaged(samples, damage, ['httpHeaders']), damage.turn, stage));
+    },
+  });
+
+/** Returns the message with which a run that waits is continued. */
+export const lookAgain = (machine: string) => ({
+  cloudfence: 'look-again',
+  machine,
+  hops: 1,
+  because: 'pods-remain',
+  event: 'e-1',
+  eventAt: 1_767_225_600_000,
+  record: null,
+  dryRun: false,
+});
