@@ -5,14 +5,12 @@ import { deleteNode, endFenced, parkNode, retireTaint } from './finish.ts';
 import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './waits.ts';
 import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
+import { kubeletNotSilent, leaseContradicts, leaseLooksLate } from './lease.ts';
 import { forgetStopping, liftMark, nothingOfOurs, running, stopping } from './running.ts';
 import {
   bootContradicts,
   doubtfulPower,
   generationUnknown,
-  kubeletNotSilent,
-  leaseContradicts,
-  leaseLooksLate,
   missingNeedsWitness,
   secondReadPending,
   placeNotServed,

@@ -1,11 +1,10 @@
-import type { NodeFacts } from '../model/cluster-facts.ts';
 import type { IdentitySource } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { acceptCommand, isVolumeGone, wayOut, witnessDisks } from './identity.ts';
-import { currentRecord, targetNode } from './mark.ts';
-import { type Decision, refuse, type Rule, takeStep, type View, wait } from './view.ts';
+import { currentRecord } from './mark.ts';
+import { type Decision, refuse, type Rule, type View, wait } from './view.ts';
 
 /**
  * Returns a person's statement that the machine is off, or null. It is given to this run, or written in the record of
@@ -173,135 +172,6 @@ export const doubtfulPower: Rule = (view) => {
   if (power === 'unknown')
     return refuse(because('power-unknown', `the cloud does not report a power state for ${machine} (${evidenceText})`));
   return null;
-};
-
-/**
- * Stops, and informs people, if the kubelet renews its Lease after the cloud said off: the kubelet contradicts the
- * cloud. Kubelets renew every 10 s, and also while the machine is `stopping`, so only a *change* counts. It counts
- * against the Lease that the record holds for this very boot, or else against the Lease that this run read first.
- */
-export const leaseContradicts: Rule = (view) => {
-  const record = currentRecord(view);
-  const baseline = record ? record.lease : view.memory.lease;
-  const { node, lease } = view.cluster;
-  if (baseline === undefined || lease === null || lease === baseline) return null;
-  return node && record
-    ? untilSilent(view, node, record, lease)
-    : refuse(because('lease-renewed-after-off', renewedAt(lease)));
-};
-
-const renewedAt = (lease: string): string =>
-  `the kubelet renewed its Lease at ${lease} although the cloud says that the machine is off`;
-
-/**
- * Notes the renewal, and refuses until the kubelet has been silent for long enough. A renewal that stays the only one
- * for long was in progress when the machine went off. A kubelet wrote its date, so Cloudfence measures the time itself.
- */
-const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease: string): Decision => {
-  const says = renewedAt(lease);
-  // A kubelet may write the record, so a date that lies ahead starts the measurement again.
-  if (record.renewed?.lease !== lease || Date.parse(record.renewed.seen) > now.wall) {
-    const seen = new Date(now.wall).toISOString();
-    return takeStep(
-      { do: 'note', node: targetNode(node), record: { ...record, renewed: { lease, seen } } },
-      because('lease-renewed-after-off', says),
-    );
-  }
-  const silentFor = now.wall - Date.parse(record.renewed.seen);
-  if (silentFor < patience.silence)
-    return refuse(
-      because(
-        'lease-renewed-after-off',
-        `${says}. The fence continues after the kubelet has been silent for ${counted(patience.silence / 60_000, 'minute')}`,
-      ),
-    );
-  return takeStep(
-    { do: 'note', node: targetNode(node), record: { ...record, lease, renewed: null } },
-    because('silent-again', `the kubelet has not renewed its Lease since ${record.renewed.seen}`),
-  );
-};
-
-/**
- * Returns how long (ms) this run has known the Lease that it first read after it saw the machine off. A renewal in that
- * time contradicts the cloud. A time that began before that read would tell nothing: the kubelet may have renewed its
- * Lease in between.
- */
-const sameLeaseFor = ({ memory: { leaseSince }, now }: View): number =>
-  leaseSince === null ? 0 : now.mono - leaseSince;
-
-/** Returns how long (ms) to wait. The next look comes soon if it is the one that begins to count the silence. */
-const untilLook = (left: number, { memory: { leaseSince } }: View): number =>
-  leaseSince === null ? Math.min(left, patience.pollShortest) : left;
-
-/**
- * Returns how long (ms) the kubelet has been silent: by the Lease's own date or, if its clock is wrong, since this run
- * knows the Lease. The date of a Lease that cannot be read (NaN) counts as no silence.
- */
-const silentFor = (lease: string, view: View): number =>
-  Math.max(view.now.wall - (Date.parse(lease) || view.now.wall), sameLeaseFor(view));
-
-/**
- * Returns for how long (ms) the kubelet has to be silent before a fence, and why, or null. A machine that its cloud does
- * not know may run in a place that was not asked. If the cloud does not say when a machine went off, the date of the Lease tells
- * nothing: another machine's kubelet may live under this Node's name. The control plane has not seen the kubelet of an
- * unreachable Node for longer than this.
- */
-const silenceNeeded = (view: View): { readonly ms: number; readonly why: string } | null => {
-  const { machine, power, since } = view.machine;
-  const { node } = view.cluster;
-  if (power === 'missing') return { ms: patience.silent, why: `the cloud does not know ${machine}` };
-  return since === null && node && node.ready !== 'Unknown' && !currentRecord(view)
-    ? { ms: patience.lateLease, why: `the cloud does not say when ${machine} went off` }
-    : null;
-};
-
-/**
- * Waits until the kubelet is silent if nothing else tells that the Lease is from before the power-off. A kubelet that
- * renewed its Lease just now may live.
- */
-export const kubeletNotSilent: Rule = (view) => {
-  const { lease } = view.cluster;
-  const needed = silenceNeeded(view);
-  if (!needed || lease === null) return null;
-  const left = needed.ms - silentFor(lease, view);
-  return left > 0
-    ? wait(
-        untilLook(left, view),
-        because(
-          'kubelet-not-silent',
-          `${needed.why}, and its kubelet renewed its Lease at ${lease}: Cloudfence waits until the kubelet has been silent for ${needed.ms / 1_000} s`,
-        ),
-      )
-    : null;
-};
-
-/**
- * Returns the latest time (epoch ms) with which a Lease of the dead machine's own kubelet may be dated: the first time
- * that this run saw the machine off, or, if the cloud gives the time of the power-off, a while after that. Kubelets
- * also renew their Leases while their machine is stopping.
- */
-const lastOwnRenewal = (firstOff: number, { since }: View['machine']): number =>
-  Math.min(firstOff, since === null ? Infinity : since + patience.clocksDiffer);
-
-/**
- * Waits for a second look if the Lease is dated after the power-off. The cause may be a fast clock. But the kubelet of
- * another machine may also live under this Node's name, and it renews the Lease before the second look.
- */
-export const leaseLooksLate: Rule = (view) => {
-  const { cluster } = view;
-  const { firstOff } = view.memory;
-  if (!firstOff || cluster.lease === null || currentRecord(view)) return null;
-  if (Date.parse(cluster.lease) <= lastOwnRenewal(firstOff.wall, view.machine)) return null;
-  const left = patience.lateLease - sameLeaseFor(view);
-  return left > 0
-    ? wait(
-        untilLook(left, view),
-        because(
-          'lease-looks-late',
-          `the Lease has the time ${cluster.lease}, which is after the machine went off, so Cloudfence looks again`,
-        ),
-      )
-    : null;
 };
 
 /**
