@@ -11,7 +11,7 @@ import type { CommonOptions } from './session.ts';
 
 const time = (text: string): number => {
   const ms = parseDuration(text);
-  if (ms === null) throw new InvalidArgumentError('write a number and ms, s, m or h, such as 90s.');
+  if (ms === null) throw new InvalidArgumentError('write a number and ms, s, m or h, such as 90s, and at most 8760h.');
   return ms;
 };
 

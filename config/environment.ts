@@ -1,3 +1,5 @@
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
+
 /**
  * Only this file reads the environment. The SDKs read their own variables (`AWS_ENDPOINT_URL_EC2` …) themselves. The
  * variables of a cloud's functions are listed with those functions, in functions/<cloud>/dependencies.ts.
@@ -28,8 +30,23 @@ export const readEnvironment = (): Environment => ({
   home: readVariable('HOME'),
 });
 
-/** Returns how long the platform lets an invocation run (ms). On Lambda, the platform itself says so. */
-export const readTimeLimit = (): number => Number(readVariable('CLOUDFENCE_TIMEOUT_SECONDS') ?? '60') * 1_000;
+const TIME_LIMIT = 'CLOUDFENCE_TIMEOUT_SECONDS';
+/** No platform lets an invocation run for longer than a day (s). */
+const LONGEST_S = 86_400;
+const SHOWN = 100;
+
+/**
+ * Returns how long the platform lets an invocation run (ms). On Lambda, the platform itself says so.
+ * @throws InvalidConfiguration when the variable is not a number of seconds
+ */
+export const readTimeLimit = (): number => {
+  const text = readVariable(TIME_LIMIT) ?? '60';
+  const seconds = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : 0;
+  if (seconds > 0 && seconds <= LONGEST_S) return seconds * 1_000;
+  throw new InvalidConfiguration([
+    `the environment variable ${TIME_LIMIT} is "${text.slice(0, SHOWN)}", which is not a number of seconds from 1 to ${LONGEST_S}: set it to the time limit of the function, or deploy the function again`,
+  ]);
+};
 
 /**
  * Sets the variables of a deployed function in this process, for a function that is called here instead of in the

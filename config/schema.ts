@@ -7,12 +7,16 @@ import { clusterEntrySchema } from '../providers/cluster-entries.ts';
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
 
-/** Parses a duration such as `90s` or `10m`. Returns ms, or null when the text is not a duration. */
+/** A year. A longer time is a slip, and later no date could hold its end. */
+const LONGEST_DURATION_MS = 365 * 24 * units.h;
+
+/** Parses a duration such as `90s` or `10m`. Returns ms, or null when the text is not a duration of at most a year. */
 export const parseDuration = (text: string): number | null => {
   const [, amount, unit] = DURATION.exec(text.trim()) ?? [];
   if (amount === undefined || unit === undefined) return null;
   const entry = Object.entries(units).find(([name]) => name === unit);
-  return entry ? Number(amount) * entry[1] : null;
+  const ms = entry ? Number(amount) * entry[1] : Infinity;
+  return ms <= LONGEST_DURATION_MS ? ms : null;
 };
 
 export const durationSchema = z.string().transform((text, context) => {
@@ -20,7 +24,7 @@ export const durationSchema = z.string().transform((text, context) => {
   if (ms !== null) return ms;
   context.addIssue({
     code: 'custom',
-    message: `"${text}" is not a duration: write a number and ms, s, m or h, such as 90s`,
+    message: `"${text}" is not a duration: write a number and ms, s, m or h, such as 90s, and at most 8760h`,
   });
   return z.NEVER;
 });
@@ -86,6 +90,9 @@ const territory = z
       });
   });
 
+/** A region becomes part of a host name. */
+export const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
 const namedTwice = (names: readonly string[]): readonly string[] => [
   ...new Set(names.filter((name, at) => names.indexOf(name) !== at)),
 ];
@@ -94,7 +101,7 @@ export const configurationSchema = z
   .strictObject({
     /** If left out, each machine's own id determines the cloud. */
     cloud: z.string().min(1).optional(),
-    region: z.string().min(1).optional(),
+    region: z.string().regex(REGION, 'is not a region: write one such as eu-west-1').optional(),
     /** The reason why everything is paused. */
     pause: z.string().min(1).optional(),
     /** Reacts to everything and begins nothing, but takes back what an earlier fence left. */

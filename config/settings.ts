@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
-import { configurationSchema, type Configuration, parseConfiguration } from './schema.ts';
+import { configurationSchema, type Configuration, parseConfiguration, REGION } from './schema.ts';
 
 /** Options of the command line. They override the configuration file, and the file overrides the environment. */
 export interface CommandLineFlags {
@@ -13,9 +13,6 @@ export interface CommandLineFlags {
 }
 
 const noFlags: CommandLineFlags = {};
-
-/** A region becomes part of a host name. */
-const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
  * Loads the settings from the command line, the configuration file, and the environment.

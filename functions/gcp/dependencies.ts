@@ -5,6 +5,7 @@ import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
+import { readUrl } from '../../providers/endpoint.ts';
 import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
 import { readGcpEndpoint } from '../../providers/gcp/plugin/register.ts';
@@ -40,15 +41,16 @@ export interface GcpFunctionEnvironment {
   readonly lasts: number;
 }
 
+/** @throws InvalidConfiguration when a variable cannot be used */
 export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
   projects: readList('CLOUDFENCE_PROJECTS'),
   audience: readVariable('CLOUDFENCE_AUDIENCE'),
   caller: readVariable('CLOUDFENCE_CALLER'),
   doctor: readVariable('CLOUDFENCE_DOCTOR'),
-  askedAt: readVariable('CLOUDFENCE_ASKED_AT'),
+  askedAt: readUrl(readVariable, 'CLOUDFENCE_ASKED_AT'),
   // https://cloud.google.com/run/docs/container-contract#services-env-vars
   inCloudRun: readVariable('K_SERVICE') !== null,
-  certificatesUrl: readVariable('CLOUDFENCE_CERTIFICATES_URL'),
+  certificatesUrl: readUrl(readVariable, 'CLOUDFENCE_CERTIFICATES_URL'),
   behindCloudRun: readVariable('CLOUDFENCE_BEHIND_CLOUD_RUN') === 'true',
   againTopic: readVariable('CLOUDFENCE_AGAIN_TOPIC'),
   deadLetterTopic: readVariable('CLOUDFENCE_DEAD_LETTER_TOPIC'),

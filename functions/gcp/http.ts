@@ -38,9 +38,10 @@ const failure = (error: unknown): HttpResponse => ({
  * Answers errors with one sentence, because the platform has already authorized the caller. The stack of an unexpected
  * error stays in the log.
  */
-const answerOrError = async (answer: HttpHandler, request: HttpRequest, limit: TimeLimit): Promise<HttpResponse> => {
+const answerOrError = async (answer: HttpHandler, request: HttpRequest, began: number): Promise<HttpResponse> => {
   try {
-    return await answer(request, limit);
+    const until = began + readGcpFunctionEnvironment().lasts;
+    return await answer(request, { getRemainingTimeInMillis: () => until - performance.now() });
   } catch (error) {
     console.log(JSON.stringify({ severity: 'ERROR', message: 'a request failed', ...failureLine('request', error) }));
     return failure(error);
@@ -51,10 +52,7 @@ const answerOrError = async (answer: HttpHandler, request: HttpRequest, limit: T
 export const httpFunction =
   (answer: HttpHandler): HttpFunction =>
   async (request, response) => {
-    const until = performance.now() + readGcpFunctionEnvironment().lasts;
-    const { status, body } = await answerOrError(answer, request, {
-      getRemainingTimeInMillis: () => until - performance.now(),
-    });
+    const { status, body } = await answerOrError(answer, request, performance.now());
     if (body === undefined) response.writeHead(status).end();
     else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };

@@ -1,6 +1,7 @@
 import { Agent } from 'node:http';
 import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
 import { z } from 'zod';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
 import { createConnectionPool, type ConnectionPool } from '../../transport/pool.ts';
@@ -46,6 +47,26 @@ const usualFollowing: OperationPolling = { everyMs: 2_000, times: 10 };
 
 const READ_RETRIES = 2;
 
+const invalidUrl = z.object({ code: z.literal('ERR_INVALID_URL') });
+
+/**
+ * Builds a client. The SDK reads the proxy from the environment as it builds one.
+ * @throws InvalidConfiguration when the proxy is not a URL
+ */
+export const withReadableProxy = <T>(build: () => T): T => {
+  try {
+    return build();
+  } catch (cause) {
+    if (!invalidUrl.safeParse(cause).success) throw cause;
+    throw new InvalidConfiguration(
+      [
+        'the environment variable HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is not a URL: write one such as http://proxy.example:3128',
+      ],
+      { cause },
+    );
+  }
+};
+
 /**
  * Opens a client. Over plain HTTP, the SDK sends nothing unless this is allowed, and it never sends a token. Such an
  * endpoint is for tests and demonstrations.
@@ -55,10 +76,10 @@ const open = (
   credential: Credential,
   options: ComputeManagementClientOptionalParams,
 ): ComputeManagementClient => {
-  const client = new ComputeManagementClient(credential, subscription, {
-    ...options,
-    retryOptions: { maxRetries: READ_RETRIES },
-  });
+  const client = withReadableProxy(
+    () =>
+      new ComputeManagementClient(credential, subscription, { ...options, retryOptions: { maxRetries: READ_RETRIES } }),
+  );
   client.pipeline.addPolicy(endsWithinTimeout);
   client.pipeline.addPolicy(onlyArmsErrors);
   client.pipeline.addPolicy(connectsBy(createConnectionPool()));

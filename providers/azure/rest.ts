@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
-import { type ClientOptions, endsWithinTimeout } from './client.ts';
+import { type ClientOptions, endsWithinTimeout, withReadableProxy } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 
 /**
@@ -40,10 +40,12 @@ const RETRIES = 2;
 
 /** Builds the policies of a call. Neither service redirects, and a token must not follow a redirect. */
 const pipelineFor = ({ credential }: RestOptions, { scope }: RestCall, overTls: boolean): Pipeline => {
-  const pipeline = createPipelineFromOptions({
-    retryOptions: { maxRetries: RETRIES },
-    userAgentOptions: { userAgentPrefix: 'cloudfence' },
-  });
+  const pipeline = withReadableProxy(() =>
+    createPipelineFromOptions({
+      retryOptions: { maxRetries: RETRIES },
+      userAgentOptions: { userAgentPrefix: 'cloudfence' },
+    }),
+  );
   pipeline.removePolicy({ name: 'redirectPolicy' });
   pipeline.addPolicy(endsWithinTimeout);
   if (overTls) pipeline.addPolicy(bearerTokenAuthenticationPolicy({ credential, scopes: scope }), { phase: 'Sign' });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { restCall, type RestOptions } from './rest.ts';
 
 /** A message for a Service Bus queue. */
@@ -33,14 +34,22 @@ const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<
   ...Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, quoted(value)])),
 });
 
+const originOf = (host: string): string => {
+  const url = /^https?:/i.test(host) ? host : `https://${host}`;
+  if (URL.canParse(url)) return new URL(url).origin;
+  throw new InvalidConfiguration([
+    `"${host.slice(0, 100)}" is not the host of a Service Bus namespace: set CLOUDFENCE_BUS__fullyQualifiedNamespace to one such as my-bus.servicebus.windows.net`,
+  ]);
+};
+
 /**
  * Returns a function that sends messages to the queues of one namespace.
  * https://learn.microsoft.com/rest/api/servicebus/send-message-to-queue
  *
- * @throws Unavailable, PermissionDenied, Refused
+ * @throws InvalidConfiguration; sending throws Unavailable, PermissionDenied, Refused
  */
 export const createSender = ({ host, ...options }: ServiceBusOptions): SendMessage => {
-  const origin = new URL(/^https?:/i.test(host) ? host : `https://${host}`).origin;
+  const origin = originOf(host);
   return async (queue, message) => {
     const url = `${origin}/${encodeURIComponent(queue)}/messages`;
     const call = {

@@ -1,6 +1,7 @@
 import { diskOf, immutableIdsOf, machineOf, machinesNamed } from '../identity.ts';
 import { readHints } from '../events/read-hints.ts';
 import { subjectOf } from '../events/kinds.ts';
+import { readUrl } from '../../endpoint.ts';
 import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
 
 /** Returns where to send calls. Azure's SDK has no variable of its own for the subscription or the endpoint. */
@@ -8,7 +9,7 @@ export const readAzureVariables = (
   variable: ReadVariable,
 ): { readonly subscription: string | null; readonly endpoint: string | null } => ({
   subscription: variable('AZURE_SUBSCRIPTION_ID'),
-  endpoint: variable('CLOUDFENCE_AZURE_ENDPOINT'),
+  endpoint: readUrl(variable, 'CLOUDFENCE_AZURE_ENDPOINT'),
 });
 
 export const azure: CloudPlugin = {
