@@ -436,6 +436,9 @@ describe('the Lease may contradict the cloud', () => {
     expect(decide(unwatched(untimed(ago(0), {}, 20_000)))).toMatchObject(soon);
     expect(decide(unwatched(view({ cluster: cluster({ lease: ago(0) }) })))).toMatchObject(soon);
   });
+  it('the next look comes when the kubelet has been silent for long enough', () => {
+    expect(decide(untimed(ago(0), {}, 5_000))).toMatchObject({ do: 'wait', ms: 15_000 });
+  });
   const cases: readonly [string, View, string][] = [
     [
       'a Lease that has not changed since the machine was seen off means nothing',
