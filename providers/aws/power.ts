@@ -19,7 +19,7 @@ interface Classified {
  * absent on purpose: EC2 also hibernates interrupted Spot instances and documents no other code for it.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html
  */
-const PLAIN_SHUTDOWN: ReadonlySet<string> = new Set([
+const PLAIN_SHUTDOWN: ReadonlySet<string | undefined> = new Set([
   'Client.UserInitiatedShutdown',
   'Client.InstanceInitiatedShutdown',
   'Server.ScheduledStop',
@@ -61,7 +61,7 @@ const mayBeHibernated = ({
   StateReason,
 }: Pick<Instance, 'StateReason' | 'HibernationOptions'>): boolean =>
   StateReason?.Code === 'Client.UserInitiatedHibernate' ||
-  (HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code ?? ''));
+  (HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code));
 
 interface ReadResult {
   readonly region: string;

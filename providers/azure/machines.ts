@@ -11,7 +11,6 @@ export interface Vm extends Pick<
   VirtualMachine,
   | 'additionalCapabilities'
   | 'id'
-  | 'location'
   | 'name'
   | 'osProfile'
   | 'provisioningState'
@@ -21,6 +20,8 @@ export interface Vm extends Pick<
   | 'vmId'
   | 'zones'
 > {
+  /** Azure has it always, and an answer may lack it. */
+  readonly location?: string;
   readonly instanceView?: { readonly statuses?: InstanceViewStatus[] };
 }
 

@@ -25,8 +25,10 @@ interface Statuses {
  */
 const statusOf = (vm: Vm, kind: string) => {
   const prefix = `${kind}/`;
-  const statuses = (vm.instanceView?.statuses ?? []).filter(({ code }) => code?.toLowerCase().startsWith(prefix));
-  const values = [...new Set(statuses.map(({ code }) => code?.toLowerCase().slice(prefix.length)))];
+  const statuses = (vm.instanceView?.statuses ?? []).flatMap(({ code, time }) =>
+    code?.toLowerCase().startsWith(prefix) ? [{ value: code.toLowerCase().slice(prefix.length), time }] : [],
+  );
+  const values = [...new Set(statuses.map(({ value }) => value))];
   return { value: values.length > 1 ? CONTRADICTORY : (values[0] ?? null), time: statuses[0]?.time?.getTime() ?? null };
 };
 
@@ -73,7 +75,7 @@ export const classifyPower = (seen: VmWithDisk): Power => {
     case 'stopped':
     case 'deallocated':
       if (mayBeHibernated(seen, power)) return 'suspended';
-      if (IN_BETWEEN.has(provisioning ?? '')) return 'stopping';
+      if (IN_BETWEEN.has(provisioning)) return 'stopping';
       if (provisioning !== 'succeeded') return 'unknown';
       return power === 'deallocated' ? 'off' : 'off-if-repeated';
     case null:
@@ -83,7 +85,7 @@ export const classifyPower = (seen: VmWithDisk): Power => {
 };
 
 /** Provisioning states of a running operation. */
-const IN_BETWEEN: ReadonlySet<string> = new Set(['creating', 'updating', 'deleting', 'migrating']);
+const IN_BETWEEN: ReadonlySet<string | null> = new Set(['creating', 'updating', 'deleting', 'migrating']);
 
 /**
  * True when the machine may be hibernated. Any sign of hibernation counts. A machine that can hibernate must show a

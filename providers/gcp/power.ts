@@ -31,7 +31,6 @@ export const classifyPower = (status: string | null | undefined): Power => {
       return 'off';
     case 'SUSPENDED':
       return 'suspended';
-    case 'REPAIRING':
     case null:
     case undefined:
     default:

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { ProofExpired } from '../../fencing/model/errors.ts';
+import { permitUntil } from '../../fencing/model/permit.ts';
+
+const permitAt = (mono: number, expires: number) => {
+  const timers: number[] = [];
+  const never = new AbortController().signal;
+  const permit = permitUntil(expires, {
+    now: () => ({ mono }),
+    timeout: (ms) => {
+      timers.push(ms);
+      return never;
+    },
+  });
+  return { permit, timers };
+};
+
+describe('a permit', () => {
+  it.each([0, 1_999, 1_999.9])('allows the call %s ms after the read', (mono) => {
+    expect(permitAt(mono, 2_000).permit.check).not.toThrow();
+  });
+
+  it.each([
+    [2_000, 'the proof is 0 ms too old'],
+    [2_000.6, 'the proof is 1 ms too old'],
+    [62_000, 'the proof is 60000 ms too old'],
+  ])('allows nothing %s ms after the read', (mono, says) => {
+    const { check } = permitAt(mono, 2_000).permit;
+    expect(check).toThrow(ProofExpired);
+    expect(check).toThrow(says);
+  });
+
+  it.each([
+    [500, 1_500],
+    [2_000, 0],
+    [9_000, 0],
+  ])('made %s ms after the read ends what is in flight after %s ms', (mono, ms) => {
+    expect(permitAt(mono, 2_000).timers).toEqual([ms]);
+  });
+});
