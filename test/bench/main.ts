@@ -1,30 +1,12 @@
-import { aimsOf } from './aims.ts';
-import { benchedClouds } from './clouds.ts';
-import { functionAims, functionTable } from './function-table.ts';
-import { measureFunctions } from './functions.ts';
-import { measure, type Measured } from './measure.ts';
-import { questions } from './scenes.ts';
-import { grouped, tableOf } from './table.ts';
+import { parseArgs } from 'node:util';
 
 /**
- * Measures the cost of one fence from the instance ID alone, and of one sweep, in clusters of three sizes: the real
- * adapters and SDKs in a process of their own, against the sandbox behind real sockets. Then measures the size of the
- * packaged functions. Reports whether the aims are met. Fails only if the benchmark itself fails.
+ * Without an option: what a fence and a sweep cost in clusters of three sizes, and the size of the functions.
+ * `--rounds`: what a fence asks, round trip by round trip.
+ * Fails only if the benchmark itself fails.
  */
 
-const SIZES = [10, 1_000, 5_000] as const;
+const { values } = parseArgs({ options: { rounds: { type: 'boolean' } } });
 
-const aims: string[] = [];
-for (const question of questions) {
-  const all: Measured[] = [];
-  for (const nodes of SIZES) all.push(await measure(question, nodes));
-  console.log(`${tableOf(question.asks, all)}\n`);
-  aims.push(...aimsOf(question, all));
-}
-console.log([`At ${SIZES.map(grouped).join(', ')} nodes:`, ...aims].join('\n'));
-
-for (const load of Object.values(benchedClouds)) {
-  const cloud = await load();
-  const functions = await measureFunctions(cloud);
-  console.log(`\n${[functionTable(cloud.title, functions), '', ...functionAims(functions, cloud.aims)].join('\n')}`);
-}
+if (values.rounds) await (await import('./rounds.ts')).benchRounds();
+else await (await import('./sizes.ts')).benchSizes();

@@ -29,7 +29,7 @@ interface Moving {
   readonly advance: (ms: number) => void;
 }
 
-const kubeconfigFor = (server: string, ca: string): string =>
+export const kubeconfigFor = (server: string, ca: string): string =>
   stringify({
     apiVersion: 'v1',
     kind: 'Config',

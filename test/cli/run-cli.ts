@@ -37,7 +37,7 @@ export const startCli = (args: readonly string[], reached: Reached, given: Given
   });
 
 /** Runs with only these variables in the environment. */
-const withEnvironment = async <T>(env: Record<string, string>, run: () => Promise<T>): Promise<T> => {
+export const withEnvironment = async <T>(env: Record<string, string>, run: () => Promise<T>): Promise<T> => {
   const own = process.env;
   process.env = env;
   try {

@@ -33,9 +33,12 @@ export interface StandIn {
   readonly close: () => Promise<void>;
 }
 
+/** How long an idle connection stays open (ms): longer than any test is slow. */
+const IDLE_FOR_MS = 60_000;
+
 /** A socket of this computer on a free port. */
 const openSocket = async (listener: RequestListener): Promise<Pick<StandIn, 'url' | 'close'>> => {
-  const server = createServer(listener).listen(0, '127.0.0.1');
+  const server = createServer({ keepAliveTimeout: IDLE_FOR_MS }, listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const close = async (): Promise<void> => {

@@ -64,12 +64,18 @@ const trafficOf = (sockets: readonly TLSSocket[], requests: number): Traffic => 
   bytesWritten: sockets.reduce((sum, socket) => sum + socket.bytesWritten, 0),
 });
 
+/**
+ * How long an idle connection stays open (ms), as in kube-apiserver:
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/apiserver/pkg/server/secure_serving.go
+ */
+const IDLE_FOR_MS = 90_000;
+
 /** Serves the simulated API server over HTTPS on a free port of 127.0.0.1. */
 export const openKubernetesServer = async (server: ApiServer): Promise<KubernetesServer> => {
   const { private: key, cert } = await certificate();
   const sockets: TLSSocket[] = [];
   let requests = 0;
-  const door = createServer({ key, cert }, (incoming, outgoing) => {
+  const door = createServer({ key, cert, keepAliveTimeout: IDLE_FOR_MS }, (incoming, outgoing) => {
     requests += 1;
     serve(server, incoming, outgoing).catch((error: unknown) =>
       incoming.socket.destroy(error instanceof Error ? error : undefined),

@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { quietProcess } from './quiet.ts';
+
+/**
+ * A network on which every trip takes exactly one round. All answers wait behind the gate until this process has nothing
+ * left to do, and then pass together. So requests that leave side by side share a round, requests that wait for an
+ * answer take one more, and the number of rounds is the length of the critical path: no time is measured.
+ */
+export interface Gate {
+  /** The number of rounds so far. */
+  readonly round: () => number;
+  /**
+   * Opens a door in front of a server on this computer, and returns its port. A new connection takes `opening` rounds
+   * before the server sees its first byte: one for TCP, and one more in front of a plain server that stands for a
+   * server with TLS. The handshake of a server that has TLS takes its round by itself.
+   */
+  readonly door: (port: number, opening: number) => Promise<Door>;
+  readonly close: () => void;
+}
+
+export interface Door {
+  readonly port: number;
+  /** The traffic so far. The bytes are those on the wire, both ways. */
+  readonly traffic: () => Traffic;
+}
+
+export interface Traffic {
+  readonly connections: number;
+  readonly bytes: number;
+}
+
+/** What passes after this many rounds. */
+interface Held {
+  readonly rounds: number;
+  readonly pass: () => void;
+}
+
+type Hold = (rounds: number, pass: () => void) => void;
+type Count = (bytes: Buffer) => void;
+
+const ended = (socket: Socket): boolean => socket.destroyed || socket.writableEnded;
+
+const send = (socket: Socket, bytes: Buffer): void => {
+  if (!ended(socket)) socket.write(bytes);
+};
+
+/** Joins a client to the server. What ends on one side ends on the other when the last answer has passed. */
+const join = (client: Socket, port: number, opening: number, hold: Hold, count: Count) => {
+  const early: Buffer[] = [];
+  let server: Socket | null = null;
+  client.on('data', (bytes) => {
+    count(bytes);
+    if (server) send(server, bytes);
+    else early.push(bytes);
+  });
+  client.on('error', () => server?.destroy());
+  client.on('close', () => server?.destroy());
+  hold(opening, () => {
+    if (ended(client)) return;
+    server = connect(port, '127.0.0.1');
+    for (const bytes of early.splice(0)) server.write(bytes);
+    passBack(server, client, hold, count);
+  });
+};
+
+const passBack = (server: Socket, client: Socket, hold: Hold, count: Count): void => {
+  let waiting = 0;
+  let over = false;
+  const endIfOver = (): void => {
+    if (over && waiting === 0) client.destroySoon();
+  };
+  server.on('data', (bytes) => {
+    count(bytes);
+    waiting += 1;
+    hold(1, () => {
+      waiting -= 1;
+      send(client, bytes);
+      endIfOver();
+    });
+  });
+  server.on('error', () => client.destroy());
+  server.on('close', () => {
+    over = true;
+    endIfOver();
+  });
+};
+
+/** Creates a gate. `passes` is called when a round is over, before its answers pass. */
+export const openGate = (passes: () => void): Gate => {
+  const quiet = quietProcess();
+  const closers: (() => void)[] = [];
+  let rounds = 0;
+  let held: readonly Held[] = [];
+  let pumping = false;
+  const pump = async (): Promise<void> => {
+    if (pumping) return;
+    pumping = true;
+    while (held.length > 0) {
+      await quiet.settled();
+      rounds += 1;
+      passes();
+      const due = held.filter((one) => one.rounds <= 1);
+      held = held.filter((one) => one.rounds > 1).map((one) => ({ ...one, rounds: one.rounds - 1 }));
+      for (const { pass } of due) pass();
+    }
+    pumping = false;
+  };
+  const hold: Hold = (wait, pass) => {
+    quiet.stir();
+    held = [...held, { rounds: wait, pass }];
+    void pump();
+  };
+  const door: Gate['door'] = async (port, opening) => {
+    const traffic = { connections: 0, bytes: 0 };
+    const clients = new Set<Socket>();
+    const server = createServer((client) => {
+      traffic.connections += 1;
+      clients.add(client);
+      join(client, port, opening, hold, (bytes) => {
+        quiet.stir();
+        traffic.bytes += bytes.length;
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closers.push(() => {
+      server.close();
+      for (const client of clients) client.destroy();
+    });
+    const address = server.address();
+    return { port: typeof address === 'object' ? (address?.port ?? 0) : 0, traffic: () => ({ ...traffic }) };
+  };
+  return { round: () => rounds, door, close: () => closers.forEach((close) => close()) };
+};

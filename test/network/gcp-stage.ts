@@ -1,0 +1,23 @@
+import { handleGce } from '../../sandbox/gce/rest.ts';
+import { addDisk, stopGuest, zonesOf } from '../../sandbox/gce/scenario.ts';
+import { apiOf, createGceSandbox, PERSISTENT_DISK, type WholeGceWorld } from '../../sandbox/gce-sandbox.ts';
+import { addMachine, nodeNameOf } from '../../sandbox/scenes/gce-database.ts';
+import type { CloudStage, Start } from './stage.ts';
+
+export const gcpStage = (start: Start): CloudStage => {
+  const world: WholeGceWorld = createGceSandbox(start);
+  return {
+    world,
+    addMachine: () => addMachine(world),
+    nodeOf: nodeNameOf,
+    addDisk: () => ({ driver: PERSISTENT_DISK, handle: addDisk(world), zone: zonesOf(world)[0] ?? '' }),
+    stop: (machine) => stopGuest(world, machine),
+    api: (settings) => apiOf(world, settings),
+    answer: ({ method, url, body }) => {
+      const { status, body: text, method: call } = handleGce(world, { method, url, body: String(body) });
+      return { call, status, headers: { 'content-type': 'application/json; charset=UTF-8' }, body: text };
+    },
+    saysOff: /"status":\s*"(TERMINATED|STOPPED)"/,
+    environment: (url) => ({ CLOUDFENCE_GCP_ENDPOINT: url }),
+  };
+};

@@ -1,0 +1,38 @@
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+
+/** Tells when this process has done all that the last answers made it do. */
+export interface Quiet {
+  /** Notes that something happened. */
+  readonly stir: () => void;
+  /** Resolves when nothing has happened for some turns of the event loop, and nothing is under way. */
+  readonly settled: () => Promise<void>;
+}
+
+/** Turns of the event loop in which nothing happens. A step of a client takes a few. */
+const STILL_TURNS = 10;
+/** How long nothing happens (ms), in case the kernel delivers late. It costs time only: a round has no length. */
+const STILL_MS = 3;
+
+/** Files, names, and connections that are being opened, and what a thread computes. */
+const underWay = (): boolean =>
+  process.getActiveResourcesInfo().some((name) => /^(FS|GetAddrInfo|.*Connect|.*Write|.*Job|Random|Zlib)/.test(name));
+
+export const quietProcess = (): Quiet => {
+  let stirs = 0;
+  const still = async (): Promise<boolean> => {
+    const before = stirs;
+    for (let turn = 0; turn < STILL_TURNS; turn += 1) {
+      await nextTurn();
+      if (stirs !== before || underWay()) return false;
+    }
+    await delay(STILL_MS);
+    await nextTurn();
+    return stirs === before && !underWay();
+  };
+  return {
+    stir: () => void (stirs += 1),
+    settled: async () => {
+      while (!(await still())) continue;
+    },
+  };
+};

@@ -1,0 +1,70 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { cloudNames } from './clouds.ts';
+import { tracedFence } from './lockstep.ts';
+import { fullNode, type Load } from './scene.ts';
+import { countsOf, type Counts } from './trace.ts';
+
+/**
+ * The most that a fence may take, in round trips, calls, and bytes. Lower a number when the code needs less. The aims
+ * are 8 round trips cold and 5 warm, 40 calls to the API server and one more for each pod, 4 to the cloud, and 2 calls
+ * for each second of waiting. `npm run bench -- --rounds` lists what is asked in each round.
+ */
+
+const NOW = Date.UTC(2026, 0, 1);
+const ONE: Load = { pods: 1, volumes: 1 };
+const FULL: Load = { pods: 110, volumes: 25 };
+
+type Row = readonly [cloud: string, state: 'cold' | 'warm', load: Load, most: Partial<Counts>];
+
+const most = (
+  toFirstDelete: number,
+  toLastDelete: number,
+  cluster: number,
+  cloud: number,
+  kilobytes: number,
+  perSecondOfWaiting?: number,
+): Partial<Counts> => ({
+  toFirstDelete,
+  toLastDelete,
+  cluster,
+  cloud,
+  kilobytes,
+  ...(perSecondOfWaiting !== undefined && { perSecondOfWaiting }),
+});
+
+// oxfmt-ignore
+const rows: readonly Row[] = [
+  //                       to the first, last delete; calls to the cluster, cloud; kB; calls for each second of waiting
+  ['aws',   'cold', ONE,  most(21,  21,  92, 14,  170, 21.4)],
+  ['aws',   'warm', ONE,  most(17,  17,  91, 14,  155, 21.4)],
+  ['aws',   'cold', FULL, most(55, 274, 832,  9, 3760)],
+  ['azure', 'cold', ONE,  most(24,  24, 106, 26,  199, 15.8)],
+  ['azure', 'warm', ONE,  most(18,  18, 105, 26,  185, 15.8)],
+  ['gcp',   'cold', ONE,  most(24,  24,  92, 20,  162, 22.8)],
+  ['gcp',   'warm', ONE,  most(18,  18,  91, 20,  147, 22.8)],
+];
+
+const exceeded = (counts: Counts, limits: Partial<Counts>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(limits).flatMap(([measure, limit]) => {
+      const counted = Object.entries(counts).find(([name]) => name === measure)?.[1] ?? Infinity;
+      return counted > limit ? [[measure, `${counted}, of at most ${limit}`]] : [];
+    }),
+  );
+
+describe('a fence on a network with a length', () => {
+  /** What the first fence of a process loads would take rounds of the network, as many as this computer is slow. */
+  beforeAll(async () => {
+    for (const cloud of cloudNames) await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
+  }, 60_000);
+
+  it.each(rows.filter(([cloud]) => cloudNames.includes(cloud)))(
+    'on %s, %s, with %j',
+    async (cloud, state, load, limits) => {
+      const scene = await fullNode(cloud, load, NOW);
+      const counts = countsOf(await tracedFence(scene, { warm: state === 'warm' }));
+      expect(exceeded(counts, limits)).toEqual({});
+      expect(scene.left()).toEqual({ pods: 0, volumes: 0 });
+    },
+  );
+});

@@ -1,0 +1,90 @@
+/** What a fence asked, in which round of the network it asked it, and what that adds up to. */
+
+export interface TracedRequest {
+  readonly api: 'cluster' | 'cloud';
+  /** The verb and the resource, or the name of the cloud's call. */
+  readonly call: string;
+  readonly path: string;
+  /** The round in which it arrived. Its answer passes when that round is over. */
+  readonly round: number;
+  /** Virtual time (ms). */
+  readonly at: number;
+  /** Bytes of the bodies. */
+  readonly sent: number;
+  readonly received: number;
+  /** Whether its answer says that a machine is off. */
+  readonly saysOff: boolean;
+}
+
+/** Traffic on the wire, with TLS and both ways. */
+export interface Wire {
+  readonly bytes: number;
+  readonly connections: number;
+}
+
+export interface Trace {
+  readonly requests: readonly TracedRequest[];
+  readonly wire: Wire;
+  /** Virtual time at the end (ms). */
+  readonly ended: number;
+}
+
+export interface Counts {
+  /**
+   * Round trips one after the other, from the cloud's first answer that says off to the answer to the first delete of a
+   * pod, connections included.
+   */
+  readonly toFirstDelete: number;
+  readonly toLastDelete: number;
+  /** Calls in all. */
+  readonly cluster: number;
+  readonly cloud: number;
+  readonly kilobytes: number;
+  /** Calls after the last delete of a pod, for each second until the end. From then on, Kubernetes works. */
+  readonly perSecondOfWaiting: number;
+}
+
+const isPodDelete = ({ api, call }: TracedRequest): boolean => api === 'cluster' && call === 'DELETE pods';
+
+const waiting = ({ requests, ended }: Trace): number => {
+  const since = Math.max(...requests.filter(isPodDelete).map(({ at }) => at));
+  const calls = requests.filter(({ at }) => at > since).length;
+  return Number((calls / ((ended - since) / 1_000)).toFixed(1));
+};
+
+/** @throws if no answer said off, or no pod was deleted, because the counts then mean nothing */
+export const countsOf = (trace: Trace): Counts => {
+  const { requests, wire } = trace;
+  const off = requests.find(({ saysOff }) => saysOff);
+  const deletes = requests.filter(isPodDelete).map(({ round }) => round);
+  if (!off || deletes.length === 0) throw new Error('nothing was fenced');
+  return {
+    toFirstDelete: Math.min(...deletes) - off.round,
+    toLastDelete: Math.max(...deletes) - off.round,
+    cluster: requests.filter(({ api }) => api === 'cluster').length,
+    cloud: requests.filter(({ api }) => api === 'cloud').length,
+    kilobytes: Math.ceil(wire.bytes / 1_000),
+    perSecondOfWaiting: waiting(trace),
+  };
+};
+
+const LONGEST_NAME = 40;
+
+const lastPart = (path: string): string =>
+  (path.split('?', 1)[0] ?? '').split('/').at(-1)?.slice(0, LONGEST_NAME) ?? '';
+
+const inWords = ({ api, call, path, received, saysOff }: TracedRequest): string =>
+  api === 'cloud'
+    ? `cloud ${call} (${received} B${saysOff ? ', OFF' : ''})`
+    : `${call}${call.startsWith('LIST') ? '' : ` ${lastPart(path)}`} (${received} B)`;
+
+/** Lists the rounds from the first answer that says off, which is round 0, each with what arrives in it. */
+export const roundsInWords = ({ requests }: Trace): readonly string[] => {
+  const off = requests.find(({ saysOff }) => saysOff)?.round ?? 0;
+  const last = Math.max(...requests.map(({ round }) => round));
+  return Array.from({ length: last - off + 1 }, (_, nth) => {
+    const asked = requests.filter(({ round }) => round === off + nth);
+    const words = asked.map(inWords);
+    return `${String(nth).padStart(4)}  ${words.length === 0 ? '(new connections)' : words.join(' | ')}`;
+  });
+};
