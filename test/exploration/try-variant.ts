@@ -1,46 +1,32 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import type { Edit, Variant } from './unsafe-variants.ts';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Explored } from './search.ts';
+import type { Variant } from './unsafe-variants.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const COPIED = ['fencing', 'kubernetes', 'providers', 'transport', 'test/exploration', 'package.json'];
-const MOST_STATES = 1_500_000;
+export interface VariantThread {
+  /** Explores the variant, after those before it. */
+  readonly explore: (variant: Variant) => Promise<Explored>;
+  readonly close: () => Promise<unknown>;
+}
 
-const withEdit = (text: string, { file, from, to }: Edit): string => {
-  const parts = text.split(from);
-  if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times: ${from}`);
-  return parts.join(to);
-};
+/** What the thread answers. */
+export type VariantAnswer = { readonly found: Explored } | { readonly error: unknown };
 
-/** Explores the variant in a copy of the code, and returns what the exploration prints. */
-export const tryVariant = async (variant: Variant): Promise<string> => {
-  const copy = await mkdtemp(join(tmpdir(), 'cloudfence-variant-'));
-  try {
-    await Promise.all(COPIED.map((path) => cp(join(root, path), join(copy, path), { recursive: true })));
-    await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-    for (const edit of variant.edits) {
-      const path = join(copy, edit.file);
-      await writeFile(path, withEdit(await readFile(path, 'utf8'), edit));
-    }
-    return await explored(copy, variant.scenario);
-  } finally {
-    await rm(copy, { recursive: true });
-  }
-};
-
-const explored = async (copy: string, scenario: string): Promise<string> => {
-  const main = join(copy, 'test/exploration/main.ts');
-  const args = [main, '--scenario', scenario, '--most', String(MOST_STATES)];
-  try {
-    return (await promisify(execFile)(process.execPath, args, { cwd: copy })).stdout;
-  } catch (caught) {
-    // A story ends the exploration with exit code 1.
-    if (caught instanceof Error && 'stdout' in caught && typeof caught.stdout === 'string' && caught.stdout !== '')
-      return caught.stdout;
-    throw caught;
-  }
+/**
+ * Starts a thread for variants. One thread takes them all, because loading the libraries takes longer than most
+ * explorations.
+ */
+export const openVariantThread = (): VariantThread => {
+  const worker = new Worker(new URL('variant-thread.ts', import.meta.url));
+  const explore = async (variant: Variant): Promise<Explored> => {
+    const answered: Promise<readonly VariantAnswer[]> = once(worker, 'message');
+    // Another thread of this process has no origin.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin
+    worker.postMessage(variant);
+    const [answer] = await answered;
+    if (!answer || 'error' in answer)
+      throw new Error(`the variant cannot be explored: ${variant.says}`, { cause: answer?.error });
+    return answer.found;
+  };
+  return { explore, close: () => worker.terminate() };
 };

@@ -1,0 +1,38 @@
+import { fileURLToPath } from 'node:url';
+import { parentPort } from 'node:worker_threads';
+import { importEdited } from './edited-modules.ts';
+import type { Explored } from './search.ts';
+import type { VariantAnswer } from './try-variant.ts';
+import type { Variant } from './unsafe-variants.ts';
+
+/** A thread that explores variants of the shipped code, one after the other. */
+
+const MOST_STATES = 1_500_000;
+const NAMED = fileURLToPath(new URL('named.ts', import.meta.url));
+
+interface Named {
+  readonly exploreNamed: (name: string, most: number) => Explored;
+}
+
+const isNamed = (module: unknown): module is Named =>
+  typeof module === 'object' && module !== null && 'exploreNamed' in module;
+
+const explored = async ({ edits, scenario }: Variant): Promise<Explored> => {
+  const module = await importEdited(NAMED, edits);
+  if (!isNamed(module)) throw new Error(`${NAMED} exports no exploreNamed`);
+  return module.exploreNamed(scenario, MOST_STATES);
+};
+
+const answer = async (variant: Variant): Promise<VariantAnswer> => {
+  try {
+    return { found: await explored(variant) };
+  } catch (error) {
+    return { error };
+  }
+};
+
+parentPort?.on('message', (variant: Variant) => {
+  // Another thread of this process has no origin.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
+  void answer(variant).then((says) => parentPort?.postMessage(says));
+});
