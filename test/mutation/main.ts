@@ -9,11 +9,17 @@ import { isAccepted, outdated, type Survivor, survivorOf, told } from './survivo
  * Changes the shipped code in one place after the other, and runs the tests that reach it. Prints how many mutants each
  * file has, how many of them the tests kill, and every survivor that is not in `accepted.ts`. Ends with 1 if there is
  * one in a room that has to be killed to the last, or if a room's share is too low. `--mutate FILE` takes one file or glob. `--force`
- * forgets earlier results, which is needed if only a helper of the tests has changed.
+ * forgets earlier results, which is needed if only a helper of the tests has changed. `--tests GLOB` runs these tests
+ * alone: what they kill stays killed, and the next run without it takes only the survivors.
  */
 
 const { values } = parseArgs({
-  options: { mutate: { type: 'string' }, force: { type: 'boolean' }, concurrency: { type: 'string' } },
+  options: {
+    mutate: { type: 'string' },
+    force: { type: 'boolean' },
+    tests: { type: 'string' },
+    concurrency: { type: 'string' },
+  },
 });
 
 const countOf = (results: readonly Mutant[], ...states: readonly Mutant['status'][]): number =>
@@ -84,7 +90,7 @@ for (const room of chosen) {
   const files = only === undefined ? room.mutates : [only];
   const all = await mutate({
     files,
-    tests: room.tests,
+    tests: values.tests === undefined ? room.tests : [values.tests],
     force: values.force ?? false,
     concurrency: Number(values.concurrency ?? 1),
   });

@@ -23,6 +23,12 @@ describe('the machine that an identity source names', () => {
     [`aws:///eu-central-1a/${id} `, null],
     [`azure:///${id}`, null],
     [`gce://project/zone/${id}`, null],
+    [`xaws:///eu-central-1a/${id}`, null],
+    [`aws:///eu-central-1a/${id}0`, null],
+    ['i-0633ac2b', 'i-0633ac2b'],
+    ['i-0633ac2', null],
+    ['i-0633ac2g', null],
+    [`x${id}`, null],
     ['k3s://node-1', null],
     ['', null],
   ])('providerID %s names %s', (value, machine) => {
@@ -47,6 +53,14 @@ describe('the disk behind a volume handle', () => {
     ['ebs.csi.aws.com', disk, disk],
     ['ebs.csi.eks.amazonaws.com', disk, disk],
     ['ebs.csi.aws.com', `aws://eu-central-1a/${disk}`, disk],
+    ['ebs.csi.aws.com', `aws:///${disk}`, disk],
+    ['ebs.csi.aws.com', `xaws://eu-central-1a/${disk}`, null],
+    ['ebs.csi.aws.com', `aws://eu-central-1a/${disk}/more`, null],
+    ['ebs.csi.aws.com', `x${disk}`, null],
+    ['ebs.csi.aws.com', `${disk}0`, null],
+    ['ebs.csi.aws.com', 'vol-0633ac2', null],
+    ['ebs.csi.aws.com', 'vol-0633ac2b', 'vol-0633ac2b'],
+    ['ebs.csi.aws.com', 'vol-0633ac2g', null],
     ['ebs.csi.aws.com', 'local-ebs://dev/xvdb', null],
     ['ebs.csi.aws.com', 'snap-0633ac2b0d9769723', null],
     ['efs.csi.aws.com', disk, null],
@@ -66,6 +80,7 @@ describe('names and clusters of a machine', () => {
   });
 
   it('knows names of a terminated machine, which no longer has a private DNS name', () => {
+    expect(candidateNodeNames(id, undefined, 'cn-north-1')).toEqual([`${id}.cn-north-1.compute.internal`, id]);
     expect(candidateNodeNames(id, '', 'cn-north-1')).toEqual([`${id}.cn-north-1.compute.internal`, id]);
   });
 
@@ -77,6 +92,11 @@ describe('names and clusters of a machine', () => {
       { Key: 'kubernetes.io/cluster/', Value: 'owned' },
       { Key: 'aws:eks:cluster-name', Value: 'blue' },
       { Key: 'Name', Value: 'blue-1' },
+      { Key: 'Name', Value: 'owned' },
+      { Key: 'aws:eks:cluster-name', Value: '' },
+      { Key: 'aws:eks:cluster-name' },
+      { Value: 'owned' },
+      {},
     ];
     expect(clusterNamesFromTags(tags)).toEqual(['blue', 'green']);
   });
@@ -91,6 +111,8 @@ describe('a place that is not served', () => {
     ['aws:///us-west-2-lax-1a/i-0123456789abcdef0', 'us-west-2'],
     ['aws:///us-gov-west-1b/i-0123456789abcdef0', 'us-gov-west-1'],
     ['aws:///somewhere/i-0123456789abcdef0', 'somewhere'],
+    ['aws:///1us-west-2a/i-0123456789abcdef0', '1us-west-2a'],
+    ['aws:///us-2a/i-0123456789abcdef0', 'us-2a'],
   ])('is recognized by the zone of %s', (value, place) => {
     expect(at(value)).toEqual({ scope: place, remedy: expect.stringMatching(new RegExp(`${place}.*territories`)) });
   });
@@ -99,6 +121,9 @@ describe('a place that is not served', () => {
     'aws:///eu-west-1a/i-0123456789abcdef0',
     'aws:///eu-west-1-ber-1a/i-0123456789abcdef0',
     'aws:////i-0123456789abcdef0',
+    'xaws:///eu-central-1a/i-0123456789abcdef0',
+    'aws:///eu-central-1a/i-0123456789abcdef0/more',
+    'aws:///eu-central-1a/',
     'i-0123456789abcdef0',
     'gce://p/z/n',
   ])('is not recognized in %s', (value) => {

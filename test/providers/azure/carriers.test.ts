@@ -32,6 +32,13 @@ describe('the machine that an identity source names', () => {
     [`azure://${vm} `, null],
     [`azure://${compute}/virtualMachines/..`, null],
     [`azure://${vm.replace('MC_Blue', '..')}`, null],
+    [`xazure://${vm}`, null],
+    [vm.replace('S-1', 'Sazure://-1'), null],
+    [`azure://x${vm}`, null],
+    [`azure://${compute}/virtualMachines/`, null],
+    [`azure://${compute}/virtualMachineScaleSets/set/virtualMachines/7x`, null],
+    [`azure://${compute}/virtualMachineScaleSets/set/virtualMachines/x7`, null],
+    [`azure://${compute}/virtualMachineScaleSets/set/virtualMachines/set_`, null],
     [`azure://${disk}`, null],
     ['aws:///eu-central-1a/i-0633ac2b0d9769723', null],
     ['gce://project/zone/db-0', null],
@@ -70,7 +77,19 @@ describe('the incarnations that an identity source may mean', () => {
 
   it('are one for an annotation, and none for a value that is not a vmId', () => {
     expect(read('instanceIdAnnotation', vmId.toUpperCase())).toEqual([vmId]);
-    for (const value of ['7183746512345678901', `${vmId}0`, '']) expect(read('systemUUID', value)).toEqual([]);
+    for (const value of [
+      '7183746512345678901',
+      `${vmId}0`,
+      `0${vmId}`,
+      vmId.slice(0, -1),
+      vmId.slice(1),
+      vmId.replace('-6a1d', ''),
+      vmId.replace('6a1d', '6a1'),
+      vmId.replaceAll('a', 'g'),
+      vmId.replaceAll('-', '+'),
+      '',
+    ])
+      expect(read('systemUUID', value)).toEqual([]);
     for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)
       expect(read(source, vmId)).toEqual([]);
   });

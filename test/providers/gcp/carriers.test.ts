@@ -9,6 +9,9 @@ import {
   candidateNodeNames,
   identityRulesFor,
   regionOf,
+  pathFromLink,
+  instancePath,
+  diskPath,
 } from '../../../providers/gcp/identity.ts';
 
 const path = 'projects/my-project/zones/europe-west1-b/instances/node-1';
@@ -21,6 +24,12 @@ describe('the machine that an identity source names', () => {
       'gce://example.com:old-project/us-central1-f/n',
       'projects/example.com:old-project/zones/us-central1-f/instances/n',
     ],
+    ['gce://2024-project/europe-west1-b/n', 'projects/2024-project/zones/europe-west1-b/instances/n'],
+    ['xgce://my-project/europe-west1-b/node-1', null],
+    [`x${path}`, null],
+    [`${path}/more`, null],
+    ['gce://my-project/europe-west1-b/node-', null],
+    ['gce://-project/europe-west1-b/node-1', null],
     ['gce:///europe-west1-b/node-1', null],
     ['gce://my-project/europe-west1-b', null],
     ['gce://my-project/europe-west1-b/node-1/more', null],
@@ -51,6 +60,10 @@ describe('the incarnation that an identity source names', () => {
   it.each([
     ['4611686018427387906', ['4611686018427387906']],
     ['18446744073709551615', ['18446744073709551615']],
+    ['7', ['7']],
+    ['123456789012345678901', []],
+    ['x461168601842738790', []],
+    ['461168601842738790x', []],
     ['0461168601842738790', []],
     ['4611686018427387906 ', []],
     ['node-1', []],
@@ -74,6 +87,11 @@ describe('the disk behind a volume handle', () => {
     [driver, 'projects/p/zones/UNSPECIFIED/disks/pvc-1', false],
     [driver, 'projects/p/zones/multi-zone/disks/pvc-1', false],
     [driver, 'projects/p/zones/europe-west1-b/instances/pvc-1', false],
+    [driver, 'xprojects/p/zones/europe-west1-b/disks/pvc-1', false],
+    [driver, 'projects/p/zones/europe-west1-b/disks/pvc-1/more', false],
+    [driver, 'xprojects/p/regions/europe-west1/disks/pvc-1', false],
+    [driver, 'projects/p/regions/europe-west1/disks/pvc-1/more', false],
+    [driver, 'projects/p/zones/multi-zone-b/disks/pvc-1', true],
     [driver, 'pvc-1', false],
     ['ebs.csi.aws.com', 'projects/p/zones/europe-west1-b/disks/pvc-1', false],
   ])('%s %s: %s', (by, handle, known) => {
@@ -88,10 +106,31 @@ describe('the disk behind a volume handle, for an instance', () => {
     ['projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1', 'projects/p/zones/europe-west1-b/disks/pd-1'],
     ['projects/UNSPECIFIED/regions/europe-west1/disks/pd-1', 'projects/p/regions/europe-west1/disks/pd-1'],
     ['projects/q/zones/europe-west1-b/disks/pd-1', 'projects/q/zones/europe-west1-b/disks/pd-1'],
+    ['projects/q/zones/UNSPECIFIED/disks/pd-1', 'projects/q/zones/europe-west1-b/disks/pd-1'],
+    ['xprojects/UNSPECIFIED/zones/europe-west1-b/disks/pd-1', null],
+    ['projects/UNSPECIFIED/elsewhere/europe-west1-b/disks/pd-1', null],
+    ['projects/p/xzones/UNSPECIFIED/disks/pd-1', null],
     ['projects/UNSPECIFIED/zones/multi-zone/disks/pd-1', null],
     ['projects/UNSPECIFIED/zones/europe-west1-b/instances/pd-1', null],
   ])('%s is %s', (handle, disk) => {
     expect(diskOfInstance({ driver, handle })).toBe(disk);
+  });
+
+  it('is what the handle says alone if the machine is no instance', () => {
+    const { diskOf: ofNothing } = identityRulesFor('node-1');
+    expect(ofNothing({ driver, handle: 'projects/p/zones/europe-west1-b/disks/pd-1' })).toBe(
+      'projects/p/zones/europe-west1-b/disks/pd-1',
+    );
+    expect(ofNothing({ driver, handle: 'projects/UNSPECIFIED/zones/europe-west1-b/disks/pd-1' })).toBeNull();
+  });
+
+  it('comes with the rules of Compute Engine, which serves every place', () => {
+    const rules = identityRulesFor(path);
+    const said: IdentitySource = { source: 'providerID', driver: null, value: 'gce://other/zone/node-1' };
+    expect(rules.name).toBe('gcp');
+    expect(rules.unservedScope(said)).toBeNull();
+    expect(rules.machineOf(said)).toBe('projects/other/zones/zone/instances/node-1');
+    expect(rules.immutableIdsOf({ source: 'instanceIdAnnotation', driver: null, value: '7' })).toEqual(['7']);
   });
 
   it('is no more than what another driver’s volume gives', () => {
@@ -112,7 +151,37 @@ describe('names and places', () => {
     expect(candidateNodeNames(place, 'db.example.org')[1]).toBe('db.example.org');
   });
 
+  it('knows the path in a link, and a link without one as it is', () => {
+    const link = 'https://www.googleapis.com/compute/v1/projects/p/zones/z/disks/d';
+    expect(pathFromLink(link)).toBe('projects/p/zones/z/disks/d');
+    expect(pathFromLink('projects/p/zones/z/disks/d')).toBe('projects/p/zones/z/disks/d');
+    expect(pathFromLink('zones/z/disks/d')).toBe('zones/z/disks/d');
+    expect(pathFromLink('')).toBe('');
+  });
+
+  it('knows no region of a zone without one', () => {
+    expect(regionOf('here')).toBe('');
+  });
+
+  it('knows an instance and a disk by their whole path', () => {
+    expect(instancePath(path)).toEqual({ project: 'my-project', zone: 'europe-west1-b', instance: 'node-1' });
+    expect(instancePath('node-1')).toBeNull();
+    expect(diskPath('projects/p/zones/z/disks/d')).toEqual({ project: 'p', zone: 'z', disk: 'd' });
+    expect(diskPath('projects/p/regions/r/disks/d')).toEqual({ project: 'p', region: 'r', disk: 'd' });
+    expect(diskPath('d')).toBeNull();
+  });
+
+  it('passes over a host name that is not set', () => {
+    expect(candidateNodeNames({ project: 'p', zone: 'z', instance: 'n' }, '')).toEqual([
+      'n',
+      'n.z.c.p.internal',
+      'n.c.p.internal',
+    ]);
+  });
+
   it('finds a cluster by the label of GKE', () => {
+    expect(clusterNamesFromLabels({ 'goog-k8s-cluster-name': '' })).toEqual([]);
+    expect(clusterNamesFromLabels(undefined)).toEqual([]);
     expect(clusterNamesFromLabels({ 'goog-k8s-cluster-name': 'blue', other: 'green' })).toEqual(['blue']);
     expect(clusterNamesFromLabels({ other: 'green' })).toEqual([]);
     expect(clusterNamesFromLabels(null)).toEqual([]);

@@ -1,0 +1,360 @@
+import { describe, expect, it } from 'vitest';
+import type { Command } from '../../fencing/loop/next-command.ts';
+import type { Clock, Ports } from '../../fencing/loop/ports.ts';
+import { executeCommand, react, run } from '../../fencing/loop/run.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { ProofExpired, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import type { Permit } from '../../fencing/model/permit.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { because } from '../../fencing/model/reason.ts';
+import { stepKey, type Step } from '../../fencing/model/steps.ts';
+import { begun, cloudThat, clusterThat, portsThat, steppingClock } from './ports.ts';
+import { alone, admitted, cluster, machine, NOW } from './view-builder.ts';
+
+/** What the driver does with each command: which call it makes, and what it returns. */
+
+const location = { cluster: 'blue', node: 'node-a' };
+const known = begun({ location });
+const deletePod: Step = { do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } };
+const target = { machine: 'm-1', incarnation: null };
+const act = (step: Step, expires = 5_000): Command => ({
+  do: 'act',
+  location,
+  step,
+  because: because('off-proven', 'off'),
+  expires,
+});
+const execute = (command: Command, ports: Partial<Ports>) =>
+  command.do === 'finish' ? null : executeCommand(command, known, portsThat(ports));
+
+const expiryOf = ({ check }: Permit): 'valid' | 'ended' => {
+  try {
+    check();
+    return 'valid';
+  } catch (error) {
+    if (error instanceof ProofExpired) return 'ended';
+    throw error;
+  }
+};
+
+describe('a question', () => {
+  it('to the disks goes to the cloud, for the run’s machine', async () => {
+    const cloud = cloudThat({
+      witness: async (id, disks) => (id === 'm-1' && disks[0] === 'disk-1' ? 'held' : 'none'),
+    });
+    expect(await execute({ do: 'witness', disks: ['disk-1'] }, { cloud })).toEqual({ to: 'witness', says: 'held' });
+  });
+
+  it('about all Nodes goes to the cluster', async () => {
+    const blue = clusterThat({ surveyConnectivity: async () => alone });
+    expect(await execute({ do: 'survey-connectivity', node: 'node-a' }, { clusters: [blue] })).toEqual({
+      to: 'survey-connectivity',
+      says: alone,
+    });
+  });
+
+  it('right before a step carries the moment at which it was asked, and the step', async () => {
+    const says = {
+      uid: 'node-uid',
+      recordText: null,
+      taints: { outOfService: false, ours: false, quarantine: false },
+      lease: null,
+    };
+    const blue = clusterThat({ recheck: async (node) => ({ ...says, uid: node }) });
+    expect(await execute({ do: 'recheck', location, node: 'node-a', step: deletePod }, { clusters: [blue] })).toEqual({
+      to: 'recheck',
+      says: { ...says, uid: 'node-a' },
+      askedAt: { wall: NOW + 1_020, mono: 1_020 },
+      step: stepKey(deletePod),
+    });
+  });
+});
+
+describe('an entry in the ledger', () => {
+  it('is claimed and concluded in the machine’s cluster', async () => {
+    const concluded: string[] = [];
+    const blue = clusterThat({ claim: async () => admitted, conclude: async (id) => void concluded.push(id) });
+    const claim = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
+    expect(await execute({ do: 'claim', location, claim }, { clusters: [blue] })).toEqual({
+      to: 'claim',
+      says: admitted,
+    });
+    expect(await execute({ do: 'conclude', location }, { clusters: [blue] })).toEqual({ to: 'conclude' });
+    expect(concluded).toEqual(['m-1']);
+  });
+});
+
+describe('an Event', () => {
+  it.each([
+    [
+      { node: 'node-a', nodeUid: 'uid' },
+      { node: 'node-a', uid: 'uid' },
+    ],
+    [
+      { node: null, nodeUid: null },
+      { node: '', uid: null },
+    ],
+  ])('is recorded about the Node of the outcome: %j', async (named, about) => {
+    const recorded: unknown[] = [];
+    const blue = clusterThat({ recordEvent: async (...args) => void recorded.push(args.slice(0, 2)) });
+    const event = { type: 'Normal' as const, reason: 'Fenced', message: 'done' };
+    const outcome = { ...(await outcomeOfNothing()), ...named };
+    expect(await execute({ do: 'record-event', location, event, outcome }, { clusters: [blue] })).toEqual({
+      to: 'record-event',
+    });
+    expect(recorded).toEqual([[about, event]]);
+  });
+});
+
+const outcomeOfNothing = () => run({ ...begun(), deadline: 0 }, portsThat());
+
+describe('a step', () => {
+  const applied = (ports: Pick<Ports, 'clusters' | 'cloud'>, step: Step, expires?: number) =>
+    execute(act(step, expires), ports);
+
+  it('in the cluster is applied there under a permit that ends when its proof does', async () => {
+    const permits: string[] = [];
+    const blue = clusterThat({
+      apply: async (step, permit) => {
+        permits.push(`${step.do} ${expiryOf(permit)}`);
+        return 'already';
+      },
+    });
+    const ports = { clusters: [clusterThat({ name: 'green' }), blue], cloud: cloudThat() };
+    expect(await applied(ports, deletePod)).toEqual({
+      to: 'act',
+      says: 'already',
+      sentAt: { wall: NOW + 1_020, mono: 1_020 },
+    });
+    await applied(ports, deletePod, 1_000);
+    expect(permits).toEqual(['delete-pod valid', 'delete-pod ended']);
+  });
+
+  it.each([
+    [{ do: 'detach-disk', from: target, disk: 'disk-1', manner: 'forced' }, 'detach m-1 disk-1 forced'],
+    [{ do: 'power-off', target }, 'power off m-1'],
+  ] as const)('in the cloud is ordered there, and only there: %j', async (step, ordered) => {
+    const orders: string[] = [];
+    const cloud: Cloud = cloudThat({
+      detach: async (from, disk, manner, permit) =>
+        void orders.push(`detach ${from.machine} ${disk} ${manner} ${expiryOf(permit)}`),
+      powerOff: async ({ machine: id }, permit) => void orders.push(`power off ${id} ${expiryOf(permit)}`),
+    });
+    expect(await applied({ clusters: [clusterThat()], cloud }, step)).toMatchObject({ to: 'act', says: 'done' });
+    expect(await applied({ clusters: [clusterThat()], cloud }, step, 0)).toMatchObject({ says: 'done' });
+    expect(orders).toEqual([`${ordered} valid`, `${ordered} ended`]);
+  });
+
+  it('in a cluster that is not known is not taken', async () => {
+    expect(await applied({ clusters: [clusterThat({ name: 'green' })], cloud: cloudThat() }, deletePod)).toMatchObject({
+      to: 'failed',
+      error: { name: 'InvalidConfiguration' },
+    });
+  });
+});
+
+describe('a call that fails', () => {
+  it('is an answer with the moment at which it was sent, and keeps what was caught', async () => {
+    const refused = new Refused('no');
+    const says = (error: unknown) =>
+      execute(act(deletePod), { clusters: [clusterThat({ apply: () => Promise.reject(error) })] });
+    const sentAt = { wall: NOW + 1_010, mono: 1_010 };
+    expect(await says(refused)).toEqual({ to: 'failed', error: refused, sentAt });
+    const fault = new TypeError('x');
+    expect(await says(fault)).toMatchObject({ to: 'failed', error: { name: 'Unexpected', cause: fault } });
+  });
+});
+
+describe('what is in flight', () => {
+  const flying = (ports: Partial<Ports>, command: Command = { do: 'witness', disks: [] }) => {
+    const given = Promise.withResolvers<AbortSignal>();
+    const answer = Promise.withResolvers<'none'>();
+    const cloud = cloudThat({
+      witness: (_, __, signal) => {
+        given.resolve(signal);
+        return answer.promise;
+      },
+    });
+    return { done: execute(command, { ...ports, cloud }), signal: given.promise, answer };
+  };
+
+  it('ends with the process’s signal', async () => {
+    const process = new AbortController();
+    const { signal, done, answer } = flying({ signal: process.signal });
+    expect((await signal).aborted).toBe(false);
+    process.abort();
+    expect((await signal).aborted).toBe(true);
+    answer.resolve('none');
+    await done;
+  });
+
+  it('ends with its command, so that nothing is left behind a failure', async () => {
+    const { signal, done, answer } = flying({});
+    answer.reject(new Unavailable('x'));
+    await done;
+    expect((await signal).aborted).toBe(true);
+  });
+
+  it.each([
+    [60_000, 59_990],
+    [1_005, 1_000],
+    [0, 1_000],
+  ])('may last a second longer than a run until %s', async (deadline, ms) => {
+    const timeUp = new AbortController();
+    const timers: number[] = [];
+    const clock: Clock = { ...steppingClock(), timeout: (after) => (timers.push(after), timeUp.signal) };
+    const given = Promise.withResolvers<AbortSignal>();
+    const cloud = cloudThat({
+      witness: async (_, __, signal) => {
+        given.resolve(signal);
+        return 'none';
+      },
+    });
+    const done = executeCommand({ do: 'witness', disks: [] }, { ...known, deadline }, portsThat({ clock, cloud }));
+    expect(timers).toEqual([ms]);
+    timeUp.abort();
+    expect((await given.promise).aborted).toBe(true);
+    await done;
+  });
+});
+
+describe('a pause', () => {
+  it('sleeps for as long as the command says', async () => {
+    const slept: number[] = [];
+    const clock: Clock = { ...steppingClock(), sleep: async (ms) => void slept.push(ms) };
+    expect(await execute({ do: 'pause', ms: 700, because: because('not-fenced', 'x') }, { clock })).toEqual({
+      to: 'pause',
+    });
+    expect(slept).toEqual([700]);
+  });
+});
+
+/** A cloud in which all machines run, and a cluster that has none of them. */
+const quiet = (clusters: readonly Cluster[] = [nowhere()]) => {
+  const looks: string[] = [];
+  const cloud = cloudThat({
+    look: async (ids, { disks }) => {
+      looks.push(`${ids.join(' ')}${disks ? ' with disks' : ''}`);
+      return ids.map((id) => machine({ machine: id, power: 'running', disks: [] }));
+    },
+  });
+  return { looks, ports: portsThat({ cloud, clusters }) };
+};
+
+const nowhere = (name = 'blue'): Cluster =>
+  clusterThat({
+    name,
+    find: async () => [],
+    look: async () => cluster({ node: null, pods: [], volumes: [] }),
+  });
+
+describe('a run', () => {
+  it('shows each command and its answer, and ends with an outcome', async () => {
+    const seen: string[] = [];
+    const { ports } = quiet();
+    const observe: Ports['observe'] = (command, answer, after) =>
+      void seen.push(`${command.do} ${answer.to} ${after.location?.node ?? 'nowhere'}`);
+    const outcome = await run(begun(), { ...ports, observe });
+    expect(outcome).toMatchObject({ machine: 'm-1', outcome: 'ignored', reason: { code: 'no-node' } });
+    expect(seen[0]).toBe('look look nowhere');
+    expect(seen).toContain('locate locate nowhere');
+  });
+
+  it('ends alone if something is wrong inside: its facts are left out, because they may be the cause', async () => {
+    const { ports } = quiet();
+    const observe: Ports['observe'] = () => {
+      throw new TypeError('x');
+    };
+    const read = { says: machine(), askedAt: { wall: NOW, mono: 0 }, gotAt: 0 };
+    const failed = await run({ ...begun({ location }), machine: read }, { ...ports, observe });
+    expect(failed).toMatchObject({
+      outcome: 'failed',
+      cluster: 'blue',
+      reason: { says: expect.stringContaining('TypeError: x') },
+      machine: 'm-1',
+    });
+  });
+});
+
+describe('an occasion', () => {
+  const occasion = (change: object = {}) => {
+    let runs = 0;
+    return { policy: defaultPolicy, deadline: 60_000, newRunId: () => `run-${(runs += 1)}`, ...change };
+  };
+
+  it('looks at all of its machines at once, each once, with their disks', async () => {
+    const { looks, ports } = quiet();
+    const outcomes = await react(['m-1', 'm-2', 'm-1'], occasion(), ports);
+    expect(outcomes.map(({ machine: id }) => id)).toEqual(['m-1', 'm-2']);
+    expect(looks[0]).toBe('m-1 m-2 with disks');
+    expect(looks).toHaveLength(1);
+  });
+
+  it('leaves the look at one machine to its run', async () => {
+    const { looks, ports } = quiet();
+    await react(['m-1'], occasion(), ports);
+    expect(looks[0]).toBe('m-1 with disks');
+    expect(looks).toHaveLength(1);
+  });
+
+  it('leaves each look to its run if the common one fails, or lacks the machine', async () => {
+    const { looks, ports } = quiet();
+    const { cloud } = ports;
+    const look: Cloud['look'] = async (ids, ...rest) => {
+      if (ids.length > 1) throw new Unavailable('slow');
+      return cloud.look(ids, ...rest);
+    };
+    await react(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look } });
+    expect(looks.toSorted()).toEqual(['m-1 with disks', 'm-2 with disks']);
+    looks.length = 0;
+    const half: Cloud['look'] = async (ids, ...rest) =>
+      (await cloud.look(ids, ...rest)).filter(({ machine: id }) => ids.length === 1 || id !== 'm-2');
+    await react(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look: half } });
+    expect(looks).toEqual(['m-1 m-2 with disks', 'm-2 with disks']);
+  });
+
+  it('gives each run the time that is left for it, and a run id of its own', async () => {
+    const starts: string[] = [];
+    const { ports } = quiet();
+    const observe: Ports['observe'] = (_, __, { deadline, runId, request }) =>
+      void starts.push(`${runId} ${request.machine} until ${deadline} ${request.vouched ?? 'unvouched'}`);
+    const first = async (change: object) => {
+      starts.length = 0;
+      await react(['m-1'], occasion(change), { ...ports, clock: steppingClock(), observe });
+      return starts[0];
+    };
+    expect(await first({})).toBe('run-1 m-1 until 60000 unvouched');
+    expect(await first({ runLasts: 500 })).toBe('run-1 m-1 until 1510 unvouched');
+    expect(await first({ runLasts: 90_000 })).toBe('run-1 m-1 until 60000 unvouched');
+    expect(await first({ vouched: 'I saw it' })).toBe('run-1 m-1 until 60000 I saw it');
+  });
+
+  it('sends a run where its machine was seen', async () => {
+    const nodes: (string | null)[] = [];
+    const blue = clusterThat({
+      look: async ({ node }) => {
+        nodes.push(node);
+        return cluster({ node: null, pods: [], volumes: [] });
+      },
+    });
+    const hint = { location: { cluster: 'blue', node: 'node-z' }, ambiguity: null, attachments: null, steps: [] };
+    await react(['m-1'], occasion(), quiet([blue]).ports, new Map([['m-1', hint]]));
+    expect(nodes[0]).toBe('node-z');
+  });
+
+  it('dates a common look by the moment of its request and of its answer', async () => {
+    const times: unknown[] = [];
+    const { ports } = quiet();
+    const off = cloudThat({ look: async (ids) => ids.map((id) => machine({ machine: id, since: null })) });
+    const observe: Ports['observe'] = (_, __, { memory, machine: read }) =>
+      void times.push([read?.askedAt, read?.gotAt, memory.firstOff]);
+    await react(['m-1', 'm-2'], occasion({ deadline: 1_500 }), { ...ports, cloud: off, observe });
+    const [askedAt, gotAt] = [{ wall: NOW + 1_010, mono: 1_010 }, 1_020];
+    expect(times[0]).toEqual([
+      askedAt,
+      gotAt,
+      expect.objectContaining({ wall: NOW + 1_020, mono: 1_020, generation: 'boot-1' }),
+    ]);
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { clustersToAsk, withLocation, type ClusterSearchResult } from '../../fencing/loop/locate.ts';
+import { InvalidConfiguration, PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
+import { because } from '../../fencing/model/reason.ts';
+import { begun } from './ports.ts';
+import { cluster, machine, NOW, pod, volume } from './view-builder.ts';
+
+/** What a run makes of the answers of all clusters that were asked for its machine. */
+
+const now = { wall: NOW, mono: 5_000 };
+const seen = { says: machine(), askedAt: now, gotAt: now.mono };
+const known = { ...begun(), machine: seen, failures: 3 };
+
+const answer = (change: Partial<ClusterSearchResult> = {}): ClusterSearchResult => ({
+  cluster: 'blue',
+  nodes: [],
+  marked: [],
+  leftovers: null,
+  error: null,
+  ...change,
+});
+const green = (change: Partial<ClusterSearchResult> = {}) => answer({ cluster: 'green', ...change });
+const after = (...found: readonly ClusterSearchResult[]) => withLocation(known, found, now);
+const down = new Unavailable('no route to blue');
+const denied = new PermissionDenied('401 Unauthorized');
+
+describe('the clusters to ask for a machine', () => {
+  const all = [{ name: 'blue' }, { name: 'green' }];
+  it.each([
+    [[], ['blue', 'green']],
+    [['green'], ['green']],
+    [['red'], ['blue', 'green']],
+    [['red', 'blue'], ['blue']],
+  ])('whose tags name %j are %j', (clusters, asked) => {
+    expect(clustersToAsk({ clusters }, all).map(({ name }) => name)).toEqual(asked);
+  });
+});
+
+describe('a machine with a Node', () => {
+  it('is there, even if another cluster does not answer', () => {
+    const found = after(answer({ error: down }), green({ nodes: ['node-a'] }));
+    expect(found).toEqual({ ...known, location: { cluster: 'green', node: 'node-a' }, failures: 0 });
+  });
+
+  it.each([
+    ['in one cluster', [answer({ nodes: ['node-a', 'node-b'] })], 'node-a in blue, node-b in blue'],
+    ['in two', [answer({ nodes: ['node-a'] }), green({ nodes: ['node-a'] })], 'node-a in blue, node-a in green'],
+  ])('and another one %s is refused', (_, found, nodes) => {
+    expect(after(...found)).toEqual({
+      ...known,
+      ending: {
+        outcome: 'refused',
+        reason: because(
+          'identity-ambiguous',
+          `more than one Node names m-1: ${nodes}; run cloudfence doctor for the remedy`,
+        ),
+        lookAgainIn: null,
+        retry: false,
+      },
+    });
+  });
+
+  it('and another one is looked at first where our taint is set, and refused for that reason then', () => {
+    const both = after(answer({ nodes: ['node-a'] }), green({ nodes: ['node-a', 'node-b'], marked: ['node-b'] }));
+    expect(both).toMatchObject({
+      location: { cluster: 'green', node: 'node-b' },
+      ambiguity: { code: 'identity-ambiguous' },
+      ending: null,
+      failures: 0,
+    });
+    const sameName = after(answer({ nodes: ['node-a'] }), green({ nodes: ['node-a'], marked: ['node-a'] }));
+    expect(sameName.location).toEqual({ cluster: 'green', node: 'node-a' });
+  });
+});
+
+describe('a machine without a Node', () => {
+  const left = (change: Parameters<typeof cluster>[0]) => ({
+    says: cluster({ node: null, pods: [], volumes: [], ...change }),
+    askedAt: { wall: NOW, mono: 4_000 },
+    gotAt: 4_500,
+  });
+
+  it.each([
+    ['a volume', { volumes: [volume()] }],
+    ['a pod', { pods: [pod()] }],
+  ])('is where it left %s', (_, change) => {
+    const leftovers = left(change);
+    const found = after(answer({ leftovers: left({}) }), green({ leftovers }));
+    expect(found).toMatchObject({ location: { cluster: 'green', node: null }, failures: 0, ending: null });
+    expect(found.cluster).toEqual(leftovers);
+  });
+
+  it.each([
+    ['nothing was looked for', null],
+    ['nothing is left', left({})],
+  ])('is ignored if %s', (_, leftovers) => {
+    expect(after(answer({ leftovers }), green())).toEqual({
+      ...known,
+      failures: 0,
+      ending: {
+        outcome: 'ignored',
+        reason: because('no-node', 'no Node, pod, or VolumeAttachment in blue, green belongs to m-1'),
+        lookAgainIn: null,
+        retry: false,
+      },
+    });
+  });
+});
+
+describe('a machine that a cluster which does not answer may hold', () => {
+  it('is looked for again in five seconds, from a new look at the machine', () => {
+    const found = after(answer({ error: down }), green());
+    const reason = because(
+      'cluster-unreachable',
+      'no reachable cluster has m-1, and these clusters did not respond: blue (no route to blue)',
+    );
+    expect(found).toEqual({
+      ...known,
+      machine: null,
+      resumeAt: 10_000,
+      lately: { outcome: 'waiting', reason, ms: 5_000 },
+    });
+    expect(after(answer({ error: down }), green({ error: new Unavailable('slow') })).lately?.reason.says).toMatch(
+      /: blue \(no route to blue\), green \(slow\)$/,
+    );
+  });
+
+  it('even where leftovers were found in another one', () => {
+    const leftovers = { says: cluster({ node: null }), askedAt: now, gotAt: now.mono };
+    expect(after(answer({ error: down }), green({ leftovers }))).toMatchObject({ location: null, resumeAt: 10_000 });
+  });
+
+  it.each([
+    ['denies the caller', denied, 'denied', true],
+    ['cannot be opened', new InvalidConfiguration(['no such context']), 'invalid', false],
+  ] as const)('ends the run at once if that cluster %s', (_, error, code, retry) => {
+    const found = after(answer({ error: down }), green({ error }));
+    expect(found.ending).toEqual({
+      outcome: 'failed',
+      reason: because(code, `green: ${error.message}`),
+      lookAgainIn: null,
+      retry,
+    });
+    expect(found.resumeAt).toBeNull();
+  });
+
+  it.each(['cluster-unreachable', 'denied'] as const)(
+    'is looked for again if it is denied after %s, because an API server that has just started knows no roles yet',
+    (code) => {
+      const waiting = { ...known, lately: { outcome: 'waiting' as const, reason: because(code, 'before'), ms: 1 } };
+      const found = withLocation(waiting, [answer({ error: denied })], now);
+      expect(found).toMatchObject({
+        ending: null,
+        machine: null,
+        resumeAt: 10_000,
+        lately: { outcome: 'failed', reason: { code: 'denied', says: 'blue: 401 Unauthorized' }, ms: 5_000 },
+      });
+      const broken = withLocation(waiting, [answer({ error: new InvalidConfiguration(['no']) })], now);
+      expect(broken.ending).toMatchObject({ outcome: 'failed', retry: false });
+    },
+  );
+
+  it('is not looked for again if it is denied after a wait for something else', () => {
+    const waiting = { ...known, lately: { outcome: 'waiting' as const, reason: because('not-fenced', 'x'), ms: 1 } };
+    expect(withLocation(waiting, [answer({ error: denied })], now).ending).toMatchObject({ retry: true });
+  });
+});
