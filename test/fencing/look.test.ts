@@ -1,0 +1,268 @@
+import { describe, expect, it } from 'vitest';
+import { runLook, searchClusters } from '../../fencing/loop/look.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { Cluster, LookRequest, NodeQuery } from '../../fencing/model/cluster.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import { begun, cloudThat, clusterThat, portsThat } from './ports.ts';
+import { attachment, cluster, machine, machineOf, marked, NOW, pod, record, volume } from './view-builder.ts';
+
+/** What a look asks, in which order, and what it leaves out of the answer. */
+
+const look = { do: 'look', machine: true, cluster: true, disks: true, search: false } as const;
+const now = { wall: NOW, mono: 1_000 };
+const seen = { says: machine({ nodeNames: ['node-seen'] }), askedAt: now, gotAt: now.mono };
+const at = begun({ location: { cluster: 'blue', node: 'node-a' } });
+const gone = begun({ location: { cluster: 'blue', node: null } });
+
+/** A cluster that answers each look, and remembers the requests. */
+const looking = (answer: ReturnType<typeof cluster> = cluster(), name = 'blue') => {
+  const requests: LookRequest[] = [];
+  const one = clusterThat({
+    name,
+    look: async (request) => {
+      requests.push(request);
+      return answer;
+    },
+  });
+  return { requests, cluster: one };
+};
+
+const answering: Cloud['look'] = async (ids) => ids.map((id) => machine({ machine: id, nodeNames: ['node-asked'] }));
+const knowingHolders = (by: readonly string[] = ['m-1']): Partial<Cloud> => ({
+  look: answering,
+  holders: async (volumes) => volumes.map(({ handle }) => ({ disk: handle, by })),
+});
+
+/** Left by a Node that is gone, and noted under no machine. */
+const silent = volume({
+  attachment: attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'node-a' } }),
+});
+
+describe('a look at the machine', () => {
+  const asks = (found: readonly ReturnType<typeof machine>[]) => {
+    const asked: unknown[] = [];
+    const cloud = cloudThat({
+      look: async (...question) => {
+        asked.push(question.slice(0, 2));
+        return found;
+      },
+    });
+    return { asked, ports: portsThat({ cloud }) };
+  };
+
+  it('is dated by its request and its answer', async () => {
+    const { asked, ports } = asks([machine()]);
+    expect(await runLook({ ...look, cluster: false }, at, ports)).toEqual({
+      to: 'look',
+      machine: { says: machine(), askedAt: { wall: NOW + 1_010, mono: 1_010 }, gotAt: 1_020 },
+      cluster: null,
+    });
+    expect(asked).toEqual([[['m-1'], { disks: true }]]);
+  });
+
+  it('leaves the disks out if they are not wanted', async () => {
+    const { asked, ports } = asks([machine()]);
+    await runLook({ ...look, cluster: false, disks: false }, at, ports);
+    expect(asked).toEqual([[['m-1'], { disks: false }]]);
+  });
+
+  it('fails if the answer lacks the machine', async () => {
+    await expect(runLook({ ...look, cluster: false }, at, asks([]).ports)).rejects.toThrow(
+      'the response of the cloud does not contain m-1',
+    );
+    await expect(runLook({ ...look, cluster: false }, at, asks([]).ports)).rejects.toThrow(Unavailable);
+  });
+});
+
+describe('a look at the cluster', () => {
+  it('asks for the Node, with what the run remembers, and for no names where attachments name machines', async () => {
+    const blue = looking();
+    const known = {
+      ...at,
+      machine: seen,
+      record: record(),
+      memory: { ...at.memory, detached: new Set(['a-driver^disk-1']) },
+    };
+    const ports = portsThat({ clusters: [looking().cluster, blue.cluster].slice(1), cloud: cloudThat() });
+    expect(await runLook({ ...look, machine: false }, known, ports)).toEqual({
+      to: 'look',
+      machine: null,
+      cluster: { says: cluster(), askedAt: { wall: NOW + 1_010, mono: 1_010 }, gotAt: 1_020 },
+    });
+    expect(blue.requests).toEqual([
+      {
+        clues: { machine: 'm-1', nodeNames: [], machineOf: known.identityRules.machineOf },
+        node: 'node-a',
+        remembered: record(),
+        follow: ['a-driver^disk-1'],
+        search: false,
+        named: [],
+      },
+    ]);
+  });
+
+  it('asks for the attachments alone that the run knows, and searches if it is told to', async () => {
+    const blue = looking();
+    const known = { ...at, memory: { ...at.memory, attachments: ['csi-1'] } };
+    await runLook({ ...look, machine: false, search: true }, known, portsThat({ clusters: [blue.cluster] }));
+    expect(blue.requests).toMatchObject([{ attachments: ['csi-1'], search: true }]);
+    await runLook({ ...look, machine: false }, at, portsThat({ clusters: [blue.cluster] }));
+    expect(blue.requests[1]).not.toHaveProperty('attachments');
+  });
+
+  it('asks by the Node’s names too where attachments name no machine', async () => {
+    const blue = looking();
+    const ports = portsThat({ clusters: [blue.cluster], cloud: cloudThat(knowingHolders()) });
+    await runLook({ ...look, machine: false }, { ...at, machine: seen }, ports);
+    await runLook({ ...look, machine: false }, at, ports);
+    expect(blue.requests.map(({ named }) => named)).toEqual([['node-a', 'node-seen'], ['node-a']]);
+  });
+
+  it('waits for the machine’s names if its Node is gone and its attachments name no machine', async () => {
+    const blue = looking(cluster({ node: null }));
+    const ports = portsThat({ clusters: [blue.cluster], cloud: cloudThat(knowingHolders()) });
+    await runLook(look, { ...gone, machine: seen }, ports);
+    await runLook({ ...look, machine: false }, { ...gone, machine: seen }, ports);
+    expect(blue.requests.map(({ node, named }) => [node, named])).toEqual([
+      [null, ['node-asked']],
+      [null, ['node-seen']],
+    ]);
+  });
+
+  it.each([
+    ['its Node exists', at, knowingHolders()],
+    ['its attachments name machines', gone, { look: answering }],
+  ])('does not wait for the machine if %s', async (_, known, answers) => {
+    const blue = looking();
+    const late = Promise.withResolvers<ReturnType<typeof machine>[]>();
+    const cloud = cloudThat({ ...answers, look: () => late.promise });
+    const done = runLook(look, { ...known, machine: seen }, portsThat({ clusters: [blue.cluster], cloud }));
+    await expect.poll(() => blue.requests.length).toBe(1);
+    late.resolve([machine()]);
+    expect((await done).to).toBe('look');
+  });
+});
+
+describe('what a Node that is gone left, if no attachment names a machine', () => {
+  const left = cluster({ node: null, volumes: [silent] });
+  const found = async (facts: ReturnType<typeof cluster>, answers: Partial<Cloud>) => {
+    const result = await runLook(
+      { ...look, machine: false },
+      gone,
+      portsThat({ clusters: [looking(facts).cluster], cloud: cloudThat(answers) }),
+    );
+    return result.to === 'look' ? result.cluster : null;
+  };
+
+  it('belongs to the machine if its disks say so', async () => {
+    expect(await found(left, knowingHolders())).toMatchObject({ says: { volumes: [silent], pods: [pod()] } });
+    expect(await found(left, knowingHolders(['m-2']))).toMatchObject({ says: { volumes: [], pods: [] } });
+  });
+
+  it('is read as it is by a cloud whose attachments name machines', async () => {
+    expect(await found(left, {})).toMatchObject({ says: { volumes: [silent] } });
+  });
+
+  it('needs no question to the disks if an attachment names the machine', async () => {
+    const asked: unknown[] = [];
+    const holders = async (volumes: readonly unknown[]) => (asked.push(volumes), []);
+    const named = cluster({ node: null });
+    expect(await found(named, { holders })).toMatchObject({ says: named });
+    expect(asked).toEqual([]);
+  });
+
+  it('is dated from before the question to the cluster until after the one to the disks', async () => {
+    expect(await found(left, knowingHolders())).toMatchObject({ askedAt: { mono: 1_010 }, gotAt: 1_020 });
+  });
+});
+
+describe('a search for the machine', () => {
+  const holding = (name: string, nodes: readonly string[], ours: readonly string[] = []): Cluster =>
+    clusterThat({
+      name,
+      find: async () => nodes,
+      look: async () => cluster({ node: null, nodeName: `left in ${name}` }),
+      recheck: async (node) => ({
+        uid: node,
+        recordText: null,
+        taints: { outOfService: true, ours: ours.includes(node), quarantine: false },
+        lease: null,
+      }),
+    });
+  const search = (clusters: readonly Cluster[], clustersOfTags: readonly string[] = []) =>
+    searchClusters(machine({ clusters: clustersOfTags, nodeNames: ['node-a'] }), at, portsThat({ clusters }));
+
+  it('asks all clusters for a Node, by the machine’s names', async () => {
+    const clues: NodeQuery[] = [];
+    const blue = clusterThat({
+      find: async (query) => {
+        clues.push(query);
+        return ['node-a'];
+      },
+    });
+    expect(await search([blue, holding('green', [])])).toEqual([
+      { cluster: 'blue', nodes: ['node-a'], marked: [], leftovers: null, error: null },
+      {
+        cluster: 'green',
+        nodes: [],
+        marked: [],
+        leftovers: {
+          says: expect.objectContaining({ nodeName: 'left in green' }),
+          askedAt: expect.anything(),
+          gotAt: expect.anything(),
+        },
+        error: null,
+      },
+    ]);
+    expect(clues).toMatchObject([{ machine: 'm-1', nodeNames: ['node-a'] }]);
+    expect(clues[0]?.machineOf({ source: 'providerID', driver: null, value: 'm-1' })).toBe(
+      machineOf({ source: 'providerID', driver: null, value: 'm-1' }),
+    );
+  });
+
+  it('asks only the cluster that the machine’s tags name', async () => {
+    const found = await search([holding('blue', ['node-a']), holding('green', ['node-b'])], ['green']);
+    expect(found.map(({ cluster: name }) => name)).toEqual(['green']);
+  });
+
+  it('looks for leftovers without a Node, by the names of the machine alone', async () => {
+    const blue = looking(cluster({ node: null }));
+    const empty = { ...blue.cluster, find: async () => [] };
+    const known = { ...at, record: record() };
+    const ports = (answers: Partial<Cloud>) => portsThat({ clusters: [empty], cloud: cloudThat(answers) });
+    await searchClusters(machine({ nodeNames: ['node-b'] }), known, ports({}));
+    await searchClusters(machine({ nodeNames: ['node-b', ''] }), known, ports(knowingHolders()));
+    expect(blue.requests).toMatchObject([
+      { node: null, remembered: record(), follow: [], named: [] },
+      { node: null, remembered: record(), follow: [], named: ['node-b'] },
+    ]);
+  });
+
+  it('reads which Nodes carry our taint only if it found several', async () => {
+    const marks = async (...clusters: readonly Cluster[]) => (await search(clusters)).map((one) => one.marked);
+    expect(await marks(holding('blue', ['node-a'], ['node-a']))).toEqual([[]]);
+    expect(await marks(holding('blue', ['node-a', 'node-b'], ['node-b']))).toEqual([['node-b']]);
+    expect(await marks(holding('blue', ['node-a'], ['node-a']), holding('green', ['node-a']))).toEqual([
+      ['node-a'],
+      [],
+    ]);
+  });
+
+  it('keeps the error of a cluster that does not answer, beside the others', async () => {
+    const error = new Unavailable('no route');
+    const down = clusterThat({ name: 'green', find: () => Promise.reject(error) });
+    expect(await search([holding('blue', ['node-a']), down])).toEqual([
+      { cluster: 'blue', nodes: ['node-a'], marked: [], leftovers: null, error: null },
+      { cluster: 'green', nodes: [], marked: [], leftovers: null, error },
+    ]);
+  });
+});
+
+it('a mark on a Node that exists says nothing about leftovers', async () => {
+  const blue = looking(cluster({ node: marked() }));
+  const ports = portsThat({
+    clusters: [blue.cluster],
+    cloud: cloudThat({ holders: () => Promise.reject(new Error()) }),
+  });
+  expect((await runLook({ ...look, machine: false }, at, ports)).to).toBe('look');
+});
