@@ -104,8 +104,8 @@ const EKS_NAME = 'aws:eks:cluster-name';
  */
 export const clusterNamesFromTags = (tags: readonly Tag[]): readonly string[] => [...new Set(tags.flatMap(clusterIn))];
 
-const clusterIn = ({ Key = '', Value = '' }: Tag): readonly string[] => {
-  if (Key === EKS_NAME && Value !== '') return [Value];
-  const name = Key.startsWith(OWNERSHIP) ? Key.slice(OWNERSHIP.length) : '';
+const clusterIn = ({ Key, Value }: Tag): readonly string[] => {
+  if (Key === EKS_NAME && Value) return [Value];
+  const name = Key?.startsWith(OWNERSHIP) ? Key.slice(OWNERSHIP.length) : '';
   return name !== '' && (Value === 'owned' || Value === 'shared') ? [name] : [];
 };

@@ -61,8 +61,9 @@ const instancePath = (subscription: string, group: string, set: string, name: st
 /** Returns the machine that an ARM id names, in any letter case, or null. */
 export const machinePath = (text: string): MachinePath | null => {
   const id = text.toLowerCase();
-  const [, subscription = '', group = '', name = ''] = VM.exec(id) ?? [];
-  if (name !== '') return { kind: 'vm', id, subscription, group, name };
+  const [, subscription, group, name] = VM.exec(id) ?? [];
+  if (subscription !== undefined && group !== undefined && name !== undefined)
+    return { kind: 'vm', id, subscription, group, name };
   const [, owner, place, set, instance] = INSTANCE.exec(id) ?? [];
   return owner !== undefined && place !== undefined && set !== undefined && instance !== undefined
     ? instancePath(owner, place, set, instance)
@@ -71,14 +72,18 @@ export const machinePath = (text: string): MachinePath | null => {
 
 export const diskPath = (text: string): DiskPath | null => {
   const id = text.toLowerCase();
-  const [, subscription = '', group = '', name = ''] = DISK.exec(id) ?? [];
-  return name === '' ? null : { id, subscription, group, name };
+  const [, subscription, group, name] = DISK.exec(id) ?? [];
+  return subscription === undefined || group === undefined || name === undefined
+    ? null
+    : { id, subscription, group, name };
 };
 
 export const scaleSetPath = (text: string): ScaleSetPath | null => {
   const id = text.toLowerCase();
-  const [, subscription = '', group = '', set = ''] = SET.exec(id) ?? [];
-  return set === '' ? null : { id, subscription, group, set };
+  const [, subscription, group, set] = SET.exec(id) ?? [];
+  return subscription === undefined || group === undefined || set === undefined
+    ? null
+    : { id, subscription, group, set };
 };
 
 /** Returns the id of the virtual machine with that name in the same subscription and group. */
@@ -140,7 +145,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const swapped = (uuid: string): string =>
   uuid
     .split('-')
-    .map((group, index) => (index < 3 ? (group.match(/../g) ?? []).toReversed().join('') : group))
+    .map((group, index) => (index < 3 ? Buffer.from(group, 'hex').reverse().toString('hex') : group))
     .join('-');
 
 /**
@@ -175,12 +180,14 @@ export const unservedScope = ({ source, value }: IdentitySource, served: string)
 
 const AZURE_DISK_DRIVER = 'disk.csi.azure.com';
 
+const diskPathOf = ({ driver, handle }: VolumeHandle): DiskPath | null =>
+  driver === AZURE_DISK_DRIVER ? diskPath(handle) : null;
+
 /**
  * Returns the managed disk behind a CSI volume. Returns null for volumes of other drivers and for unmanaged disks,
  * because they cannot be detached.
  */
-export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null =>
-  driver === AZURE_DISK_DRIVER ? (diskPath(handle)?.id ?? null) : null;
+export const diskOf = (volume: VolumeHandle): DiskId | null => diskPathOf(volume)?.id ?? null;
 
 /**
  * The cloud provider names Nodes after the computer name, in lower case. The computer name of a virtual machine is
@@ -205,7 +212,7 @@ export const candidateNodeNames = (machine: MachineId): readonly string[] => {
  * the storage class says otherwise.
  */
 export const machinesNamed = (node: string, volume: VolumeHandle): readonly MachineId[] => {
-  const beside = diskPath(diskOf(volume) ?? '');
+  const beside = diskPathOf(volume);
   if (!beside) return [];
   const [, set, digits] = COMPUTER.exec(node) ?? [];
   const instance =

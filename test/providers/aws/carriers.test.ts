@@ -35,6 +35,12 @@ describe('the machine that an identity source names', () => {
     expect(machineOf({ source: 'providerID', driver: null, value })).toBe(machine);
   });
 
+  it('is told by an annotation that a person sets, and never by the system UUID', () => {
+    expect(machineOf({ source: 'instanceIdAnnotation', driver: null, value: id })).toBe(id);
+    expect(machineOf({ source: 'instanceIdAnnotation', driver: null, value: `aws:////${id}` })).toBeNull();
+    expect(machineOf({ source: 'systemUUID', driver: null, value: id })).toBeNull();
+  });
+
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)(
     '%s counts if the EBS driver wrote it',
     (source) => {
@@ -99,6 +105,7 @@ describe('names and clusters of a machine', () => {
       {},
     ];
     expect(clusterNamesFromTags(tags)).toEqual(['blue', 'green']);
+    expect(clusterNamesFromTags([{ Key: 'aws:eks:cluster-name', Value: 'red' }])).toEqual(['red']);
   });
 });
 
@@ -114,6 +121,7 @@ describe('a place that is not served', () => {
     ['aws:///1us-west-2a/i-0123456789abcdef0', '1us-west-2a'],
     ['aws:///us-2a/i-0123456789abcdef0', 'us-2a'],
   ])('is recognized by the zone of %s', (value, place) => {
+    expect(at(value, 'csiNode')).toBeNull();
     expect(at(value)).toEqual({ scope: place, remedy: expect.stringMatching(new RegExp(`${place}.*territories`)) });
   });
 

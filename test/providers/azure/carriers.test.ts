@@ -7,6 +7,11 @@ import {
   isMachine,
   machineOf,
   unservedScope,
+  diskPath,
+  flexibleSetMember,
+  isSameDisk,
+  machinePath,
+  scaleSetPath,
 } from '../../../providers/azure/identity.ts';
 
 const compute = '/subscriptions/S-1/resourceGroups/MC_Blue/providers/Microsoft.Compute';
@@ -61,6 +66,54 @@ describe('the machine that an identity source names', () => {
     expect(isMachine(instance.replace('/7', '/aks-pool-vmss_7').toUpperCase(), instance.toLowerCase())).toBe(true);
     expect(isMachine(instance.replace('/7', '/aks-pool-vmss_71'), instance.toLowerCase())).toBe(false);
     expect(isMachine(`${vm}1`, vm.toLowerCase())).toBe(false);
+    expect(isMachine('db-0', vm.toLowerCase())).toBe(false);
+  });
+});
+
+describe('the parts of an ID', () => {
+  const place = {
+    subscription: 's-1',
+    group: 'mc_blue',
+  };
+  it('are those of a machine, of either kind', () => {
+    expect(machinePath(vm)).toEqual({ kind: 'vm', id: vm.toLowerCase(), ...place, name: 'db-0' });
+    expect(machinePath(instance)).toEqual({
+      kind: 'instance',
+      id: instance.toLowerCase(),
+      ...place,
+      set: 'aks-pool-vmss',
+      instance: '7',
+    });
+    expect(machinePath(disk)).toBeNull();
+  });
+
+  it('are those of a disk, or of a scale set', () => {
+    const set = `${compute}/virtualMachineScaleSets/Pool`;
+    expect(diskPath(disk)).toEqual({ id: disk.toLowerCase(), ...place, name: 'pvc-1' });
+    expect(diskPath(vm)).toBeNull();
+    expect(scaleSetPath(set)).toEqual({ id: set.toLowerCase(), ...place, set: 'pool' });
+    expect(scaleSetPath(instance)).toBeNull();
+    expect(scaleSetPath(vm)).toBeNull();
+  });
+
+  it('tell the machine of a flexible set’s member, which has a name instead of a number', () => {
+    const member = (name: string) =>
+      flexibleSetMember(`${compute}/virtualMachineScaleSets/Pool/virtualMachines/${name}`);
+    expect(member('Pool_a1b2')).toEqual({
+      kind: 'vm',
+      id: `${compute}/virtualmachines/pool_a1b2`.toLowerCase(),
+      ...place,
+      name: 'pool_a1b2',
+    });
+    expect(member('7')).toBeNull();
+    expect(member('pool_7')).toBeNull();
+    expect(flexibleSetMember(vm)).toBeNull();
+  });
+
+  it('are compared in any letter case', () => {
+    expect(isSameDisk(disk, disk.toLowerCase())).toBe(true);
+    expect(isSameDisk(`${disk}0`, disk.toLowerCase())).toBe(false);
+    expect(isSameDisk(undefined, disk.toLowerCase())).toBe(false);
   });
 });
 

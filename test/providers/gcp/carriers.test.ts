@@ -56,6 +56,10 @@ describe('the machine that an identity source names', () => {
   );
 });
 
+it.each(['systemUUID', 'instanceIdAnnotation'] as const)('%s names no machine, even if it holds a path', (source) => {
+  expect(machineOf({ source, driver, value: path })).toBeNull();
+});
+
 describe('the incarnation that an identity source names', () => {
   it.each([
     ['4611686018427387906', ['4611686018427387906']],
