@@ -25,8 +25,8 @@ export type NodePatch = readonly Operation[];
 type TaintKind = Readonly<Pick<V1Taint, 'key' | 'effect'>>;
 type TaintOf = TaintKind & { readonly value: string };
 
-const pointer = (...keys: readonly string[]): string =>
-  keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+/** Returns the path to a key of ours. None of them contains a tilde. */
+const pointer = (...keys: readonly string[]): string => keys.map((key) => `/${key.replaceAll('/', '~1')}`).join('');
 
 const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
 
@@ -94,7 +94,6 @@ const removeLabelOps = (node: V1Node, keys: readonly string[]): NodePatch =>
     .map((key) => ({ op: 'remove', path: pointer('metadata', 'labels', key) }));
 
 const addTaintOps = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
-  if (taints.length === 0) return [];
   const standing = node.spec?.taints ?? [];
   if (standing.length > 0) return taints.map((value) => ({ op: 'add', path: '/spec/taints/-', value }));
   return [testUnwritten(node), { op: 'add', path: '/spec/taints', value: taints }];
@@ -108,14 +107,13 @@ const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => 
 ];
 
 /**
- * Removes taints by index. Removes the last one first, so that the others keep their index. Tests each index for the
- * taint that was read there.
+ * Removes a taint by index. Tests the index for the taint that was read there. Kubernetes allows one taint of a key and
+ * an effect, so no index moves.
  */
-const removeTaintOps = (node: V1Node, taints: readonly TaintKind[]): NodePatch =>
+const removeTaintOps = (node: V1Node, { key, effect }: TaintKind): NodePatch =>
   (node.spec?.taints ?? [])
     .map((taint, at) => ({ taint, path: `/spec/taints/${at}` }))
-    .filter(({ taint }) => taints.some(({ key, effect }) => taint.key === key && taint.effect === effect))
-    .reverse()
+    .filter(({ taint }) => taint.key === key && taint.effect === effect)
     .flatMap(({ taint, path }) => [...testTaint(taint, path), { op: 'remove', path } as const]);
 
 const removeRecordOps: Operation = { op: 'remove', path: RECORD_PATH };
@@ -173,11 +171,9 @@ const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   ...addTaintOps(node, missingTaints(node, step)),
 ];
 
-const ownTaint = (node: V1Node): readonly TaintKind[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
-
 /** Removes Cloudfence's out-of-service taint, and its label. */
 const withoutOwnTaint = (node: V1Node): NodePatch => [
-  ...removeTaintOps(node, ownTaint(node)),
+  ...(hasOwnTaint(node) ? removeTaintOps(node, OUT_OF_SERVICE) : []),
   ...removeLabelOps(node, [TAINT_LABEL]),
 ];
 
@@ -205,7 +201,7 @@ const labelAfter = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
 const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'release-node'>): NodePatch => [
   ...asSeen(node, target),
   bootPrecondition(target),
-  ...removeTaintOps(node, [QUARANTINE]),
+  ...removeTaintOps(node, QUARANTINE),
   ...removeLabelOps(node, [TAINT_LABEL]),
   ...labelAfter(node, tombstone),
   ...(target.recordText === null ? [] : [removeRecordOps]),

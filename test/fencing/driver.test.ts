@@ -157,8 +157,12 @@ describe('a step', () => {
 describe('a call that fails', () => {
   it('is an answer with the moment at which it was sent, and keeps what was caught', async () => {
     const refused = new Refused('no');
-    const rejecting = (error: unknown) => () => Promise.reject(error);
-    const says = (error: unknown) => execute(act(deletePod), { clusters: [clusterThat({ apply: rejecting(error) })] });
+    const says = (error: unknown) => {
+      const apply = async () => {
+        throw error;
+      };
+      return execute(act(deletePod), { clusters: [clusterThat({ apply })] });
+    };
     const sentAt = { wall: NOW + 1_010, mono: 1_010 };
     expect(await says(refused)).toEqual({ to: 'failed', error: refused, sentAt });
     const fault = new TypeError('x');

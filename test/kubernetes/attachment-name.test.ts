@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { attachmentName } from '../../kubernetes/attachments.ts';
+import { attachmentFacts, attachmentName } from '../../kubernetes/attachments.ts';
 import { parseUniqueVolumeName } from '../../kubernetes/volumes.ts';
 
 it('computes the name that Kubernetes gives a VolumeAttachment', () => {
@@ -19,4 +19,19 @@ it.each([
   ['kubernetes.io/csi/no-handle', null],
 ])('reads the unique volume name %s', (name, volume) => {
   expect(parseUniqueVolumeName(name)).toEqual(volume);
+});
+
+it('takes an attachment about which nobody has written anything for not attached', () => {
+  const spec = { attacher: 'a-driver', nodeName: 'n', source: { persistentVolumeName: 'data' } };
+  expect(attachmentFacts({ metadata: { name: 'csi-1', uid: 'u' }, spec })).toEqual({
+    name: 'csi-1',
+    uid: 'u',
+    attached: false,
+    created: 0,
+    deletingSince: null,
+    detachError: null,
+    attachError: null,
+    nudged: false,
+    source: null,
+  });
 });

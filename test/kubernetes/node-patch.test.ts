@@ -94,7 +94,102 @@ describe('the patch that marks', () => {
   });
 });
 
+describe('the patch that marks over what stands', () => {
+  const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
+  const mark = { do: 'mark', node: targetOf(meta), record, addOutOfService: true } as const;
+
+  it('forgets when the machine was first seen stopping', () => {
+    const path = `/metadata/labels/${STOPPING.replace('/', '~1')}`;
+    expect(fencePatch(node([], {}, { [STOPPING]: 'since' }), mark)).toContainEqual({ op: 'remove', path });
+    expect(JSON.stringify(fencePatch(node([], {}, { l: 'm' }), mark))).not.toContain('"remove"');
+  });
+
+  it('tests that nothing was written since if it adds a whole list, or a whole map', () => {
+    const tests = (...written: Parameters<typeof node>) =>
+      JSON.stringify(
+        fencePatch(node(...written), { ...mark, node: targetOf(meta, text), record: { ...record, fence: 'fence-2' } }),
+      ).split('resourceVersion').length - 1;
+    const of = { 'cloudfence.dev/fence': text };
+    expect(tests([taint('a')], of, { l: 'm' })).toBe(0);
+    expect(tests([], of, { l: 'm' })).toBe(1);
+    expect(tests([], of)).toBe(2);
+  });
+});
+
+describe('a patch for another Node', () => {
+  const other = { ...targetOf(meta, text), uid: 'u2' };
+  it('is refused, even if everything on it is as the step wants it', () => {
+    const marked = fenced([{ ...OUT, value: OWN_VALUE }, QUARANTINE]);
+    for (const step of [
+      { do: 'note', node: other, record },
+      { do: 'release-node', node: { ...other, recordText: null }, record, tombstone: null },
+      { do: 'lift-out-of-service', node: { ...other, recordText: null }, record: null },
+    ] as const) {
+      expect(() => fencePatch(step.do === 'note' ? marked : node([]), step)).toThrow(Refused);
+      expect(() => fencePatch(step.do === 'note' ? marked : node([]), step)).toThrow('now belongs to another Node');
+    }
+  });
+});
+
+describe('the patch that parks', () => {
+  const parked = { ...record, phase: 'fenced' } as const;
+  const park = { do: 'park', node: targetOf(meta, text), record: parked } as const;
+
+  it('takes our taint and its label, and sets the fence’s label again if someone removed it', () => {
+    const standing = node(
+      [taint(OUT.key, 'NoExecute'), { ...OUT, value: OWN_VALUE }, QUARANTINE],
+      { 'cloudfence.dev/fence': text },
+      { 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE },
+    );
+    expect(fencePatch(standing, { ...park, node: { ...park.node, label: null } })).toEqual([
+      { op: 'test', path: '/metadata/uid', value: 'u1' },
+      { op: 'test', path: RECORD_PATH, value: text },
+      { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
+      { op: 'test', path: '/spec/taints/1/key', value: OUT.key },
+      { op: 'test', path: '/spec/taints/1/effect', value: 'NoSchedule' },
+      { op: 'test', path: '/spec/taints/1/value', value: OWN_VALUE },
+      { op: 'remove', path: '/spec/taints/1' },
+      { op: 'remove', path: TAINT_LABEL_PATH },
+      { op: 'add', path: RECORD_PATH, value: JSON.stringify(parked) },
+      { op: 'add', path: LABEL_PATH, value: 'fence-1' },
+    ]);
+  });
+
+  it('is not made twice', () => {
+    expect(fencePatch(node([QUARANTINE], { 'cloudfence.dev/fence': JSON.stringify(parked) }), park)).toBe('already');
+  });
+});
+
 describe('the patch that removes', () => {
+  it('takes the record of a fence whose taints and labels someone removed', () => {
+    const left = node([], { 'cloudfence.dev/fence': text }, {});
+    const target = { ...targetOf(meta, text), label: null };
+    expect(fencePatch(left, { do: 'release-node', node: target, record, tombstone: null })).toContainEqual({
+      op: 'remove',
+      path: RECORD_PATH,
+    });
+  });
+
+  it('takes the label of a fence without a record, and removes no record that is not there', () => {
+    const label = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1_removed_0' };
+    const target = { ...targetOf(meta), label: 'fence-1_removed_0' };
+    expect(
+      fencePatch(node([taint(QUARANTINE.key, 'NoExecute')], {}, label), {
+        do: 'release-node',
+        node: target,
+        record,
+        tombstone: null,
+      }),
+    ).toEqual([
+      { op: 'test', path: '/metadata/uid', value: 'u1' },
+      { op: 'test', path: LABEL_PATH, value: 'fence-1_removed_0' },
+      { op: 'test', path: '/metadata/resourceVersion', value: '7' },
+      { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
+      { op: 'remove', path: LABEL_PATH },
+    ]);
+    expect(JSON.stringify(fencePatch(node([], {}, label), { do: 'note', node: target, record }))).toContain('"add"');
+  });
+
   it('removes the quarantine, tested at its index, and leaves every other taint', () => {
     const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), {
       do: 'release-node',

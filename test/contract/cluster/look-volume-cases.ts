@@ -81,6 +81,8 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
       await makeVolume(harness(), anothers),
       'i-predecessor',
     );
+    const elsewhere = fresh('vol');
+    await makeAttachment(harness(), nameOn(elsewhere, 'other'), fresh('other'), await makeVolume(harness(), elsewhere));
     expect((await look(machine, node.name)).volumes).toEqual([]);
     expect((await look(machine, node.name, { search: true })).volumes).toMatchObject([
       { handle: going, persistentVolume: volume, attachment: { uid } },
