@@ -4,6 +4,7 @@ import { because, type Reason, listSome } from '../model/reason.ts';
 import { isOfThisMachine } from './attachments.ts';
 import { stillDeclined } from './declined.ts';
 import { attachedDiskOf } from './disks.ts';
+import { beganWithoutMachine } from './identity.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import {
   isHeldByFinalizer,
@@ -15,9 +16,21 @@ import {
   recurringPods,
   podsWanting,
 } from './pods.ts';
+import { vouchReason } from './proof.ts';
 import { type Decision, fenced, refuse, type Rule, takeStep, type View } from './view.ts';
 
-const whyDelete = ({ policy, machine }: View): Reason | null => {
+/**
+ * Returns whether the cloud knew the machine when the fence began, and no longer does. The fence itself has freed the
+ * disks, so nothing confirms that the machine is gone: it may have been started, and its kubelet may be cut off.
+ */
+const mayBeBack = (view: View): boolean => {
+  const record = currentRecord(view);
+  const known = record !== null && !beganWithoutMachine(record);
+  return view.machine.power === 'missing' && known && vouchReason(view) === null;
+};
+
+const whyDelete = (view: View): Reason | null => {
+  const { policy, machine } = view;
   if (policy.deleteNode === 'always')
     return because('node-delete-by-policy', 'the policy requires that Cloudfence deletes the Node of a fenced machine');
   const forGood = machine.forGood || machine.power === 'missing';
@@ -30,7 +43,9 @@ const whyDelete = ({ policy, machine }: View): Reason | null => {
  * Returns why the Node is kept although the machine is gone for good, or null. A NodeClaim that owns the Node would
  * terminate the machine.
  */
-const nodeKept = (node: NodeFacts): string | null => {
+const nodeKept = (view: View, node: NodeFacts): string | null => {
+  if (mayBeBack(view))
+    return `the cloud knew ${view.machine.machine} when the fence began and does not know it now, and the fence has freed the disks that could confirm that it is gone: delete the Node yourself if it is`;
   if (node.deleting) return 'someone else is deleting it';
   if (node.finalizers.length > 0) return `it has a finalizer: ${node.finalizers.join(', ')}`;
   if (node.owners.includes('NodeClaim')) return 'a NodeClaim owns it, and deleting it would terminate the machine';
@@ -49,7 +64,7 @@ const whoComesBack = (view: View): string => {
 export const deleteNode: Rule = (view) => {
   const { node } = view.cluster;
   const reason = whyDelete(view);
-  if (!node || !currentRecord(view) || !reason || nodeKept(node) !== null) return null;
+  if (!node || !currentRecord(view) || !reason || nodeKept(view, node) !== null) return null;
   return takeStep(
     { do: 'delete-node', node: targetNode(node) },
     because(reason.code, `${reason.says}${whoComesBack(view)}`),
@@ -190,7 +205,7 @@ const disks = (view: View): readonly LeftAlone[] =>
   });
 
 const node = (view: View): readonly LeftAlone[] => {
-  const why = view.cluster.node && whyDelete(view) ? nodeKept(view.cluster.node) : null;
+  const why = view.cluster.node && whyDelete(view) ? nodeKept(view, view.cluster.node) : null;
   return why === null || !view.cluster.node ? [] : [{ what: `node/${view.cluster.node.name}`, why }];
 };
 

@@ -2,6 +2,7 @@ import type { Cloud } from '../model/cloud.ts';
 import { type AttachmentFacts, bearsOurs, type NodeFacts, type VolumeFacts } from '../model/cluster-facts.ts';
 import type { DiskId, MachineFacts, MachineTarget } from '../model/machine.ts';
 import { because } from '../model/reason.ts';
+import type { FenceRecord } from '../model/record.ts';
 import { refuse, type Rule, type View } from './view.ts';
 
 type Identity = 'proven' | 'contradicted' | 'silent';
@@ -180,8 +181,23 @@ export const wasAttachedToMachine = (view: EvidenceView, volume: VolumeFacts): b
 export const isVolumeGone = ({ attachment, persistentVolume }: VolumeFacts): boolean =>
   attachment === null && persistentVolume === null;
 
-/** Returns the disks that were attached to the machine, as far as is known. Cloudfence asks all of them. */
+/**
+ * Returns whether the machine was gone when this fence began: the cloud did not know it, and its disks confirmed that
+ * before anything freed them.
+ */
+export const beganWithoutMachine = ({ generation, phase }: FenceRecord): boolean =>
+  generation === null && (phase === 'fencing' || phase === 'fenced');
+
+/**
+ * Returns whether the Node has the fence of a machine that was there when the fence began. Such a fence frees the disks,
+ * and the machine may have been started since. So no disk is a witness any more.
+ */
+const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
+  node !== null && node.label !== null && node.record !== null && !beganWithoutMachine(node.record);
+
+/** Returns the disks that can tell whether the machine is gone, as far as is known. Cloudfence asks all of them. */
 export const witnessDisks = (view: EvidenceView): readonly DiskId[] => {
+  if (mayHaveFreed(view)) return [];
   const there = view.cluster.volumes.filter((volume) => wasAttachedToMachine(view, volume) && !isVolumeGone(volume));
   return [...new Set(there.map((volume) => view.identityRules.diskOf(volume)).filter((disk) => disk !== null))];
 };

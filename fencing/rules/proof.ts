@@ -2,7 +2,8 @@ import type { IdentitySource } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { acceptCommand, isVolumeGone, wayOut, witnessDisks } from './identity.ts';
+import { hasNothingToFree } from './guards.ts';
+import { acceptCommand, beganWithoutMachine, isVolumeGone, wayOut, witnessDisks } from './identity.ts';
 import { currentRecord } from './mark.ts';
 import { type Decision, refuse, type Rule, type View, wait } from './view.ts';
 
@@ -44,7 +45,7 @@ export const placeNotServed: Rule = (view) => {
  * gone if all of them are found where it was, and none names it any more.
  */
 export const missingNeedsWitness: Rule = (view) => {
-  if (view.machine.power !== 'missing' || vouchReason(view) !== null || witnessesAreGone(view)) return null;
+  if (view.machine.power !== 'missing' || vouchReason(view) !== null || takesNoWitness(view)) return null;
   const { machine } = view.machine;
   switch (view.memory.witness) {
     case 'released':
@@ -64,11 +65,16 @@ export const missingNeedsWitness: Rule = (view) => {
 };
 
 /**
- * Returns whether the disks that testified when the fence began were deleted with their volumes. Then there is no disk
- * left to ask, and nothing left to free.
+ * Returns whether the fence may go on although no disk is left to ask. Either the disks that testified when it began
+ * were deleted with their volumes, or there is nothing left to free, so that the fence only has to end.
  */
-const witnessesAreGone = (view: View): boolean =>
-  (currentRecord(view)?.volumes.some(({ attached }) => attached) ?? false) && view.cluster.volumes.every(isVolumeGone);
+const takesNoWitness = (view: View): boolean => {
+  const record = currentRecord(view);
+  if (!record) return false;
+  return beganWithoutMachine(record)
+    ? record.volumes.some(({ attached }) => attached) && view.cluster.volumes.every(isVolumeGone)
+    : hasNothingToFree(view);
+};
 
 /** Waits, or refuses, while a disk still names the machine. Each look asks the disks again. */
 const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): Decision => {

@@ -123,14 +123,15 @@ const ours = ({ node }: World): readonly string[] =>
 /** Returns what is still missing in a world that has recovered, or null. */
 export const missingIn = (world: World): string | null => {
   const { node, machine, pod, attachment, disk, askedElsewhere } = world;
-  if (machine.power === 'running') {
+  // Nothing proves that a machine runs, or is off, if nobody knows it.
+  if (machine.power === 'running' && !askedElsewhere) {
     const left = ours(world);
     return left.length > 0 ? `the machine runs, and its Node still has ${left.join(', ')}` : null;
   }
   if (node && isTaintedByUs(node)) return 'our out-of-service taint stays although everything is free';
   // A person who removes a fence has the last word about this boot, and one who opts a Node out about this Node.
   if (world.removed !== null || world.optedOut !== null) return null;
-  // Nothing proves that a machine is off if its memory is kept, or if nobody knows it.
+  // Nothing proves that a machine is off if its memory is kept.
   if (machine.hibernates || askedElsewhere) return null;
   if (isGone(world) && node && ours(world).length > 0) return 'the Node of the terminated machine stays';
   const held = [

@@ -89,6 +89,22 @@ const askedElsewhere: readonly Scenario[] = (['wrong-account', 'google-wrong-pro
   ),
 );
 
+/** A fence has freed the disk, and from then on the cloud knows no such machine, though it may be started again. */
+const unknownAfterwards: readonly Scenario[] = [
+  scenario(
+    'left-parked-and-unknown',
+    'A Node is parked, and from then on the cloud does not know the machine. It is started, and its kubelet is cut off.',
+    { starts: 1, cuts: 1 },
+    { from: 'park', but: { askedElsewhere: true } },
+  ),
+  scenario(
+    'left-marked-and-unknown',
+    'A run died right after the mark, and from then on the cloud does not know the machine. It is started, and its kubelet is cut off.',
+    { starts: 1, cuts: 1 },
+    { from: 'mark', but: { askedElsewhere: true } },
+  ),
+];
+
 /** What people do. */
 const people: readonly Scenario[] = [
   scenario('removed', 'The machine is stopped, and a person takes the fence or our taint away.', {
@@ -250,6 +266,7 @@ export const scenarios: readonly Scenario[] = [
   ...leftFences,
   ...clouds,
   ...askedElsewhere,
+  ...unknownAfterwards,
   ...people,
 ];
 

@@ -160,7 +160,9 @@ const kubelet: readonly Event[] = [
     says: 'the kubelet posts its boot and is Ready',
     happens: (world, { assumption: { bootToPost } }) =>
       postsAnything(world) && world.machine.started >= bootToPost
-        ? withNode(world, { boot: world.machine.kernel, incarnation: world.machine.incarnation, ready: true })
+        ? renewedIfNeeded(
+            withNode(world, { boot: world.machine.kernel, incarnation: world.machine.incarnation, ready: true }),
+          )
         : null,
   },
   {

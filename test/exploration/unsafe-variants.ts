@@ -142,6 +142,20 @@ export const variants: readonly Variant[] = [
   without('paused', 'pause', 'pause-holds'),
   without('doubtfulPower', 'hibernate', 'one-writer'),
   without('missingNeedsWitness', 'wrong-account', 'act-under-proof'),
+  edited(
+    'the disks that a fence has freed are witnesses',
+    'fencing/rules/identity.ts',
+    ['  if (mayHaveFreed(view)) return [];\n', ''],
+    'left-marked-and-unknown',
+    'act-under-proof',
+  ),
+  edited(
+    'the Node goes with a machine that the cloud knew when the fence began',
+    'fencing/rules/finish.ts',
+    ['  if (mayBeBack(view))\n    return', '  if (false)\n    return'],
+    'left-parked-and-unknown',
+    'no-live-node-deleted',
+  ),
   without('kubeletNotSilent', 'wrong-account', 'act-under-proof'),
   without('leaseContradicts', 'wrong-account', 'act-under-proof'),
   edited(

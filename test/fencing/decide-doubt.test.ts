@@ -4,6 +4,7 @@ import type { IdentitySource, MachineFacts } from '../../fencing/model/machine.t
 import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { decide } from '../../fencing/rules/decide.ts';
+import { listLeftAlone } from '../../fencing/rules/finish.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
@@ -85,6 +86,43 @@ describe('the witnesses', () => {
       'witness missing-without-witness',
     ],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  const known = (
+    change: Partial<View['cluster']>,
+    recorded: Partial<FenceRecord> = {},
+    rest: Partial<View> = {},
+  ): View => ({
+    ...missing(
+      { node: marked({ lease: silent, volumes: [noted('disk-1', true)], ...recorded }), pods: [], ...change },
+      { searched: true },
+    ),
+    ...rest,
+  });
+  const free = { volumes: [left('disk-1', 'pv-1')] };
+  const vouched = {
+    request: { ...view().request, vouched: 'pulled the plug' },
+    policy: { ...defaultPolicy, vouching: 'accepted' },
+  } as const;
+  it.each([
+    ['are none that may have been freed by the fence of a machine that was there', known({ volumes: [volume()] })],
+    ['... even if a pod is all that is left', known({ ...free, pods: [pod()] })],
+    ['... nor if the mark was lifted', known(free, { phase: 'lifted', generation: null, released: ago(1_000) })],
+    ['... nor if the fence is being released', known(free, { phase: 'releasing', generation: null })],
+  ])('%s', (_, given) => expect(said(given)).toBe('refused missing-without-witness'));
+
+  it('are not needed to end a fence that has freed everything, but its Node stays', () => {
+    const parked = { phase: 'fenced', released: ago(1_000) } as const;
+    const quarantine = { taints: { outOfService: false, ours: false, quarantine: true } };
+    const ended = { ...free, node: marked({ ...parked, lease: silent, volumes: [] }, quarantine) };
+    expect(said(known(free))).toBe('park');
+    expect(said(known(ended))).toBe('fenced fenced');
+    expect(listLeftAlone(known(ended))).toEqual([
+      { what: 'node/node-a', why: expect.stringMatching(/knew m-1 when the fence began .* delete the Node yourself/) },
+    ]);
+    const always = { policy: { ...defaultPolicy, deleteNode: 'always' } } as const;
+    expect(said(known(ended, {}, always))).toBe('fenced fenced');
+    expect(said(known(ended, {}, vouched))).toBe('delete-node');
+  });
 });
 
 it('a disk of the machine itself, such as its root disk, needs no volume that explains it', () => {

@@ -178,7 +178,7 @@ describe('a new machine under the Node of a terminated one', () => {
     forget(incident.world, incident.scene.holder);
     cutOff(incident, 100_000);
     const said = await sweepFor(incident, 120_000, { deleteNode: 'never' });
-    expect(new Set(said.map((one) => one.said))).toEqual(new Set(['refused identity-contradicted']));
+    expect(new Set(said.map((one) => one.said))).toEqual(new Set(['refused missing-without-witness']));
     expect(pod()).toBe('Running');
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
