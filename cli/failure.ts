@@ -33,7 +33,7 @@ const firstLine = (text: string): string => {
 
 const reasonFor = (error: unknown): Reason => {
   if (error instanceof CloudfenceError) return reasonOf(error);
-  if (error instanceof CommanderError) return because('invalid', error.message.replace(/^error: /, ''));
+  if (error instanceof CommanderError) return because('invalid', firstLine(error.message.replace(/^error: /, '')));
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return because(
     'unexpected',

@@ -107,6 +107,10 @@ const addDemo = (root: Command, terminal: Terminal, done: Done): Command =>
 /** A terminal adds the break itself. */
 const withoutLastBreak = (text: string): string => text.replace(/\n$/, '');
 
+/** Longer than any help (characters). A message quotes arguments, which may be the content of a file by mistake. */
+const LONGEST = 10_000;
+const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+
 const program = (terminal: Terminal, done: Done): Command => {
   const root = new Command('cloudfence')
     .description('Fences Kubernetes Nodes whose cloud machine is proven off, and releases them after a fresh boot.')
@@ -114,7 +118,7 @@ const program = (terminal: Terminal, done: Done): Command => {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.line(withoutLastBreak(text)),
-      writeErr: (text) => terminal.complain(withoutLastBreak(text)),
+      writeErr: (text) => terminal.complain(shortened(withoutLastBreak(text))),
     });
   addLoop(root, terminal, done);
   addCap(root, terminal, done);

@@ -9,9 +9,10 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import type { StepResult } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
+import { z } from 'zod';
 import { limitPages } from '../transport/pages.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { apiExceptionIn, isNotFound, isPreconditionFailed, toCloudfenceError } from './errors.ts';
+import { apiExceptionIn, isNotFound, isPreconditionFailed, toCloudfenceError, unreadableAnswer } from './errors.ts';
 import { requestLine, type Link } from './exchange.ts';
 
 /** The clock functions that calls to an API server need. */
@@ -184,6 +185,34 @@ const nullIfAbsent = (error: unknown): null => {
   throw error;
 };
 
+/**
+ * What the API server puts into each answer to a read: https://kubernetes.io/docs/reference/using-api/api-concepts/.
+ * Only the version of the server is no object of Kubernetes.
+ */
+const kubernetesForm = z.union([
+  z.object({ gitVersion: z.string() }),
+  z.object({
+    kind: z.string().endsWith('List'),
+    metadata: z.object({ resourceVersion: z.string().min(1) }),
+    items: z.custom((items) => items === null || Array.isArray(items)),
+  }),
+  z.object({
+    kind: z.string().regex(/(?<!List)$/),
+    metadata: z.object({ resourceVersion: z.string().min(1) }),
+  }),
+]);
+
+/**
+ * Returns the answer, if the API server gave it. The client fills in nothing and misses nothing: without this check, an
+ * empty answer of a proxy would be an empty list, a cluster that is not paused, and a ledger without a version.
+ * @throws ClusterUnavailable
+ */
+const inKubernetesForm = <T>(answer: T, line: string): T => {
+  const read = kubernetesForm.safeParse(answer);
+  if (read.success) return answer;
+  throw unreadableAnswer(line, read.error);
+};
+
 /** Creates readers and writers over a link. `callLasts` is the longest time that a single request may take, in ms. */
 export const createConnection = (link: Link, clock: Clock, callLasts: number): Connection => {
   const asking =
@@ -196,8 +225,9 @@ export const createConnection = (link: Link, clock: Clock, callLasts: number): C
         note: (noted: string) => (line = noted),
       };
       const attempt = async () => ask(new api(configurationFor(link, watched)));
+      const read = async () => inKubernetesForm(await attempt(), line);
       try {
-        return await (tries === 'again' ? retried(attempt, clock, sending.signal) : attempt());
+        return await (tries === 'again' ? retried(read, clock, sending.signal) : attempt());
       } catch (error) {
         throw toCloudfenceError(error, line);
       }

@@ -68,7 +68,7 @@ const whyNone = (error: unknown): string => {
   return sentence === '' ? (describeNetworkError(error) ?? 'the cause is unknown') : sentence;
 };
 
-const unreadable = (whose: string, cause: unknown): ClusterUnavailable =>
+export const unreadableAnswer = (whose: string, cause: unknown): ClusterUnavailable =>
   new ClusterUnavailable(
     `${whose} returned ${UNREADABLE_ANSWER}: check what answers at the address of the API server`,
     {
@@ -85,7 +85,7 @@ export const withReadableAnswers = async <T>(cluster: string, read: () => Promis
   try {
     return await read();
   } catch (error) {
-    throw isUnreadableAnswer(error) ? unreadable(`cluster ${cluster}`, error) : error;
+    throw isUnreadableAnswer(error) ? unreadableAnswer(`cluster ${cluster}`, error) : error;
   }
 };
 
@@ -97,7 +97,7 @@ export const toCloudfenceError = (error: unknown, call: string): CloudfenceError
   const translated = inChain(error, isOurs);
   if (translated) return translated;
   const exception = apiExceptionIn(error);
-  if (isUnreadableAnswer(error)) return unreadable(call, error);
+  if (isUnreadableAnswer(error)) return unreadableAnswer(call, error);
   if (!exception) return new ClusterUnavailable(`${call} got no response: ${whyNone(error)}`, { cause: error });
   const Kind = kindOf(exception);
   return new Kind(`${call} returned ${wording(exception)}`, { cause: error });

@@ -208,11 +208,18 @@ const entryIn = (line: string): LedgerEntry => {
   };
 };
 
+/**
+ * No cluster begins so many fences within the cap's window. A line that cannot be read becomes a longer one, so without
+ * this limit a text of many short lines would become too long for a ConfigMap, and no fence could be entered any more.
+ */
+const MOST_LINES = 10_000;
+
 const readLedger = (text: string): readonly LedgerEntry[] =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
+    .slice(-MOST_LINES)
     .map(entryIn);
 
 const writtenLedger = (entries: readonly LedgerEntry[]): string =>

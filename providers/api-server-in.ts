@@ -25,13 +25,27 @@ const kubeconfig = z
     byEntra: users.some((one) => one.user.exec !== undefined),
   }));
 
+/** Longer than any kubeconfig (characters). The parser may need minutes for a text of megabytes. */
+const LONGEST = 1_000_000;
+
+/** Returns the content of the text, or null when it has none. An alias without an anchor shows only in `toJS`. */
+const yamlIn = (text: string): unknown => {
+  if (text.length > LONGEST) return null;
+  try {
+    return parseDocument(text).toJS();
+  } catch (error) {
+    if (error instanceof ReferenceError || error instanceof RangeError) return null;
+    throw error;
+  }
+};
+
 /**
  * Returns the API server from a kubeconfig that a cloud issued. `source` names the kubeconfig in error messages.
  *
  * @throws Unavailable when the text is not a kubeconfig
  */
 export const apiServerIn = (text: string, source: string): ApiServer => {
-  const read = kubeconfig.safeParse(parseDocument(text).toJS());
+  const read = kubeconfig.safeParse(yamlIn(text));
   if (read.success) return read.data;
   throw new Unavailable(`the kubeconfig from ${source} cannot be read`, { cause: read.error });
 };

@@ -86,9 +86,13 @@ describe('a cluster on Azure that the configuration names', () => {
   );
 });
 
-it.each(['', 'clusters: []', 'clusters: [{ cluster: { server: "http://x", certificate-authority-data: "" } }]'])(
-  'a kubeconfig %j of a cloud is refused',
-  (text) => {
-    expect(() => apiServerIn(text, 'AKS')).toThrow(Unavailable);
-  },
-);
+it.each([
+  '',
+  'clusters: *nobody',
+  `a: ${'['.repeat(5_000)}`,
+  '- long text\n'.repeat(200_000),
+  'clusters: []',
+  'clusters: [{ cluster: { server: "http://x", certificate-authority-data: "" } }]',
+])('a kubeconfig %.40j of a cloud is refused', (text) => {
+  expect(() => apiServerIn(text, 'AKS')).toThrow(Unavailable);
+});

@@ -97,6 +97,9 @@ const raws = [
   (n: number) => `${'{"a":'.repeat(sizeOf(DEEP, n))}1${'}'.repeat(sizeOf(DEEP, n))}`,
 ] as const;
 
+/** Numbers in a text, such as a time or a version, that nothing can hold. */
+const DIGITS = ['0', '-1', '00', '1e9', '1e400', '9999999999', '9'.repeat(25), '9'.repeat(400), 'NaN', '0x10'] as const;
+
 const rawMarker = (n: number): string => `@raw:${n % raws.length}:${n}@`;
 
 const withRaws = (text: string): string =>
@@ -162,6 +165,10 @@ const treeHurts = {
   retype: (slot: Slot, n: number) => set(slot, other(n)),
   word: (slot: Slot, n: number) => set(slot, pick(WORDS, n)),
   raw: (slot: Slot, n: number) => set(slot, rawMarker(n)),
+  digits: (slot: Slot, n: number) => {
+    const value = get(slot);
+    if (typeof value === 'string') set(slot, value.slice(0, LONG[1]).replaceAll(/\d+/g, pick(DIGITS, n)));
+  },
   asText: (slot: Slot) => set(slot, JSON.stringify(get(slot)) ?? ''),
   inList: (slot: Slot) => set(slot, [get(slot)]),
   repeat: (slot: Slot, n: number) => {
@@ -401,7 +408,8 @@ const hurtsOf = <T extends object>(hurts: T): fc.Arbitrary<Hurt<keyof T & string
   fc.record({
     how: fc.constantFrom(...namesOf(hurts)),
     at: fc.nat({ max: 65_535 }),
-    n: fc.integer({ min: 0, max: MOST }),
+    // Without fast-check's bias towards the largest numbers, which are the largest inputs.
+    n: fc.noBias(fc.integer({ min: 0, max: MOST })),
   });
 
 const treeHurt = hurtsOf(treeHurts);
@@ -481,10 +489,31 @@ const worstXml = (most: number): readonly XmlHurt[] =>
 /** How large the worst inputs are. Small ones are for a run that has only seconds. */
 export const worstSizes = { largest: MOST, small: MOST - 100_000 } as const;
 
-/** The worst of each kind, which every reader gets before anything random. */
-export const worst = (takes: keyof typeof damages, size: keyof typeof worstSizes): readonly Damage[] => {
-  const most = worstSizes[size];
+/** The worst of each kind, at the reader's first sample. */
+const worstOf = (takes: keyof typeof damages, most: number): readonly Damage[] => {
   const texts = worstText(most).map((hurt) => ({ ...WHOLE, text: [hurt] }));
   if (takes === 'json') return [...worstTree(most).map((hurt) => ({ ...WHOLE, tree: [hurt] })), ...texts];
   return takes === 'xml' ? [...worstXml(most).map((hurt) => ({ ...WHOLE, xml: [hurt] })), ...texts] : texts;
+};
+
+/**
+ * The worst of each kind, which every reader gets before anything random: each with each turn that makes a difference,
+ * or, if there are only seconds, each with one of them.
+ */
+export const worst = (
+  {
+    takes,
+    turns = [0],
+    slowTurns = [],
+  }: {
+    readonly takes: keyof typeof damages;
+    readonly turns?: readonly number[];
+    readonly slowTurns?: readonly number[];
+  },
+  size: keyof typeof worstSizes,
+): readonly Damage[] => {
+  const one = worstOf(takes, worstSizes[size]);
+  return size === 'small'
+    ? one.map((damage, at) => ({ ...damage, turn: turns[at % turns.length] ?? 0 }))
+    : [...turns, ...slowTurns].flatMap((turn) => one.map((damage) => ({ ...damage, turn, sample: turn })));
 };

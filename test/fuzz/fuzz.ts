@@ -35,7 +35,7 @@ interface Extent {
 }
 
 export const fuzz = async (reader: Reader, { inputs, seed, worstAre }: Extent): Promise<Tally> => {
-  const first = worst(reader.takes, worstAre);
+  const first = worst(reader, worstAre);
   const counts = new Map<string, number>();
   let slowestMs = 0;
   const holds = async (damage: Damage): Promise<void> => {

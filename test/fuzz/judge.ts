@@ -16,6 +16,10 @@ export interface Reader {
   /** How many of ten thousand inputs it gets. */
   readonly share: number;
   readonly takes: keyof typeof damages;
+  /** The turns that make a difference. Each of the worst inputs is played with each of them. */
+  readonly turns?: readonly number[];
+  /** More of them, which take seconds each. */
+  readonly slowTurns?: readonly number[];
   /** Reads one damaged input. It may throw an error of the hierarchy, which counts as a refusal. */
   readonly read: (damage: Damage) => Promise<Reading> | Reading;
 }

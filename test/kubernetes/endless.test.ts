@@ -37,7 +37,12 @@ const endless = (token: (page: number) => string) => {
     return {
       status: 200,
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [], metadata: { continue: token(page) } }),
+      body: JSON.stringify({
+        kind: 'List',
+        apiVersion: 'v1',
+        items: [],
+        metadata: { resourceVersion: '1', continue: token(page) },
+      }),
     };
   });
 };

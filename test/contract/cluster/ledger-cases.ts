@@ -115,6 +115,13 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect(Math.abs(seconds * 1_000 - harness().now())).toBeLessThan(60_000);
   });
 
+  it('is never too long for a ConfigMap, whatever somebody wrote into it', async () => {
+    const cap = await capOf(1);
+    await writes(Array.from({ length: 150_000 }, (_, at) => at.toString(36)).join('\n'));
+    expect((await claim(wanting(cap))).admitted).toBe(false);
+    expect((await text()).length).toBeLessThan(1_000_000);
+  });
+
   describe('while people have lifted the cap', () => {
     const lifted = (until: string) =>
       made(harness(), MAPS, {

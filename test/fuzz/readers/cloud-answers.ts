@@ -192,12 +192,22 @@ const asks: readonly Ask[] = [
   },
 ];
 
+/** The first turn of a question in which every answer is damaged, with its own status or with another one. */
+const inAskOf = (ask: number, own: number): number =>
+  Array.from({ length: 140 }, (_, turn) => turn).find(
+    (turn) => Math.floor(turn / 7) % asks.length === ask && turn % 4 === (own === 0 ? 2 : 0),
+  ) ?? 0;
+
+/** Each question, with all of its answers damaged, under their own status and under another one. */
+const TURNS = asks.flatMap((_, at) => [0, 1].map((own) => inAskOf(at, own)));
+
 const reader = (name: string, share: number, takes: Reader['takes'], asked: () => Asked): Reader => {
   let made: Asked | null = null;
   return {
     name,
     share,
     takes,
+    turns: TURNS,
     read: async (damage) => {
       made ??= asked();
       Object.assign(present, { damage, answers: 0, asked: new Set(), giveUp: new AbortController() });

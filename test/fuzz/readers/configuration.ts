@@ -66,6 +66,7 @@ const configuration: Reader = {
   name: 'configuration',
   share: 800,
   takes: 'json',
+  turns: [0, 1],
   read: (damage) => {
     const read = parseConfiguration(written(configurations, damage), 'cloudfence.yaml');
     const { fenceAfter, cap, ...policy } = policyOf(read, false);
@@ -132,6 +133,8 @@ const kubeconfig: Reader = {
   name: 'kubeconfig',
   share: 300,
   takes: 'json',
+  // As JSON and as YAML, from a file and from a secret.
+  turns: [0, 1, 2, 3],
   read: async (damage) => {
     try {
       return await requested(written(kubeconfigs, damage), damage.turn);

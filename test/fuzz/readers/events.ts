@@ -49,7 +49,6 @@ const readingOf = (read: ParsedEvent): Reading => ({
   outcome: wordFor(read),
   said: [
     ...read.hints.map(({ because, eventId, replay }) => `${because} ${eventId} ${replay}`).slice(0, 50),
-    // Nothing shows the excerpt of a fault to anybody.
     ...read.faults.map(({ what, where, remedy }) => `${what} ${where} ${remedy}`),
     ...read.ignored.map(({ what, where }) => `${what} ${where}`),
   ],
@@ -65,6 +64,7 @@ const eventReader = (
   name,
   share,
   takes: 'json',
+  turns: arrivals.map((_, at) => at),
   read: (damage: Damage) => {
     const arrive = arrivals[damage.turn % arrivals.length] ?? decoded;
     return readingOf(readHints(arrive(damaged(samples, damage, [SECRET]))));

@@ -9,10 +9,10 @@ import { databaseOnTwoNodes } from '../../../sandbox/scenes/ec2-database.ts';
 import { batchOf, installOver, stateChange } from '../../functions/install.ts';
 import { startMachine, stopMachine } from '../../simulation/incidents.ts';
 import { clusterOver } from '../../simulation/rig.ts';
-import { stateOf } from '../../simulation/state.ts';
 import { diedAfterMark } from '../../simulation/walk.ts';
 import { type Damage, damaged, decoded } from '../damage.ts';
 import type { Reader, Reading } from '../judge.ts';
+import { harmIn } from './harm.ts';
 import { createWatch, deliverTo, guarded, renewed, type Stage } from './stage.ts';
 
 /** Answers of the API server, read by the client, under whole runs of the loop and of the sweep. */
@@ -57,7 +57,9 @@ const forms: readonly Form[] = [
 ];
 
 /** An endless list costs a thousand requests, so it is rare. */
-const formOf = (turn: number): Form => (turn % 8_000 === 77 ? endless : (forms[turn % forms.length] ?? plain));
+const ENDLESS = 77;
+const isEndless = (turn: number): boolean => turn % 8_000 === ENDLESS;
+const formOf = (turn: number): Form => (isEndless(turn) ? endless : (forms[turn % forms.length] ?? plain));
 
 /** Which answers are damaged: those about one kind of object, or the n-th, or all. */
 const targets = [
@@ -74,7 +76,7 @@ const targets = [
 const isHit = ({ path }: ApiRequest, { turn }: Damage, requests: number): boolean => {
   const kind = Math.floor(turn / 50) % (targets.length + 2);
   const target = targets[kind];
-  if (turn % 8_000 === 77) return true;
+  if (isEndless(turn)) return true;
   if (target !== undefined) return path.split('?', 1)[0]?.includes(target) === true;
   return kind === targets.length || requests === 1 + (Math.floor(turn / 500) % 12);
 };
@@ -133,18 +135,6 @@ const healthy = createAwsSandbox({ seed: 8, now: Date.UTC(2026, 0, 1) });
 const scene = databaseOnTwoNodes(healthy);
 const running = renewed(() => open(healthy, []));
 
-/** What must hold whatever happens to the machine that is off: its neighbor keeps everything, and nobody is harmed. */
-const harmIn = (world: AwsWorld): readonly string[] => {
-  const { harm, nodes } = stateOf(world);
-  const spareNode = scene.nodeOf(scene.spare);
-  return [
-    ...harm.map(({ what }) => `harm: ${what}`),
-    ...nodes
-      .filter((line) => line.startsWith(spareNode) && line !== `${spareNode} []`)
-      .map((line) => `touches ${line}`),
-  ];
-};
-
 const off = healthy.fork();
 stopMachine(off, scene.holder);
 off.advance(60_000);
@@ -155,27 +145,36 @@ startMachine(marked.world, marked.scene.holder);
 marked.world.advance(60_000);
 const startedAgain = renewed(() => open(marked.world, ['lift-out-of-service', 'release-node']));
 
+/** Each kind of object, then all of them. In every third turn, it is a sweep that reads. */
+const TURNS = [...targets.flatMap((_, kind) => [kind * 50, kind * 50 + 1]), targets.length * 50];
+
 export const kubernetesAnswerReaders: readonly Reader[] = [
   {
     name: 'answer of Kubernetes about a machine that runs',
     share: 60,
     takes: 'json',
+    turns: TURNS,
+    slowTurns: [ENDLESS],
     read: (damage) => deliver(running(), scene.holder, damage),
   },
   {
     name: 'answer of Kubernetes about a mark that outlives its proof',
     share: 10,
     takes: 'json',
+    turns: TURNS,
+    slowTurns: [ENDLESS],
     read: (damage) => deliver(startedAgain(), marked.scene.holder, damage),
   },
   {
     name: 'answer of Kubernetes about a machine that is off',
     share: 10,
     takes: 'json',
+    turns: TURNS,
+    slowTurns: [ENDLESS],
     read: async (damage) => {
       const opened = open(off, null);
       const reading = await deliver(opened, scene.holder, damage);
-      return { ...reading, wrong: [...(reading.wrong ?? []), ...harmIn(opened.world)] };
+      return { ...reading, wrong: [...(reading.wrong ?? []), ...harmIn(opened.world, scene)] };
     },
   },
 ];

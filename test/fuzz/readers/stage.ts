@@ -164,6 +164,9 @@ export const deliverTo = async (stage: Stage, deliver: () => Promise<Delivered>)
   }
 };
 
+/** All functions, forms, and headers take their turn in these. */
+const TURNS = [0, 1, 2, 3, 17] as const;
+
 /** Returns how a reader of a function's messages is made. Each input is one sample, damaged and delivered on a stage. */
 export const readerOver =
   <Opened extends { readonly stage: Stage }>(opened: () => Opened) =>
@@ -176,6 +179,7 @@ export const readerOver =
     name,
     share,
     takes: 'json',
+    turns: TURNS,
     read: (damage: Damage) => {
       const stage = opened();
       return deliverTo(stage.stage, () => deliver(damaged(samples, damage, ['httpHeaders']), damage.turn, stage));

@@ -1,0 +1,15 @@
+import type { AwsWorld } from '../../../sandbox/aws-sandbox.ts';
+import type { DatabaseScene } from '../../../sandbox/scenes/ec2-database.ts';
+import { stateOf } from '../../simulation/state.ts';
+
+/** What must hold whatever happens to the machine that is off: its neighbor keeps everything, and nobody is harmed. */
+export const harmIn = (world: AwsWorld, scene: DatabaseScene): readonly string[] => {
+  const { harm, nodes } = stateOf(world);
+  const spareNode = scene.nodeOf(scene.spare);
+  return [
+    ...harm.map(({ what }) => `harm: ${what}`),
+    ...nodes
+      .filter((line) => line.startsWith(spareNode) && line !== `${spareNode} []`)
+      .map((line) => `touches ${line}`),
+  ];
+};
