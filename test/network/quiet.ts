@@ -13,9 +13,9 @@ const STILL_TURNS = 10;
 /** How long nothing happens (ms), in case the kernel delivers late. It costs time only: a round has no length. */
 const STILL_MS = 3;
 
-/** Files, names, and connections that are being opened, and what a thread computes. */
+/** Whether a file, a name, or a connection is being opened, read, or closed. What only stands does not count. */
 const underWay = (): boolean =>
-  process.getActiveResourcesInfo().some((name) => /^(FS|GetAddrInfo|.*Connect|.*Write|.*Job|Random|Zlib)/.test(name));
+  process.getActiveResourcesInfo().some((resource) => /Req|Connect|Write|Shutdown/.test(resource));
 
 export const quietProcess = (): Quiet => {
   let stirs = 0;
