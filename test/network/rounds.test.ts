@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
   //                       to the first, last delete; calls to the cluster, cloud; kB; calls for each second of waiting
   ['aws',   'cold', ONE,  most(21,  21,  92, 14,  170, 21.4)],
   ['aws',   'warm', ONE,  most(17,  17,  91, 14,  155, 21.4)],
-  ['aws',   'cold', FULL, most(55, 274, 832,  9, 3760)],
+  ['aws',   'cold', FULL, most(55, 274, 880,  9, 8560)],
   ['azure', 'cold', ONE,  most(24,  24, 106, 26,  199, 15.8)],
   ['azure', 'warm', ONE,  most(18,  18, 105, 26,  185, 15.8)],
   ['gcp',   'cold', ONE,  most(24,  24,  92, 20,  162, 22.8)],

@@ -1,4 +1,4 @@
-import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
+import { addDeployment, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { isFinished } from '../../sandbox/cluster/controllers/pods.ts';
@@ -17,24 +17,29 @@ export interface FullNode {
   readonly machine: string;
   readonly node: string;
   readonly other: string;
-  /** How many of the load's pods and volumes are still on the Node. */
+  /** How many of the load's pods and volumes are still on the Node, and how many volumes are attached elsewhere. */
   readonly left: () => Load;
+  readonly elsewhere: () => number;
 }
 
 const SPARES = 10;
-const UNTIL_OFF_MS = 40_000;
+export const UNTIL_OFF_MS = 40_000;
 
 /**
- * The load is placed while its Node is the only one, and the others come after it. So the pods may go anywhere
- * afterwards, and nothing but the order of the machines places them.
+ * The load is databases with one disk each, and pods without any. It is placed while its Node is the only one, and the others come after it. So the pods may go anywhere
+ * afterwards, and nothing but the order of the machines places them. `beforeStop` may let more time pass.
  */
-export const fullNode = async (cloud: string, { pods, volumes }: Load, now: number): Promise<FullNode> => {
+export const fullNode = async (
+  cloud: string,
+  { pods, volumes }: Load,
+  now: number,
+  beforeStop: (world: CloudStage['world']) => void = () => undefined,
+): Promise<FullNode> => {
   const stage = await openStage(cloud, { seed: 1, now });
   const { world } = stage;
   const machine = stage.addMachine();
-  const disks = Array.from({ length: volumes }, stage.addDisk);
-  addStatefulSet(world, { name: 'db', disks });
-  if (pods > volumes) addStatefulSet(world, { name: 'web', replicas: pods - volumes });
+  for (let nth = 0; nth < volumes; nth += 1) addStatefulSet(world, { name: `db-${nth}`, disks: [stage.addDisk()] });
+  if (pods > volumes) addDeployment(world, { name: 'web', replicas: pods - volumes });
   settle(world);
   const other = stage.addMachine();
   const nodeSelector = { 'kubernetes.io/hostname': stage.nodeOf(other) };
@@ -42,6 +47,7 @@ export const fullNode = async (cloud: string, { pods, volumes }: Load, now: numb
   settle(world);
   for (let spare = 0; spare < SPARES; spare += 1) stage.addMachine();
   settle(world);
+  beforeStop(world);
   for (const one of [machine, other]) stage.stop(one);
   world.advance(UNTIL_OFF_MS);
   const node = stage.nodeOf(machine);
@@ -49,5 +55,10 @@ export const fullNode = async (cloud: string, { pods, volumes }: Load, now: numb
     pods: listObjects(world, 'pods').filter((pod) => pod.spec.nodeName === node && !isFinished(pod)).length,
     volumes: listObjects(world, 'volumeattachments').filter(({ spec }) => spec.nodeName === node).length,
   });
-  return { stage, machine, node, other, left };
+  const isOfTheLoad = (volume = ''): boolean => volume.includes('data-db-');
+  const elsewhere = (): number =>
+    listObjects(world, 'volumeattachments').filter(
+      ({ spec, status }) => spec.nodeName !== node && isOfTheLoad(spec.source.persistentVolumeName) && status?.attached,
+    ).length;
+  return { stage, machine, node, other, left, elsewhere };
 };

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How far a server is (ms): the round trip to it, and how long it takes for an answer. */
+export interface Distance {
+  readonly roundTrip: number;
+  readonly service: number;
+}
+
+/** A door in front of a server on this computer that makes it as far away as a real one. */
+export interface DelayDoor {
+  readonly port: number;
+  /** Bytes on the wire, both ways. */
+  readonly bytes: () => number;
+  readonly close: () => void;
+}
+
+export interface DoorSettings extends Distance {
+  /** Round trips of a new connection before its first byte leaves: one for TCP, one more if TLS is only imagined. */
+  readonly opening: 1 | 2;
+}
+
+/** Writes bytes in order, each at its time. */
+const writerTo = (socket: Socket): ((bytes: Buffer, at: number) => void) => {
+  let earlier: Promise<void> = Promise.resolve();
+  const writeAfter = async (before: Promise<void>, bytes: Buffer, at: number): Promise<void> => {
+    await before;
+    const ms = at - performance.now();
+    if (ms > 0) await delay(ms);
+    if (!socket.destroyed && !socket.writableEnded) socket.write(bytes);
+  };
+  return (bytes, at) => {
+    earlier = writeAfter(earlier, bytes, at);
+  };
+};
+
+/**
+ * Joins a client to the server. The server's time counts from the moment at which the last bytes of the client reach
+ * it. The first bytes of a real TLS connection are a greeting, which takes no such time.
+ */
+const join = (client: Socket, port: number, { roundTrip, service, opening }: DoorSettings): Socket => {
+  const opened = performance.now() + opening * roundTrip;
+  const server = connect(port, '127.0.0.1').setNoDelay();
+  const [toServer, toClient] = [writerTo(server), writerTo(client.setNoDelay())];
+  let arrived = 0;
+  let turns = opening === 1 ? 0 : 1;
+  client.on('data', (bytes) => {
+    arrived = Math.max(performance.now(), opened) + roundTrip / 2;
+    turns += 1;
+    toServer(bytes, arrived);
+  });
+  server.on('data', (bytes) => {
+    const answered = turns > 1 ? arrived + service : arrived;
+    toClient(bytes, Math.max(performance.now(), answered) + roundTrip / 2);
+  });
+  client.on('error', () => server.destroy()).on('close', () => server.destroy());
+  server
+    .on('error', () => client.destroy())
+    .on('close', () => void delay(roundTrip + service).then(() => client.end()));
+  return server;
+};
+
+export const openDelayDoor = async (port: number, settings: DoorSettings): Promise<DelayDoor> => {
+  const sockets: Socket[] = [];
+  const door = createServer((client) => sockets.push(client, join(client, port, settings))).listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const address = door.address();
+  return {
+    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    bytes: () =>
+      sockets.filter((_, nth) => nth % 2 === 0).reduce((sum, one) => sum + one.bytesRead + one.bytesWritten, 0),
+    close: () => {
+      door.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+};

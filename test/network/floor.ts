@@ -1,0 +1,50 @@
+import { Agent, request } from 'node:https';
+import { text } from 'node:stream/consumers';
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
+import type { LiveNetwork } from './live.ts';
+
+/**
+ * What a script does that asks no cloud and proves nothing: the taint, then each pod with grace 0, eight side by side.
+ * No remedy that lets Kubernetes move the volumes is faster.
+ */
+
+const SIDE_BY_SIDE = 8;
+
+const podList = z.object({
+  items: z.array(z.object({ metadata: z.object({ namespace: z.string(), name: z.string() }) })),
+});
+
+type Ask = (method: string, path: string, body?: object) => Promise<string>;
+
+const askerAt = ({ url, ca }: LiveNetwork['server'], agent: Agent): Ask => {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json-patch+json' };
+  return (method, path, body) =>
+    new Promise((resolve, reject) => {
+      const sent = request(new URL(path, url), { method, agent, ca, headers }, (response) => resolve(text(response)));
+      sent.on('error', reject).end(body && JSON.stringify(body));
+    });
+};
+
+export const runScriptWithoutProof = async ({ scene, server }: LiveNetwork): Promise<void> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: SIDE_BY_SIDE });
+  const ask = askerAt(server, agent);
+  const node = `/api/v1/nodes/${scene.node}`;
+  const value = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
+  const [standing, listed] = await Promise.all([
+    ask('GET', node),
+    ask('GET', `/api/v1/pods?fieldSelector=spec.nodeName%3D${scene.node}`),
+  ]);
+  const tainted = standing.includes('"taints"');
+  const patch = tainted
+    ? { op: 'add', path: '/spec/taints/-', value }
+    : { op: 'add', path: '/spec/taints', value: [value] };
+  await ask('PATCH', node, [patch]);
+  const limit = pLimit(SIDE_BY_SIDE);
+  const pods = podList.parse(JSON.parse(listed)).items;
+  const remove = ({ metadata: { namespace, name } }: (typeof pods)[number]): Promise<string> =>
+    ask('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`);
+  await Promise.all(pods.map((pod) => limit(() => remove(pod))));
+  agent.destroy();
+};
