@@ -85,4 +85,37 @@ describe('attachments to a Node that is gone', () => {
     expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-2')])).toMatchObject({ volumes: [], pods: [] });
     expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);
   });
+
+  it('are left out alone if they are another’s: what the fence, its pods, or its own attachments name stays', () => {
+    const noted = (handle: string) => ({
+      driver: 'disks',
+      handle,
+      persistentVolume: null,
+      attachment: `csi-${handle}`,
+    });
+    const fence = record({
+      machine: 'm-1',
+      volumes: [noted('own'), noted('freed')],
+      pods: [{ namespace: 'default', name: 'noted', uid: 'noted' }],
+    });
+    const loose = (handle: string) =>
+      volume({ driver: 'disks', handle, key: `disks^${handle}`, attachmentName: `csi-${handle}`, attachment: null });
+    const facts = left(
+      [attached('own', 'n'), attached('anothers', 'n'), loose('freed'), loose('wanted'), loose('strange')],
+      [
+        user('noted'),
+        user('of-own', 'own', 'wanted'),
+        user('of-both', 'own', 'anothers'),
+        user('of-anothers', 'anothers', 'strange'),
+        pod({ name: 'unclear', uid: 'unclear', volumes: [], unresolved: ['default/data'] }),
+      ],
+    );
+    const own = { ...whose, record: fence };
+    const silent = volumesOfUnknownOwner(facts, own);
+    expect(silent.map(({ handle }) => handle)).toEqual(['anothers']);
+    const kept = keepOwnVolumes(facts, silent, own, [held('anothers', 'm-2')]);
+    expect(kept.volumes.map(({ handle }) => handle)).toEqual(['own', 'freed', 'wanted']);
+    expect(kept.pods.map(({ name }) => name)).toEqual(['noted', 'of-own', 'of-both', 'unclear']);
+    expect(kept).toEqual({ ...facts, volumes: kept.volumes, pods: kept.pods });
+  });
 });

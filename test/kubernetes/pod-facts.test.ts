@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { V1PersistentVolume } from '@kubernetes/client-node/dist/gen/index.js';
+import { podFactsOf } from '../../kubernetes/pods.ts';
+import { granted, makePod, unhurried } from '../contract/cluster/harness.ts';
+import type { ApiAnswer } from '../../sandbox/cluster/api/wire.ts';
+import { faultyCluster } from './wire.ts';
+
+/** What is read from a pod, and what becomes of it while a step is on its way to it. */
+
+const bound = (volumeHandle: string, name = 'pv') => ({
+  metadata: { name },
+  spec: { csi: { driver: 'a-driver', volumeHandle } },
+});
+const podWith = (volumes: object[] = [], more: object = {}, metadata: object = {}, status: object = {}) => ({
+  metadata: { namespace: 'ns', name: 'db-0', uid: 'u', ...metadata },
+  spec: { containers: [], volumes: volumes.map((one, at) => ({ name: `v${at}`, ...one })), ...more },
+  status,
+});
+const claim = (claimName: string) => ({ persistentVolumeClaim: { claimName } });
+
+describe('the facts about a pod', () => {
+  it('are as few as the pod', () => {
+    expect(podFactsOf(podWith(), new Map())).toEqual({
+      namespace: 'ns',
+      name: 'db-0',
+      uid: 'u',
+      owner: null,
+      priority: 0,
+      kind: 'other',
+      finished: false,
+      deleting: false,
+      finalizers: false,
+      tolerates: false,
+      optOut: null,
+      volumes: [],
+      unresolved: [],
+    });
+  });
+
+  it('name each volume once, and each claim or volume that cannot be resolved', () => {
+    const pod = podWith([
+      claim('known'),
+      claim('same'),
+      claim('unbound'),
+      claim('strange'),
+      { awsElasticBlockStore: { volumeID: 'vol-1' } },
+      { awsElasticBlockStore: { volumeID: '' } },
+      { emptyDir: {} },
+    ]);
+    const claimed = new Map<string, V1PersistentVolume>([
+      ['ns/known', bound('disk-1')],
+      ['ns/same', bound('disk-1')],
+      ['ns/strange', { metadata: { name: 'pv' }, spec: { awsElasticBlockStore: { volumeID: '' } } }],
+    ]);
+    expect(podFactsOf(pod, claimed)).toMatchObject({
+      volumes: ['a-driver^disk-1', 'ebs.csi.aws.com^vol-1'],
+      unresolved: ['ns/unbound', 'ns/strange', 'volume v5'],
+    });
+  });
+
+  it.each([
+    ['DaemonSet', 'daemon'],
+    ['Job', 'job'],
+    ['StatefulSet', 'other'],
+  ])('of a %s say %s, if that is its controller', (kind, is) => {
+    const owner = { apiVersion: 'v1', kind, name: 'o', uid: 'owner-uid' };
+    const owned = podWith([], {}, { ownerReferences: [{ ...owner, controller: true }] });
+    expect(podFactsOf(owned, new Map())).toMatchObject({ kind: is, owner: 'owner-uid' });
+    expect(podFactsOf(podWith([], {}, { ownerReferences: [owner] }), new Map())).toMatchObject({
+      kind: 'other',
+      owner: null,
+    });
+  });
+
+  it.each([
+    [{}, { phase: 'Succeeded' }, { finished: true }],
+    [{}, { phase: 'Failed' }, { finished: true }],
+    [{}, { phase: 'Running' }, { finished: false }],
+    [{ deletionTimestamp: new Date(0) }, {}, { deleting: true }],
+    [{ finalizers: ['x'] }, {}, { finalizers: true }],
+    [{ finalizers: [] }, {}, { finalizers: false }],
+    [{ annotations: { 'kubernetes.io/config.mirror': '' } }, {}, { kind: 'mirror' }],
+    [{ annotations: { 'cloudfence.dev/opt-out': 'mine' } }, {}, { optOut: { by: 'annotation', says: 'mine' } }],
+  ])('say what %j and %j mean', (metadata, status, facts) => {
+    expect(podFactsOf(podWith([], {}, metadata, status), new Map())).toMatchObject(facts);
+  });
+
+  it('carry its priority', () => {
+    expect(podFactsOf(podWith([], { priority: 7 }), new Map()).priority).toBe(7);
+  });
+});
+
+describe('a pod that changes while it is being failed', () => {
+  const answer = (status: number, reason = 'Declined') => ({
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ kind: 'Status', code: status, reason, message: 'no', details: { name: 'p' } }),
+  });
+  const GONE = answer(404, 'NotFound');
+
+  /** The write is answered with the one, and each read after it with the other. */
+  const failing = async (written: ApiAnswer, then?: ApiAnswer) => {
+    let sent = false;
+    const stage = faultyCluster({
+      before: ({ method }) => {
+        if (method === 'GET' && sent) return then;
+        if (method !== 'PATCH') return undefined;
+        sent = true;
+        return written;
+      },
+    });
+    const { name, uid } = await makePod(stage, 'node');
+    return stage.cluster.apply({ do: 'fail-pod', pod: { namespace: 'default', name, uid } }, granted, unhurried());
+  };
+
+  it('is over if it is gone by then', async () => {
+    expect(await failing(GONE)).toBe('already');
+  });
+
+  it('is over if a precondition failed and it is gone by now', async () => {
+    expect(await failing(answer(422), GONE)).toBe('already');
+  });
+
+  it('is not over if a precondition failed and it stands', async () => {
+    await expect(failing(answer(422))).rejects.toThrow(Refused);
+  });
+
+  it('is not over if the write is declined for another reason, even if it is gone by now', async () => {
+    await expect(failing(answer(400), GONE)).rejects.toThrow(Refused);
+  });
+});
