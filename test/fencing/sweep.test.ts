@@ -1,0 +1,432 @@
+import { describe, expect, it } from 'vitest';
+import type { Ports } from '../../fencing/loop/ports.ts';
+import type { SharedRunOptions } from '../../fencing/loop/run.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import { fenceInBoot } from '../../fencing/model/cluster-facts.ts';
+import type { Cluster, Suspect } from '../../fencing/model/cluster.ts';
+import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import type { IdentitySource, MachineFacts } from '../../fencing/model/machine.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { longWaits } from '../../fencing/model/reason.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
+import { cloudThat, clusterThat, portsThat } from './ports.ts';
+import { attachment, cluster, machine, marked, node, record, volume } from './view-builder.ts';
+
+/** Whom a sweep looks at, in which order, and what it says about those at whom it cannot look. Its runs have no time. */
+
+const named = (value: string, source: IdentitySource['source'] = 'providerID'): IdentitySource => ({
+  source,
+  driver: null,
+  value,
+});
+
+const suspect = (name: string, change: Partial<Suspect> = {}): Suspect => ({
+  because: 'lease-stale',
+  node: name,
+  identitySources: [named(name.replace('node', 'm'))],
+  record: null,
+  marked: null,
+  attachments: [],
+  ...change,
+});
+
+const fencing = (change: Partial<FenceRecord> = {}) => ({ because: 'fenced' as const, record: record(change) });
+const parked = fencing({ phase: 'fenced', generation: 'boot-1' });
+
+interface Stage {
+  readonly looks: (readonly string[])[];
+  readonly showing: (readonly string[])[];
+  readonly applied: unknown[];
+  readonly ports: Ports;
+}
+
+const stage = (
+  suspects: readonly Suspect[],
+  power: Record<string, Partial<MachineFacts>> = {},
+  {
+    cloud = {},
+    blue = {},
+    others = [],
+  }: { cloud?: Partial<Cloud>; blue?: Partial<Cluster>; others?: readonly Cluster[] } = {},
+): Stage => {
+  const [looks, showing, applied]: [string[][], string[][], unknown[]] = [[], [], []];
+  const look: Cloud['look'] = async (ids) => {
+    looks.push([...ids]);
+    return ids.flatMap((id) => (power[id] ? [machine({ machine: id, ...power[id] })] : []));
+  };
+  const cluster: Cluster = clusterThat({
+    suspects: async () => suspects,
+    identify: async () => null,
+    concludeUnless: async (machines) => void showing.push([...machines].toSorted()),
+    apply: async (step) => {
+      applied.push(step);
+      return 'done';
+    },
+    ...blue,
+  });
+  return {
+    looks,
+    showing,
+    applied,
+    ports: portsThat({ cloud: cloudThat({ look, ...cloud }), clusters: [cluster, ...others] }),
+  };
+};
+
+const swept = ({ ports }: Stage, change: Partial<SharedRunOptions> = {}) => {
+  let runs = 0;
+  const newRunId = () => `run-${String((runs += 1)).padStart(3, '0')}`;
+  return sweep({ policy: defaultPolicy, deadline: 0, newRunId, ...change }, ports);
+};
+
+const empty: Cluster = clusterThat({ name: 'green', suspects: async () => [], concludeUnless: async () => undefined });
+
+describe('the order of a sweep', () => {
+  const off = { power: 'off' } as const;
+  const running = { power: 'running' } as const;
+  it('is by urgency, and by chance among equals', async () => {
+    const taint = { marked: marked() };
+    const one = stage(
+      [
+        suspect('node-parked', parked),
+        suspect('node-running'),
+        suspect('node-starting'),
+        suspect('node-other-boot', fencing({ phase: 'fenced', generation: 'boot-0' })),
+        suspect('node-attached', { ...parked, attachments: ['csi-1'] }),
+        suspect('node-for-good', parked),
+        suspect('node-fencing', fencing()),
+        suspect('node-tainted-off', { ...fencing(), ...taint }),
+        suspect('node-off-no-more', parked),
+        suspect('node-stopping'),
+        suspect('node-unknown', taint),
+        suspect('node-unasked'),
+        suspect('node-unasked-tainted', taint),
+        suspect('node-off'),
+        suspect('node-missing'),
+        suspect('node-tainted', { ...fencing(), ...taint }),
+        suspect('node-tainted-stopping', taint),
+      ],
+      {
+        'm-parked': off,
+        'm-running': running,
+        'm-starting': { power: 'starting' },
+        'm-other-boot': off,
+        'm-attached': off,
+        'm-for-good': { power: 'off', forGood: true },
+        'm-fencing': off,
+        'm-tainted-off': off,
+        'm-off-no-more': { power: 'stopping' },
+        'm-stopping': { power: 'stopping' },
+        'm-unknown': { power: 'unknown' },
+        'm-off': off,
+        'm-missing': { power: 'missing' },
+        'm-tainted': running,
+        'm-tainted-stopping': { power: 'stopping' },
+      },
+    );
+    await swept(one);
+    expect(one.looks[1]?.map((id) => id.slice(2))).toEqual([
+      'tainted',
+      'tainted-stopping',
+      'off',
+      'missing',
+      'stopping',
+      'unknown',
+      'unasked',
+      'unasked-tainted',
+      'other-boot',
+      'attached',
+      'for-good',
+      'fencing',
+      'tainted-off',
+      'off-no-more',
+      'running',
+      'starting',
+      'parked',
+    ]);
+  });
+
+  it('is drawn anew each time', async () => {
+    const one = stage([suspect('node-1'), suspect('node-2'), suspect('node-3')]);
+    const lots = ['c', 'a', 'b'];
+    await swept(one, { newRunId: () => lots.shift() ?? 'z' });
+    expect(one.looks[1]).toEqual(['m-2', 'm-3', 'm-1']);
+  });
+
+  it('ends with three of the parked machines', async () => {
+    const nodes = Array.from({ length: 5 }, (_, at) => suspect(`node-${at}`, parked));
+    const one = stage([...nodes, suspect('node-9')], {
+      ...Object.fromEntries(nodes.map((_, at) => [`m-${at}`, off])),
+      'm-9': running,
+    });
+    await swept(one);
+    expect(one.looks).toEqual([
+      ['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-9'],
+      ['m-9', 'm-0', 'm-1', 'm-2'],
+    ]);
+  });
+
+  it('is as good as it can be if the cloud does not answer: each machine is looked at', async () => {
+    const look = () => Promise.reject(new Unavailable('slow'));
+    const one = stage([suspect('node-1', fencing()), suspect('node-2')], {}, { cloud: { look } });
+    expect((await swept(one)).outcomes.map(({ machine: id }) => id)).toEqual(['m-2', 'm-1']);
+  });
+
+  it('asks the cloud for nothing if there is no suspect', async () => {
+    const one = stage([]);
+    expect(await swept(one)).toEqual({ outcomes: [], unreachable: [] });
+    expect(one.looks).toEqual([]);
+  });
+});
+
+describe('a run of a sweep', () => {
+  it('has half a minute, does not sit out long waits, and goes where its machine was seen', async () => {
+    const one = stage(
+      [suspect('node-1')],
+      {},
+      {
+        blue: { look: async () => cluster({ node: node({ name: 'node-1' }) }) },
+      },
+    );
+    const seen: unknown[] = [];
+    const observe: Ports['observe'] = (_, __, { deadline, handsOver, location }) =>
+      void seen.push([deadline, handsOver, location]);
+    const began = one.ports.clock.now().mono;
+    await swept({ ...one, ports: { ...one.ports, observe } }, { deadline: began + 100 });
+    await swept({ ...one, ports: { ...one.ports, observe } }, { deadline: 200_000_000 });
+    expect(seen[0]).toEqual([began + 100, longWaits, { cluster: 'blue', node: 'node-1' }]);
+    const lasts = seen
+      .map((entry) => (Array.isArray(entry) ? Number(entry[0]) : 0))
+      .find((until) => until > began + 100);
+    expect(lasts).toBeGreaterThan(began + 30_000);
+    expect(lasts).toBeLessThan(began + 32_000);
+  });
+});
+
+describe('the machine of a suspect', () => {
+  const asked = async (identitySources: readonly IdentitySource[], blue: Partial<Cluster> = {}) => {
+    const one = stage([suspect('node-1', { identitySources })], {}, { blue });
+    const { outcomes } = await swept(one);
+    return { machines: one.looks[0] ?? [], outcomes };
+  };
+
+  it('is the one in its providerID alone, whatever else it claims', async () => {
+    const claims = [named('m-2', 'csiNode'), named('m-1'), named('m-3', 'nodeIdAnnotation')];
+    expect((await asked(claims)).machines).toEqual(['m-1']);
+    expect((await asked([named('m-2', 'csiNode'), named('m-3', 'csiNode'), named('m-2', 'csiNode')])).machines).toEqual(
+      ['m-2', 'm-3'],
+    );
+  });
+
+  it('is read from the Node if the list does not name it', async () => {
+    const identify = async (name: string) => [named(name === 'node-1' ? 'm-7' : 'm-8', 'csiNode')];
+    expect((await asked([], { identify })).machines).toEqual(['m-7']);
+    expect((await asked([named('other-cloud')], { identify })).machines).toEqual(['m-7']);
+    const identifyNobody = () => Promise.reject(new TypeError('not asked'));
+    expect((await asked([named('m-1')], { identify: identifyNobody })).machines).toEqual(['m-1']);
+  });
+
+  it('is in doubt if nothing names it, and a person is told', async () => {
+    for (const identify of [async () => null, async () => [named('x')]]) {
+      const { machines, outcomes } = await asked([named('x')], { identify });
+      expect(machines).toEqual([]);
+      expect(outcomes).toMatchObject([
+        {
+          machine: '',
+          cluster: 'blue',
+          node: 'node-1',
+          outcome: 'refused',
+          reason: {
+            code: 'identity-unproven',
+            says: 'nothing on Node node-1 names a machine of a-cloud; run cloudfence doctor for the remedy',
+          },
+          lookAgainIn: null,
+          retry: false,
+        },
+      ]);
+    }
+  });
+
+  it('is in doubt alone if something is wrong inside', async () => {
+    const identify = () => Promise.reject(new TypeError('x'));
+    const one = stage([suspect('node-1', { identitySources: [] }), suspect('node-2')], {}, { blue: { identify } });
+    const { outcomes, unreachable } = await swept(one);
+    expect(unreachable).toEqual([]);
+    expect(outcomes).toMatchObject([
+      { machine: 'm-2' },
+      { machine: '', node: 'node-1', outcome: 'failed', reason: { says: expect.stringContaining('TypeError: x') } },
+    ]);
+  });
+
+  it('is unknown with all others if the cluster does not answer', async () => {
+    const denied = new PermissionDenied('no');
+    const identify = () => Promise.reject(denied);
+    const one = stage([suspect('node-1', { identitySources: [] }), suspect('node-2')], {}, { blue: { identify } });
+    expect(await swept(one)).toEqual({ outcomes: [], unreachable: [{ cluster: 'blue', error: denied }] });
+    const error = new Unavailable('no route');
+    const silent = clusterThat({ name: 'green', suspects: () => Promise.reject(error) });
+    const both = await swept(stage([suspect('node-1')], {}, { others: [silent] }));
+    expect(both).toMatchObject({ outcomes: [{ machine: 'm-1' }], unreachable: [{ cluster: 'green', error }] });
+  });
+});
+
+describe('one machine on several Nodes', () => {
+  const twice = (change: Partial<Suspect> = {}) => [
+    suspect('node-1'),
+    suspect('node-2', { identitySources: [named('m-1')], ...change }),
+  ];
+
+  it('is refused, and not looked at', async () => {
+    const one = stage([...twice(), suspect('node-3')]);
+    expect((await swept(one)).outcomes).toMatchObject([
+      { machine: 'm-3' },
+      {
+        machine: 'm-1',
+        cluster: 'blue',
+        node: 'node-1',
+        outcome: 'refused',
+        retry: false,
+        reason: { says: expect.stringContaining('m-1: node-1 in blue, node-2 in blue;') },
+      },
+    ]);
+    expect(one.looks).toEqual([['m-3']]);
+  });
+
+  it('is looked at where our taint is, and nowhere else', async () => {
+    const seen: unknown[] = [];
+    const observe: Ports['observe'] = (_, __, { location, ambiguity }) => void seen.push([location, ambiguity?.code]);
+    const look = async () => cluster({ node: marked({}, { name: 'node-2' }) });
+    const one = stage(twice({ marked: marked() }), { 'm-1': { power: 'running' } }, { blue: { look } });
+    await swept({ ...one, ports: { ...one.ports, observe } }, { deadline: 1_200 });
+    expect(seen[0]).toEqual([{ cluster: 'blue', node: 'node-2' }, 'identity-ambiguous']);
+  });
+
+  it('is searched for if only one of them exists', async () => {
+    const seen: unknown[] = [];
+    const observe: Ports['observe'] = ({ do: what }) => void seen.push(what);
+    const one = stage(
+      twice({ because: 'node-missing' }),
+      { 'm-1': {} },
+      { blue: { find: async () => ['node-1', 'node-2'], recheck: () => Promise.reject(new Refused('x')) } },
+    );
+    await swept({ ...one, ports: { ...one.ports, observe } }, { deadline: 1_200 });
+    expect(seen[0]).toBe('look');
+    expect(seen).toContain('locate');
+  });
+
+  it('goes by the attachments of a Node that is gone', async () => {
+    const requests: unknown[] = [];
+    const look: Cluster['look'] = async ({ node: name, attachments }) => {
+      requests.push([name, attachments]);
+      return cluster({ node: null });
+    };
+    const gone = suspect('node-1', { because: 'node-missing', attachments: ['csi-1'] });
+    await swept(stage([gone], { 'm-1': {} }, { blue: { look } }), { deadline: 1_200 });
+    expect(requests[0]).toEqual([null, ['csi-1']]);
+  });
+});
+
+const BOOT_A = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
+
+describe('our taint on a Node that has booted since', () => {
+  const outlived = marked({}, { taintedFor: BOOT_A, bootID: 'boot-b', name: 'node-1' });
+  const lifted = { machine: '', steps: [expect.objectContaining({ step: 'lift-out-of-service', result: 'done' })] };
+
+  it('is removed before anything is asked, even if nothing names the machine', async () => {
+    const one = stage([suspect('node-1', { identitySources: [], marked: outlived })]);
+    expect((await swept(one)).outcomes).toMatchObject([{ ...lifted, outcome: 'refused' }]);
+    expect(one.applied).toMatchObject([{ do: 'lift-out-of-service', node: { name: 'node-1', bootID: 'boot-b' } }]);
+    expect((await swept(one)).outcomes[0]?.reason.says).not.toContain('remove the taint');
+  });
+
+  it('is removed under a permit that lasts for two seconds', async () => {
+    const permitted: unknown[] = [];
+    const apply: Cluster['apply'] = async (_, { check }) => {
+      permitted.push(check());
+      return 'done';
+    };
+    const timers: number[] = [];
+    const one = stage([suspect('node-1', { identitySources: [], marked: outlived })], {}, { blue: { apply } });
+    const clock = { ...one.ports.clock, timeout: (ms: number) => (timers.push(ms), new AbortController().signal) };
+    await swept({ ...one, ports: { ...one.ports, clock } });
+    expect(permitted).toEqual([undefined]);
+    expect(Math.max(...timers)).toBeLessThanOrEqual(2_000);
+    expect(Math.max(...timers)).toBeGreaterThan(1_900);
+  });
+
+  it('shows in the outcome of the machine’s run', async () => {
+    const one = stage([suspect('node-1', { marked: outlived })]);
+    expect((await swept(one)).outcomes).toMatchObject([{ ...lifted, machine: 'm-1' }]);
+  });
+
+  it('is only imagined in a dry run', async () => {
+    const one = stage([suspect('node-1', { identitySources: [], marked: outlived })]);
+    const { outcomes } = await swept(one, { policy: { ...defaultPolicy, dryRun: true } });
+    expect(one.applied).toEqual([]);
+    expect(outcomes).toMatchObject([{ steps: [{ step: 'lift-out-of-service' }] }]);
+  });
+
+  it('that cannot be removed is a failure', async () => {
+    const apply = () => Promise.reject(new PermissionDenied('no'));
+    const one = stage([suspect('node-1', { identitySources: [], marked: outlived })], {}, { blue: { apply } });
+    expect((await swept(one)).outcomes).toMatchObject([{ outcome: 'failed', reason: { code: 'denied' } }]);
+  });
+
+  it.each([
+    ['of this boot', marked({}, { taintedFor: BOOT_A, bootID: 'boot-a', name: 'node-1' }), true],
+    ['of a boot that is not known', marked({}, { taintedFor: null, name: 'node-1' }), true],
+  ])('stands if it is %s, and a person is told how to remove it', async (_, standing, told) => {
+    const one = stage([suspect('node-1', { identitySources: [], marked: standing })]);
+    const { outcomes } = await swept(one);
+    expect(one.applied).toEqual([]);
+    expect(outcomes[0]?.reason.says.includes(`remove the taint: \`${standing.untaint}\``)).toBe(told);
+  });
+});
+
+describe('the ledger after a sweep', () => {
+  const showing = async (suspects: readonly Suspect[], change: Partial<SharedRunOptions> = {}, more = {}) => {
+    const one = stage(suspects, {}, more);
+    await swept(one, change);
+    return one.showing;
+  };
+
+  it('keeps each machine that may have an unfinished fence', async () => {
+    expect(
+      await showing([
+        suspect('node-1'),
+        suspect('node-2', fencing()),
+        suspect('node-3', { ...parked, marked: marked() }),
+        suspect('node-4', { ...parked, attachments: ['csi-1'] }),
+        suspect('node-5', parked),
+        suspect('node-6', { because: 'labelled' }),
+      ]),
+    ).toEqual([['m-1', 'm-2', 'm-3', 'm-4', 'm-6']]);
+  });
+
+  it('is left alone in a dry run, under a pause, and if the cluster did not answer', async () => {
+    expect(await showing([], { policy: { ...defaultPolicy, dryRun: true } })).toEqual([]);
+    expect(await showing([], { policy: { ...defaultPolicy, paused: 'holidays' } })).toEqual([]);
+    expect(await showing([], {}, { blue: { suspects: () => Promise.reject(new Unavailable('x')) } })).toEqual([]);
+    expect(await showing([])).toEqual([[]]);
+  });
+
+  it.each([
+    ['a fence without a machine', { because: 'fenced' as const }, []],
+    ['what a Node that is gone left', { because: 'node-missing' as const }, []],
+    ['a silent Node', {}, [[]]],
+    ['a label', { because: 'labelled' as const }, [[]]],
+  ])('is left alone if %s may be any machine’s', async (_, change, expected) => {
+    const nameless = suspect('node-1', { identitySources: [], ...change });
+    const look = async () => cluster({ node: null, volumes: [volume({ attachment: attachment() })] });
+    expect(await showing([nameless], {}, { blue: { look } })).toEqual(expected);
+    const identify = () => Promise.reject(new TypeError('x'));
+    const broken = () => Promise.reject(new TypeError('x'));
+    expect(await showing([nameless], {}, { blue: { look: broken, identify } })).toEqual(expected);
+  });
+
+  it('that cannot be written keeps nobody from anything', async () => {
+    const concludeUnless = () => Promise.reject(new Refused('x'));
+    const one = stage([suspect('node-1')], {}, { blue: { concludeUnless }, others: [empty] });
+    expect((await swept(one)).outcomes).toMatchObject([{ machine: 'm-1' }]);
+  });
+});
