@@ -3,6 +3,7 @@ import {
   admitClaim,
   concludeEntry,
   finishVanishedFences,
+  pruneEntries,
   capLimits,
   type ClaimContext,
   type LedgerEntry,
@@ -105,6 +106,34 @@ describe('a claim', () => {
     ]);
     expect(admitClaim([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)], claimant()).says.admitted).toBe(false);
   });
+  it.each([
+    [0, 1],
+    [1, 0],
+  ])('counts the latest line of a machine, in whatever order they stand (%i, %i)', (one, other) => {
+    const lines = [
+      entry('a', { begun: NOW - 5 * MINUTE, boot: 'former', finished: false }),
+      entry('a', { begun: NOW - 2 * MINUTE, boot: 'latter' }),
+    ];
+    const { entries, mended } = pruneEntries(
+      [lines[one], lines[other]].flatMap((line) => line ?? []),
+      NOW,
+    );
+    expect(entries).toEqual([lines[1]]);
+    expect(mended).toBe(false);
+  });
+  it('counts the last of two lines of one moment', () => {
+    const two = [entry('a', { boot: 'one' }), entry('a', { boot: 'two' })];
+    expect(pruneEntries(two, NOW).entries).toEqual([two[1]]);
+  });
+  it('mends a line that is more than a minute ahead, and leaves those beside it as they are', () => {
+    const ahead = (ms: number) => pruneEntries([entry('a', { begun: NOW + ms }), entry('b')], NOW);
+    expect(ahead(MINUTE)).toEqual({ entries: [entry('a', { begun: NOW + MINUTE }), entry('b')], mended: false });
+    expect(ahead(MINUTE + 1)).toEqual({ entries: [entry('a', { begun: NOW }), entry('b')], mended: true });
+  });
+  it('opens when enough of the oldest have left, in whatever order they stand', () => {
+    const five = [2, 4, 1, 3, 5].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
+    expect(admitClaim(five, claimant()).says.opens).toBe(NOW + 11 * MINUTE);
+  });
   it('counts a machine once, however many lines it has', () =>
     expect(admitClaim([entry('a'), entry('a'), entry('a'), entry('a')], claimant()).says.begun).toBe(1));
   it('ages a line that is dated ahead from now on, even if it is refused: no line holds a place forever', () => {
@@ -153,6 +182,11 @@ describe('the end of a fence', () => {
       begun: 2,
       unfinished: 0,
     });
+  });
+  it('ends no other machine’s fence', () => {
+    const open = entry('a', { finished: false });
+    expect(concludeEntry([open, mine], 'mine', NOW)).toEqual([open, { ...mine, finished: true }]);
+    expect(concludeEntry([open], 'mine', NOW)).toBeNull();
   });
   it('needs no write if there is nothing to end', () => {
     expect(concludeEntry([entry('a')], 'mine', NOW)).toBeNull();
