@@ -73,6 +73,9 @@ const RENEWS_EVERY_MS = 10_000;
 export const mayWrite = ({ shown: { power } }: Machine): boolean => power === 'running' || power === 'stopping';
 export const isUp = mayWrite;
 export const isGone = ({ shown: { power } }: Machine): boolean => power === 'gone' || power === 'forgotten';
+/** Whether its cloud answers that there is no such machine. Only EC2 shows a terminated one for a while. */
+export const isUnknown = ({ cloud, shown: { power } }: Machine): boolean =>
+  power === 'forgotten' || (power === 'gone' && cloud !== 'aws');
 export const isOff = (machine: Machine): boolean => machine.shown.power === 'off' || isGone(machine);
 
 /** Returns when the kubelet last renewed its Lease (ms of the engine), or null if it never did. */

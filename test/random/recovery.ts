@@ -5,7 +5,7 @@ import { NUDGE_ANNOTATION } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { nameOf, uidOf } from './cluster-objects.ts';
 import type { Cluster } from './kubernetes.ts';
-import { type Fleet, isGone, isOff, type Machine } from './machines.ts';
+import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
 import { isOptedOut, oursOn } from './safety.ts';
 
 /** The second promise: once faults cease, every dead machine is fenced to its end, and nothing of ours stays where one runs. */
@@ -64,6 +64,13 @@ const hasNoWitness = (machine: Machine, world: World): boolean =>
 const mayBeAnothers = (machine: Machine, { refusals }: World): boolean =>
   isGone(machine) && refusals.get(machine.id) === 'identity-contradicted';
 
+/**
+ * A machine that its cloud knew when its fence began, and does not know any more. The fence has freed the disks that
+ * could confirm that it is gone, so its parked Node stays until the cloud controller or a person deletes it.
+ */
+const isKeptFor = (machine: Machine, node: V1Node | undefined): boolean =>
+  isUnknown(machine) && node !== undefined && nodeFacts(node, []).record?.phase === 'fenced';
+
 /** Returns what a machine that is off still lacks. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   const node = nodeOf(machine, world.cluster);
@@ -73,7 +80,7 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
   if (node && isLeftToPerson(node, world)) return [];
   if (hasNoWitness(machine, world) || mayBeAnothers(machine, world)) return [];
-  if (isGone(machine) && ours.length > 0 && world.policy.deleteNode !== 'never')
+  if (isGone(machine) && ours.length > 0 && !isKeptFor(machine, node) && world.policy.deleteNode !== 'never')
     return [`the fenced Node of ${machine.name} stays, although it is gone`];
   // Only a person can tell whether a machine that may hibernate did.
   if (machine.mayHibernate && world.refusals.get(machine.id) === 'suspended') return [];
