@@ -4,11 +4,15 @@ import { parseArgs } from 'node:util';
  * Without an option: what a fence and a sweep cost in clusters of three sizes, and the size of the functions.
  * `--rounds`: what a fence asks, round trip by round trip.
  * `--network near|far|slow|loopback`: how long a fence takes at a distance, beside a script without proof.
+ * `--storm`: what a fence costs when a fifth of a cluster stops within a minute, at three sizes.
  * Fails only if the benchmark itself fails.
  */
 
-const { values } = parseArgs({ options: { rounds: { type: 'boolean' }, network: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { rounds: { type: 'boolean' }, network: { type: 'string' }, storm: { type: 'boolean' } },
+});
 
 if (values.rounds) await (await import('./rounds.ts')).benchRounds();
 else if (values.network !== undefined) await (await import('./network.ts')).benchNetwork(values.network);
+else if (values.storm) await (await import('./storm.ts')).benchStorm();
 else await (await import('./sizes.ts')).benchSizes();

@@ -234,6 +234,12 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
 
 const READS = /^(?:read|list|get)/;
 
+/** Returns a list of which only the metadata of the items was asked for. */
+const metadataIn = (answer: object): object =>
+  'items' in answer && Array.isArray(answer.items)
+    ? { ...answer, items: answer.items.map(({ metadata }: { readonly metadata?: object }) => ({ metadata })) }
+    : answer;
+
 const nullIfAbsent = (error: unknown): null => {
   if (isNotFound(error)) return null;
   throw error;
@@ -243,7 +249,11 @@ const nullIfAbsent = (error: unknown): null => {
 export const connect = (served: Served, network: Network, process: Process, tag: unknown = null): Connection => {
   const now = (): Date => new Date(process.clock.now().wall);
   const methods = Object.entries(methodsOf(served, now, tag));
-  const asking = (signal: AbortSignal, permit: Permit | null) => {
+  const asking = (
+    signal: AbortSignal,
+    permit: Permit | null,
+    shown: (answer: object) => object = (answer) => answer,
+  ) => {
     const sent = methods.map(([method, perform]) => {
       const send = (wanted: never, through: AbortSignal | undefined) =>
         network.call(process, {
@@ -253,7 +263,7 @@ export const connect = (served: Served, network: Network, process: Process, tag:
           throttled: () => declined(429, 'TooManyRequests', method),
           failed: () => declined(503, 'ServiceUnavailable', method),
           denied: () => declined(401, 'Unauthorized', method),
-          arrives: () => perform(wanted),
+          arrives: () => shown(perform(wanted)),
         });
       const permitted = (wanted: never) =>
         permit === null || READS.test(method)
@@ -277,7 +287,11 @@ export const connect = (served: Served, network: Network, process: Process, tag:
   };
   const reader = (signal: AbortSignal): Reader => {
     const read = asking(signal, null);
-    return { read, readIfPresent: (api, ask) => read(api, ask).catch(nullIfAbsent), readMetadata: read };
+    return {
+      read,
+      readIfPresent: (api, ask) => read(api, ask).catch(nullIfAbsent),
+      readMetadata: asking(signal, null, metadataIn),
+    };
   };
   const writer = (permit: Permit | null, signal: AbortSignal): Writer => {
     const write = asking(signal, permit);

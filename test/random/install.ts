@@ -69,6 +69,8 @@ export interface InstallOptions {
   readonly admitted: (machine: MachineId) => void;
   /** Receives each dead letter. */
   readonly buried: (letter: DeadLetter) => void;
+  /** How many batches are processed at once, if not as by default. */
+  readonly atOnce?: number;
 }
 
 /** As serverless.yml and infra/aws have them (ms). */
@@ -191,7 +193,7 @@ export const createInstall = (options: InstallOptions): Install => {
     return batch.filter(({ receives }) => receives <= MOST_RECEIVES);
   };
   const poll = (): void => {
-    if (busy >= AT_ONCE) return engine.after(1_000, poll);
+    if (busy >= (options.atOnce ?? AT_ONCE)) return engine.after(1_000, poll);
     const batch = receive();
     if (batch.length === 0) return;
     busy += 1;

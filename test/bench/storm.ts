@@ -1,0 +1,53 @@
+import { playStorm, type Storm, type StormCost } from '../random/storm.ts';
+import { grouped } from './table.ts';
+
+/** A fifth of a cluster stops within one minute: what that costs at three sizes, and how it grows. */
+
+const SIZES: readonly Pick<Storm, 'machines' | 'dead'>[] = [
+  { machines: 500, dead: 100 },
+  { machines: 1_500, dead: 300 },
+  { machines: 5_000, dead: 1_000 },
+];
+/** `maximumConcurrency` of infra/aws/parameters.yml. */
+const AT_ONCE = 5;
+
+type Row = readonly [label: string, cell: (cost: StormCost) => string];
+
+const rows: readonly Row[] = [
+  ['fenced', ({ fenced }) => grouped(fenced)],
+  ['last one fenced after, s', ({ lastAfter }) => lastAfter.toFixed(0)],
+  ['half of them after, s', ({ halfAfter }) => halfAfter.toFixed(0)],
+  ['calls to the API server', ({ calls }) => grouped(calls)],
+  ['  for each fence', ({ calls, fenced }) => (calls / fenced).toFixed(0)],
+  ['  declined with 429', ({ declined }) => grouped(declined)],
+  ['MB of its answers', ({ bytes }) => (bytes / 1e6).toFixed(0)],
+  ['  for each fence', ({ bytes, fenced }) => (bytes / 1e6 / fenced).toFixed(2)],
+  ['calls to EC2', ({ cloudCalls }) => grouped(cloudCalls)],
+  ['  throttled', ({ cloudThrottles }) => grouped(cloudThrottles)],
+  ['dead letters', ({ deadLetters }) => grouped(deadLetters)],
+];
+
+const slopeOf = (all: readonly StormCost[], of: (cost: StormCost) => number): string => {
+  const [smallest, largest] = [all[0], all.at(-1)];
+  return smallest && largest ? `×${(of(largest) / of(smallest)).toFixed(1)}` : '';
+};
+
+const tableOf = (title: string, all: readonly StormCost[]): string =>
+  [
+    title,
+    ...rows.map(([label, cell]) => `  ${label.padEnd(28)}${all.map((cost) => cell(cost).padStart(18)).join('')}`),
+    `  the largest, beside the smallest: ${slopeOf(all, ({ fenced }) => fenced)} the fences, ${slopeOf(all, ({ calls }) => calls)} the calls, ${slopeOf(all, ({ bytes }) => bytes)} the bytes, ${slopeOf(all, ({ cloudCalls }) => cloudCalls)} the calls to EC2`,
+  ].join('\n');
+
+const titleOf = (says: string): string =>
+  `${says.padEnd(30)}${SIZES.map(({ dead, machines }) => `${grouped(dead)} of ${grouped(machines)}`.padStart(18)).join('')}`;
+
+export const benchStorm = async (): Promise<void> => {
+  // An error with its stack takes longer to make than anything else here.
+  Error.stackTraceLimit = 0;
+  for (const [says, eventsLost] of [['with events', false] as const, ['all events lost, by sweeps', true] as const]) {
+    const all: StormCost[] = [];
+    for (const size of SIZES) all.push(await playStorm({ ...size, eventsLost, atOnce: AT_ONCE }));
+    console.log(`${tableOf(titleOf(says), all)}\n`);
+  }
+};
