@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { checkParameters, type Written } from '../../../infra/serverless/parameter-schema.ts';
 import { templateValues } from '../../../infra/serverless/template-values.ts';
-import { openService, templateIn } from '../packaged-service.ts';
+import { openService } from '../packaged-service.ts';
 import { full, plain } from './stage-files.ts';
 
 const fileAt = (name: string): string => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
@@ -98,29 +98,6 @@ describe('parameters', () => {
     ],
   ])('%s is refused', (_, change, fault) => {
     expect(checkParameters({ ...written, ...change }).faults).toEqual([expect.stringMatching(fault)]);
-  });
-
-  it('fix the region: a command that names another region, or none if none is written, is rejected', async () => {
-    const service = await openService({ here: { ...plain, region: 'eu-north-1' }, nowhere: plain });
-    const elsewhere = await service.package('here', '--region', 'us-east-1');
-    const nowhere = await service.package('nowhere');
-    const asked = await service.run(['info', '--stage', 'here', '--region', 'us-east-1'], {});
-    const here = await service.package('here');
-    const bucket = JSON.stringify(await templateIn(here));
-    await service.close();
-    expect(elsewhere).toMatchObject({
-      code: 1,
-      said: expect.stringMatching(/region: stages\/here\.yml sets eu-north-1, but --region sets us-east-1/),
-    });
-    expect(nowhere).toMatchObject({
-      code: 1,
-      said: expect.stringMatching(/region: no region is set: add it to stages\/nowhere\.yml/),
-    });
-    expect(asked).toMatchObject({
-      code: 1,
-      said: expect.stringMatching(/Cloudfence did nothing[\s\S]*sets eu-north-1/),
-    });
-    expect(bucket).toContain('cloudfence-here-eu-north-1-on-event');
   });
 
   it('are refused all at once, and then nothing is packaged', async () => {
