@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import { pages } from './pages.ts';
 
 /**
  * One vocabulary of damage for every reader. An input is a valid sample and a short list of hurts: first the tree of the
@@ -242,28 +243,6 @@ const PIECES = [
   '\t',
 ] as const;
 
-const PAGES = [
-  '',
-  ' \n',
-  'OK',
-  'null',
-  '{}',
-  '[]',
-  '0',
-  '""',
-  '{"message":"no such page"}',
-  '{"statusCode":404,"message":"Resource not found"}',
-  '{"code":"ResourceNotFound","message":"no such page"}',
-  '{"error":"notFound"}',
-  '{"error":{"code":404}}',
-  '{"error":{"code":404,"message":"Not Found"}}',
-  '{"error":{"errors":[]}}',
-  '<html><head><title>404 Not Found</title></head><body><h1>Not Found</h1></body></html>',
-  '<!DOCTYPE html><html><body>Sign in to continue<br></body></html>',
-  '<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>',
-  '<?xml version="1.0"?><Response/>',
-] as const;
-
 const elementsIn = (text: string): readonly RegExpMatchArray[] => [...text.matchAll(/<([A-Za-z]+)>/g)];
 
 /** The text of an XML element, with its tags, or null. */
@@ -347,7 +326,7 @@ const textHurts = {
   insert: (text: string, at: number, n: number) => put(text, at, pick(PIECES, n)),
   stutter: (text: string, at: number, n: number) =>
     put(text, at, text.slice(near(text, at), near(text, at) + 1 + (n % 200))),
-  page: (_: string, at: number) => pick(PAGES, at),
+  page: (_: string, at: number) => pick(pages, at),
   lines: (text: string, at: number, n: number) =>
     Array.from({ length: timesOf([2, 5, 200, 21_000], n, text.length) }, () => text).join(at % 2 ? '\n' : '\r\n'),
   base64: (text: string) => Buffer.from(text).toString('base64'),
@@ -479,7 +458,7 @@ const worstTree = (most: number): readonly TreeHurt[] => [
 ];
 
 const worstText = (most: number): readonly TextHurt[] => [
-  ...PAGES.map((_, at) => ({ how: 'page', at, n: 0 }) as const),
+  ...pages.map((_, at) => ({ how: 'page', at, n: 0 }) as const),
   ...(['bytes', 'zip', 'quoted', 'bomb', 'lines'] as const).map((how) => ({ how, at: 5_000, n: most })),
 ];
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { pages } from '../fuzz/pages.ts';
 import type { Answered } from './stand-in.ts';
 
 /**
@@ -7,31 +8,10 @@ import type { Answered } from './stand-in.ts';
  */
 export type Malformed = (truth: { readonly status: number; readonly body: string }) => Answered;
 
-const PAGES = [
-  '',
-  ' \n',
-  'OK',
-  'null',
-  '{}',
-  '[]',
-  '{"message":"no such page"}',
-  '{"statusCode":404,"message":"Resource not found"}',
-  '{"code":"ResourceNotFound","message":"no such page"}',
-  '{"code":"NotFound"}',
-  '{"error":"notFound"}',
-  '{"error":{"code":404}}',
-  '{"error":{"code":404,"message":"Not Found"}}',
-  '{"error":{"errors":[]}}',
-  '<html><head><title>404 Not Found</title></head><body><h1>Not Found</h1></body></html>',
-  '<!DOCTYPE html><html><body>Sign in to continue<br></body></html>',
-  '<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>',
-  '<?xml version="1.0"?><Response/>',
-];
-
 const page = fc
   .record({
     status: fc.constantFrom(200, 201, 202, 203, 204, 302, 400, 404, 405, 407, 410, 451),
-    body: fc.constantFrom(...PAGES),
+    body: fc.constantFrom(...pages),
     type: fc.constantFrom('text/html', 'application/json', 'text/xml', 'text/plain'),
   })
   .map(({ status, body, type }): Malformed => () => ({

@@ -1,0 +1,23 @@
+/** Answers of something between Cloudfence and a cloud or a cluster, such as a proxy or a login page. */
+export const pages = [
+  '',
+  ' \n',
+  'OK',
+  'null',
+  '{}',
+  '[]',
+  '0',
+  '""',
+  '{"message":"no such page"}',
+  '{"statusCode":404,"message":"Resource not found"}',
+  '{"code":"ResourceNotFound","message":"no such page"}',
+  '{"code":"NotFound"}',
+  '{"error":"notFound"}',
+  '{"error":{"code":404}}',
+  '{"error":{"code":404,"message":"Not Found"}}',
+  '{"error":{"errors":[]}}',
+  '<html><head><title>404 Not Found</title></head><body><h1>Not Found</h1></body></html>',
+  '<!DOCTYPE html><html><body>Sign in to continue<br></body></html>',
+  '<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>',
+  '<?xml version="1.0"?><Response/>',
+] as const;
