@@ -10,8 +10,8 @@ import { isImagined, type Outcome, type StepReport } from '../fencing/model/outc
 
 const clock = (wall: number): string => new Date(wall).toISOString().slice(11, 23);
 
-const stepLine = ({ step, target, at, ms, result, said, because }: StepReport): string =>
-  `${clock(at)}  ${step.padEnd(17)} ${target}  ${result}${said === null ? '' : ` (${said})`}  ${ms} ms  — ${because.says}`;
+const stepLine = ({ step, target, at, ms, result, message, because }: StepReport): string =>
+  `${clock(at)}  ${step.padEnd(17)} ${target}  ${result}${message === null ? '' : ` (${message})`}  ${ms} ms  — ${because.says}`;
 
 export interface StepList {
   readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;

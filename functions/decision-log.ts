@@ -54,7 +54,7 @@ export const stepLine = (command: Command, known: RunState, event: string | null
     ...blank,
     decision: logDecision.step,
     because: step.because.code,
-    says: short(step.said ?? step.because.says),
+    says: short(step.message ?? step.because.says),
     event,
     instance: known.request.machine,
     cluster: known.location?.cluster ?? null,

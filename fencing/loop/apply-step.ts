@@ -19,7 +19,7 @@ const report = (
   sentAt: Moment,
   now: Moment,
   result: StepReport['result'],
-  said: string | null,
+  message: string | null,
 ): StepReport => ({
   step: step.do,
   target: describeTarget(step),
@@ -27,7 +27,7 @@ const report = (
   at: sentAt.wall,
   ms: Math.round(now.mono - sentAt.mono),
   result,
-  said,
+  message,
 });
 
 /** Returns the run state after a step took effect, now or before. */

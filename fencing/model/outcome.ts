@@ -22,8 +22,8 @@ export interface StepReport {
   readonly at: number;
   readonly ms: number;
   readonly result: 'done' | 'already' | 'dry-run' | 'refused' | 'failed';
-  /** What the other side said if the step was not done. */
-  readonly said: string | null;
+  /** What the API server or the cloud answered if the step was not done. */
+  readonly message: string | null;
 }
 
 export interface LeftAlone {
@@ -102,12 +102,12 @@ export const outcomeJson = (outcome: Outcome): OutcomeJson => ({
   mode: outcome.mode,
   dryRun: isImagined(outcome),
   evidence: outcome.evidence,
-  steps: outcome.steps.map(({ step, target, at, ms, result, said }) => ({
+  steps: outcome.steps.map(({ step, target, at, ms, result, message }) => ({
     step,
     target,
     at: new Date(at).toISOString(),
     ms,
-    result: said === null ? result : `${result}: ${said}`,
+    result: message === null ? result : `${result}: ${message}`,
   })),
   left: outcome.left,
 });

@@ -28,7 +28,7 @@ export interface FunctionSite {
   /** The host under which its functions are called. */
   readonly host: string;
   /** The host that accepts packages. */
-  readonly door: string | null;
+  readonly scmHost: string | null;
 }
 
 /**
@@ -45,12 +45,12 @@ export const readSite = async (
   if (!read.success)
     throw new Refused(`Azure returned an unexpected description of app ${name}`, { cause: read.error });
   const { tags, properties } = read.data;
-  const door = properties.hostNameSslStates.find(({ hostType }) => hostType === 'Repository');
+  const scmHost = properties.hostNameSslStates.find(({ hostType }) => hostType === 'Repository');
   return {
     published: tags?.[PACKAGE] ?? null,
     state: properties.state,
     host: properties.defaultHostName,
-    door: door?.name ?? null,
+    scmHost: scmHost?.name ?? null,
   };
 };
 

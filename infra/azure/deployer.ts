@@ -51,9 +51,9 @@ const packageOf = (name: AppName, functions: readonly PackagedFunction[]): Buffe
 const upload = async (arm: Arm, app: FunctionApp, zip: Buffer, say: ReportProgress): Promise<void> => {
   const site = await readSite(arm, app);
   if (site?.published === packageHash(app, zip)) return say(`package of ${app.site}: unchanged`);
-  if (!site || site.door === null)
+  if (!site || site.scmHost === null)
     throw new Refused(`the app ${app.site} does not exist or has no host name for deployments: deploy again`);
-  await publishPackage(arm, app, site.door, zip, say);
+  await publishPackage(arm, app, site.scmHost, zip, say);
   say(`package of ${app.site}: published`);
 };
 

@@ -109,10 +109,10 @@ const site = (install: Install, app: FunctionApp): TemplateResource => {
 
 /** Disables uploads with a password. */
 const noPasswords = ({ site: name, siteId }: FunctionApp): readonly TemplateResource[] =>
-  ['ftp', 'scm'].map((door) => ({
+  ['ftp', 'scm'].map((endpoint) => ({
     type: 'Microsoft.Web/sites/basicPublishingCredentialsPolicies',
     apiVersion: WEB_API_VERSION,
-    name: `${name}/${door}`,
+    name: `${name}/${endpoint}`,
     dependsOn: [siteId],
     properties: { allow: false },
   }));

@@ -25,8 +25,8 @@ const FAILED: readonly number[] = [-1, 3, 5, 6];
 const BETWEEN_MS = 2_000;
 const TIMES = 150;
 
-const untilPublished = async (arm: Arm, door: string, id: string): Promise<void> => {
-  const call = { method: 'GET', path: `https://${door}/api/deployments/${id}` } as const;
+const untilPublished = async (arm: Arm, scmHost: string, id: string): Promise<void> => {
+  const call = { method: 'GET', path: `https://${scmHost}/api/deployments/${id}` } as const;
   let seen = false;
   for (let times = 0; times < TIMES; times += 1) {
     await arm.wait(BETWEEN_MS);
@@ -43,9 +43,9 @@ const untilPublished = async (arm: Arm, door: string, id: string): Promise<void>
   throw new Unavailable('Azure did not confirm the package within five minutes');
 };
 
-const published = async (arm: Arm, door: string, zip: Buffer): Promise<void> => {
-  const { body } = await arm.call({ method: 'POST', path: `https://${door}/api/publish`, body: zip });
-  await untilPublished(arm, door, z.string().min(1).parse(body));
+const published = async (arm: Arm, scmHost: string, zip: Buffer): Promise<void> => {
+  const { body } = await arm.call({ method: 'POST', path: `https://${scmHost}/api/publish`, body: zip });
+  await untilPublished(arm, scmHost, z.string().min(1).parse(body));
 };
 
 /**
@@ -60,10 +60,10 @@ const AGAIN_MS = 20_000;
  * identity, whose role can be minutes old and not yet in effect. The endpoint is then denied, or it accepts the package
  * and fails. Neither case has an error code of its own, so a refusal counts only if it lasts.
  */
-const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: ReportProgress): Promise<void> => {
+const untilTaken = async (arm: Arm, scmHost: string, zip: Buffer, say: ReportProgress): Promise<void> => {
   for (let waited = 0; ; waited += AGAIN_MS) {
     try {
-      return await published(arm, door, zip);
+      return await published(arm, scmHost, zip);
     } catch (error) {
       if (!(error instanceof PermissionDenied || error instanceof Refused) || waited >= ROLE_SPREADS_MS) throw error;
       say(`package: not accepted yet, trying again in ${AGAIN_MS / 1_000} s: ${error.message}`);
@@ -75,11 +75,11 @@ const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: ReportProgre
 export const publishPackage = async (
   arm: Arm,
   app: FunctionApp,
-  door: string,
+  scmHost: string,
   zip: Buffer,
   say: ReportProgress,
 ): Promise<void> => {
-  await untilTaken(arm, door, zip, say);
+  await untilTaken(arm, scmHost, zip, say);
   const tags = { [PACKAGE]: packageHash(app, zip) };
   await arm.call({
     method: 'PATCH',

@@ -32,7 +32,7 @@ const stepped = (step: StepReport['step'], result: StepReport['result'] = 'done'
   at: NOW,
   ms: 1,
   result,
-  said: null,
+  message: null,
 });
 
 describe('a run that waits for longer than it may', () => {

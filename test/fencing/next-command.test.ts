@@ -207,7 +207,7 @@ it('shadow mode takes our taint off when its work is done, and only imagines any
 
 describe('an end to which only imagined steps led', () => {
   const steps = [
-    { step: 'note', target: 'x', because: because('off-proven', ''), at: NOW, ms: 0, result: 'dry-run', said: null },
+    { step: 'note', target: 'x', because: because('off-proven', ''), at: NOW, ms: 0, result: 'dry-run', message: null },
   ] as const;
   const free = { pods: [], volumes: [] };
   const done = {
