@@ -156,7 +156,7 @@ describe('an outcome', () => {
     at: NOW,
     ms: 7,
     result: 'done',
-    said: null,
+    message: null,
     because: because('off-proven', 'off'),
     ...change,
   });
@@ -176,7 +176,7 @@ describe('an outcome', () => {
   });
 
   it('is told in the form that docs/cli.md describes', () => {
-    const steps = [report(), report({ result: 'refused', said: 'no' })];
+    const steps = [report(), report({ result: 'refused', message: 'no' })];
     const told = outcomeJson({ ...outcome, node: 'n', cluster: 'c', evidence: { state: 'off' }, steps });
     expect(told).toEqual({
       outcome: outcome.outcome,
