@@ -4,14 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { z } from 'zod';
 
-/** The package as a newcomer has it: packed, and installed without a network into a folder of its own. */
+/** The package as a newcomer has it: installed from a release, without a network, into a folder of its own. */
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const run = promisify(execFile);
-const packed = z.array(z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }));
 
 /** No checkout, settings, or packages of the person who runs the tests: PATH has Node and npm, HOME is empty. */
 const strangersEnvironment = (home: string): NodeJS.ProcessEnv => ({
@@ -36,22 +34,18 @@ export interface Installed {
   readonly run: (command: string, ...args: readonly string[]) => Ran;
 }
 
-const pack = async (into: string) => {
-  const { stdout } = await run('npm', ['pack', '--json', '--silent', '--pack-destination', into], {
-    cwd: root,
-    maxBuffer: 1 << 24,
-  });
-  const [tarball] = packed.parse(JSON.parse(stdout.slice(stdout.indexOf('[\n'))));
-  if (!tarball) throw new Error('npm pack made nothing');
-  return { tarball: path.join(into, tarball.filename), files: tarball.files.map((file) => file.path) };
-};
+const filesOf = async (tarball: string): Promise<readonly string[]> =>
+  (await run('tar', ['-tzf', tarball], { maxBuffer: 1 << 24 })).stdout
+    .trim()
+    .split('\n')
+    .map((file) => file.replace(/^package\//, ''));
 
-export const installed = async (): Promise<Installed> => {
+export const installed = async (tarball: string): Promise<Installed> => {
   const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-package-'));
   const [folder, home] = [path.join(work, 'stranger'), path.join(work, 'home')];
   await Promise.all([mkdir(folder), mkdir(home)]);
   await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }\n');
-  const { tarball, files } = await pack(work);
+  const files = await filesOf(tarball);
   const runThere = (command: string, ...args: readonly string[]): Ran => {
     const { status, stdout, stderr } = spawnSync(command, args, {
       cwd: folder,

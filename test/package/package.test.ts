@@ -1,4 +1,4 @@
-/** One file, because both build into `dist/`: one has to be over when the other begins. */
+/** One file, because both look at the same release. The second release, with which it is compared, is made meanwhile. */
 // oxlint-disable-next-line import/no-unassigned-import -- its tests are what is wanted of it
 import './tarball.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- its tests are what is wanted of it

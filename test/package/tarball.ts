@@ -3,11 +3,13 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { cloudsOf, installed, root, type Installed } from './installed.ts';
+import { releases } from './releases.ts';
 
 let there: Installed;
 
 beforeAll(async () => {
-  there = await installed();
+  const { one } = await releases();
+  there = await installed(path.join(one, `cloudfence-${manifest.version}.tgz`));
 });
 
 afterAll(async () => rm(path.dirname(there.folder), { recursive: true, force: true }));
