@@ -10,7 +10,7 @@ import { asMarkdown, recoveryTable } from './table.ts';
 
 const madeBy = ({ command, date, machine: { cores, processor, memoryGb, load, versions } }: Report): string =>
   [
-    `Written by \`${command}\` on ${date}. Do not edit this page: measure again.`,
+    `Written by \`${command}\` on ${date}. Do not edit this page: measure again. Another command measures what follows "At a distance".`,
     `Machine: ${cores} cores (${processor}), ${memoryGb} GB. Load before and after: ${load.before.toFixed(1)}, ${load.after.toFixed(1)}${crowded(load, cores)}.`,
     `Versions: ${Object.entries(versions)
       .map(([name, version]) => `${name} ${version}`)
@@ -49,6 +49,15 @@ const listed = (aims: readonly Aim[]): string => aims.map((aim) => `- ${inWords(
 
 const sized = ({ sizes }: Report): readonly string[] =>
   sizes.length < 2 ? [] : ['## In a large cluster', RAISED, asMarkdown(sizeTable(sizes))];
+
+/** Begins the part of the page that another measurement fills. */
+const OTHERS = '\n## At a distance\n';
+
+/** Returns the part of the standing page that this measurement does not write. */
+export const othersPart = (page: string): string => {
+  const at = page.indexOf(OTHERS);
+  return at === -1 ? '' : page.slice(at);
+};
 
 export const documentOf = (report: Report): string =>
   [

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Testbed } from '../../testbed/testbed-at.ts';
@@ -6,7 +6,7 @@ import { testbedAt } from '../../testbed/testbed-at.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 import { runAtHand } from '../doors/doors.ts';
 import { aimsOf, inWords } from './aims.ts';
-import { documentOf } from './doc.ts';
+import { documentOf, othersPart } from './doc.ts';
 import { loadNow, machineNow, versionsOf } from './machine.ts';
 import { playFast, playSizes, playSlow } from './measure.ts';
 import { reportLines } from './reading.ts';
@@ -86,7 +86,7 @@ const measure = async (): Promise<Report> => {
 };
 
 const report = await measure();
-await writeFile(document, documentOf(report));
+await writeFile(document, `${documentOf(report)}${othersPart(await readFile(document, 'utf8'))}`);
 console.log(
   [
     asText(recoveryTable(report)),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aimsOf } from './aims.ts';
 import { tally } from './calls.ts';
-import { documentOf } from './doc.ts';
+import { documentOf, othersPart } from './doc.ts';
 import type { PhaseEvent } from './phases.ts';
 import { after, isOver, momentsIn } from './phases.ts';
 import { reportLines } from './reading.ts';
@@ -178,6 +178,12 @@ describe('what is written', () => {
     expect(text).toContain('2 cores');
     expect(text).toContain('v4.12.0');
     expect(text).toContain('for 90 s only');
+  });
+
+  it('keeps what another command has measured', () => {
+    const others = '\n## At a distance\n\nsome figures\n';
+    expect(othersPart(`${documentOf(sample)}${others}`)).toBe(others);
+    expect(othersPart(documentOf(sample))).toBe('');
   });
 
   it('says if other programs used the machine', () => {
