@@ -27,6 +27,18 @@ const rows: readonly Row[] = [
   ['dead letters', ({ deadLetters }) => grouped(deadLetters)],
 ];
 
+/** The kinds of calls of the largest storm, those with the most bytes first. */
+const kindRows = (all: readonly StormCost[]): readonly string[] => {
+  const largest = [...(all.at(-1)?.kinds ?? [])].toSorted(([, a], [, b]) => b.bytes - a.bytes || b.calls - a.calls);
+  return largest.map(([name]) => {
+    const cells = all.map(({ kinds, fenced }) => {
+      const { calls, bytes } = kinds.get(name) ?? { calls: 0, bytes: 0 };
+      return `${(calls / fenced).toFixed(1)} · ${(bytes / 1e3 / fenced).toFixed(1)} kB`.padStart(18);
+    });
+    return `    ${name.padEnd(26)}${cells.join('')}`;
+  });
+};
+
 const slopeOf = (all: readonly StormCost[], of: (cost: StormCost) => number): string => {
   const [smallest, largest] = [all[0], all.at(-1)];
   return smallest && largest ? `×${(of(largest) / of(smallest)).toFixed(1)}` : '';
@@ -37,6 +49,8 @@ const tableOf = (title: string, all: readonly StormCost[]): string =>
     title,
     ...rows.map(([label, cell]) => `  ${label.padEnd(28)}${all.map((cost) => cell(cost).padStart(18)).join('')}`),
     `  the largest, beside the smallest: ${slopeOf(all, ({ fenced }) => fenced)} the fences, ${slopeOf(all, ({ calls }) => calls)} the calls, ${slopeOf(all, ({ bytes }) => bytes)} the bytes, ${slopeOf(all, ({ cloudCalls }) => cloudCalls)} the calls to EC2`,
+    '  for each fence, calls that took effect and bytes:',
+    ...kindRows(all),
   ].join('\n');
 
 const titleOf = (says: string): string =>

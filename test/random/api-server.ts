@@ -258,6 +258,7 @@ export const connect = (served: Served, network: Network, process: Process, tag:
       const send = (wanted: never, through: AbortSignal | undefined) =>
         network.call(process, {
           service: 'kubernetes',
+          name: method,
           signal: through,
           isWrite: permit !== null,
           throttled: () => declined(429, 'TooManyRequests', method),

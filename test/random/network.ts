@@ -46,6 +46,8 @@ export interface Assumption {
 
 export interface Call<T> {
   readonly service: Service;
+  /** The method or the command. */
+  readonly name?: string;
   readonly signal: AbortSignal | undefined;
   /** A permitted call is on its way for no longer than the assumption says. */
   readonly isWrite: boolean;

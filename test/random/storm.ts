@@ -35,6 +35,13 @@ export interface StormCost {
   readonly lastAfter: number;
   readonly halfAfter: number;
   readonly deadLetters: number;
+  /** Answered calls and bytes by method or command. */
+  readonly kinds: ReadonlyMap<string, Kind>;
+}
+
+export interface Kind {
+  readonly calls: number;
+  readonly bytes: number;
 }
 
 const MINUTE = 60_000;
@@ -79,6 +86,7 @@ interface Counted {
   declined: number;
   cloudCalls: number;
   cloudThrottles: number;
+  readonly kinds: Map<string, Kind>;
 }
 
 /** How often a client tries a read that is throttled, and its first pause (ms). */
@@ -109,10 +117,11 @@ const metered = (inner: Network, engine: Engine, dice: Dice, counted: Counted): 
           }
         }
         const answer = call.arrives(age, hides);
-        if (call.service === 'kubernetes') {
-          counted.calls += 1;
-          counted.bytes += bytesOf(answer);
-        }
+        const bytes = call.service === 'kubernetes' ? bytesOf(answer) : 0;
+        if (call.service === 'kubernetes') counted.calls += 1;
+        counted.bytes += bytes;
+        const before = counted.kinds.get(call.name ?? '') ?? { calls: 0, bytes: 0 };
+        counted.kinds.set(call.name ?? '', { calls: before.calls + 1, bytes: before.bytes + bytes });
         return answer;
       },
     });
@@ -178,7 +187,7 @@ const assumption = { staleness: 0, transit: 1_000, bootToPost: 10_000, bootToMou
 /** Nothing else goes wrong: no answer is lost, and no machine comes back. */
 export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): Promise<StormCost> => {
   const engine = createEngine();
-  const counted: Counted = { calls: 0, bytes: 0, declined: 0, cloudCalls: 0, cloudThrottles: 0 };
+  const counted: Counted = { calls: 0, bytes: 0, declined: 0, cloudCalls: 0, cloudThrottles: 0, kinds: new Map() };
   const offAt = new Map<string, number>();
   const fencedAfter = new Map<string, number>();
   let deadLetters = 0;
@@ -234,9 +243,11 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): 
         ['aws'],
       ),
     log: (line) => {
-      const { decision, instance } = { ...line } as Readonly<Record<string, string>>;
+      const { decision, instance, step } = { ...line } as Readonly<Record<string, string>>;
       const stopped = offAt.get(instance ?? '');
-      if (decision === 'fenced' && instance !== undefined && stopped !== undefined && !fencedAfter.has(instance))
+      // A run whose time is up after the last step says that it waits, and no sweep finds more to do.
+      const over = decision === 'fenced' || step === 'park';
+      if (over && instance !== undefined && stopped !== undefined && !fencedAfter.has(instance))
         fencedAfter.set(instance, engine.now() - stopped);
     },
     admitted: () => undefined,

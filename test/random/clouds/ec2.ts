@@ -113,10 +113,11 @@ const isWrite = (command: unknown): boolean =>
 
 const clientOf = (side: CloudSide, passage: PermittedPath | null): EC2Client => {
   const client: EC2Client = Object.create(EC2Client.prototype);
-  const send = async (command: unknown, options: { readonly abortSignal?: AbortSignal } = {}) => {
+  const send = async (command: object, options: { readonly abortSignal?: AbortSignal } = {}) => {
     passage?.check();
     return side.network.call(side.process, {
       service: 'cloud',
+      name: command.constructor.name,
       signal: options.abortSignal,
       isWrite: isWrite(command),
       throttled: () => errorOf('RequestLimitExceeded', 503),
