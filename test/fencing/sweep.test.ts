@@ -146,6 +146,20 @@ describe('the order of a sweep', () => {
     ]);
   });
 
+  it('is by the most urgent of several Nodes of one machine', async () => {
+    const also = (name: string, change: Partial<Suspect> = {}) =>
+      suspect(name, { identitySources: [named('m-twice')], because: 'node-missing', ...change });
+    const before = async (one: Suspect, power: Partial<MachineFacts>, other: Partial<MachineFacts>) => {
+      const twice = [also('node-a'), one];
+      const { looks, ...rest } = stage([...twice, suspect('node-other')], { 'm-twice': power, 'm-other': other });
+      await swept({ looks, ...rest });
+      return looks[1]?.[0];
+    };
+    expect(await before(also('node-b', { marked: marked() }), running, off)).toBe('m-twice');
+    expect(await before(also('node-b', { ...parked, because: 'node-missing' }), off, running)).toBe('m-twice');
+    expect(await before(also('node-b', { record: record() }), off, off)).toBe('m-other');
+  });
+
   it('is drawn anew each time', async () => {
     const one = stage([suspect('node-1'), suspect('node-2'), suspect('node-3')]);
     const lots = ['c', 'a', 'b'];
@@ -176,6 +190,88 @@ describe('the order of a sweep', () => {
     const one = stage([]);
     expect(await swept(one)).toEqual({ outcomes: [], unreachable: [] });
     expect(one.looks).toEqual([]);
+  });
+});
+
+describe('a suspect with one machine', () => {
+  it('is not among those without one', async () => {
+    const { outcomes } = await swept(stage([suspect('node-1', { marked: marked() })]));
+    expect(outcomes.map(({ machine: id }) => id)).toEqual(['m-1']);
+    expect(outcomes[0]?.reason.code).toBe('not-fenced');
+  });
+
+  it('is gone to at once, with our taint or without, and without another place', async () => {
+    const seen: unknown[] = [];
+    const observe: Ports['observe'] = (_, __, { location, ambiguity }) => void seen.push([location, ambiguity]);
+    const look = async () => cluster({ node: marked({}, { name: 'node-1' }) });
+    const one = stage([suspect('node-1', { marked: marked() })], { 'm-1': { power: 'running' } }, { blue: { look } });
+    await swept({ ...one, ports: { ...one.ports, observe } }, { deadline: 1_200 });
+    expect(seen[0]).toEqual([{ cluster: 'blue', node: 'node-1' }, null]);
+  });
+
+  it('is read from the Node only if the list does not name it: then nothing is in doubt', async () => {
+    const identify = async () => [named('m-7', 'csiNode')];
+    const nameless = suspect('node-1', { identitySources: [], because: 'fenced' });
+    const one = stage([nameless], {}, { blue: { identify } });
+    await swept(one);
+    expect(one.showing).toEqual([['m-7']]);
+  });
+});
+
+describe('the step that a sweep takes before its runs', () => {
+  it('is shown like those of a run', async () => {
+    const seen: unknown[] = [];
+    const observe: Ports['observe'] = (command, answer, { location }) =>
+      void seen.push([command.do, answer.to, location]);
+    const outlived = marked({}, { taintedFor: BOOT_A, bootID: 'boot-b', name: 'node-1' });
+    const one = stage([suspect('node-1', { identitySources: [], marked: outlived })]);
+    await swept({ ...one, ports: { ...one.ports, observe } });
+    expect(seen).toEqual([['act', 'act', { cluster: 'blue', node: 'node-1' }]]);
+  });
+});
+
+describe('a machine below a Node that is gone', () => {
+  const gone = suspect('node-1', { because: 'node-missing', identitySources: [], attachments: ['csi-1'] });
+  const left = (...attached: readonly boolean[]) => ({
+    look: async () =>
+      cluster({
+        node: null,
+        volumes: attached.map((one, at) => volume({ handle: `disk-${at}`, attachment: attachment({ attached: one }) })),
+      }),
+  });
+
+  it('is looked for in the attachments that the Node left, and by its name', async () => {
+    const requests: unknown[] = [];
+    const look: Cluster['look'] = async ({ clues: _, ...request }) => {
+      requests.push(request);
+      return cluster({ node: null, volumes: [] });
+    };
+    expect((await swept(stage([gone], {}, { blue: { look } }))).outcomes).toEqual([]);
+    expect(requests).toEqual([{ node: null, remembered: null, follow: [], attachments: ['csi-1'], named: ['node-1'] }]);
+  });
+
+  it('is not asked for if no disk of this cloud is left', async () => {
+    const holders = () => Promise.reject(new Refused('not asked'));
+    const one = stage([gone], {}, { blue: left(), cloud: { holders } });
+    expect((await swept(one)).outcomes).toEqual([]);
+  });
+
+  it('is guessed without a question to the cloud if nothing suggests one, and without its disks', async () => {
+    const scopes: unknown[] = [];
+    const look: Cloud['look'] = async (ids, { disks }) => {
+      scopes.push([ids, disks]);
+      return ids.map((id) => machine({ machine: id, nodeNames: ['node-1'] }));
+    };
+    const holders = async () => [];
+    const none = stage([gone], {}, { blue: left(true, false), cloud: { holders, look } });
+    expect((await swept(none)).outcomes).toMatchObject([{ outcome: 'refused', node: 'node-1' }]);
+    expect(scopes).toEqual([]);
+    const named = stage([gone], {}, { blue: left(true), cloud: { holders, look, machinesNamed: () => ['m-1'] } });
+    expect((await swept(named)).outcomes).toMatchObject([{ machine: 'm-1' }]);
+    expect(scopes.slice(0, 2)).toEqual([
+      [['m-1'], false],
+      [['m-1'], false],
+    ]);
   });
 });
 

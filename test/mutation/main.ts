@@ -1,16 +1,19 @@
 import { matchesGlob, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { thoseThatCompile } from './compiler.ts';
-import { type Room, rooms } from './rooms.ts';
+import { rulesWithoutTest } from './ladder.ts';
+import { DECISIONS, type Room, rooms } from './rooms.ts';
 import { type Mutant, mutate } from './stryker.ts';
 import { isAccepted, outdated, type Survivor, survivorOf, told } from './survivors.ts';
 
 /**
  * Changes the shipped code in one place after the other, and runs the tests that reach it. Prints how many mutants each
  * file has, how many of them the tests kill, and every survivor that is not in `accepted.ts`. Ends with 1 if there is
- * one in a room that has to be killed to the last, or if a room's share is too low. `--mutate FILE` takes one file or glob. `--force`
- * forgets earlier results, which is needed if only a helper of the tests has changed. `--tests GLOB` runs these tests
- * alone: what they kill stays killed, and the next run without it takes only the survivors.
+ * one in a room that has to be killed to the last, or if a room's share is too low.
+ * - `--mutate FILE` takes one file or glob
+ * - `--tests GLOB` runs these tests alone: what they kill stays killed, and the next run without it takes the survivors
+ * - `--force` forgets earlier results, which is needed if only a helper of the tests has changed
+ * - `--ladder` takes each rule out of the ladder instead, one at a time
  */
 
 const { values } = parseArgs({
@@ -18,6 +21,7 @@ const { values } = parseArgs({
     mutate: { type: 'string' },
     force: { type: 'boolean' },
     tests: { type: 'string' },
+    ladder: { type: 'boolean' },
     concurrency: { type: 'string' },
   },
 });
@@ -81,22 +85,27 @@ const judge = async (room: Room, results: readonly Mutant[]): Promise<boolean> =
   return room.least === 1 ? all.left === 0 && old.length === 0 : shareOf(all) >= room.least;
 };
 
-const { mutate: only } = values;
-const chosen = rooms.filter(
-  ({ mutates }) => only === undefined || mutates.some((glob) => glob === only || matchesGlob(only, glob)),
-);
-if (chosen.length === 0) throw new Error(`--mutate is one of ${rooms.flatMap(({ mutates }) => mutates).join(', ')}`);
-for (const room of chosen) {
-  const files = only === undefined ? room.mutates : [only];
-  const all = await mutate({
-    files,
-    tests: values.tests === undefined ? room.tests : [values.tests],
-    force: values.force ?? false,
-    concurrency: Number(values.concurrency ?? 1),
-  });
-  // Stryker also returns what it remembers of other files.
-  const results = all.filter(({ fileName }) => files.some((glob) => matchesGlob(relative('.', fileName), glob)));
-  console.log('\n| file | mutants | killed by a test | refused by the compiler | accepted | left | score |');
-  console.log('|---|---|---|---|---|---|---|');
-  if (!(await judge(room, results))) process.exitCode = 1;
-}
+const mutateRooms = async (only: string | undefined): Promise<void> => {
+  const chosen = rooms.filter(
+    ({ mutates }) => only === undefined || mutates.some((glob) => glob === only || matchesGlob(only, glob)),
+  );
+  if (chosen.length === 0) throw new Error(`--mutate is one of ${rooms.flatMap(({ mutates }) => mutates).join(', ')}`);
+  for (const room of chosen) {
+    const files = only === undefined ? room.mutates : [only];
+    const all = await mutate({
+      files,
+      tests: values.tests === undefined ? room.tests : [values.tests],
+      force: values.force ?? false,
+      concurrency: Number(values.concurrency ?? 1),
+    });
+    // Stryker also returns what it remembers of other files.
+    const results = all.filter(({ fileName }) => files.some((glob) => matchesGlob(relative('.', fileName), glob)));
+    console.log('\n| file | mutants | killed by a test | refused by the compiler | accepted | left | score |');
+    console.log('|---|---|---|---|---|---|---|');
+    if (!(await judge(room, results))) process.exitCode = 1;
+  }
+};
+
+if (values.ladder) {
+  if ((await rulesWithoutTest([DECISIONS])).length > 0) process.exitCode = 1;
+} else await mutateRooms(values.mutate);

@@ -8,7 +8,7 @@ export interface Room {
   readonly least: number;
 }
 
-const DECISIONS = 'test/fencing/!(decide-always).test.ts';
+export const DECISIONS = 'test/fencing/!(decide-always).test.ts';
 const INCIDENTS =
   'test/simulation/{foreign-taint,unexpected,nameless-node,imposter,clusters,unserved,reused-name}.test.ts';
 

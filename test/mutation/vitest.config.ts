@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { matchesGlob, relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { defineConfig } from 'vitest/config';
+import { LADDER, withoutRule } from './ladder.ts';
 
 /**
  * What Stryker runs for each mutant: only the tests that matter to the mutated files. Stryker ends a mutant with the
@@ -18,13 +20,28 @@ class AsListed extends BaseSequencer {
   }
 }
 
+/** Takes one rule out of the ladder, if the command says which. */
+const withoutOneRule = {
+  name: 'without-one-rule',
+  enforce: 'pre' as const,
+  load: (id: string) => {
+    const which = process.env['CLOUDFENCE_WITHOUT_RULE'];
+    return which !== undefined && id.endsWith(LADDER)
+      ? withoutRule(readFileSync(id, 'utf8'), Number(which))
+      : undefined;
+  },
+};
+
 export default defineConfig({
+  plugins: [withoutOneRule],
   test: {
     include: tests,
     exclude: ['test/**/*.{moto,e2e,deploy,slow,judge,thorough}.test.ts'],
     testTimeout: 180_000,
     provide: { thorough: false },
     isolate: false,
+    // A module is kept by its text, which is the same with and without a rule.
+    fsModuleCache: process.env['CLOUDFENCE_WITHOUT_RULE'] === undefined,
     sequence: { sequencer: AsListed },
   },
 });
