@@ -242,12 +242,14 @@ describe('a machine below a Node that is gone', () => {
 
   it('is looked for in the attachments that the Node left, and by its name', async () => {
     const requests: unknown[] = [];
-    const look: Cluster['look'] = async ({ clues: _, ...request }) => {
-      requests.push(request);
+    const look: Cluster['look'] = async ({ clues, ...request }) => {
+      requests.push([clues.machine, request]);
       return cluster({ node: null, volumes: [] });
     };
     expect((await swept(stage([gone], {}, { blue: { look } }))).outcomes).toEqual([]);
-    expect(requests).toEqual([{ node: null, remembered: null, follow: [], attachments: ['csi-1'], named: ['node-1'] }]);
+    expect(requests).toEqual([
+      ['', { node: null, remembered: null, follow: [], attachments: ['csi-1'], named: ['node-1'] }],
+    ]);
   });
 
   it('is not asked for if no disk of this cloud is left', async () => {
