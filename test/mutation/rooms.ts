@@ -22,7 +22,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'loop, driver',
-    mutates: ['fencing/loop/{locate,look,react,run,survey}.ts'],
+    mutates: ['fencing/loop/{locate,look,run,survey}.ts'],
     tests: [DECISIONS, INCIDENTS],
     least: 0.9,
   },
@@ -49,16 +49,17 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'permits',
-    mutates: ['transport/under-permit.ts', 'transport/hold.ts', 'transport/no-answer.ts', 'fencing/model/permit.ts'],
-    tests: ['test/transport/{under-permit,no-answer,late-bytes,tunnel}.test.ts', 'test/permits.test.ts'],
+    mutates: ['transport/{under-permit,hold}.ts'],
+    tests: ['test/transport/under-permit.test.ts', 'test/transport/{late-bytes,tunnel}.test.ts'],
     least: 0.9,
   },
   {
     name: 'preconditions',
     mutates: ['kubernetes/{fence-patch,apply,node,pods,attachments}.ts'],
     tests: [
+      'test/kubernetes/{node-patch,tolerations,attachment-name,pod-facts,suspects}.test.ts',
       'test/contract/cluster/sandbox.test.ts',
-      'test/kubernetes/{node-patch,suspects,tolerations,attachment-name,endless}.test.ts',
+      'test/kubernetes/endless.test.ts',
       INCIDENTS,
     ],
     least: 0.9,
