@@ -1,9 +1,9 @@
 import { ADMIN_TOKEN, apiServerOf, type ApiServer } from './cluster/api/server.ts';
-import { castOf, startControlPlane } from './cluster/controllers/actors.ts';
+import { clusterActors, startControlPlane } from './cluster/controllers/actors.ts';
 import type { ClusterParts } from './cluster/cluster-world.ts';
 import { reactionsOf } from './cluster/reactions.ts';
 import { emptyCluster, storeOf } from './cluster/store.ts';
-import { ec2Cast } from './ec2/actors.ts';
+import { ec2Actors } from './ec2/actors.ts';
 import { emptyEc2, type WithEc2 } from './ec2/state.ts';
 import { ec2Underlay } from './ec2/underlay.ts';
 import { createWorld, type World } from './world.ts';
@@ -22,7 +22,7 @@ export const createAwsSandbox = ({ seed, now }: { readonly seed: number; readonl
     cluster: emptyCluster(),
     ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }),
   };
-  const world: AwsWorld = createWorld<AwsParts>({ ...castOf<AwsParts>(ec2Underlay), ...ec2Cast() }, parts, {
+  const world: AwsWorld = createWorld<AwsParts>({ ...clusterActors<AwsParts>(ec2Underlay), ...ec2Actors() }, parts, {
     now,
     seed,
   });

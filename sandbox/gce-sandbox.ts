@@ -1,9 +1,9 @@
 import { apiServerOf, type ApiServer } from './cluster/api/server.ts';
-import { castOf, startControlPlane } from './cluster/controllers/actors.ts';
+import { clusterActors, startControlPlane } from './cluster/controllers/actors.ts';
 import type { ClusterParts } from './cluster/cluster-world.ts';
 import { reactionsOf } from './cluster/reactions.ts';
 import { emptyCluster, storeOf } from './cluster/store.ts';
-import { gceCast } from './gce/actors.ts';
+import { gceActors } from './gce/actors.ts';
 import { emptyGce, type WithGce } from './gce/state.ts';
 import { gceUnderlay } from './gce/underlay.ts';
 import { createWorld, type World } from './world.ts';
@@ -22,10 +22,14 @@ export const PERSISTENT_DISK = 'pd.csi.storage.gke.io';
 /** Returns an empty cluster with a running control plane, in an empty project. */
 export const createGceSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): WholeGceWorld => {
   const parts: GceParts = { cluster: emptyCluster(), gce: emptyGce(SANDBOX_PROJECT) };
-  const world: WholeGceWorld = createWorld<GceParts>({ ...castOf<GceParts>(gceUnderlay), ...gceCast() }, parts, {
-    now,
-    seed,
-  });
+  const world: WholeGceWorld = createWorld<GceParts>(
+    { ...clusterActors<GceParts>(gceUnderlay), ...gceActors() },
+    parts,
+    {
+      now,
+      seed,
+    },
+  );
   startControlPlane(world);
   return world;
 };

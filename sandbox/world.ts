@@ -21,7 +21,7 @@ export interface WorldState<Parts> {
 }
 
 export type Actor<Parts> = (world: World<Parts>, about: string) => void;
-export type Cast<Parts> = Readonly<Record<string, Actor<Parts>>>;
+export type Actors<Parts> = Readonly<Record<string, Actor<Parts>>>;
 
 export interface World<Parts> {
   readonly state: WorldState<Parts>;
@@ -41,20 +41,20 @@ export interface World<Parts> {
 }
 
 export const createWorld = <Parts>(
-  cast: Cast<Parts>,
+  actors: Actors<Parts>,
   parts: Parts,
   start: { now: number; seed: number },
-): World<Parts> => worldOf(cast, { now: start.now, order: 0, dice: start.seed >>> 0, agenda: [], parts });
+): World<Parts> => worldOf(actors, { now: start.now, order: 0, dice: start.seed >>> 0, agenda: [], parts });
 
-const worldOf = <Parts>(cast: Cast<Parts>, state: WorldState<Parts>): World<Parts> => {
+const worldOf = <Parts>(actors: Actors<Parts>, state: WorldState<Parts>): World<Parts> => {
   const world: World<Parts> = {
     state,
     parts: state.parts,
     now: () => state.now,
     random: () => roll(state),
     schedule: (actor, delay, about = '') => keepAppointment(state, actor, state.now + Math.max(0, delay), about),
-    advance: (ms) => runUntil(world, cast, state.now + ms),
-    fork: () => worldOf(cast, structuredClone(state)),
+    advance: (ms) => runUntil(world, actors, state.now + ms),
+    fork: () => worldOf(actors, structuredClone(state)),
   };
   return world;
 };
@@ -75,13 +75,13 @@ const keepAppointment = <Parts>(state: WorldState<Parts>, actor: string, at: num
   state.agenda.push({ at, order: state.order++, actor, about });
 };
 
-const runUntil = <Parts>(world: World<Parts>, cast: Cast<Parts>, until: number): void => {
+const runUntil = <Parts>(world: World<Parts>, actors: Actors<Parts>, until: number): void => {
   const { state } = world;
   for (let next = earliest(state.agenda); next && next.at <= until; next = earliest(state.agenda)) {
     const due = next;
     state.agenda = state.agenda.filter((other) => other !== due);
     state.now = Math.max(state.now, due.at);
-    const actor = cast[due.actor];
+    const actor = actors[due.actor];
     if (!actor) throw new Error(`the sandbox has no actor named ${due.actor}`);
     actor(world, due.about);
   }

@@ -59,11 +59,11 @@ export type ClusterStep =
       readonly tombstone: Tombstone | null;
     }
   /**
-   * Remembers, where no kubelet may write, that someone else removed the fence in this boot. Null forgets a tombstone
-   * of an earlier boot.
+   * Notes in a label that no kubelet may write that someone else removed the fence in this boot. Null removes the
+   * tombstone of an earlier boot.
    */
   | { readonly do: 'set-tombstone'; readonly node: NodeTarget; readonly tombstone: Tombstone | null }
-  /** Remembers, where no kubelet may write, when the machine was first seen `stopping`. Null forgets it. */
+  /** Notes in a label that no kubelet may write when the machine was first seen `stopping`. Null removes the note. */
   | { readonly do: 'note-stopping'; readonly node: NodeTarget; readonly stopping: FirstStopping | null };
 
 export type CloudStep =

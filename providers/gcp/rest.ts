@@ -6,7 +6,7 @@ import { abortOnSignal } from './errors.ts';
 import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
 
 /**
- * Calls Google Cloud services of which Cloudfence needs one call each, with the identity that the environment gives.
+ * Calls the Google Cloud services of which Cloudfence needs only one call, with the identity from the environment.
  */
 
 export interface RestOptions {

@@ -91,7 +91,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
   };
 };
 
-/** More moves than any run of these worlds needs while nobody fails. */
+/** More moves than any run in these worlds needs if no call fails. */
 const MOST_MOVES = 60;
 
 /** Lets one run come to its end. */

@@ -5,7 +5,7 @@ import { deallocate } from '../../sandbox/azure/machines.ts';
 import { diskIn } from '../../sandbox/azure/state.ts';
 import { json } from '../providers/azure/fixtures.ts';
 import { change, scene } from '../sandbox/azure/azure-rig.ts';
-import { azureInstall, cloudEvent, gridEvent, post, takeAll, workOff } from './azure-install.ts';
+import { azureInstall, cloudEvent, gridEvent, post, takeAll, drainQueue } from './azure-install.ts';
 
 const off = () => {
   const staged = scene();
@@ -33,7 +33,7 @@ describe('the webhook', () => {
   ])('queues %s, and the machine is fenced then', async (_, body) => {
     const { world, disk, holder, spare, install } = off();
     expect(await webhook(install.getDependencies)(post(body(holder)), install.context)).toMatchObject({ status: 202 });
-    await workOff(world, install, ...takeAll(install));
+    await drainQueue(world, install, ...takeAll(install));
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
   });
 
@@ -47,7 +47,7 @@ describe('the webhook', () => {
         install.context,
       ),
     ).toMatchObject({ status: 202 });
-    await workOff(world, install, ...takeAll(install));
+    await drainQueue(world, install, ...takeAll(install));
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
   });
 

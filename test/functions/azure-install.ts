@@ -110,7 +110,7 @@ export const takeAll = ({ queues }: AzureInstall): readonly string[] =>
   (queues['events'] ?? []).splice(0).map(({ text }) => text);
 
 /** Delivers messages, and then whatever is sent meanwhile, each when it is due, until nothing is left. */
-export const workOff = async (
+export const drainQueue = async (
   world: AzureWorld,
   install: AzureInstall,
   ...messages: readonly unknown[]

@@ -7,7 +7,15 @@ import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { AzureWorld } from '../../sandbox/azure-sandbox.ts';
 import { change, scene } from '../sandbox/azure/azure-rig.ts';
-import { azureInstall, cloudEvent, gridEvent, takeAll, waiting, workOff, type AzureInstall } from './azure-install.ts';
+import {
+  azureInstall,
+  cloudEvent,
+  gridEvent,
+  takeAll,
+  waiting,
+  drainQueue,
+  type AzureInstall,
+} from './azure-install.ts';
 
 const deliver = (install: AzureInstall, ...messages: readonly unknown[]) =>
   onEvent(install.getDependencies)(messages, install.context);
@@ -29,7 +37,7 @@ describe('a batch', () => {
     ['bytes', (holder: string) => Buffer.from(JSON.stringify(gridEvent(holder)))],
   ])('fences the machine of an event in %s and leaves nothing in any queue', async (_, message) => {
     const { world, disk, holder, spare, install } = off();
-    await workOff(world, install, message(holder));
+    await drainQueue(world, install, message(holder));
     expect([holderOf(world, disk), world.parts.azure.harm, install.queues]).toEqual([spare, [], { events: [] }]);
     expect(install.lines.at(-1)).toMatchObject({
       level: 'log',
@@ -43,13 +51,13 @@ describe('a batch', () => {
 
   it('looks once at a machine, however often it is named', async () => {
     const { world, holder, install } = off();
-    await workOff(world, install, gridEvent(holder), cloudEvent(holder), gridEvent(holder, 'start'));
+    await drainQueue(world, install, gridEvent(holder), cloudEvent(holder), gridEvent(holder, 'start'));
     expect(decisions(install).filter((decision) => decision === 'fenced')).toHaveLength(1);
   });
 
   it('replaces a scale set by its machines', async () => {
     const { world, disk, holder, spare, install } = off();
-    await workOff(world, install, gridEvent(setOf(holder)));
+    await drainQueue(world, install, gridEvent(setOf(holder)));
     expect(holderOf(world, disk)).toBe(spare);
     const ends = install.lines
       .filter(({ Outcomes }) => Outcomes === 1)
@@ -59,7 +67,7 @@ describe('a batch', () => {
 
   it('sends what it cannot read to the dead-letter queue with the reason, and goes on with the others', async () => {
     const { world, holder, install } = off();
-    await workOff(world, install, '{"eventType": "Microsoft', { hello: 'world' }, gridEvent(holder));
+    await drainQueue(world, install, '{"eventType": "Microsoft', { hello: 'world' }, gridEvent(holder));
     expect(install.queues['dead-letters']).toMatchObject([
       { text: '{"eventType": "Microsoft', properties: { reason: expect.stringMatching(/not JSON/) } },
       {
@@ -74,7 +82,7 @@ describe('a batch', () => {
   it('survives an event that is nested too deep to be serialized, and so do the others', async () => {
     const { world, holder, install } = off();
     const nested: unknown = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
-    await workOff(world, install, nested, gridEvent(holder));
+    await drainQueue(world, install, nested, gridEvent(holder));
     expect(install.queues['dead-letters']).toMatchObject([
       { properties: { reason: expect.stringMatching(/not JSON/) } },
     ]);
@@ -113,7 +121,7 @@ describe('an install for some resource groups', () => {
   it('serves its groups in any letter case', async () => {
     const { world, holder } = off();
     const install = azureInstall(world, {}, [(/resourcegroups\/([^/]+)/i.exec(holder)?.[1] ?? '').toUpperCase()]);
-    await workOff(world, install, gridEvent(holder));
+    await drainQueue(world, install, gridEvent(holder));
     expect(decisions(install)).toContain('fenced');
   });
 });
@@ -149,7 +157,7 @@ describe('an instance that ARM denies', () => {
     addFault(world.parts.azure, { call: 'machine.get', mishap, times: 1_000 });
     if (because === 'its disk names it') addFault(world.parts.azure, { call: 'set.list', mishap, times: 1_000 });
     const install = azureInstall(world);
-    await workOff(world, install, gridEvent(holder));
+    await drainQueue(world, install, gridEvent(holder));
     expect(install.lines.filter(({ decision }) => decision === 'step')).toEqual([]);
     expect(install.lines).toContainEqual(expect.objectContaining({ because: reason }));
     expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([holder, []]);
@@ -179,7 +187,7 @@ describe('a machine that has to wait', () => {
     const install = azureInstall(world);
     await deliver(install, gridEvent(holder));
     world.advance(700_000);
-    await workOff(world, install, ...takeAll(install));
+    await drainQueue(world, install, ...takeAll(install));
     expect([holderOf(world, disk), waiting(world, install)]).toEqual([spare, []]);
   });
 });
@@ -196,7 +204,7 @@ it('comes back when the window of the cap has moved on, and is fenced then', asy
     { seconds: expect.toSatisfy((wait: number) => wait > 840 && wait <= 900), message: { machine: holder } },
   ]);
   world.advance(900_000);
-  await workOff(world, install, ...takeAll(install));
+  await drainQueue(world, install, ...takeAll(install));
   expect([holderOf(world, disk), waiting(world, install)]).toEqual([spare, []]);
 });
 

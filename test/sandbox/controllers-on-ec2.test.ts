@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/actors.ts';
+import { clusterActors, startControlPlane } from '../../sandbox/cluster/controllers/actors.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
@@ -8,7 +8,7 @@ import { addTaint, outOfService } from '../../sandbox/cluster/controllers/taints
 import { addNode, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { emptyCluster } from '../../sandbox/cluster/store.ts';
-import { ec2Cast } from '../../sandbox/ec2/actors.ts';
+import { ec2Actors } from '../../sandbox/ec2/actors.ts';
 import { plainStop, start, stopByUser } from '../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
 import type { WithEc2 } from '../../sandbox/ec2/state.ts';
@@ -24,7 +24,7 @@ const driver = 'ebs.csi.aws.com';
 
 const clusterOnEc2 = () => {
   const parts = { cluster: emptyCluster(), ec2: emptyEc2({ account: '111122223333', region: 'eu-west-1' }) };
-  const world: Whole = createWorld({ ...castOf<ClusterParts & WithEc2>(ec2Underlay), ...ec2Cast() }, parts, {
+  const world: Whole = createWorld({ ...clusterActors<ClusterParts & WithEc2>(ec2Underlay), ...ec2Actors() }, parts, {
     now: Date.UTC(2026, 10, 21),
     seed: 1,
   });

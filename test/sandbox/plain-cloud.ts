@@ -1,4 +1,4 @@
-import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/actors.ts';
+import { clusterActors, startControlPlane } from '../../sandbox/cluster/controllers/actors.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { ClusterWorld } from '../../sandbox/cluster/cluster-world.ts';
 import type { ClusterState } from '../../sandbox/cluster/store.ts';
@@ -70,7 +70,7 @@ const plainUnderlay: Underlay<PlainParts> = {
 
 export const emptyPlainWorld = (seed: number): PlainWorld =>
   createWorld(
-    castOf(plainUnderlay),
+    clusterActors(plainUnderlay),
     { cluster: emptyCluster(), cloud: { machines: {}, disks: {}, harm: [] } },
     { now: Date.UTC(2026, 10, 21), seed },
   );

@@ -8,7 +8,7 @@ const portOf = (server: Server): number => {
   return address.port;
 };
 
-/** This many ports of 127.0.0.1 without a listener. All are held at the same time, so that they differ. */
+/** Returns this many free ports of 127.0.0.1. All are held at the same time, so that they differ. */
 export const freePorts = async (count: number): Promise<readonly number[]> => {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

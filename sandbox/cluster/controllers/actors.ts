@@ -1,5 +1,5 @@
 import type { Underlay } from '../../underlay.ts';
-import type { Cast, World } from '../../world.ts';
+import type { Actors, World } from '../../world.ts';
 import { reconcileVolumes, syncAttachedVolumes } from './attach-detach.ts';
 import { attacherRuns } from './attacher-leader.ts';
 import { askCloud } from './cloud-controller.ts';
@@ -43,7 +43,7 @@ const onGround: Readonly<Record<string, OnGround>> = {
   'cloud-controller': askCloud,
 };
 
-const inCluster: Cast<ClusterParts> = {
+const inCluster: Actors<ClusterParts> = {
   'node-lifecycle': monitorNodes,
   'node-lifecycle/condition': taintByCondition,
   'node-lifecycle/taint': taintQueued,
@@ -62,7 +62,7 @@ const inCluster: Cast<ClusterParts> = {
 };
 
 /** All kubelets and controllers, ported from Kubernetes, on the given cloud. */
-export const castOf = <Parts extends ClusterParts>(underlay: Underlay<Parts>): Cast<Parts> => ({
+export const clusterActors = <Parts extends ClusterParts>(underlay: Underlay<Parts>): Actors<Parts> => ({
   ...inCluster,
   ...Object.fromEntries(Object.entries(onGround).map(([name, act]) => [name, grounded(underlay, act)])),
 });

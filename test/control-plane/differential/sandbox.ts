@@ -11,11 +11,11 @@ import {
   type AwsWorld,
 } from '../../../sandbox/aws-sandbox.ts';
 import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
-import { castOf, startControlPlane } from '../../../sandbox/cluster/controllers/actors.ts';
+import { clusterActors, startControlPlane } from '../../../sandbox/cluster/controllers/actors.ts';
 import { addStatefulSet } from '../../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../../sandbox/cluster/settle.ts';
 import { emptyCluster } from '../../../sandbox/cluster/store.ts';
-import { ec2Cast } from '../../../sandbox/ec2/actors.ts';
+import { ec2Actors } from '../../../sandbox/ec2/actors.ts';
 import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
 import { addVolume } from '../../../sandbox/ec2/scenario.ts';
 import { emptyEc2, instanceIn, volumeIn, type Instance } from '../../../sandbox/ec2/state.ts';
@@ -72,10 +72,14 @@ const worldWith = (seed: number, troubled: Troubled) => {
   const cluster = emptyCluster();
   const writings = recordWrites(cluster);
   const parts: AwsParts = { cluster, ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }, INSTANT) };
-  const world: AwsWorld = createWorld<AwsParts>({ ...castOf<AwsParts>(underlayWith(troubled)), ...ec2Cast() }, parts, {
-    now: Date.UTC(2026, 10, 21),
-    seed,
-  });
+  const world: AwsWorld = createWorld<AwsParts>(
+    { ...clusterActors<AwsParts>(underlayWith(troubled)), ...ec2Actors() },
+    parts,
+    {
+      now: Date.UTC(2026, 10, 21),
+      seed,
+    },
+  );
   startControlPlane(world);
   return { world, writings };
 };

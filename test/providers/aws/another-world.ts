@@ -1,4 +1,4 @@
-import { ec2Cast } from '../../../sandbox/ec2/actors.ts';
+import { ec2Actors } from '../../../sandbox/ec2/actors.ts';
 import { emptyEc2, type Ec2World, type WithEc2 } from '../../../sandbox/ec2/state.ts';
 import { createWorld } from '../../../sandbox/world.ts';
 
@@ -8,7 +8,7 @@ const APART = 0x10_000;
 /** An EC2 of another account or region. */
 export const ec2WorldOf = (account: string, region: string): Ec2World => {
   const world = createWorld<WithEc2>(
-    ec2Cast(),
+    ec2Actors(),
     { ec2: emptyEc2({ account, region }) },
     { now: Date.UTC(2026, 10, 21), seed: 2 },
   );

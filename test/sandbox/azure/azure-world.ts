@@ -1,6 +1,6 @@
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients, type ClientOptions } from '../../../providers/azure/client.ts';
-import { azureCast } from '../../../sandbox/azure/actors.ts';
+import { azureActors } from '../../../sandbox/azure/actors.ts';
 import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import type { AzureCloudWorld, Knobs, WithAzure } from '../../../sandbox/azure/state.ts';
 import { emptyAzure } from '../../../sandbox/azure/state.ts';
@@ -19,7 +19,7 @@ export const credential = { getToken: async () => ({ token: 'test', expiresOnTim
 /** An Azure of its own, on a day in November. */
 export const azureWorld = (knobs: Partial<Knobs> = {}): AzureCloudWorld =>
   createWorld<WithAzure>(
-    azureCast(),
+    azureActors(),
     { azure: emptyAzure({ subscription, group, location: 'westeurope' }, knobs) },
     { now: NOW, seed: 1 },
   );

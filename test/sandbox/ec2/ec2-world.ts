@@ -2,7 +2,7 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import type { Ec2Clients } from '../../../providers/aws/client.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
-import { ec2Cast } from '../../../sandbox/ec2/actors.ts';
+import { ec2Actors } from '../../../sandbox/ec2/actors.ts';
 import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';
 import type { Ec2World, Knobs, WithEc2 } from '../../../sandbox/ec2/state.ts';
 import { emptyEc2 } from '../../../sandbox/ec2/state.ts';
@@ -15,7 +15,7 @@ export const MINUTE = 60_000;
 /** An EC2 of its own, on a day in November. */
 export const ec2World = (knobs: Partial<Knobs> = {}): Ec2World =>
   createWorld<WithEc2>(
-    ec2Cast(),
+    ec2Actors(),
     { ec2: emptyEc2({ account: '123456789012', region }, knobs) },
     { now: Date.UTC(2026, 10, 21), seed: 1 },
   );

@@ -1,6 +1,6 @@
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients, type ComputeClients } from '../../../providers/gcp/client.ts';
-import { gceCast } from '../../../sandbox/gce/actors.ts';
+import { gceActors } from '../../../sandbox/gce/actors.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { emptyGce, type GceWorld, type Knobs, type WithGce } from '../../../sandbox/gce/state.ts';
 import { createWorld } from '../../../sandbox/world.ts';
@@ -11,7 +11,7 @@ export const MINUTE = 60_000;
 
 /** A Compute Engine of its own, on a day in November. */
 export const gceWorld = (knobs: Partial<Knobs> = {}): GceWorld =>
-  createWorld<WithGce>(gceCast(), { gce: emptyGce(place, knobs) }, { now: Date.UTC(2026, 10, 21), seed: 1 });
+  createWorld<WithGce>(gceActors(), { gce: emptyGce(place, knobs) }, { now: Date.UTC(2026, 10, 21), seed: 1 });
 
 /** UUIDs in sequence. */
 export const requestIds = (): (() => string) => {
