@@ -56,7 +56,7 @@ describe('a fence on a network with a length', () => {
   /** What the first fence of a process loads would take rounds of the network, as many as this computer is slow. */
   beforeAll(async () => {
     for (const cloud of cloudNames) await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
-  }, 60_000);
+  }, 180_000);
 
   it.each(rows.filter(([cloud]) => cloudNames.includes(cloud)))(
     'on %s, %s, with %j',
