@@ -12,7 +12,7 @@ import { type Doctor, createDoctor } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
-import { readText } from './settings.ts';
+import { isContent, readText, shownPath } from './settings.ts';
 
 export interface OpenedCluster {
   readonly cluster: Cluster;
@@ -61,12 +61,10 @@ export const linkFromFiles = async (list: string, context: string | null): Promi
   const present = files.filter(existsSync);
   if (present.length === 0)
     throw new InvalidConfiguration([
-      `no kubeconfig exists at ${files.join(' or ')}: give --kubeconfig, set KUBECONFIG, or add \`clusters\` to the configuration file`,
+      `no kubeconfig exists at ${isContent(list) ? shownPath(list) : files.map(shownPath).join(' or ')}: give --kubeconfig, set KUBECONFIG, or add \`clusters\` to the configuration file`,
     ]);
   return linkFromTexts(await Promise.all(present.map(readKubeConfig)), context);
 };
-
-const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');
 
 const fromSecret = (read: () => Promise<string>, context: string | undefined, now: Clock['now']): Promise<Link> =>
   refreshingLink({

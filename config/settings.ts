@@ -103,13 +103,25 @@ const unreadable: Readonly<Record<string, string>> = {
 const SHOWN = 200;
 
 /**
+ * Returns a path for a message. A text that is no path is not shown: somebody gave the content in place of the path, and
+ * it may contain a token.
+ */
+export const shownPath = (path: string): string => {
+  if (isContent(path)) return `(a text of ${path.length} characters in place of a path)`;
+  return path.length > SHOWN ? `${path.slice(0, SHOWN)}…` : path;
+};
+
+/** Whether a text is the content of a file, and not a path. */
+export const isContent = (text: string): boolean => text.includes('\n') || text.trimStart().startsWith('{');
+
+/**
  * Returns in words why a file cannot be read: what the file was for (`what`), which file it is, and what is wrong with
  * it.
  */
 export const whyUnreadable = (path: string, what: string, error: unknown): string => {
   const { code = '', message = String(error) }: { readonly code?: unknown; readonly message?: string } =
     error instanceof Error ? error : {};
-  return `${what} ${path.length > SHOWN ? `${path.slice(0, SHOWN)}…` : path} cannot be read: ${unreadable[String(code)] ?? message}`;
+  return `${what} ${shownPath(path)} cannot be read: ${unreadable[String(code)] ?? message}`;
 };
 
 /** Reads the text of a file. @throws InvalidConfiguration when the file cannot be read */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readTimeLimit } from '../../config/environment.ts';
-import { loadFunctionSettings } from '../../config/settings.ts';
+import { linkFromFiles } from '../../config/connect-cluster.ts';
+import { loadFunctionSettings, loadSettings } from '../../config/settings.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 
 /** Variables that a person or a template has set to something else than they hold. */
@@ -40,3 +41,21 @@ it.each(['9999999999h', `${'9'.repeat(400)}h`])(
     await expect(loadFunctionSettings()).rejects.toThrow(/at most 8760h/);
   },
 );
+
+describe('the content of a file in place of its path', () => {
+  const content = '{"clusters":[{"name":"c","kubeconfig":"{token: secret-token}"}]}';
+
+  it('is not shown as the path of the configuration', async () => {
+    const environment = { config: content, kubeconfig: null, region: null, home: null };
+    await expect(loadSettings(environment)).rejects.toThrow(/the configuration \(a text of 64 characters in place/);
+    await expect(loadSettings(environment)).rejects.not.toThrow(/secret-token/);
+  });
+
+  it.each([content, 'apiVersion: v1\nusers: [{ user: { token: secret-token } }]'])(
+    'is not shown as the path of a kubeconfig',
+    async (text) => {
+      await expect(linkFromFiles(text, null)).rejects.toThrow(/no kubeconfig exists at \(a text of \d+ characters/);
+      await expect(linkFromFiles(text, null)).rejects.not.toThrow(/secret-token/);
+    },
+  );
+});

@@ -56,6 +56,8 @@ const environments: Readonly<Record<string, Readonly<Record<string, string>>>> =
     CLOUDFENCE_BEHIND_CLOUD_RUN: 'true',
   },
 };
+/** In another variable, such as a path, nobody can tell that it is a secret. */
+const SECRETS = ['AWS_SECRET_ACCESS_KEY', 'AZURE_CLIENT_SECRET'];
 const samples = Object.values(environments).map((one) => JSON.stringify(one));
 const clouds = Object.keys(environments);
 
@@ -151,7 +153,7 @@ export const environmentReaders: readonly Reader[] = [
     turns: [0, 1, 2],
     read: (damage: Damage) => {
       const cloud = clouds[damage.sample % clouds.length] ?? '';
-      const variables = variablesIn(decoded(damaged(samples, damage)), cloud);
+      const variables = variablesIn(decoded(damaged(samples, damage, SECRETS)), cloud);
       const reading = [readings[cloud] ?? byHand, byHand, requested][damage.turn % 3] ?? byHand;
       return withVariables(variables, reading);
     },
