@@ -435,7 +435,7 @@ describe('a call that fails', () => {
   it('leaves a step about one object behind if it is declined, and ends the run for any other', () => {
     expect(after(act(deletePod), new PermissionDenied('no'))).toMatchObject({
       ending: null,
-      steps: [{ step: 'delete-pod', result: 'refused', said: 'no', ms: 100, at: NOW + 400 }],
+      steps: [{ step: 'delete-pod', result: 'refused', message: 'no', ms: 100, at: NOW + 400 }],
     });
     expect(after(act(deletePod), new PermissionDenied('no')).memory.declined).toEqual(
       new Map([['delete-pod pod-uid', 'pod/default/db-0: no']]),
@@ -483,7 +483,7 @@ describe('a step that was taken', () => {
         at: NOW + 400,
         ms: 100,
         result: 'done',
-        said: null,
+        message: null,
       },
       expect.objectContaining({ step: 'mark', target: 'node/node-a' }),
     ]);
