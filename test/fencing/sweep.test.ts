@@ -468,6 +468,8 @@ describe('our taint on a Node that has booted since', () => {
     const apply = () => Promise.reject(new PermissionDenied('no'));
     const one = stage([suspect('node-1', { identitySources: [], marked: outlived })], {}, { blue: { apply } });
     expect((await swept(one)).outcomes).toMatchObject([{ outcome: 'failed', reason: { code: 'denied' } }]);
+    const named = stage([suspect('node-1', { marked: outlived })], {}, { blue: { apply } });
+    expect((await swept(named)).outcomes).toMatchObject([{ machine: 'm-1' }]);
   });
 
   it.each([

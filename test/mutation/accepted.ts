@@ -33,6 +33,28 @@ export const accepted: readonly Accepted[] = [
     '{ machine: !machine, cluster: !cluster }  {}',
   ),
   {
+    file: 'fencing/loop/survey.ts',
+    line: "const { nodesNamingMachine: claimants } = await cluster.surveyConnectivity('', STALE_LEASE_MS, machine, signal);",
+    from: "''",
+    to: '"Stryker was here!"',
+    because:
+      'It stands for no Node of that cluster, and only the Nodes that name the machine are read from the answer.',
+  },
+  {
+    file: 'kubernetes/fence-patch.ts',
+    line: "case 'park':",
+    from: "case 'park': return text === serializeRecord(step.record);",
+    to: "case 'park':",
+    because: 'The next case compares a record in the same way, and a step that parks always has one.',
+  },
+  {
+    file: 'kubernetes/fence-patch.ts',
+    line: "test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: 'The API server gives each Node a resourceVersion, and it has neither of these texts.',
+  },
+  {
     file: 'fencing/loop/apply-step.ts',
     line: "case 'stays':",
     from: "case 'stays': return record;",
