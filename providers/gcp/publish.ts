@@ -25,7 +25,7 @@ const ANSWER_LASTS_MS = 10_000;
 const thrown = z.object({ response: z.object({ status: z.number() }) });
 
 /** Translates an error by its status, never by the words of the answer. */
-const inOurWords = (caught: unknown, topic: string): CloudfenceError => {
+const toCloudfenceError = (caught: unknown, topic: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const status = thrown.safeParse(caught).data?.response.status ?? 0;
   const message = `publishing to ${topic} returned ${status || 'nothing'}`;
@@ -52,7 +52,7 @@ export const createPublisher = ({ endpoint }: PublisherOptions): Publish => {
         timeout: ANSWER_LASTS_MS,
       });
     } catch (caught) {
-      throw inOurWords(caught, topic);
+      throw toCloudfenceError(caught, topic);
     }
   };
 };

@@ -53,7 +53,7 @@ const sentenceIn = (caught: unknown): string => {
 };
 
 /** Translates an error by its status, never by its message. A token service declines with a plain 400. */
-const inOurWords = (caught: unknown, name: string, host: string): CloudfenceError => {
+const toCloudfenceError = (caught: unknown, name: string, host: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const { status = 0, config } = failure.safeParse(caught).data ?? {};
   const asked = config?.url?.host ?? (host === '' ? null : host);
@@ -83,7 +83,7 @@ export const restGet = async <T>(
       ? anonymous(options).request<unknown>(request)
       : loadCredentials(auth).then(() => auth.request<unknown>(request));
   const { data } = await abortOnSignal(signal, send).catch((caught: unknown) => {
-    throw inOurWords(caught, call.name, url.host);
+    throw toCloudfenceError(caught, call.name, url.host);
   });
   const read = shape.safeParse(data);
   if (read.success) return read.data;
@@ -94,6 +94,6 @@ export const restGet = async <T>(
 export const accessToken = async (auth: GoogleAuth): Promise<string | null | undefined> => {
   await loadCredentials(auth);
   return auth.getAccessToken().catch((caught: unknown) => {
-    throw inOurWords(caught, 'the token service', '');
+    throw toCloudfenceError(caught, 'the token service', '');
   });
 };
