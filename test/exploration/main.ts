@@ -1,17 +1,20 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import { writeGuards } from './guard-table.ts';
 import { scenarioNamed } from './named.ts';
 import { scenarios } from './scenarios.ts';
 import type { Scenario } from './explore.ts';
 import { type Explored, type Played, replay } from './search.ts';
 import { loadStory, saveStory, TIME_PASSES, timeline, worldInWords } from './story.ts';
 import { shortenPatience } from './time.ts';
+import { openVariantThread } from './try-variant.ts';
 
 /**
  * Explores the named scenarios and prints what it found. Ends with 1 if a schedule breaks an invariant, or if a scenario
  * was not exhausted. `--scenario NAME` explores one, `--most N` stops at so many states, and `--story FILE` writes the
- * story of what breaks. `--replay FILE` plays such a story step by step, and explores nothing.
+ * story of what breaks. `--replay FILE` plays such a story step by step, and explores nothing. `--guards` explores the
+ * unsafe variants, and writes what it finds into docs/guards.md.
  */
 
 /** Explores in a thread of its own. */
@@ -82,9 +85,20 @@ const { values } = parseArgs({
     most: { type: 'string' },
     story: { type: 'string' },
     replay: { type: 'string' },
+    guards: { type: 'boolean', default: false },
   },
 });
+const guards = async (): Promise<void> => {
+  const thread = openVariantThread();
+  try {
+    await writeGuards(thread, console.log);
+  } finally {
+    await thread.close();
+  }
+};
+
 if (values.replay !== undefined) await replayFile(values.replay);
+else if (values.guards) await guards();
 else {
   const chosen = values.scenario === undefined ? scenarios : [scenarioNamed(values.scenario)];
   await exploreAll(chosen, values.most === undefined ? null : Number(values.most), values.story);

@@ -28,7 +28,7 @@ const withoutRule = (rule: string): Edit => ({
 
 /** A rule of the ladder that is left out. */
 const without = (rule: string, scenario: string, breaks: Story['breaks']): Variant => ({
-  says: `the rule ${rule} is left out`,
+  says: `the rule \`${rule}\` is left out`,
   edits: [withoutRule(rule)],
   scenario,
   breaks,
@@ -62,6 +62,27 @@ export const variants: readonly Variant[] = [
   without('removedByHand', 'removed', 'removed-stays-removed'),
   without('parkNode', 'stop', 'recovery'),
   without('deleteNode', 'terminate', 'recovery'),
+  without('nothingOfOurs', 'forgotten', 'recovery'),
+  without('forgetStopping', 'restart', 'recovery'),
+  without('bootContradicts', 'azure-recreate', 'recovery'),
+  without('doubtfulIdentity', 'azure-recreate', 'recovery'),
+  edited(
+    'a run does not wait until the pods are gone',
+    'fencing/rules/decide.ts',
+    ['\n  waitForPods,', '\n'],
+    'removed',
+    'removed-stays-removed',
+  ),
+  edited(
+    'a release does not ask whether the machine is up',
+    'fencing/rules/release.ts',
+    [
+      "if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;",
+      'if (!node || !record) return null;',
+    ],
+    'restart',
+    'recovery',
+  ),
   edited(
     'EC2 counts a stopping machine as off',
     'providers/aws/power.ts',
@@ -203,7 +224,7 @@ export const variants: readonly Variant[] = [
   edited(
     'a park takes any out-of-service taint away',
     'kubernetes/fence-patch.ts',
-    ['(hasOwnTaint(node) ? [OUT_OF_SERVICE] : [])', '[OUT_OF_SERVICE]'],
+    ['(hasOwnTaint(node) ? removeTaintOps(node, OUT_OF_SERVICE) : [])', 'removeTaintOps(node, OUT_OF_SERVICE)'],
     'foreign-taint',
     'nothing-foreign-taken',
   ),
@@ -287,7 +308,7 @@ export const variants: readonly Variant[] = [
     'removed-stays-removed',
   ),
   together(
-    'a release waits neither for another boot, nor for a fresh Lease, nor for a Node that is Ready',
+    'a release waits neither for another boot, nor for a fresh Lease',
     [
       release(
         '  if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);\n',
@@ -295,9 +316,30 @@ export const variants: readonly Variant[] = [
       release(
         '  if (!leaseIsFresh(view, record)) return unproven(`the kubelet of ${node.name} has not renewed its Lease recently`);\n',
       ),
-      release("  if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);\n"),
     ],
     'restart',
     'release-after-return',
+  ),
+  together(
+    'nothing is marked, so Kubernetes deletes no pod, and no pod is deleted',
+    [withoutRule('mark'), withoutRule('deletePods')],
+    'stop',
+    'recovery',
+  ),
+  together(
+    'nothing is marked, so Kubernetes detaches nothing, and no lingering attachment is deleted',
+    [withoutRule('mark'), withoutRule('deleteLingeringAttachment')],
+    'stop',
+    'recovery',
+  ),
+  together(
+    'a run waits neither for pods, nor for attachments, nor for disks',
+    ['waitForPods', 'waitForAttachments', 'waitForDisks'].map((rule) => ({
+      file: 'fencing/rules/decide.ts',
+      from: `\n  ${rule},`,
+      to: '\n',
+    })),
+    'stop',
+    'recovery',
   ),
 ];

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { guardLine, writtenLines } from '../exploration/guard-table.ts';
+import { variants } from '../exploration/unsafe-variants.ts';
+
+/** `npm run test:thorough` explores the variants, and compares the numbers of steps, too. */
+it('docs/guards.md has the unsafe variants that the exploration finds, and no others', async () => {
+  const withoutSteps = (await writtenLines()).map((line) => line.replace(/\d+ \|$/, ' |'));
+  expect(withoutSteps).toEqual(variants.map((variant) => guardLine(variant, null)));
+});
+
+it('each unsafe variant changes code that is there, once', () => {
+  const elsewhere = variants.flatMap(({ says, edits }) =>
+    edits
+      .filter(
+        ({ file, from }) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split(from).length !== 2,
+      )
+      .map(({ from }) => `${says}: ${from}`),
+  );
+  expect(elsewhere).toEqual([]);
+});
