@@ -10,18 +10,27 @@ import { fencePatch, type FenceStep } from './fence-patch.ts';
 import { EVENT_NAMESPACE, REPORTER } from './names.ts';
 import { readNode } from './node.ts';
 import { deletePod, failPod } from './pods.ts';
+import type { Rechecks } from './recheck.ts';
+
+/** The access with which a step is applied, and what its recheck has read. */
+export interface StepSession extends ApiSession {
+  readonly rechecks: Rechecks;
+}
 
 const expectationOf = ({ name, uid, bootID, recordText }: NodeTarget): string =>
   `Node ${name} has changed since Cloudfence read it: uid ${uid}, boot ${bootID}, ${recordText === null ? 'no fence' : 'its fence'}, and its taints`;
 
-const patchFence = async ({ reader, writer }: ApiSession, step: FenceStep): Promise<StepResult> => {
+const patchFence = async (session: StepSession, step: FenceStep): Promise<StepResult> => {
+  const { reader, writer, rechecks } = session;
   const { name } = step.node;
-  const node = await readNode(reader, name);
+  const node = rechecks.takeNode(name) ?? (await readNode(reader, name));
   if (!node) throw new Refused(`Node ${name} no longer exists`);
   const body = fencePatch(node, step);
   if (body === 'already') return 'already';
   try {
-    await writer.write(CoreV1Api, (core) => core.patchNode({ name, body }));
+    const sent = writer.write(CoreV1Api, (core) => core.patchNode({ name, body }));
+    if (step.do === 'mark') await rechecks.prepare(reader, name, sent);
+    else await sent;
   } catch (error) {
     throw isPreconditionFailed(error) ? new Refused(expectationOf(step.node), { cause: error }) : error;
   }
@@ -43,7 +52,7 @@ const deleteNode = (session: ApiSession, { name, uid, resourceVersion }: NodeTar
   );
 
 /** Applies one step: sends one write once, with its preconditions in the request. */
-export const applyStep = (session: ApiSession, step: ClusterStep): Promise<StepResult> => {
+export const applyStep = (session: StepSession, step: ClusterStep): Promise<StepResult> => {
   switch (step.do) {
     case 'mark':
     case 'note':

@@ -1,12 +1,15 @@
-import type { Cluster } from '../fencing/model/cluster.ts';
-import { applyStep, recordEvent } from './apply.ts';
+import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
+import type { Cluster, LookRequest } from '../fencing/model/cluster.ts';
+import type { Permit } from '../fencing/model/permit.ts';
+import { applyStep, recordEvent, type StepSession } from './apply.ts';
 import { surveyConnectivity } from './leases.ts';
 import { type Clock, createConnection, type Connection } from './connection.ts';
 import { findNodes } from './find.ts';
-import { enterClaim, concludeClaim, concludeUnless, type LedgerAccess } from './ledger.ts';
+import { createClaimBases, enterClaim, concludeClaim, concludeUnless, type LedgerAccess } from './ledger.ts';
 import { withReadableAnswers } from './errors.ts';
 import type { Link } from './exchange.ts';
-import { lookAtCluster, recheck } from './look.ts';
+import { lookAtCluster } from './look.ts';
+import { createRechecks } from './recheck.ts';
 import { readExistingNode } from './node.ts';
 import { versionReader } from './doctor.ts';
 import { findSuspects } from './suspects.ts';
@@ -33,13 +36,17 @@ export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: Cluster
 export const createCluster = ({ jitter = Math.random, ...options }: ClusterOptions): Cluster =>
   clusterOver(options.name, connectionOf(options), jitter);
 
-/** Returns a cluster behind the interface that fencing needs, over a connection to its API server. */
-export const clusterOver = (
-  name: string,
-  { reader, writer, clock }: Connection,
-  jitter: NonNullable<ClusterOptions['jitter']>,
-): Cluster => {
-  const version = versionReader(clock);
+type Jitter = NonNullable<ClusterOptions['jitter']>;
+
+/** Returns what each call needs, with what one call prepares for the next. */
+const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter) => {
+  const rechecks = createRechecks(clock);
+  const session = (permit: Permit, signal: AbortSignal): StepSession => ({
+    reader: reader(signal),
+    writer: writer(permit, signal),
+    now: clock.now,
+    rechecks,
+  });
   const registry = (signal: AbortSignal): LedgerAccess => ({
     reader: reader(signal),
     writer: writer(null, signal),
@@ -47,20 +54,39 @@ export const clusterOver = (
     signal,
     jitter,
   });
+  return { rechecks, claims: createClaimBases(clock), session, registry };
+};
+
+type Claims = ReturnType<typeof createClaimBases>;
+
+/** Returns the look, which also reads for a claim that may follow. */
+const lookOver = ({ reader, clock }: Connection, claims: Claims) => {
+  const version = versionReader(clock);
+  return async (request: LookRequest, signal: AbortSignal): Promise<ClusterFacts> => {
+    const prepared = request.beforeClaim ? claims.prepare(reader(signal)) : null;
+    const [facts] = await Promise.all([lookAtCluster(reader(signal), { version, now: clock.now }, request), prepared]);
+    return facts;
+  };
+};
+
+/** Returns a cluster behind the interface that fencing needs, over a connection to its API server. */
+export const clusterOver = (name: string, connection: Connection, jitter: Jitter): Cluster => {
+  const { reader, writer, clock } = connection;
+  const { rechecks, claims, session, registry } = sessionsOver(connection, jitter);
+  const look = lookOver(connection, claims);
   const asked = <T>(read: () => Promise<T>): Promise<T> => withReadableAnswers(name, read);
   return {
     name,
     find: (query, signal) => asked(() => findNodes(reader(signal), query)),
     identify: (node, signal) =>
       asked(async () => (await readExistingNode(reader(signal), node))?.identitySources ?? null),
-    look: (request, signal) => asked(() => lookAtCluster(reader(signal), { version, now: clock.now }, request)),
-    recheck: (node, signal) => asked(() => recheck(reader(signal), node)),
-    apply: (step, permit, signal) =>
-      asked(() => applyStep({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step)),
+    look: (request, signal) => asked(() => look(request, signal)),
+    recheck: (node, signal) => asked(() => rechecks.read(reader(signal), node)),
+    apply: (step, permit, signal) => asked(() => applyStep(session(permit, signal), step)),
     recordEvent: (about, event, signal) => recordEvent(writer(null, signal), about, event, clock.now()),
     surveyConnectivity: (node, staleFor, machine, signal) =>
       asked(() => surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine)),
-    claim: (wanted, signal) => asked(() => enterClaim(registry(signal), wanted)),
+    claim: (wanted, signal) => asked(() => enterClaim(registry(signal), wanted, claims.take())),
     conclude: (machine, signal) => asked(() => concludeClaim(registry(signal), machine)),
     concludeUnless: (showing, signal) => asked(() => concludeUnless(registry(signal), showing)),
     suspects: (staleFor, signal) => asked(() => findSuspects(reader(signal), { now: clock.now(), staleFor })),

@@ -105,15 +105,18 @@ const rest = async ({ clock, signal }: LedgerAccess, ms: number): Promise<void> 
 
 /**
  * Reads, decides, and writes, until no one else has written in between. Each decision is therefore about the entries
- * that are there.
+ * that are there. `read` is the ledger if the caller has just read it.
  * @throws Unavailable after `TRIES` tries, or when the time is up
  */
 const change = async <T>(
   registry: LedgerAccess,
   decide: (entries: readonly LedgerEntry[]) => { readonly says: T; readonly write: readonly LedgerEntry[] | null },
+  read?: V1ConfigMap | null,
 ): Promise<T> => {
+  let known = read;
   for (let tries = 1; tries <= TRIES; tries += 1) {
-    const map = await readMap(registry);
+    const map = known === undefined ? await readMap(registry) : known;
+    known = undefined;
     const { says, write } = decide(entriesIn(map));
     if (write === null || (await isWritten(registry, map, write))) return says;
     await rest(registry, pauseBetween(tries, registry.jitter));
@@ -132,22 +135,65 @@ const withMend = (error: unknown): never => {
   );
 };
 
-const claimed = async (registry: LedgerAccess, { machine, boot, cap, onlyAsked }: Claim): Promise<Admission> => {
-  const [nodes, settings] = await Promise.all([countNodes(registry.reader), readSettings(registry.reader)]);
+/** What a claim is decided on. */
+export interface ClaimBasis {
+  readonly nodes: number;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly map: V1ConfigMap | null;
+}
+
+export const readClaimBasis = async (reader: Reader): Promise<ClaimBasis> => {
+  const [nodes, settings, map] = await Promise.all([countNodes(reader), readSettings(reader), readMap({ reader })]);
+  return { nodes, settings, map };
+};
+
+/** How long (ms) a claim may rest on what a look has read for it. */
+const BASIS_LASTS_MS = 1_000;
+
+/** What looks have read for the claims that follow them, in one cluster. */
+export const createClaimBases = ({ now }: Pick<Clock, 'now'>) => {
+  let lately: { readonly basis: ClaimBasis; readonly at: number } | null = null;
+  return {
+    /** Reads for the next claim. If that fails, the claim reads for itself, and reports why. */
+    prepare: async (reader: Reader): Promise<void> => {
+      const at = now();
+      const basis = await readClaimBasis(reader).catch(() => null);
+      lately = basis && { basis, at };
+    },
+    /** Returns what was read for this claim, once. */
+    take: (): ClaimBasis | null => {
+      const found = lately;
+      lately = null;
+      return found && Math.abs(now() - found.at) < BASIS_LASTS_MS ? found.basis : null;
+    },
+  };
+};
+
+const claimed = async (
+  registry: LedgerAccess,
+  { machine, boot, cap, onlyAsked }: Claim,
+  basis: ClaimBasis | null,
+): Promise<Admission> => {
+  const { nodes, settings, map } = basis ?? (await readClaimBasis(registry.reader));
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
-  return change(registry, (entries) => {
-    const now = registry.clock.now();
-    const decided = admitClaim(entries, { ...short, now, lifted: activeCapLift(settings, now) !== null });
-    return onlyAsked ? { ...decided, write: null } : decided;
-  });
+  return change(
+    registry,
+    (entries) => {
+      const now = registry.clock.now();
+      const decided = admitClaim(entries, { ...short, now, lifted: activeCapLift(settings, now) !== null });
+      return onlyAsked ? { ...decided, write: null } : decided;
+    },
+    map,
+  );
 };
 
 /**
- * Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks.
+ * Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks. `basis` is what
+ * was read for it just before: if someone has written the ledger since, it is read again.
  * @throws PermissionDenied, Unavailable
  */
-export const enterClaim = (registry: LedgerAccess, wanted: Claim): Promise<Admission> =>
-  claimed(registry, wanted).catch(withMend);
+export const enterClaim = (registry: LedgerAccess, wanted: Claim, basis: ClaimBasis | null): Promise<Admission> =>
+  claimed(registry, wanted, basis).catch(withMend);
 
 /**
  * Enters in the ledger that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of

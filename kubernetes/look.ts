@@ -1,5 +1,5 @@
 import { CoreV1Api, type V1Node, type V1PersistentVolume, type V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
-import type { ClusterFacts, NodeFacts, PodFacts, Recheck, VolumeFacts } from '../fencing/model/cluster-facts.ts';
+import type { ClusterFacts, NodeFacts, PodFacts, VolumeFacts } from '../fencing/model/cluster-facts.ts';
 import type { LookRequest } from '../fencing/model/cluster.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
@@ -16,12 +16,11 @@ import {
 import { pages, type Reader } from './connection.ts';
 import type { ServerVersion } from './doctor.ts';
 import { readLease } from './leases.ts';
-import { OUT_OF_SERVICE } from './names.ts';
-import { hasOwnTaint, hasTaint, nodeFacts, fenceAnnotation } from './node-facts.ts';
-import { anySourceNamesMachine, type NodeLook, readNode, readExistingNode, type ExistingNode } from './node.ts';
+import { nodeFacts } from './node-facts.ts';
+import { anySourceNamesMachine, type NodeLook, readExistingNode, type ExistingNode } from './node.ts';
 import { isFinished, podFactsOf, readNodePods } from './pods.ts';
 import { readSurroundings } from './settings-map.ts';
-import { readVolumes, type FoundVolume, type VolumeTraces } from './volume-facts.ts';
+import { readAttachmentsOf, readVolumes, type FoundVolume, type VolumeTraces } from './volume-facts.ts';
 import {
   attachedInline,
   type PvcReference,
@@ -113,6 +112,39 @@ const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly FoundVolume
     ? volumes.map(({ facts }) => facts.key)
     : [];
 
+interface OnNode {
+  readonly name: string;
+  readonly standing: V1Node;
+  readonly facts: NodeFacts;
+  readonly pods: readonly V1Pod[];
+}
+
+/**
+ * Reads the volumes of a Node, and those of its pods' claims. Reads the attachments whose names can be computed by now
+ * side by side with the claims.
+ */
+const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: OnNode, request: LookRequest) => {
+  const remembered = [...(request.remembered?.volumes ?? []), ...(facts.record?.volumes ?? [])];
+  const onStatus = volumesOnStatus(standing);
+  const inline = inlineHandles(pods);
+  const [claimed, found, asked] = await Promise.all([
+    readVolumesOfPvcs(reader, pods),
+    searched(reader, request, name),
+    readAttachmentsOf(reader, name, [...onStatus, ...inline, ...remembered]),
+  ]);
+  const volumes = await readVolumes(reader, {
+    node: name,
+    onStatus,
+    bare: [...inline, ...found.bare],
+    reported: new Set(volumesReported(standing).map(volumeKey)),
+    remembered,
+    read: [...claimed.values(), ...found.read],
+    asked,
+    owns: () => true,
+  });
+  return { claimed, volumes };
+};
+
 /** Looks at the Node of this name. Returns null when there is no Node of this name that names the machine. */
 const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
   const [standing, lease, pods] = await Promise.all([
@@ -123,16 +155,8 @@ const lookAtNode = async (reader: Reader, request: LookRequest, name: string): P
   if (!standing || !anySourceNamesMachine(standing.identitySources, request.clues)) return null;
   const { remembered } = request;
   const node = nodeFacts(standing.node, standing.identitySources);
-  const [claimed, found] = await Promise.all([readVolumesOfPvcs(reader, pods), searched(reader, request, name)]);
-  const volumes = await readVolumes(reader, {
-    node: name,
-    onStatus: volumesOnStatus(standing.node),
-    bare: [...inlineHandles(pods), ...found.bare],
-    reported: new Set(volumesReported(standing.node).map(volumeKey)),
-    remembered: [...(remembered?.volumes ?? []), ...(node.record?.volumes ?? [])],
-    read: [...claimed.values(), ...found.read],
-    owns: () => true,
-  });
+  const on = { name, standing: standing.node, facts: node, pods };
+  const { claimed, volumes } = await volumesOnNode(reader, on, request);
   const follow = [...request.follow, ...awaitingSuccessors(node, volumes)];
   return {
     node,
@@ -227,6 +251,7 @@ const volumesLeft = async (
     node,
     onStatus: [],
     reported: new Set(),
+    asked: new Map(),
     ...found,
     remembered: noted,
     owns: notOfOtherMachine(query),
@@ -289,9 +314,18 @@ const lookAfterNode = async (reader: Reader, request: LookRequest, now: () => nu
   };
 };
 
+const noNode = (node: string | null): NodeLook => ({
+  node: null,
+  nodeName: node,
+  nameTaken: false,
+  pods: [],
+  volumes: [],
+  lease: null,
+});
+
 const lookForMachine = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
   const found = request.node === null ? null : await lookAtNode(reader, request, request.node);
-  return found ?? lookAfterNode(reader, request, now);
+  return found ?? (request.nodeOnly ? noNode(request.node) : lookAfterNode(reader, request, now));
 };
 
 /** What a look needs besides the API server that it reads. */
@@ -313,17 +347,4 @@ export const lookAtCluster = async (
     version(reader),
   ]);
   return { ...found, surroundings, taintSupported };
-};
-
-export const recheck = async (reader: Reader, name: string): Promise<Recheck> => {
-  const [node, lease] = await Promise.all([readNode(reader, name), readLease(reader, name)]);
-  return {
-    uid: node?.metadata?.uid ?? null,
-    recordText: node && fenceAnnotation(node),
-    taints: {
-      outOfService: node !== null && hasTaint(node, OUT_OF_SERVICE.key),
-      ours: node !== null && hasOwnTaint(node),
-    },
-    lease,
-  };
 };

@@ -19,6 +19,8 @@ export interface VolumeTraces {
   readonly remembered: readonly NamedVolume[];
   /** PersistentVolumes that this look has just read, through claims or attachments. */
   readonly read: readonly V1PersistentVolume[];
+  /** Attachments that this look has just asked for by name, with what it found. */
+  readonly asked: ReadonlyMap<string, V1VolumeAttachment | null>;
   /**
    * Returns whether an attachment with the computed name belongs to this Node and not to a later Node of the same name.
    */
@@ -154,11 +156,29 @@ const readBelievable = async (
   );
 };
 
+/**
+ * Reads the attachments of volumes that are known before their PersistentVolumes are. Reads none of more volumes than a
+ * Node can have, because `readVolumes` then takes one list.
+ */
+export const readAttachmentsOf = async (
+  reader: Reader,
+  node: string,
+  volumes: readonly VolumeHandle[],
+): Promise<VolumeTraces['asked']> => {
+  const names = new Set(volumes.map((volume) => attachmentName(volume, node)));
+  if (names.size > MOST_ASKED) return new Map();
+  return new Map(
+    await Promise.all([...names].map(async (name) => [name, await readAttachment(reader, name)] as const)),
+  );
+};
+
 /** Returns each volume of the Node once, with its current attachment and PersistentVolume. */
 export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly FoundVolume[]> => {
   const candidates = candidatesOf(traces);
   if (candidates.length > MOST_ASKED) return readBelievable(reader, traces, candidates);
-  return Promise.all(
-    candidates.map((candidate) => seen(reader, candidate, traces, (name) => readAttachment(reader, name))),
-  );
+  const attachmentAt: ReadAttachment = async (name) => {
+    const asked = traces.asked.get(name);
+    return asked === undefined ? readAttachment(reader, name) : asked;
+  };
+  return Promise.all(candidates.map((candidate) => seen(reader, candidate, traces, attachmentAt)));
 };

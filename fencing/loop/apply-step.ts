@@ -1,6 +1,7 @@
 import type { PodFacts } from '../model/cluster-facts.ts';
 import type { StepResult } from '../model/cluster.ts';
 import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors.ts';
+import { clusterAfter } from './facts-after.ts';
 import type { Ending, RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
@@ -39,7 +40,7 @@ export const applyStepResult = (
   now: Moment,
 ): RunState => ({
   ...known,
-  ...factsAfter(known, act.step),
+  ...factsAfter(known, act.step, says),
   record: recordAfter(known, act.step),
   memory: memoryAfter(known, act.step, now),
   ending: endingAfter(act),
@@ -49,11 +50,23 @@ export const applyStepResult = (
   refusals: null,
 });
 
-/** Returns the facts that remain valid after a step. Everything else is read again. */
-const factsAfter = ({ machine, cluster }: RunState, step: Step): Pick<RunState, 'machine' | 'cluster'> => {
+/**
+ * Returns the facts that remain valid after a step. Everything else is read again. The mark changes the Node as its
+ * patch says, and what Kubernetes does because of it keeps no pod that is to be deleted: pods are deleted by uid.
+ */
+const factsAfter = (
+  { machine, cluster }: RunState,
+  step: Step,
+  says: StepResult,
+): Pick<RunState, 'machine' | 'cluster'> => {
   switch (stepProperties[step.do].makesStale) {
     case 'nothing':
       return { machine, cluster };
+    case 'its Node':
+      return {
+        machine,
+        cluster: cluster && says === 'done' ? { ...cluster, says: clusterAfter(cluster.says, step) } : null,
+      };
     case 'the cluster':
       return { machine, cluster: null };
     case 'everything':

@@ -1,5 +1,5 @@
 import type { ClusterFacts } from '../model/cluster-facts.ts';
-import { type CloudfenceError, PermissionDenied } from '../model/errors.ts';
+import { type CloudfenceError, PermissionDenied, Unexpected } from '../model/errors.ts';
 import { withClusterRead, type RunState, type Observation } from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
@@ -11,8 +11,8 @@ export interface ClusterSearchResult {
   readonly nodes: readonly string[];
   /** The Nodes among them that carry our out-of-service taint. Only read if more than one Node was found. */
   readonly marked: readonly string[];
-  /** What a Node that is gone left behind. Null if it was not looked for. */
-  readonly leftovers: Observation<ClusterFacts> | null;
+  /** What was read there of the only Node, or of what a Node that is gone left behind. Null if neither was read. */
+  readonly facts: Observation<ClusterFacts> | null;
   readonly error: CloudfenceError | null;
 }
 
@@ -35,26 +35,31 @@ export const withLocation = (known: RunState, found: readonly ClusterSearchResul
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
   const [only, second] = nodes;
   if (second) return ambiguous(known, nodes, found);
-  if (only) return { ...known, location: only, failures: 0 };
+  if (only) return atNode({ ...known, location: only, failures: 0 }, found, now);
   const unreachable = found.filter(({ error }) => error !== null);
   return unreachable.length > 0 ? notFound(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
 };
+
+const isHopeless = (error: CloudfenceError): boolean =>
+  error instanceof PermissionDenied || error instanceof Unexpected || !error.retry;
+
+const failed = (known: RunState, reason: Reason, retry: boolean): RunState => ({
+  ...known,
+  ending: { outcome: 'failed', reason, lookAgainIn: null, retry },
+});
 
 /**
  * Returns the run state if no Node was found and some clusters did not answer. No wait helps if a cluster declines the
  * first question, for example because it does not know the token.
  */
 const notFound = (known: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
-  const hopeless = unreachable.find(({ error }) => error instanceof PermissionDenied || error?.retry === false);
+  const hopeless = unreachable.find(({ error }) => error !== null && isHopeless(error));
   if (!hopeless?.error) return waitForClusters(known, unreachable, now);
-  const reason = because(
-    hopeless.error instanceof PermissionDenied ? 'denied' : 'invalid',
-    `${hopeless.cluster}: ${hopeless.error.message}`,
-  );
+  const { cluster, error } = hopeless;
+  if (error instanceof Unexpected) return failed(known, because('unexpected', error.message), error.retry);
+  const reason = because(error instanceof PermissionDenied ? 'denied' : 'invalid', `${cluster}: ${error.message}`);
   const comesUp = known.lately?.reason.code === 'cluster-unreachable' || known.lately?.reason.code === 'denied';
-  return comesUp && hopeless.error.retry
-    ? tryAgain(known, 'failed', reason, now)
-    : { ...known, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: hopeless.error.retry } };
+  return comesUp && error.retry ? tryAgain(known, 'failed', reason, now) : failed(known, reason, error.retry);
 };
 
 export const ambiguousNodesReason = (
@@ -105,16 +110,22 @@ const tryAgain = (known: RunState, outcome: 'waiting' | 'failed', reason: Reason
   lately: { outcome, reason, ms: CLUSTER_RETRY_MS },
 });
 
-const hasLeftovers = ({ leftovers }: ClusterSearchResult): boolean =>
-  leftovers !== null && (leftovers.says.volumes.length > 0 || leftovers.says.pods.length > 0);
+/** Returns the run state at the Node. Its first look may have been part of the search. */
+const atNode = (known: RunState, found: readonly ClusterSearchResult[], now: Moment): RunState => {
+  const facts = found.find(({ nodes }) => nodes.length > 0)?.facts;
+  return facts ? withClusterRead(known, facts, now) : known;
+};
+
+const hasLeftovers = ({ facts }: ClusterSearchResult): boolean =>
+  facts !== null && (facts.says.volumes.length > 0 || facts.says.pods.length > 0);
 
 const withoutNode = (known: RunState, found: readonly ClusterSearchResult[]): RunState => {
   const holder = found.find(hasLeftovers);
-  if (holder?.leftovers)
+  if (holder?.facts)
     return withClusterRead(
       { ...known, location: { cluster: holder.cluster, node: null } },
-      holder.leftovers,
-      holder.leftovers.askedAt,
+      holder.facts,
+      holder.facts.askedAt,
     );
   const names = found.map(({ cluster }) => cluster).join(', ');
   const reason = because(

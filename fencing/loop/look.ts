@@ -1,12 +1,12 @@
-import type { ClusterFacts, VolumeFacts } from '../model/cluster-facts.ts';
+import type { ClusterFacts, NodeFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import type { NodeQuery, Cluster, LookRequest } from '../model/cluster.ts';
 import { asCloudfenceError, Unavailable } from '../model/errors.ts';
-import type { DiskHolders, MachineFacts, MachineId } from '../model/machine.ts';
+import { type DiskHolders, type MachineFacts, type MachineId, machineOfProviderID } from '../model/machine.ts';
 import { clustersToAsk, type ClusterSearchResult } from './locate.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
-import type { RunState, ClusterLocation, Observation } from './state.ts';
+import { type RunState, type ClusterLocation, type Observation, saysOff } from './state.ts';
 
 const lookAtMachine = async (
   { request }: RunState,
@@ -116,6 +116,40 @@ const withMarks = async (found: ClusterSearchResult, { clusters, signal }: Ports
 };
 
 /**
+ * Returns whether the Node itself claims the machine. A Node whose providerID names another machine does not. A Node
+ * that only its CSINode ties to the machine takes a search.
+ */
+const claims = (node: NodeFacts, { machine, machineOf }: NodeQuery): boolean =>
+  node.identitySources.some((source) => source.source !== 'csiNode' && machineOf(source) === machine) &&
+  [machine, null].includes(machineOfProviderID(node.identitySources, machineOf));
+
+/**
+ * Looks at the Node of the likeliest name. It is usually right, and then this is the whole look. Returns null if that
+ * Node is not the machine's.
+ */
+const lookAtGuess = async (
+  cluster: Cluster,
+  clues: NodeQuery,
+  { power }: MachineFacts,
+  known: RunState,
+  ports: Ports,
+): Promise<Observation<ClusterFacts> | null> => {
+  const node = clues.nodeNames.find((name) => name !== '');
+  if (node === undefined) return null;
+  const request = {
+    clues,
+    node,
+    nodeOnly: true,
+    beforeClaim: saysOff.has(power),
+    remembered: known.record,
+    follow: [...known.memory.detached],
+  };
+  const askedAt = ports.clock.now();
+  const says = await cluster.look(request, ports.signal);
+  return says.node && claims(says.node, clues) ? { says, askedAt, gotAt: ports.clock.now().mono } : null;
+};
+
+/**
  * Asks one cluster for the machine. Returns a failure to answer as a result too, because the machine may live there.
  */
 const findIn = async (
@@ -125,13 +159,17 @@ const findIn = async (
   ports: Ports,
 ): Promise<ClusterSearchResult> => {
   const clues = cluesFor(known, machine);
+  const { name } = cluster;
   try {
+    const guessed = await lookAtGuess(cluster, clues, machine, known, ports);
+    if (guessed)
+      return { cluster: name, nodes: [guessed.says.nodeName ?? ''], marked: [], facts: guessed, error: null };
     const nodes = await cluster.find(clues, ports.signal);
     const request = { clues, node: null, remembered: known.record, follow: [], named: namesOf(machine, null, ports) };
     const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, known, ports);
-    return { cluster: cluster.name, nodes, marked: [], leftovers, error: null };
+    return { cluster: name, nodes, marked: [], facts: leftovers, error: null };
   } catch (error) {
-    return { cluster: cluster.name, nodes: [], marked: [], leftovers: null, error: asCloudfenceError(error) };
+    return { cluster: name, nodes: [], marked: [], facts: null, error: asCloudfenceError(error) };
   }
 };
 

@@ -9,7 +9,7 @@ import { endingAtDeadline, outcomeOf, eventFor, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
-import { stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
+import { markKey, stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
 import type { Decision, Moment } from '../rules/view.ts';
 
 /** The next single thing to do. Reads may be combined. Each command that changes the world is made alone. */
@@ -25,7 +25,13 @@ export type Command =
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'survey-connectivity'; readonly node: string }
-  | { readonly do: 'claim'; readonly location: ClusterLocation; readonly claim: Claim }
+  /** `clears`: the mark that follows if the claim is admitted, to be rechecked side by side with the claim. */
+  | {
+      readonly do: 'claim';
+      readonly location: ClusterLocation;
+      readonly claim: Claim;
+      readonly clears: { readonly node: string; readonly step: string } | null;
+    }
   /** Enters in the ledger that the fence is over. */
   | { readonly do: 'conclude'; readonly location: ClusterLocation }
   | { readonly do: 'recheck'; readonly location: ClusterLocation; readonly node: string; readonly step: Step }
@@ -87,9 +93,17 @@ export const nextCommand = (known: RunState, now: Moment): Command => {
   const view = viewOf(known, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);
-  const outdated = known.memory.sinceLook.size > 0 && !hasImagined(known) && decision.do !== 'step';
-  return outdated ? lookAt({ cluster: true }) : follow(known, decision, now);
+  return needsLook(known, decision) ? lookAt({ cluster: true }) : follow(known, decision, now);
 };
+
+/**
+ * Returns whether the decision needs a look after what was done since the last one. Deleting pods does not: each call
+ * names the uid of its pod, and what is to be deleted has been known since before the mark.
+ */
+const needsLook = (known: RunState, decision: Decision): boolean =>
+  known.memory.sinceLook.size > 0 &&
+  !hasImagined(known) &&
+  !(decision.do === 'step' && stepProperties[decision.step.do].makesStale === 'nothing');
 
 /** Returns whether the fence is over: nothing is left to do, or someone else removed it. */
 const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): boolean => {
@@ -149,10 +163,13 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
   }
 };
 
-const claim = ({ location, request: { machine }, policy }: RunState, boot: string | null): Command =>
-  location
-    ? { do: 'claim', location, claim: { machine, boot, cap: policy.cap, onlyAsked: beginsNothing(policy) } }
-    : lookAt({ machine: true });
+const claim = ({ location, cluster, request: { machine }, policy }: RunState, boot: string | null): Command => {
+  if (!location) return lookAt({ machine: true });
+  const node = cluster?.says.node;
+  const onlyAsked = beginsNothing(policy);
+  const clears = node && !onlyAsked ? { node: node.name, step: markKey(node) } : null;
+  return { do: 'claim', location, claim: { machine, boot, cap: policy.cap, onlyAsked }, clears };
+};
 
 /**
  * Returns whether the step is only imagined. Shadow mode begins nothing. It still removes what Cloudfence left on the

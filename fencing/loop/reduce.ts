@@ -27,6 +27,13 @@ import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { applyStepResult, applyStepError } from './apply-step.ts';
 import type { Moment } from '../rules/view.ts';
 
+/** What a recheck read, and the step that it was made for. */
+interface Rechecked {
+  readonly says: Recheck;
+  readonly askedAt: Moment;
+  readonly step: string;
+}
+
 /** The result of a command. */
 export type CommandResult =
   | {
@@ -37,8 +44,8 @@ export type CommandResult =
   | { readonly to: 'locate'; readonly found: readonly ClusterSearchResult[] }
   | { readonly to: 'witness'; readonly says: Witness }
   | { readonly to: 'survey-connectivity'; readonly says: Census }
-  | { readonly to: 'claim'; readonly says: Admission }
-  | { readonly to: 'recheck'; readonly says: Recheck; readonly askedAt: Moment; readonly step: string }
+  | { readonly to: 'claim'; readonly says: Admission; readonly recheck: Rechecked | null }
+  | ({ readonly to: 'recheck' } & Rechecked)
   | { readonly to: 'act'; readonly says: StepResult; readonly sentAt: Moment }
   | { readonly to: 'imagine' | 'pause' | 'record-event' | 'conclude' }
   | { readonly to: 'end'; readonly ending: Ending }
@@ -61,9 +68,9 @@ export const reduce = (known: RunState, command: Command, result: CommandResult,
     case 'survey-connectivity':
       return { ...known, memory: { ...known.memory, connectivity: result.says } };
     case 'claim':
-      return { ...known, memory: { ...known.memory, admission: result.says } };
+      return claimed(known, result);
     case 'recheck':
-      return rechecked(known, result.says, result.step, result.askedAt);
+      return rechecked(known, result);
     case 'act':
       return command.do === 'act' ? applyStepResult(known, command, result.says, result.sentAt, now) : known;
     case 'imagine':
@@ -120,7 +127,7 @@ const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
 };
 
 /** Clears the step to leave, or makes the run look again if the world changed between the look and the call. */
-const rechecked = (known: RunState, says: Recheck, step: string, askedAt: Moment): RunState => {
+const rechecked = (known: RunState, { says, step, askedAt }: Rechecked): RunState => {
   const { cluster, memory } = known;
   if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
   // Under a reused name, the Lease belongs to the new Node and says nothing about this machine.
@@ -131,6 +138,11 @@ const rechecked = (known: RunState, says: Recheck, step: string, askedAt: Moment
     memory: { ...memory, ...baselineLease(memory, says.lease, askedAt) },
     cleared: step,
   };
+};
+
+const claimed = (known: RunState, { says, recheck }: Extract<CommandResult, { to: 'claim' }>): RunState => {
+  const after = { ...known, memory: { ...known.memory, admission: says } };
+  return recheck ? rechecked(after, recheck) : after;
 };
 
 const rested = (known: RunState, command: Command): RunState => {

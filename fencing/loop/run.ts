@@ -171,7 +171,7 @@ const carryOut = async (
     case 'survey-connectivity':
       return { to: 'survey-connectivity', says: await takeSurvey(command.node, known, ports) };
     case 'claim':
-      return { to: 'claim', says: await clusterAt(command.location, ports).claim(command.claim, signal) };
+      return claim(command, ports);
     case 'conclude':
       await clusterAt(command.location, ports).conclude(known.request.machine, signal);
       return { to: 'conclude' };
@@ -198,6 +198,28 @@ const record = async (
   const about = { node: outcome.node ?? '', uid: outcome.nodeUid };
   await clusterAt(location, ports).recordEvent(about, event, ports.signal);
   return { to: 'record-event' };
+};
+
+/** How old (ms) a recheck may be when the claim beside which it was made is decided. */
+const RECHECK_LASTS_MS = 500;
+
+/** Claims a place under the cap, and rechecks the mark that follows side by side. */
+const claim = async (
+  { location, claim: wanted, clears }: Extract<Command, { do: 'claim' }>,
+  ports: Ports,
+): Promise<CommandResult> => {
+  const cluster = clusterAt(location, ports);
+  const askedAt = ports.clock.now();
+  const [says, read] = await Promise.all([
+    cluster.claim(wanted, ports.signal),
+    clears && cluster.recheck(clears.node, ports.signal),
+  ]);
+  const isYoung = ports.clock.now().mono - askedAt.mono < RECHECK_LASTS_MS;
+  return {
+    to: 'claim',
+    says,
+    recheck: clears && read && isYoung ? { says: read, askedAt, step: clears.step } : null,
+  };
 };
 
 const recheck = async (

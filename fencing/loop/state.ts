@@ -158,7 +158,7 @@ export const viewOf = ({ machine, cluster, ...known }: RunState, now: Moment): V
     : null;
 
 /** Power states that are proof, or that become proof with a second read or a witness. */
-const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
+export const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
 /**
  * Returns whether both generations may be of one boot. A machine that the cloud has forgotten by now has no boot left

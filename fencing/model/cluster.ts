@@ -18,6 +18,13 @@ export interface LookRequest {
   readonly clues: NodeQuery;
   /** The Node that `find` named, or null for a machine whose Node is gone. */
   readonly node: string | null;
+  /**
+   * Whether to look at that Node only. If it does not exist or does not name the machine, the look returns no Node, and
+   * searches for nothing.
+   */
+  readonly nodeOnly?: boolean;
+  /** Whether a claim may follow at once. The look then also reads what the claim needs. */
+  readonly beforeClaim?: boolean;
   /** The record that an earlier look of this run read from a Node that may be gone by now. */
   readonly remembered: FenceRecord | null;
   /** Keys of the volumes whose new attachment is to be read too. */

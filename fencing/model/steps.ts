@@ -87,7 +87,7 @@ export interface StepProperties {
   /** The step is about one pod, attachment, or disk. If one of them is declined, the others still have to be done. */
   readonly perObject: boolean;
   /** What has to be read again after the step. Pods need no new look: one look is enough to delete them one by one. */
-  readonly makesStale: 'nothing' | 'the cluster' | 'everything';
+  readonly makesStale: 'nothing' | 'its Node' | 'the cluster' | 'everything';
   /** What happens to the fence's record. */
   readonly record: 'stays' | 'is written' | 'is gone';
   /** How the run ends with the step. Null for a step after which there is more to look at. */
@@ -125,7 +125,7 @@ const inCloud: StepProperties = {
 };
 
 export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
-  mark: { ...onNode, destructive: true, record: 'is written' },
+  mark: { ...onNode, destructive: true, makesStale: 'its Node', record: 'is written' },
   note: { ...onNode, record: 'is written' },
   'fail-pod': onPod,
   'delete-pod': onPod,
@@ -168,8 +168,12 @@ export const describeTarget = (step: Step): string => {
   return step.do === 'detach-disk' ? `disk/${step.disk}` : `machine/${step.target.machine}`;
 };
 
+/** Returns the key of the mark of this Node. */
+export const markKey = ({ uid }: { readonly uid: string }): string => `mark ${uid}`;
+
 /** Returns one key for one effect on one object. The same step requested twice has the same key. */
 export const stepKey = (step: Step): string => {
+  if (step.do === 'mark') return markKey(step.node);
   if ('node' in step) return `${step.do} ${step.node.uid}`;
   if ('pod' in step) return `${step.do} ${step.pod.uid}`;
   switch (step.do) {

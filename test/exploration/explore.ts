@@ -65,7 +65,7 @@ export type Answer =
   | { readonly to: 'recheck'; readonly says: Recheck }
   | { readonly to: 'witness'; readonly says: Witness }
   | { readonly to: 'survey-connectivity'; readonly says: Census }
-  | { readonly to: 'claim'; readonly says: Admission };
+  | { readonly to: 'claim'; readonly says: Admission; readonly recheck: Recheck };
 
 type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
 type Half = Extract<RunAt, { at: 'look' }>['half'];
@@ -122,7 +122,7 @@ export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answ
     case 'survey-connectivity':
       return { to, says: surveyOf(world) };
     case 'claim':
-      return { to, says: admissionIn(world) };
+      return { to, says: admissionIn(world), recheck: recheckOf(world, cloud) };
   }
 };
 
@@ -158,11 +158,14 @@ export const replyTo = (run: Asking, answer: Answer): Reply => {
       return { says: `asks the disk, which is ${answer.says}`, run: learned(known, command, answer) };
     case 'survey-connectivity':
       return { says: 'surveys the cluster', run: learned(known, command, answer) };
-    case 'claim':
+    case 'claim': {
+      const clears = command.do === 'claim' ? command.clears : null;
+      const recheck = clears && { says: answer.recheck, askedAt: NOW, step: clears.step };
       return {
-        says: answer.says.admitted ? 'is admitted by the cap' : 'reaches the cap',
-        run: learned(known, command, answer),
+        says: answer.says.admitted ? 'is admitted by the cap, and rechecks the Node' : 'reaches the cap',
+        run: learned(known, command, { to: answer.to, says: answer.says, recheck }),
       };
+    }
   }
 };
 

@@ -78,7 +78,7 @@ describe('a cluster that is searched for the machine', () => {
     reduce(
       known,
       { do: 'locate', facts: machine() },
-      { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error }] },
+      { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], facts: null, error }] },
       at,
     );
   const unauthorized = new PermissionDenied('GET /api/v1/nodes returned 401 Unauthorized: Unauthorized');
@@ -115,8 +115,8 @@ describe('a cluster that is searched for the machine', () => {
 
   it('is no reason to fail if another cluster has the Node', () => {
     const found = [
-      { cluster: 'a', nodes: [], marked: [], leftovers: null, error: unauthorized },
-      { cluster: 'b', nodes: ['node-a'], marked: [], leftovers: null, error: null },
+      { cluster: 'a', nodes: [], marked: [], facts: null, error: unauthorized },
+      { cluster: 'b', nodes: ['node-a'], marked: [], facts: null, error: null },
     ];
     expect(reduce(searching, { do: 'locate', facts: machine() }, { to: 'locate', found }, now)).toMatchObject({
       location: { cluster: 'b', node: 'node-a' },

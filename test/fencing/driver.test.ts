@@ -3,6 +3,7 @@ import type { Command } from '../../fencing/loop/next-command.ts';
 import type { Clock, Ports } from '../../fencing/loop/ports.ts';
 import { executeCommand, react, run } from '../../fencing/loop/run.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { Recheck } from '../../fencing/model/cluster-facts.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import { ProofExpired, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
@@ -76,12 +77,47 @@ describe('an entry in the ledger', () => {
     const concluded: string[] = [];
     const blue = clusterThat({ claim: async () => admitted, conclude: async (id) => void concluded.push(id) });
     const claim = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
-    expect(await execute({ do: 'claim', location, claim }, { clusters: [blue] })).toEqual({
+    expect(await execute({ do: 'claim', location, claim, clears: null }, { clusters: [blue] })).toEqual({
       to: 'claim',
       says: admitted,
+      recheck: null,
     });
     expect(await execute({ do: 'conclude', location }, { clusters: [blue] })).toEqual({ to: 'conclude' });
     expect(concluded).toEqual(['m-1']);
+  });
+});
+
+describe('a claim that clears the mark', () => {
+  const claim = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
+  const clears = { node: 'node-a', step: 'mark node-uid' };
+  const says: Recheck = {
+    uid: 'node-uid',
+    recordText: null,
+    taints: { outOfService: false, ours: false },
+    lease: null,
+  };
+  const afterClaiming = (ms: number) => {
+    let mono = 1_000;
+    const clock = { ...portsThat({}).clock, now: () => ({ wall: NOW + mono, mono }) };
+    const claiming = async () => {
+      mono += ms;
+      return admitted;
+    };
+    const blue = clusterThat({ claim: claiming, recheck: async () => says });
+    return execute({ do: 'claim', location, claim, clears }, { clusters: [blue], clock });
+  };
+
+  it('rechecks the Node side by side', async () => {
+    const askedAt = { wall: NOW + 1_000, mono: 1_000 };
+    expect(await afterClaiming(499)).toEqual({
+      to: 'claim',
+      says: admitted,
+      recheck: { says, askedAt, step: clears.step },
+    });
+  });
+
+  it('... which says nothing any more after a claim that took long', async () => {
+    expect(await afterClaiming(500)).toEqual({ to: 'claim', says: admitted, recheck: null });
   });
 });
 

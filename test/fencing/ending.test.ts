@@ -191,11 +191,13 @@ describe('an imagined step', () => {
       label: 'run.1',
       record: record(),
       recordText: JSON.stringify(record()),
-      taintedFor: null,
+      taintedFor: { fence: 'run.1' },
       tombstone: null,
       stopping: null,
       taints: { outOfService: true, ours: true, quarantine: true },
     });
+    expect(facts(mark(false))?.node?.taintedFor).toBeNull();
+    expect(facts(mark(false), marked())?.node?.taintedFor).toMatchObject({ fence: 'run.1' });
     expect(facts(mark(false))?.node?.taints).toEqual({ outOfService: false, ours: false, quarantine: true });
     expect(facts(mark(false), marked())?.node?.taints).toEqual({ outOfService: true, ours: true, quarantine: true });
     const taints = { outOfService: true, ours: false, quarantine: true };

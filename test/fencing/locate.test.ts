@@ -15,7 +15,7 @@ const answer = (change: Partial<ClusterSearchResult> = {}): ClusterSearchResult 
   cluster: 'blue',
   nodes: [],
   marked: [],
-  leftovers: null,
+  facts: null,
   error: null,
   ...change,
 });
@@ -85,7 +85,7 @@ describe('a machine without a Node', () => {
     ['a pod', { pods: [pod()] }],
   ])('is where it left %s', (_, change) => {
     const leftovers = left(change);
-    const found = after(answer({ leftovers: left({}) }), green({ leftovers }));
+    const found = after(answer({ facts: left({}) }), green({ facts: leftovers }));
     expect(found).toMatchObject({ location: { cluster: 'green', node: null }, failures: 0, ending: null });
     expect(found.cluster).toEqual(leftovers);
   });
@@ -94,7 +94,7 @@ describe('a machine without a Node', () => {
     ['nothing was looked for', null],
     ['nothing is left', left({})],
   ])('is ignored if %s', (_, leftovers) => {
-    expect(after(answer({ leftovers }), green())).toEqual({
+    expect(after(answer({ facts: leftovers }), green())).toEqual({
       ...known,
       failures: 0,
       ending: {
@@ -127,7 +127,10 @@ describe('a machine that a cluster which does not answer may hold', () => {
 
   it('even where leftovers were found in another one', () => {
     const leftovers = { says: cluster({ node: null }), askedAt: now, gotAt: now.mono };
-    expect(after(answer({ error: down }), green({ leftovers }))).toMatchObject({ location: null, resumeAt: 10_000 });
+    expect(after(answer({ error: down }), green({ facts: leftovers }))).toMatchObject({
+      location: null,
+      resumeAt: 10_000,
+    });
   });
 
   it.each([

@@ -4,7 +4,7 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Cluster, LookRequest, NodeQuery } from '../../fencing/model/cluster.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { begun, cloudThat, clusterThat, portsThat } from './ports.ts';
-import { attachment, cluster, machine, machineOf, marked, NOW, pod, record, volume } from './view-builder.ts';
+import { attachment, cluster, machine, node, machineOf, marked, NOW, pod, record, volume } from './view-builder.ts';
 
 /** What a look asks, in which order, and what it leaves out of the answer. */
 
@@ -181,7 +181,8 @@ describe('a search for the machine', () => {
     clusterThat({
       name,
       find: async () => nodes,
-      look: async () => cluster({ node: null, nodeName: `left in ${name}` }),
+      look: async ({ nodeOnly = false }) =>
+        cluster({ node: null, nodeName: nodeOnly ? null : `left in ${name}`, pods: [], volumes: [] }),
       recheck: async (node) => ({
         uid: node,
         recordText: null,
@@ -199,14 +200,15 @@ describe('a search for the machine', () => {
         clues.push(query);
         return ['node-a'];
       },
+      look: async () => cluster({ node: null }),
     });
     expect(await search([blue, holding('green', [])])).toEqual([
-      { cluster: 'blue', nodes: ['node-a'], marked: [], leftovers: null, error: null },
+      { cluster: 'blue', nodes: ['node-a'], marked: [], facts: null, error: null },
       {
         cluster: 'green',
         nodes: [],
         marked: [],
-        leftovers: {
+        facts: {
           says: expect.objectContaining({ nodeName: 'left in green' }),
           askedAt: expect.anything(),
           gotAt: expect.anything(),
@@ -220,20 +222,43 @@ describe('a search for the machine', () => {
     );
   });
 
+  it.each([
+    ['is the whole search if it claims the machine', [{ source: 'providerID', driver: null, value: 'm-1' }], true],
+    ['says nothing if only its CSINode names the machine', [{ source: 'csiNode', driver: 'd', value: 'm-1' }], false],
+    ['says nothing if it names no machine', [], false],
+    [
+      'says nothing if its providerID names another machine',
+      [
+        { source: 'providerID', driver: null, value: 'm-2' },
+        { source: 'nodeIdAnnotation', driver: 'd', value: 'm-1' },
+      ],
+      false,
+    ],
+  ] as const)('the Node of the likeliest name %s', async (_, identitySources, isWhole) => {
+    const guessed = cluster({ node: node({ identitySources }) });
+    const blue = clusterThat({ look: async () => guessed, find: async () => ['found'] });
+    expect(await search([blue])).toMatchObject([
+      isWhole ? { nodes: ['node-a'], facts: { says: guessed } } : { nodes: ['found'], facts: null },
+    ]);
+  });
+
   it('asks only the cluster that the machine’s tags name', async () => {
     const found = await search([holding('blue', ['node-a']), holding('green', ['node-b'])], ['green']);
     expect(found.map(({ cluster: name }) => name)).toEqual(['green']);
   });
 
   it('looks for leftovers without a Node, by the names of the machine alone', async () => {
-    const blue = looking(cluster({ node: null }));
+    const blue = looking(cluster({ node: null, pods: [], volumes: [] }));
     const empty = { ...blue.cluster, find: async () => [] };
     const known = { ...at, record: record() };
     const ports = (answers: Partial<Cloud>) => portsThat({ clusters: [empty], cloud: cloudThat(answers) });
     await searchClusters(machine({ nodeNames: ['node-b'] }), known, ports({}));
     await searchClusters(machine({ nodeNames: ['node-b', ''] }), known, ports(knowingHolders()));
+    const guess = { node: 'node-b', nodeOnly: true, remembered: record(), follow: [] };
     expect(blue.requests).toMatchObject([
+      guess,
       { node: null, remembered: record(), follow: [], named: [] },
+      guess,
       { node: null, remembered: record(), follow: [], named: ['node-b'] },
     ]);
   });
@@ -250,10 +275,10 @@ describe('a search for the machine', () => {
 
   it('keeps the error of a cluster that does not answer, beside the others', async () => {
     const error = new Unavailable('no route');
-    const down = clusterThat({ name: 'green', find: () => Promise.reject(error) });
+    const down = clusterThat({ name: 'green', look: () => Promise.reject(error) });
     expect(await search([holding('blue', ['node-a']), down])).toEqual([
-      { cluster: 'blue', nodes: ['node-a'], marked: [], leftovers: null, error: null },
-      { cluster: 'green', nodes: [], marked: [], leftovers: null, error },
+      { cluster: 'blue', nodes: ['node-a'], marked: [], facts: null, error: null },
+      { cluster: 'green', nodes: [], marked: [], facts: null, error },
     ]);
   });
 });

@@ -180,6 +180,9 @@ describe('a step is only imagined', () => {
   const shadow = { policy: { ...defaultPolicy, shadow: true } };
   const dryRun = { policy: { ...defaultPolicy, dryRun: true } };
   const lift = { ...facts({ node: marked() }), ...read(0, 0, machine({ power: 'running' })) };
+  const imagined = [
+    { step: 'note', target: 'x', because: because('off-proven', ''), at: NOW, ms: 0, result: 'dry-run', message: null },
+  ] as const;
   it.each([
     ['in a dry run', dryRun, 'imagine'],
     ['... even if it takes back what Cloudfence wrote', { ...dryRun, ...lift }, 'imagine'],
@@ -188,7 +191,7 @@ describe('a step is only imagined', () => {
     ['... unless it takes back what Cloudfence wrote', { ...shadow, ...lift }, 'act'],
     [
       '... by facts that are not imagined',
-      { ...shadow, ...lift, memory: { ...memory, sinceLook: new Set(['x']) } },
+      { ...shadow, ...lift, memory: { ...memory, sinceLook: new Set(['x']) }, steps: imagined },
       'imagine',
     ],
   ] as const)('%s', (_, change, expected) => expect(next(change).do).toBe(expected));
@@ -284,12 +287,13 @@ describe('a question', () => {
         do: 'claim',
         location: { cluster: 'a' },
         claim: { machine: 'm-1', boot: 'boot-1', cap: defaultPolicy.cap, onlyAsked: false },
+        clears: { node: 'node-a', step: 'mark node-uid' },
       },
     ],
     [
       '... without an entry in a dry run',
       { memory: { ...memory, admission: null }, policy: { ...defaultPolicy, dryRun: true } },
-      { claim: { onlyAsked: true } },
+      { claim: { onlyAsked: true }, clears: null },
     ],
     [
       '... or in shadow mode',

@@ -294,7 +294,7 @@ describe('an answer', () => {
   it('is remembered', () => {
     expect(answered({ to: 'witness', says: 'held' }).memory.witness).toBe('held');
     expect(answered({ to: 'survey-connectivity', says: alone }).memory.connectivity).toBe(alone);
-    expect(answered({ to: 'claim', says: admitted }).memory.admission).toBe(admitted);
+    expect(answered({ to: 'claim', says: admitted, recheck: null }).memory.admission).toBe(admitted);
     expect(answered({ to: 'record-event' }).eventRecorded).toBe(true);
     expect(answered({ to: 'conclude' }).concluded).toBe(true);
     const ending = { outcome: 'fenced', reason: because('fenced', ''), lookAgainIn: null, retry: false } as const;
@@ -560,7 +560,7 @@ describe('a step that was taken', () => {
       return [own !== null, facts !== null];
     };
     expect(stale(deletePod)).toEqual([true, true]);
-    expect(stale(mark)).toEqual([true, false]);
+    expect(stale({ do: 'note', node: mark.node, record: mark.record })).toEqual([true, false]);
     expect(stale({ do: 'delete-attachment', attachment: attachment() })).toEqual([true, false]);
     expect(stale({ do: 'power-off', target: { machine: 'm-1', incarnation: null } })).toEqual([false, false]);
   });

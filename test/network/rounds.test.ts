@@ -35,13 +35,13 @@ const most = (
 // oxfmt-ignore
 const rows: readonly Row[] = [
   //                       to the first, last delete; calls to the cluster, cloud; kB; calls for each second of waiting
-  ['aws',   'cold', ONE,  most(21,  21,  92, 14,  170, 21.4)],
-  ['aws',   'warm', ONE,  most(17,  17,  91, 14,  155, 21.4)],
-  ['aws',   'cold', FULL, most(55, 274, 880,  9, 8560)],
-  ['azure', 'cold', ONE,  most(24,  24, 106, 26,  199, 15.8)],
-  ['azure', 'warm', ONE,  most(18,  18, 105, 26,  185, 15.8)],
-  ['gcp',   'cold', ONE,  most(24,  24,  92, 20,  162, 22.8)],
-  ['gcp',   'warm', ONE,  most(18,  18,  91, 20,  147, 22.8)],
+  ['aws',   'cold', ONE,  most(8,  8,  82, 14,  173, 21.4)],
+  ['aws',   'warm', ONE,  most(6,  6,  81, 14,  142, 21.4)],
+  ['aws',   'cold', FULL, most(16, 236, 780,  9, 8000)],
+  ['azure', 'cold', ONE,  most(11,  11, 96, 26,  200, 15.8)],
+  ['azure', 'warm', ONE,  most(7,  7, 95, 26,  168, 15.8)],
+  ['gcp',   'cold', ONE,  most(11,  11,  82, 20,  165, 22.8)],
+  ['gcp',   'warm', ONE,  most(7,  7,  81, 20,  133, 22.8)],
 ];
 
 const exceeded = (counts: Counts, limits: Partial<Counts>): Readonly<Record<string, string>> =>

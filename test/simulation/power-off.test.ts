@@ -167,6 +167,7 @@ describe('among several clusters', () => {
   const down = (cluster: Cluster): Cluster => ({
     ...cluster,
     find: () => Promise.reject(new Unavailable('no route to host')),
+    look: () => Promise.reject(new Unavailable('no route to host')),
     suspects: () => Promise.reject(new Unavailable('no route to host')),
     surveyConnectivity: () => Promise.reject(new Unavailable('no route to host')),
   });

@@ -235,7 +235,14 @@ it('a renewed Lease between look and mark is honored, even if the machine was lo
   let renewed = false;
   const observe: Ports['observe'] = (command, _, { request, cluster }) => {
     const standing = lease();
-    if (renewed || command.do !== 'look' || request.machine !== scene.holder || !cluster || !standing) return;
+    if (
+      renewed ||
+      !['locate', 'look'].includes(command.do) ||
+      request.machine !== scene.holder ||
+      !cluster ||
+      !standing
+    )
+      return;
     renewed = true;
     standing.spec = { ...standing.spec, renewTime: new Date(world.now()).toISOString().replace('Z', '000Z') };
   };

@@ -1,0 +1,72 @@
+import { type ClusterFacts, fenceInBoot, type NodeFacts, type Tombstone } from '../model/cluster-facts.ts';
+import type { FenceRecord } from '../model/record.ts';
+import type { Step } from '../model/steps.ts';
+
+/**
+ * Returns the facts as they are after a step that took effect, or would be after one that is imagined. What others do
+ * because of the step is not in them.
+ */
+export const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
+  switch (step.do) {
+    case 'mark':
+      return { ...facts, node: facts.node && markedNode(facts.node, step.record, step.addOutOfService) };
+    case 'delete-pod':
+      return { ...facts, pods: facts.pods.filter((pod) => pod.uid !== step.pod.uid) };
+    case 'delete-attachment':
+      return {
+        ...facts,
+        volumes: facts.volumes.map((volume) =>
+          volume.attachment?.uid === step.attachment.uid ? { ...volume, attachment: null } : volume,
+        ),
+      };
+    case 'note':
+      return {
+        ...facts,
+        node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) },
+      };
+    case 'park':
+      return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
+    case 'set-tombstone':
+      return { ...facts, node: facts.node && withTombstone(facts.node, step.tombstone) };
+    case 'note-stopping':
+      return { ...facts, node: facts.node && { ...facts.node, stopping: step.stopping } };
+    case 'fail-pod':
+    case 'nudge':
+    case 'delete-node':
+    case 'lift-out-of-service':
+    case 'release-node':
+    case 'detach-disk':
+    case 'power-off':
+      return facts;
+  }
+};
+
+/** The label of our taint goes as well, unless the taint stays. */
+const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
+  ...node,
+  tombstone,
+  taintedFor: node.taints.ours ? node.taintedFor : null,
+});
+
+const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
+  ...node,
+  label: record.fence,
+  record,
+  recordText: JSON.stringify(record),
+  taints: { ...node.taints, outOfService: node.taints.outOfService && !node.taints.ours, ours: false },
+});
+
+const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
+  ...node,
+  label: record.fence,
+  taintedFor: addOutOfService || node.taints.ours ? fenceInBoot(record.fence, record, record) : null,
+  tombstone: null,
+  stopping: null,
+  record,
+  recordText: JSON.stringify(record),
+  taints: {
+    outOfService: node.taints.outOfService || addOutOfService,
+    ours: node.taints.ours || addOutOfService,
+    quarantine: true,
+  },
+});
