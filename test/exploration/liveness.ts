@@ -12,12 +12,13 @@ import {
   sweptBy,
   worldLater,
 } from './explore.ts';
-import { OPT_OUT_LABEL } from '../../kubernetes/names.ts';
+import { parseRecord } from '../../fencing/model/record.ts';
+import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { isTaintedByUs } from './facts.ts';
 import { acted, type RunAt, runLater } from './runs.ts';
 import { progress } from './surroundings.ts';
 import { OLDEST_TICKS } from './time.ts';
-import { isGone, type World } from './world.ts';
+import { isGone, type NodeState, type World } from './world.ts';
 
 /**
  * The second promise: once faults cease, fresh runs end what was begun. From a world, everybody beside Cloudfence does
@@ -120,6 +121,17 @@ const ours = ({ node }: World): readonly string[] =>
         ...(isTaintedByUs(node) ? ['our out-of-service taint'] : []),
       ];
 
+/**
+ * Returns whether nothing confirms any more that the machine is gone: its cloud does not know it, though it did when the
+ * fence began, and the fence has freed its disk. The Node then stays under quarantine. EC2 knows a terminated machine
+ * for a while.
+ */
+const mayStay = ({ machine }: World, { annotations }: NodeState): boolean => {
+  const record = parseRecord(annotations[RECORD_ANNOTATION] ?? '');
+  const isUnknown = machine.power === 'forgotten' || record?.cloud !== 'aws';
+  return record !== null && record.generation !== null && isUnknown;
+};
+
 /** Returns what is still missing in a world that has recovered, or null. */
 export const missingIn = (world: World): string | null => {
   const { node, machine, pod, attachment, disk, askedElsewhere } = world;
@@ -133,7 +145,8 @@ export const missingIn = (world: World): string | null => {
   if (world.removed !== null || world.optedOut !== null) return null;
   // Nothing proves that a machine is off if its memory is kept.
   if (machine.hibernates || askedElsewhere) return null;
-  if (isGone(world) && node && ours(world).length > 0) return 'the Node of the terminated machine stays';
+  if (isGone(world) && node && ours(world).length > 0 && !mayStay(world, node))
+    return 'the Node of the terminated machine stays';
   const held = [
     pod === 'gone' ? '' : 'its pod',
     attachment === 'gone' ? '' : 'its VolumeAttachment',
