@@ -62,17 +62,7 @@ export const variants: readonly Variant[] = [
   without('removedByHand', 'removed', 'removed-stays-removed'),
   without('parkNode', 'stop', 'recovery'),
   without('deleteNode', 'terminate', 'recovery'),
-  without('nothingOfOurs', 'forgotten', 'recovery'),
   without('forgetStopping', 'restart', 'recovery'),
-  without('bootContradicts', 'azure-recreate', 'recovery'),
-  without('doubtfulIdentity', 'azure-recreate', 'recovery'),
-  edited(
-    'a run does not wait until the pods are gone',
-    'fencing/rules/decide.ts',
-    ['\n  waitForPods,', '\n'],
-    'removed',
-    'removed-stays-removed',
-  ),
   edited(
     'a release does not ask whether the machine is up',
     'fencing/rules/release.ts',
