@@ -27,7 +27,9 @@ export const accepted: readonly Accepted[] = [
     to: 'true',
     because: 'The list of guards has one element, and the loop returns its answer, null or not.',
   },
-  ...['{ machine: true }  {}', 'true  false'].map((change) => unreached(': lookAt({ machine: true });', change)),
+  ...['{ machine: true }  {}', 'true  false'].map((change) =>
+    unreached('if (!location) return lookAt({ machine: true });', change),
+  ),
   unreached(
     'if (!location || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });',
     '{ machine: !machine, cluster: !cluster }  {}',
