@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { guardLine, writtenLines } from '../exploration/guard-table.ts';
-import { variants } from '../exploration/unsafe-variants.ts';
+import { guardLine, writtenLines } from './guard-table.ts';
+import { variants } from './unsafe-variants.ts';
 
 /** `npm run test:thorough` explores the variants, and compares the numbers of steps, too. */
 it('docs/guards.md has the unsafe variants that the exploration finds, and no others', async () => {
