@@ -28,9 +28,7 @@ const patchFence = async (session: StepSession, step: FenceStep): Promise<StepRe
   const body = fencePatch(node, step);
   if (body === 'already') return 'already';
   try {
-    const sent = writer.write(CoreV1Api, (core) => core.patchNode({ name, body }));
-    if (step.do === 'mark') await rechecks.prepare(reader, name, sent);
-    else await sent;
+    await writer.write(CoreV1Api, (core) => core.patchNode({ name, body }));
   } catch (error) {
     throw isPreconditionFailed(error) ? new Refused(expectationOf(step.node), { cause: error }) : error;
   }
