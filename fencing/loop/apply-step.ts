@@ -52,7 +52,7 @@ export const applyStepResult = (
 
 /**
  * Returns the facts that remain valid after a step. Everything else is read again. The mark changes the Node as its
- * patch says, and what Kubernetes does because of it keeps no pod that is to be deleted: pods are deleted by uid.
+ * patch says. Kubernetes may delete pods because of it, and a pod that is gone does no harm: each is deleted by its uid.
  */
 const factsAfter = (
   { machine, cluster }: RunState,

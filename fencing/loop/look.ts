@@ -144,9 +144,8 @@ const lookAtGuess = async (
     remembered: known.record,
     follow: [...known.memory.detached],
   };
-  const askedAt = ports.clock.now();
-  const says = await cluster.look(request, ports.signal);
-  return says.node && claims(says.node, clues) ? { says, askedAt, gotAt: ports.clock.now().mono } : null;
+  const found = await lookIn(cluster, request, known, ports);
+  return found.says.node && claims(found.says.node, clues) ? found : null;
 };
 
 /**
