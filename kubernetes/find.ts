@@ -1,10 +1,9 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { NodeQuery } from '../fencing/model/cluster.ts';
-import type { IdentitySource } from '../fencing/model/machine.ts';
+import { isImposter, type IdentitySource } from '../fencing/model/machine.ts';
 import {
   annotatedIdentitySources,
   csiNodeIdentitySources,
-  isImposter,
   anySourceNamesMachine,
   nodeIdentitySources,
   nodePages,

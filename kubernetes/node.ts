@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { ClusterFacts, OptOut } from '../fencing/model/cluster-facts.ts';
 import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
-import { type IdentitySource, machineOfProviderID } from '../fencing/model/machine.ts';
+import type { IdentitySource } from '../fencing/model/machine.ts';
 import { pages, type Reader } from './connection.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, INSTANCE_ID_ANNOTATIONS, OPT_OUT_ANNOTATION, OPT_OUT_LABEL } from './names.ts';
 
@@ -103,13 +103,6 @@ export const attachmentIdentitySource = ({ metadata, spec }: V1VolumeAttachment)
   const value = metadata?.annotations?.[ATTACHED_NODE_ID] ?? '';
   return value === '' ? null : { source: 'volumeAttachment', driver: spec.attacher, value };
 };
-
-/**
- * Reports whether the Node's own providerID names another machine. A providerID cannot change once it is set. If a
- * CSINode or an annotation of such a Node names this machine, a kubelet of another machine wrote it.
- */
-export const isImposter = (identitySources: readonly IdentitySource[], { machine, machineOf }: NodeQuery): boolean =>
-  ![machine, null].includes(machineOfProviderID(identitySources, machineOf));
 
 /** Reports whether at least one source names the machine. Fencing judges whether another source contradicts it. */
 export const anySourceNamesMachine = (

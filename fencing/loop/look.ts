@@ -1,7 +1,7 @@
 import type { ClusterFacts, NodeFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import type { NodeQuery, Cluster, LookRequest } from '../model/cluster.ts';
 import { asCloudfenceError, Unavailable } from '../model/errors.ts';
-import { type DiskHolders, type MachineFacts, type MachineId, machineOfProviderID } from '../model/machine.ts';
+import { type DiskHolders, isImposter, type MachineFacts, type MachineId } from '../model/machine.ts';
 import { clustersToAsk, type ClusterSearchResult } from './locate.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
@@ -119,9 +119,9 @@ const withMarks = async (found: ClusterSearchResult, { clusters, signal }: Ports
  * Returns whether the Node itself claims the machine. A Node whose providerID names another machine does not. A Node
  * that only its CSINode ties to the machine takes a search.
  */
-const claims = (node: NodeFacts, { machine, machineOf }: NodeQuery): boolean =>
-  node.identitySources.some((source) => source.source !== 'csiNode' && machineOf(source) === machine) &&
-  [machine, null].includes(machineOfProviderID(node.identitySources, machineOf));
+const claims = ({ identitySources }: NodeFacts, query: NodeQuery): boolean =>
+  identitySources.some((source) => source.source !== 'csiNode' && query.machineOf(source) === query.machine) &&
+  !isImposter(identitySources, query);
 
 /**
  * Looks at the Node of the likeliest name. It is usually right, and then this is the whole look. Returns null if that

@@ -144,3 +144,15 @@ export const machineOfProviderID = (
     .filter(({ source }) => source === 'providerID')
     .map(machineOf)
     .find((machine) => machine !== null) ?? null;
+
+/**
+ * Reports whether the Node's own providerID names another machine. A providerID cannot change once it is set. If a
+ * CSINode or an annotation of such a Node names this machine, a kubelet of another machine wrote it.
+ */
+export const isImposter = (
+  identitySources: readonly IdentitySource[],
+  {
+    machine,
+    machineOf,
+  }: { readonly machine: MachineId; readonly machineOf: (source: IdentitySource) => MachineId | null },
+): boolean => ![machine, null].includes(machineOfProviderID(identitySources, machineOf));
