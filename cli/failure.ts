@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
 import { reasonOf } from '../fencing/loop/reduce.ts';
-import { because, type Reason } from '../fencing/model/reason.ts';
+import { because, type Reason, shorten } from '../fencing/model/reason.ts';
 import { printOutcome, outcomeOfReason, type Output } from './answer.ts';
 import { USAGE_ERROR } from './exit-code.ts';
 
@@ -28,7 +28,7 @@ const LONGEST = 300;
 
 const firstLine = (text: string): string => {
   const [line = ''] = text.split('\n');
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+  return shorten(line, LONGEST);
 };
 
 const reasonFor = (error: unknown): Reason => {

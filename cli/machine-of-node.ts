@@ -1,5 +1,6 @@
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
+import { shorten } from '../fencing/model/reason.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 
 export interface LocatedNode {
@@ -11,10 +12,10 @@ export interface LocatedNode {
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
 const NODE_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-const SHOWN = 200;
+const LONGEST_SHOWN = 200;
 
 /** Quotes what a person wrote, unchanged but no longer than people read. */
-export const quoted = (text: string): string => JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
+export const quoted = (text: string): string => JSON.stringify(shorten(text, LONGEST_SHOWN));
 
 /**
  * Returns the machine that a Node's name leads to, in any of the clusters, or null when no cluster has or can have such

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { parseDuration } from '../config/schema.ts';
+import { shorten } from '../fencing/model/reason.ts';
 import type { Terminal } from './answer.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
 import type { CapOptions } from './commands/cap.ts';
@@ -109,7 +110,6 @@ const withoutLastBreak = (text: string): string => text.replace(/\n$/, '');
 
 /** Longer than any help (characters). A message quotes arguments, which may be the content of a file by mistake. */
 const LONGEST = 10_000;
-const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
 
 const program = (terminal: Terminal, done: Done): Command => {
   const root = new Command('cloudfence')
@@ -118,7 +118,7 @@ const program = (terminal: Terminal, done: Done): Command => {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.line(withoutLastBreak(text)),
-      writeErr: (text) => terminal.complain(shortened(withoutLastBreak(text))),
+      writeErr: (text) => terminal.complain(shorten(withoutLastBreak(text), LONGEST)),
     });
   addLoop(root, terminal, done);
   addCap(root, terminal, done);

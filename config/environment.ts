@@ -1,4 +1,5 @@
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { shorten } from '../fencing/model/reason.ts';
 
 /**
  * Only this file reads the environment. The SDKs read their own variables (`AWS_ENDPOINT_URL_EC2` …) themselves. The
@@ -33,7 +34,7 @@ export const readEnvironment = (): Environment => ({
 const TIME_LIMIT = 'CLOUDFENCE_TIMEOUT_SECONDS';
 /** No platform lets an invocation run for longer than a day (s). */
 const LONGEST_S = 86_400;
-const SHOWN = 100;
+const LONGEST_SHOWN = 100;
 
 /**
  * Returns how long the platform lets an invocation run (ms). On Lambda, the platform itself says so.
@@ -44,7 +45,7 @@ export const readTimeLimit = (): number => {
   const seconds = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : 0;
   if (seconds > 0 && seconds <= LONGEST_S) return seconds * 1_000;
   throw new InvalidConfiguration([
-    `the environment variable ${TIME_LIMIT} is "${text.slice(0, SHOWN)}", which is not a number of seconds from 1 to ${LONGEST_S}: set it to the time limit of the function, or deploy the function again`,
+    `the environment variable ${TIME_LIMIT} is "${shorten(text, LONGEST_SHOWN)}", which is not a number of seconds from 1 to ${LONGEST_S}: set it to the time limit of the function, or deploy the function again`,
   ]);
 };
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { shorten } from '../fencing/model/reason.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
 import { configurationSchema, type Configuration, parseConfiguration, REGION } from './schema.ts';
 
@@ -27,7 +28,9 @@ export const loadSettings = async (
     path === null ? configurationSchema.parse({}) : parseConfiguration(await readText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
   if (region !== null && !REGION.test(region))
-    throw new InvalidConfiguration([`"${region.slice(0, SHOWN)}" is not a region: write one such as eu-west-1`]);
+    throw new InvalidConfiguration([
+      `"${shorten(region, LONGEST_SHOWN)}" is not a region: write one such as eu-west-1`,
+    ]);
   const cloud = flags.cloud ?? written.cloud;
   return {
     ...written,
@@ -100,7 +103,7 @@ const unreadable: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: 'the name is not valid',
 };
 
-const SHOWN = 200;
+const LONGEST_SHOWN = 200;
 
 /**
  * Returns a path for a message. A text that is no path is not shown: somebody gave the content in place of the path, and
@@ -108,7 +111,7 @@ const SHOWN = 200;
  */
 export const shownPath = (path: string): string => {
   if (isContent(path)) return `(a text of ${path.length} characters in place of a path)`;
-  return path.length > SHOWN ? `${path.slice(0, SHOWN)}…` : path;
+  return shorten(path, LONGEST_SHOWN);
 };
 
 /** Whether a text is the content of a file, and not a path. */

@@ -3,6 +3,7 @@ import type { Fault } from '../fencing/model/hint.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
+import { shorten } from '../fencing/model/reason.ts';
 import { logDecision } from './metrics.ts';
 
 /**
@@ -28,7 +29,6 @@ interface DecisionLine {
 
 /** Limits the text of a log line, because people read it. The full text is in the answer or in the dead letter. */
 const LONGEST_SAYS = 4_000;
-const short = (says: string): string => (says.length > LONGEST_SAYS ? `${says.slice(0, LONGEST_SAYS - 1)}…` : says);
 
 const blank: DecisionLine = {
   decision: '',
@@ -54,7 +54,7 @@ export const stepLine = (command: Command, known: RunState, event: string | null
     ...blank,
     decision: logDecision.step,
     because: step.because.code,
-    says: short(step.message ?? step.because.says),
+    says: shorten(step.message ?? step.because.says, LONGEST_SAYS),
     event,
     instance: known.request.machine,
     cluster: known.location?.cluster ?? null,
@@ -72,7 +72,7 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
   ...blank,
   decision: outcome.outcome,
   because: outcome.reason.code,
-  says: short(outcome.reason.says),
+  says: shorten(outcome.reason.says, LONGEST_SAYS),
   event,
   instance: outcome.machine,
   cluster: outcome.cluster,
@@ -93,7 +93,7 @@ export const messageLine = (what: string, because: string, says: string, instanc
   ...blank,
   decision: what,
   because,
-  says: short(says),
+  says: shorten(says, LONGEST_SAYS),
   instance,
 });
 

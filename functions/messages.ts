@@ -58,7 +58,6 @@ const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
           what: message,
           where: '$',
           remedy: 'report this bug of Cloudfence together with the message; the sender is not the cause',
-          excerpt: '',
         },
       ],
       ignored: [],
@@ -98,7 +97,6 @@ export const ownMessageRejected: Fault = {
   what: 'this is an internal message of Cloudfence, which is valid only in its own queue',
   where: '$.cloudfence',
   remedy: 'send the event, or name the machine',
-  excerpt: '',
 };
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shorten } from '../fencing/model/reason.ts';
 
 /**
  * A Node.js system error: a connection could not be established, or it broke.
@@ -74,5 +75,5 @@ const LONGEST_SENTENCE = 2_000;
  */
 export const firstLineOf = (message: unknown): string => {
   const [line = ''] = typeof message === 'string' ? message.trim().split(/[\r\n]/, 1) : [];
-  return line.length > LONGEST_SENTENCE ? `${line.slice(0, LONGEST_SENTENCE)}…` : line;
+  return shorten(line, LONGEST_SENTENCE);
 };

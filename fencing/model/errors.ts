@@ -1,13 +1,12 @@
+import { shorten } from './reason.ts';
+
 /** Limits what an error says (characters), because others decide on some of its words, and it appears in logs. */
 const LONGEST_MESSAGE = 10_000;
 const LONGEST_FAULT = 1_000;
 const MOST_FAULTS = 50;
 
-const short = (text: string, longest: number): string =>
-  text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
-
 const fewFaults = (faults: readonly string[]): readonly string[] => {
-  const few = faults.slice(0, MOST_FAULTS).map((fault) => short(fault, LONGEST_FAULT));
+  const few = faults.slice(0, MOST_FAULTS).map((fault) => shorten(fault, LONGEST_FAULT));
   return faults.length > MOST_FAULTS ? [...few, `${faults.length - MOST_FAULTS} more faults`] : few;
 };
 
@@ -19,7 +18,7 @@ export abstract class CloudfenceError extends Error {
   abstract readonly retry: boolean;
 
   constructor(message: string, options?: ErrorOptions) {
-    super(short(message, LONGEST_MESSAGE), options);
+    super(shorten(message, LONGEST_MESSAGE), options);
     this.name = new.target.name;
   }
 }
@@ -80,7 +79,7 @@ const LONGEST = 200;
 /** Returns one sentence. The stack stays with the cause. */
 const inOneLine = (caught: unknown): string => {
   const text = caught instanceof Error ? `${caught.name}: ${caught.message}` : typeof caught;
-  return (text.split('\n', 1)[0] ?? '').slice(0, LONGEST);
+  return shorten(text.split('\n', 1)[0] ?? '', LONGEST);
 };
 
 /** Returns whatever was caught as an error of the hierarchy. */

@@ -26,7 +26,6 @@ export interface Fault {
   /** A JSON path that starts at `$`. */
   readonly where: string;
   readonly remedy: string;
-  readonly excerpt: string;
 }
 
 /** Something that was understood and names no machine, such as a test notification. */

@@ -91,6 +91,10 @@ export const longWaits: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'cluster-unreachable',
 ]);
 
+/** Shortens a text to at most `longest` characters, and shows that something is missing. */
+export const shorten = (text: string, longest: number): string =>
+  text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+
 export const because = (code: ReasonCode, says: string): Reason => ({ code, says });
 
 const MOST_NAMED = 5;

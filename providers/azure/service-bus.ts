@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
+import { shorten } from '../../fencing/model/reason.ts';
 import { restCall, type RestOptions } from './rest.ts';
 
 /** A message for a Service Bus queue. */
@@ -34,11 +35,13 @@ const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<
   ...Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, quoted(value)])),
 });
 
+const LONGEST_SHOWN = 100;
+
 const originOf = (host: string): string => {
   const url = /^https?:/i.test(host) ? host : `https://${host}`;
   if (URL.canParse(url)) return new URL(url).origin;
   throw new InvalidConfiguration([
-    `"${host.slice(0, 100)}" is not the host of a Service Bus namespace: set CLOUDFENCE_BUS__fullyQualifiedNamespace to one such as my-bus.servicebus.windows.net`,
+    `"${shorten(host, LONGEST_SHOWN)}" is not the host of a Service Bus namespace: set CLOUDFENCE_BUS__fullyQualifiedNamespace to one such as my-bus.servicebus.windows.net`,
   ]);
 };
 

@@ -1,4 +1,4 @@
-import { counted } from '../../fencing/model/reason.ts';
+import { counted, shorten } from '../../fencing/model/reason.ts';
 import type { z } from 'zod';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 import { type DryRunRequest, findDryRunRequest } from './dry-run.ts';
@@ -28,41 +28,27 @@ export const parsedHints = (hints: readonly Hint[]): ParsedEvent => ({ hints, fa
 export const ignoredEvent = (what: string, where: string): ParsedEvent => ({
   hints: [],
   faults: [],
-  ignored: [{ what: short(what), where: short(where) }],
+  ignored: [{ what: shorten(what, LONGEST), where: shorten(where, LONGEST) }],
 });
-
-/** How a cloud's reader reports that it cannot read something. */
-export interface FaultReporter {
-  readonly fault: (what: string, where: string, remedy: string, raw: unknown) => ParsedEvent;
-  /** Reports one fault for each problem. */
-  readonly unreadable: (error: z.ZodError, where: string, remedy: string, raw: unknown) => ParsedEvent;
-}
 
 /** The sender of an event decides on its words, but not on the length of our log lines. */
 const LONGEST = 300;
-const short = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
-/**
- * Makes the functions that report faults. `excerptOf` picks what a fault may show of the event, because faults appear
- * in logs.
- */
-export const createFaultReporter = (excerptOf: (raw: unknown) => string): FaultReporter => {
-  const fault: FaultReporter['fault'] = (what, where, remedy, raw) => ({
-    hints: [],
-    faults: [{ what: short(what), where: short(where), remedy: short(remedy), excerpt: short(excerptOf(raw)) }],
-    ignored: [],
-  });
-  return {
-    fault,
-    unreadable: (error, where, remedy, raw) =>
-      mergeParsed(
-        error.issues
-          .flatMap(leaves)
-          .slice(0, MOST_TOLD)
-          .map(({ message, path }) => fault(message, where + jsonPath(path), remedy, raw)),
-      ),
-  };
-};
+/** Reports that a part of an event cannot be read. Quotes nothing else of the event, because faults appear in logs. */
+export const fault = (what: string, where: string, remedy: string): ParsedEvent => ({
+  hints: [],
+  faults: [{ what: shorten(what, LONGEST), where: shorten(where, LONGEST), remedy: shorten(remedy, LONGEST) }],
+  ignored: [],
+});
+
+/** Reports one fault for each problem. */
+export const unreadable = (error: z.ZodError, where: string, remedy: string): ParsedEvent =>
+  mergeParsed(
+    error.issues
+      .flatMap(leaves)
+      .slice(0, MOST_TOLD)
+      .map(({ message, path }) => fault(message, where + jsonPath(path), remedy)),
+  );
 
 /** Returns the issues to report. Of a union's alternatives, the last one counts. */
 const leaves = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
@@ -112,8 +98,8 @@ const fewIgnored = (ignored: readonly IgnoredEvent[]): readonly IgnoredEvent[] =
 
 const shortHint = (hint: Hint): Hint => ({
   ...hint,
-  because: short(hint.because),
-  eventId: hint.eventId === null ? null : short(hint.eventId),
+  because: shorten(hint.because, LONGEST),
+  eventId: hint.eventId === null ? null : shorten(hint.eventId, LONGEST),
 });
 
 /** Limits the result to what Cloudfence can report and process. Machines beyond the limit are reported as a fault. */
@@ -124,7 +110,6 @@ const limitParsed = ({ hints, faults, ignored, ...wish }: ParsedEvent): ParsedEv
     what: `the event names ${machines.size} machines, but Cloudfence looks at no more than ${MOST_MACHINES}`,
     where: '$',
     remedy: 'send the other machines in separate events; the sweep also finds them',
-    excerpt: '',
   };
   return {
     ...wish,
@@ -160,7 +145,6 @@ export interface EventDialect {
     where: string,
     onward: (inside: unknown, step: string) => ParsedEvent,
   ) => ParsedEvent;
-  readonly fault: FaultReporter['fault'];
   /** How an event should arrive, as an instruction to its sender. */
   readonly asDelivered: string;
   readonly batchIn: (raw: object) => MessageBatch | null;
@@ -168,30 +152,20 @@ export interface EventDialect {
 
 type Read = (raw: unknown, where: string, depth: number) => ParsedEvent;
 
-const faultOfList = (
-  list: readonly unknown[],
-  where: string,
-  fault: EventDialect['fault'],
-  allowed: ReadAllowance,
-): ParsedEvent | null => {
-  if (list.length === 0) return fault('the list is empty', where, 'send at least one event', list);
+const faultOfList = (list: readonly unknown[], where: string, allowed: ReadAllowance): ParsedEvent | null => {
+  if (list.length === 0) return fault('the list is empty', where, 'send at least one event');
   if (allowed.count(list.length)) return null;
-  return fault(`the event is too large: ${list.length} entries`, where, 'send fewer entries at a time', null);
+  return fault(`the event is too large: ${list.length} entries`, where, 'send fewer entries at a time');
 };
 
 /** Reads an event through all its wrappers. */
-const createWalk = ({ readObject, fault, asDelivered }: EventDialect, allowed: ReadAllowance) => {
-  const readDocuments = (
-    documents: readonly JsonDocument[],
-    text: string,
-    where: string,
-    depth: number,
-  ): ParsedEvent => {
-    if (documents.length === 0) return fault('the text is empty', where, 'send an event', text);
+const createWalk = ({ readObject, asDelivered }: EventDialect, allowed: ReadAllowance) => {
+  const readDocuments = (documents: readonly JsonDocument[], where: string, depth: number): ParsedEvent => {
+    if (documents.length === 0) return fault('the text is empty', where, 'send an event');
     const readings = documents.map((one) =>
       'value' in one
         ? read(one.value, one.where, depth + 1)
-        : fault(`not JSON: ${one.problem}`, one.where, 'send JSON: one document, or one on each line', text),
+        : fault(`not JSON: ${one.problem}`, one.where, 'send JSON: one document, or one on each line'),
     );
     return mergeParsed(readings);
   };
@@ -199,22 +173,22 @@ const createWalk = ({ readObject, fault, asDelivered }: EventDialect, allowed: R
   const readBytes = (bytes: Uint8Array, where: string, depth: number): ParsedEvent => {
     const text = textOfBytes(bytes, allowed);
     return text === null
-      ? fault('the compressed data is broken, or it is too large when decompressed', where, asDelivered, null)
-      : readDocuments(parseJsonDocuments(text, where, allowed), text, where, depth);
+      ? fault('the compressed data is broken, or it is too large when decompressed', where, asDelivered)
+      : readDocuments(parseJsonDocuments(text, where, allowed), where, depth);
   };
 
   const readAll = (list: readonly unknown[], where: string, depth: number): ParsedEvent =>
-    faultOfList(list, where, fault, allowed) ??
+    faultOfList(list, where, allowed) ??
     mergeParsed(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
 
   const read: Read = (raw, where, depth) => {
-    if (depth > DEEPEST) return fault('the event is nested too deeply', where, 'send the event itself', null);
-    if (typeof raw === 'string') return readDocuments(parseJsonDocuments(raw, where, allowed), raw, where, depth);
+    if (depth > DEEPEST) return fault('the event is nested too deeply', where, 'send the event itself');
+    if (typeof raw === 'string') return readDocuments(parseJsonDocuments(raw, where, allowed), where, depth);
     if (raw instanceof Uint8Array) return readBytes(raw, where, depth);
     if (Array.isArray(raw)) return readAll(raw, where, depth);
     if (typeof raw === 'object' && raw !== null)
       return readObject(raw, where, (inside, step) => read(inside, where + step, depth + 1));
-    return fault(`expected an event and found ${raw === null ? 'null' : typeof raw}`, where, asDelivered, raw);
+    return fault(`expected an event and found ${raw === null ? 'null' : typeof raw}`, where, asDelivered);
   };
   return { read, readDocuments };
 };
@@ -228,11 +202,11 @@ const doubts = {
  * Applies a request for a dry run to the whole message. If the request is in doubt, the result has no hints, so nothing
  * is done.
  */
-const heeded = (reading: ParsedEvent, wish: DryRunRequest | null, fault: FaultReporter['fault']): ParsedEvent => {
+const heeded = (reading: ParsedEvent, wish: DryRunRequest | null): ParsedEvent => {
   if (wish === null) return reading;
   if (wish.says === 'dry')
     return { dryRun: 'wanted', ...reading, hints: reading.hints.map((hint) => ({ ...hint, dryRun: true as const })) };
-  const { faults } = fault(doubts[wish.says], wish.where, 'send true or false', null);
+  const { faults } = fault(doubts[wish.says], wish.where, 'send true or false');
   return { hints: [], faults: [...faults, ...reading.faults], ignored: reading.ignored, dryRun: 'unclear' };
 };
 
@@ -245,7 +219,7 @@ const without = (raw: object, { key }: MessageBatch): object =>
 
 /** Makes a reader that never throws and never drops anything silently. */
 export const createEventReader = (dialect: EventDialect): ((raw: unknown) => ParsedEvent) => {
-  const { fault, batchIn } = dialect;
+  const { batchIn } = dialect;
   return (raw) => {
     const allowed = createAllowance();
     const { read, readDocuments } = createWalk(dialect, allowed);
@@ -254,12 +228,12 @@ export const createEventReader = (dialect: EventDialect): ((raw: unknown) => Par
     const [only] = values;
     const batch = documents.length === 1 && isObject(only) ? batchIn(only) : null;
     if (!batch || !isObject(only) || !allowed.count(batch.messages.length)) {
-      const reading = typeof raw === 'string' ? readDocuments(documents, raw, '$', 0) : read(raw, '$', 0);
-      return limitParsed(heeded(reading, findDryRunRequest(documents.length === 1 ? only : values), fault));
+      const reading = typeof raw === 'string' ? readDocuments(documents, '$', 0) : read(raw, '$', 0);
+      return limitParsed(heeded(reading, findDryRunRequest(documents.length === 1 ? only : values)));
     }
     const around = findDryRunRequest(without(only, batch));
     const readMessage = (one: unknown, where: string) =>
-      heeded(heeded(read(one, where, 2), findDryRunRequest(one, where), fault), around, fault);
+      heeded(heeded(read(one, where, 2), findDryRunRequest(one, where)), around);
     return limitParsed(mergeParsed(batch.messages.map((one, index) => readMessage(one, `$.${batch.key}[${index}]`))));
   };
 };

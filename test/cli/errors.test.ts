@@ -43,7 +43,7 @@ const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
   [['fence', ''], /"" is neither an instance id nor a Node in default/],
   [['fence', ' '], /is neither an instance id nor a Node/],
   [['fence', '../../../api/v1/secrets'], /is neither an instance id nor a Node/],
-  [['fence', 'x'.repeat(50_000)], /"x{200}…" is neither an instance id nor a Node/],
+  [['fence', 'x'.repeat(50_000)], /"x{199}…" is neither an instance id nor a Node/],
   [['fence', 'node\u0007name'], /is neither an instance id nor a Node/],
   [['release', ''], /Node "" does not exist/],
   [['fence', 'i-0123456789abcdef0', '--region', ''], /--region <name>.*empty: give a value, or omit the option/],

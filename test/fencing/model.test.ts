@@ -88,7 +88,7 @@ describe('an error', () => {
     expect(asCloudfenceError(known)).toBe(known);
     const fault = new TypeError(`${'y'.repeat(300)}\nsecond line`);
     expect(asCloudfenceError(fault)).toMatchObject({ name: 'Unexpected', cause: fault });
-    expect(asCloudfenceError(fault).message).toBe(`Cloudfence failed unexpectedly: TypeError: ${'y'.repeat(189)}`);
+    expect(asCloudfenceError(fault).message).toBe(`Cloudfence failed unexpectedly: TypeError: ${'y'.repeat(188)}…`);
     expect(asCloudfenceError(new TypeError('one\ntwo')).message).toBe('Cloudfence failed unexpectedly: TypeError: one');
     expect(asCloudfenceError({ token: 'secret' }).message).toBe('Cloudfence failed unexpectedly: object');
   });

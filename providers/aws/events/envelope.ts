@@ -1,8 +1,7 @@
-import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
-import { ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
+import { fault, ignoredEvent, parsedHints, unreadable } from '../../events/reading.ts';
 import { INSTANCE_ID } from '../identity.ts';
 import { eventKinds, parseTime, type ParsedDetail } from './kinds.ts';
 
@@ -72,7 +71,7 @@ const LONGEST_WORD = 60;
 export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const raw = asPublished(sent);
   const outer = envelope.safeParse(raw);
-  if (!outer.success) return unreadable(outer.error, where, 'send the event as EventBridge delivers it', raw);
+  if (!outer.success) return unreadable(outer.error, where, 'send the event as EventBridge delivers it');
   const type = outer.data['detail-type'];
   const kind = eventKinds.get(type);
   const machines = !kind && OUR_SOURCES.has(outer.data.source ?? '') ? machinesIn(raw) : [];
@@ -83,11 +82,9 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
       `Cloudfence does not support events of the type "${type}"`,
       `${where}['detail-type']`,
       'change the pattern of the rule so that it does not send this type',
-      raw,
     );
   const inner = kind.safeParse(raw);
-  if (!inner.success)
-    return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
+  if (!inner.success) return unreadable(inner.error, where, `check the event against the published shape of "${type}"`);
   return readingOf(outer.data, inner.data, where);
 };
 
@@ -218,7 +215,3 @@ const namedByArn = (raw: object): readonly string[] => {
  * True when a field of the detail names an instance, even with an invalid id. Then an ARN must not replace that field.
  */
 const namesAny = (detail: object): boolean => fieldsOf(detail).length > 0;
-
-export const { fault, unreadable } = createFaultReporter((raw) =>
-  inspect(raw, { depth: 3, breakLength: Infinity }).slice(0, 300),
-);

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonTextSchema } from '../../../fencing/model/json-text.ts';
 import {
+  fault,
+  unreadable,
   createEventReader,
   type EventDialect,
   ignoredEvent,
@@ -9,7 +11,7 @@ import {
   messageBatchAt,
   parsedHints,
 } from '../../events/reading.ts';
-import { fault, readDetail, readEnvelope, readTrailRecord, unreadable } from './envelope.ts';
+import { readDetail, readEnvelope, readTrailRecord } from './envelope.ts';
 import { instanceId, parseTime, TEST_NOTIFICATION } from './kinds.ts';
 
 interface Wrapped {
@@ -148,7 +150,7 @@ const readNotification = (raw: object, where: string): ParsedEvent | null => {
   if (!transition.success) return null;
   if (transition.data === TEST_NOTIFICATION) return ignoredEvent('a test notification of Auto Scaling', where);
   const about = named.safeParse(raw);
-  if (!about.success) return unreadable(about.error, where, 'check the notification against its published shape', raw);
+  if (!about.success) return unreadable(about.error, where, 'check the notification against its published shape');
   const { EC2InstanceId, AccountId = null, RequestId = null, Time } = about.data;
   if (!EC2InstanceId)
     return ignoredEvent(`a notification of Auto Scaling (${transition.data}) that names no instance`, where);
@@ -173,7 +175,7 @@ const byHand = z.object({
 
 const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
-  if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instanceId": "i-…" }', raw);
+  if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instanceId": "i-…" }');
   const { instanceId, account = null, region = null } = asked.data;
   return parsedHints([
     { machine: instanceId, because: 'by-hand', eventId: null, time: null, account, region, replay: null },
@@ -194,7 +196,6 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
       'this is not an event that Cloudfence supports',
       where,
       'send an EventBridge event, an SQS or SNS record around one, or { "instanceId": "i-…" }',
-      raw,
     )
   );
 };
@@ -207,7 +208,6 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
  */
 export const readHints = createEventReader({
   readObject,
-  fault,
   batchIn,
   asDelivered: 'send the event as EventBridge delivers it',
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
-import { fault, parsedEventOf, unreadable } from './envelope.ts';
+import { fault, unreadable } from '../../events/reading.ts';
+import { parsedEventOf } from './envelope.ts';
 import {
   detailOfResource,
   detailOfFirstMachine,
@@ -77,14 +78,9 @@ export const readAlert = (raw: object, where: string): ParsedEvent => {
   const schemaId = 'schemaId' in raw ? schemaName.parse(raw.schemaId) : null;
   const schema = schemaId === null ? bare : schemas.get(schemaId.toLowerCase());
   if (!schema)
-    return fault(
-      `Cloudfence does not support alerts of the schema "${schemaId}"`,
-      `${where}.schemaId`,
-      COMMON_SCHEMA,
-      raw,
-    );
+    return fault(`Cloudfence does not support alerts of the schema "${schemaId}"`, `${where}.schemaId`, COMMON_SCHEMA);
   const alert = schema.safeParse(raw);
-  if (!alert.success) return unreadable(alert.error, where, COMMON_SCHEMA, raw);
+  if (!alert.success) return unreadable(alert.error, where, COMMON_SCHEMA);
   const { outer, inner } = alert.data;
   const origin = {
     eventId: inner.eventDataId ?? outer.alertId ?? null,
@@ -139,8 +135,7 @@ export const isActivityRecord = (raw: object): boolean => 'operationName' in raw
 
 export const readActivityRecord = (raw: object, where: string): ParsedEvent => {
   const read = record.safeParse(raw);
-  if (!read.success)
-    return unreadable(read.error, where, 'check the record against the schema of the activity log', raw);
+  if (!read.success) return unreadable(read.error, where, 'check the record against the schema of the activity log');
   const { eventDataId, correlationId, time, eventTimestamp } = read.data;
   return parsedEventOf(
     understoodRecord(read.data),

@@ -1,9 +1,8 @@
-import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import { createAllowance, parseJsonDocuments } from '../../events/json-text.ts';
-import { createFaultReporter, ignoredEvent, parsedHints } from '../../events/reading.ts';
+import { fault, ignoredEvent, parsedHints, unreadable } from '../../events/reading.ts';
 import { isComputeSender, eventKinds, parseTime, subjectOf, type ParsedDetail } from './kinds.ts';
 
 /**
@@ -61,7 +60,7 @@ const kindOfInfo = (data: object): string | null => {
 export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const raw = withData(sent);
   const outer = ('eventType' in raw ? gridEvent : cloudEvent).safeParse(raw);
-  if (!outer.success) return unreadable(outer.error, where, SCHEMAS, raw);
+  if (!outer.success) return unreadable(outer.error, where, SCHEMAS);
   const { type, key, id = null, time } = outer.data;
   const kind = eventKinds.get(type.toLowerCase());
   if (!kind && isComputeSender(type)) return ignoredEvent(`an event of the type "${type}"`, where);
@@ -70,11 +69,9 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
       `Cloudfence does not support events of the type "${type}"`,
       `${where}.${key}`,
       'change the filter of the event subscription so that it does not send this type',
-      raw,
     );
   const inner = kind.safeParse(raw);
-  if (!inner.success)
-    return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
+  if (!inner.success) return unreadable(inner.error, where, `check the event against the published shape of "${type}"`);
   return parsedEventOf(inner.data, { eventId: id, time: parseTime(time) }, where);
 };
 
@@ -124,42 +121,3 @@ const decoded = (value: string): string => {
     throw error;
   }
 };
-
-const DEEPEST = 4;
-
-/** Fields that say who did something, from where, and with which token. Cloudfence has no need to show them. */
-const PRIVATE: ReadonlySet<string> = new Set([
-  'authorization',
-  'caller',
-  'calleripaddress',
-  'claims',
-  'httprequest',
-  'identity',
-]);
-
-/** After the first of these words, a text may contain what is hidden in parsed form. */
-const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|calleripaddress|claims|httprequest|identity)\b.*$/is;
-
-/** Matches long base64 text. Base64 hides the same fields from people, but not from anyone who decodes it. */
-const ENCODED = /^[\w+/=\s-]{80,}$/;
-const LONGEST = 400;
-const shownText = (text: string): string =>
-  ENCODED.test(text.slice(0, LONGEST))
-    ? `(${text.length} characters)`
-    : text.slice(0, LONGEST).replace(PRIVATE_IN_TEXT, '…');
-
-const shown = (value: unknown, depth: number): unknown => {
-  if (typeof value === 'string') return shownText(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth > DEEPEST) return '…';
-  if (Array.isArray(value)) return value.slice(0, 5).map((one) => shown(one, depth + 1));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, PRIVATE.has(key.toLowerCase()) ? '…' : shown(one, depth + 1)]),
-  );
-};
-
-/** Returns a short piece of the event for the person who sent it. */
-const excerptOf = (raw: unknown): string =>
-  inspect(shown(raw, 0), { depth: DEEPEST, breakLength: Infinity }).slice(0, 300);
-
-export const { fault, unreadable } = createFaultReporter(excerptOf);

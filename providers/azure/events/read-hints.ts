@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
-import { createEventReader, type EventDialect, messageBatchAt, parsedHints } from '../../events/reading.ts';
-import { fault, isEnvelope, readEnvelope, readEventData, unreadable } from './envelope.ts';
+import {
+  createEventReader,
+  type EventDialect,
+  fault,
+  messageBatchAt,
+  parsedHints,
+  unreadable,
+} from '../../events/reading.ts';
+import { isEnvelope, readEnvelope, readEventData } from './envelope.ts';
 import { isActivityRecord, isAlert, readActivityRecord, readAlert } from './alert.ts';
 import { subjectOf } from './kinds.ts';
 
@@ -17,14 +24,9 @@ const byHand = z.object({
 const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success)
-    return unreadable(
-      asked.error,
-      where,
-      'name one machine: { "resourceId": "/subscriptions/…/virtualMachines/…" }',
-      raw,
-    );
+    return unreadable(asked.error, where, 'name one machine: { "resourceId": "/subscriptions/…/virtualMachines/…" }');
   const subject = subjectOf(asked.data.resourceId);
-  if (!subject) return fault('this is not a machine', where, 'name one machine', raw);
+  if (!subject) return fault('this is not a machine', where, 'name one machine');
   return parsedHints([
     {
       machine: subject.id,
@@ -69,7 +71,6 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
     'this is not an event that Cloudfence supports',
     where,
     `${DELIVERED}, or { "resourceId": "/subscriptions/…" }`,
-    raw,
   );
 };
 
@@ -86,4 +87,4 @@ const batchIn = (raw: object) => messageBatchAt(raw, 'value', ['event']);
  * scale set instead of a machine. The provider's `expand` knows the machines of the set.
  * Never throws, and never drops anything silently.
  */
-export const readHints = createEventReader({ readObject, fault, batchIn, asDelivered: DELIVERED });
+export const readHints = createEventReader({ readObject, batchIn, asDelivered: DELIVERED });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
-import { ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
+import { fault, ignoredEvent, parsedHints, unreadable } from '../../events/reading.ts';
 import { instancePath, type InstancePath, machineIdOf, NUMERIC_ID, pathFromLink, regionOf } from '../identity.ts';
 
 /**
@@ -38,8 +38,7 @@ type Entry = z.infer<typeof entry>;
 
 export const readLogEntry = (raw: object, where: string): ParsedEvent => {
   const read = entry.safeParse(raw);
-  if (!read.success)
-    return unreadable(read.error, where, 'send audit log entries as the log router delivers them', raw);
+  if (!read.success) return unreadable(read.error, where, 'send audit log entries as the log router delivers them');
   const { methodName } = read.data.protoPayload;
   const meaning = meaningOf(methodName);
   if (meaning.kind === 'none')
@@ -48,7 +47,7 @@ export const readLogEntry = (raw: object, where: string): ParsedEvent => {
     return ignoredEvent(`a call of ${methodName} that failed`, where);
   if (meaning.kind === 'call' && hasOnlyBegun(read.data))
     return ignoredEvent(`a call of ${methodName} that was accepted; another entry reports its end`, where);
-  return readMachine(read.data, meaning.because, raw, where);
+  return readMachine(read.data, meaning.because, where);
 };
 
 /** https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#logseverity */
@@ -67,7 +66,7 @@ const hasFailed = ({ severity, protoPayload: { status } }: Entry): boolean =>
  */
 const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === true && operation.last !== true;
 
-const readMachine = (logged: Entry, because: string, raw: object, where: string): ParsedEvent => {
+const readMachine = (logged: Entry, because: string, where: string): ParsedEvent => {
   const named = instancePath(pathFromLink(logged.protoPayload.resourceName ?? ''));
   const place = `${where}.protoPayload.resourceName`;
   if (!named)
@@ -75,7 +74,6 @@ const readMachine = (logged: Entry, because: string, raw: object, where: string)
       'is not the path of an instance (projects/…/zones/…/instances/…)',
       place,
       'send the entry as it was logged',
-      raw,
     );
   const path = withProjectId(named, logged.resource?.labels?.project_id ?? null);
   if (!path)
@@ -83,7 +81,6 @@ const readMachine = (logged: Entry, because: string, raw: object, where: string)
       'names its project by number, and no label contains the project id',
       place,
       'send the entry with resource.labels.project_id',
-      raw,
     );
   return parsedHints([
     { ...placeIn(path), because, eventId: logged.insertId ?? null, time: momentOf(logged.timestamp), replay: null },
@@ -157,48 +154,3 @@ const meaningOf = (methodName: string): Meaning => {
     ? { kind: 'none' }
     : { kind: 'system-event', because: kebab(event) };
 };
-
-/**
- * The fields whose values an excerpt may quote. A log entry says who did what from where, and faults appear in logs.
- * Therefore an excerpt shows only these values. Of all other values, including texts and encoded data, it shows only
- * the type.
- */
-const QUOTED: ReadonlySet<string> = new Set([
-  '@type',
-  'id',
-  'insertId',
-  'instance',
-  'instance_id',
-  'logName',
-  'messageId',
-  'methodName',
-  'project_id',
-  'resourceName',
-  'serviceName',
-  'severity',
-  'specversion',
-  'subscription',
-  'timestamp',
-  'type',
-  'zone',
-]);
-
-const NEVER = 'authenticationInfo';
-const DEEPEST = 4;
-const LONGEST = 120;
-
-const outlineOf = (raw: unknown): string => JSON.stringify(outlined(raw, 0)).slice(0, 300);
-
-const outlined = (raw: unknown, depth: number): unknown => {
-  if (typeof raw === 'string') return `text of ${raw.length} characters`;
-  if (typeof raw !== 'object' || raw === null) return raw === null ? null : typeof raw;
-  if (depth >= DEEPEST) return '…';
-  if (Array.isArray(raw)) return raw.slice(0, 3).map((one) => outlined(one, depth + 1));
-  const shown = Object.entries(raw).filter(([key]) => key !== NEVER);
-  return Object.fromEntries(shown.map(([key, value]) => [key, quoted(key, value) ?? outlined(value, depth + 1)]));
-};
-
-const quoted = (key: string, value: unknown): string | null =>
-  QUOTED.has(key) && typeof value === 'string' && value.length <= LONGEST ? value : null;
-
-export const { fault, unreadable } = createFaultReporter(outlineOf);

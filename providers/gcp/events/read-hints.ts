@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import {
+  fault,
+  unreadable,
   createEventReader,
   type EventDialect,
   ignoredEvent,
@@ -9,7 +11,7 @@ import {
   parsedHints,
 } from '../../events/reading.ts';
 import { instancePath, machineOf } from '../identity.ts';
-import { fault, placeIn, readLogEntry, unreadable } from './log-entry.ts';
+import { placeIn, readLogEntry } from './log-entry.ts';
 
 interface Wrapped {
   readonly value: unknown;
@@ -93,7 +95,7 @@ const byHand = z.object({ instance: z.string() }).transform(({ instance }, conte
 const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success)
-    return unreadable(asked.error, where, 'name one instance: { "instance": "projects/…/zones/…/instances/…" }', raw);
+    return unreadable(asked.error, where, 'name one instance: { "instance": "projects/…/zones/…/instances/…" }');
   return parsedHints([{ ...placeIn(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
 };
 
@@ -117,7 +119,6 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
     'this is not an event that Cloudfence supports',
     where,
     'send an audit log entry, a Pub/Sub message or CloudEvent around one, or { "instance": "projects/…" }',
-    raw,
   );
 };
 
@@ -128,7 +129,6 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
  */
 export const readHints = createEventReader({
   readObject,
-  fault,
   batchIn,
   asDelivered: 'send the entry as the log router delivers it',
 });

@@ -97,8 +97,7 @@ describe('an unreadable event', () => {
   ])('never shows who caused it: %s', (_, raw) => {
     const { faults } = readHints(raw);
     expect(faults).not.toEqual([]);
-    for (const { what, remedy, excerpt } of faults) expect(what + remedy + excerpt).not.toMatch(person);
-    expect(faults[0]?.excerpt).not.toBe('');
+    for (const one of faults) expect(JSON.stringify(one)).not.toMatch(person);
   });
 
   it('is never ignored in silence and never throws', () => {

@@ -39,7 +39,7 @@ describe('an unreadable event', () => {
     const reading = readHints(raw);
     expect(reading.hints).toEqual([]);
     expect(reading.faults).toMatchObject([
-      { where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/), excerpt: expect.any(String) },
+      { where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/) },
     ]);
   });
 
@@ -98,9 +98,5 @@ describe('the person behind an event', () => {
     expect(faults).not.toEqual([]);
     const said = JSON.stringify(faults);
     for (const part of [SECRET, 'somebody', base64(SECRET).slice(0, 12)]) expect(said).not.toContain(part);
-  });
-
-  it('leaves a fault with enough to find the event', () => {
-    expect(readHints(bad).faults[0]?.excerpt).toContain('v1.compute.instances.stop');
   });
 });
