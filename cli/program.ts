@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
+import { cloudNames } from '../config/clouds.ts';
 import { parseDuration } from '../config/schema.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import type { Terminal } from './answer.ts';
@@ -97,7 +98,7 @@ const addDemo = (root: Command, terminal: Terminal, done: Done): Command =>
   root
     .command('demo')
     .description('show how Kubernetes handles a dead machine without and with Cloudfence')
-    .option('--cloud <name>', 'the cloud to simulate: aws (default), azure or gcp')
+    .option('--cloud <name>', `the cloud to simulate: ${cloudNames.join(', ')}`, cloudNames[0])
     .option('--scenario <name>', 'the scenario: stopped, terminated, partition, return or node-gone', 'stopped')
     .option('--seed <n>', 'the seed of the timing; the result stays the same', '1')
     .option('--without-mark', 'deny Cloudfence the permission to patch Nodes, so that you see the demo fail')

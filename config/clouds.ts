@@ -10,8 +10,8 @@ import {
 } from '../providers/cluster-entries.ts';
 
 /**
- * The clouds that Cloudfence supports. docs/clouds.md says what a cloud needs besides its line here. The first one is
- * the likeliest.
+ * The one list of clouds. Other parts of a cloud, such as its deployment or its demo, are found by its name. The first
+ * cloud is the likeliest.
  */
 const clouds: Readonly<Record<string, () => Promise<CloudPlugin>>> = {
   aws: async () => (await import('../providers/aws/plugin/register.ts')).aws,
@@ -19,12 +19,13 @@ const clouds: Readonly<Record<string, () => Promise<CloudPlugin>>> = {
   gcp: async () => (await import('../providers/gcp/plugin/register.ts')).gcp,
 };
 
+/** The names of all clouds, the likeliest first. */
+export const cloudNames: readonly string[] = Object.keys(clouds);
+
 const registered = async (name: string): Promise<CloudPlugin> => {
   const load = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
   if (!load)
-    throw new InvalidConfiguration([
-      `"${name}" is not a supported cloud: use one of ${Object.keys(clouds).join(', ')}`,
-    ]);
+    throw new InvalidConfiguration([`"${name}" is not a supported cloud: use one of ${cloudNames.join(', ')}`]);
   return load();
 };
 

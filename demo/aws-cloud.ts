@@ -75,7 +75,7 @@ const lambda = (now: () => number): Platform => ({
   },
 });
 
-export const awsDemoCloud: DemoCloud<AwsParts> = {
+export const demoCloud: DemoCloud<AwsParts> = {
   name: 'aws',
   title: 'EC2',
   api: 'ec2',

@@ -57,7 +57,7 @@ const clientsAt = (endpoint: string, inTurn: RunInTurn) => {
   return clients;
 };
 
-export const azureDemoCloud: DemoCloud<AzureParts> = {
+export const demoCloud: DemoCloud<AzureParts> = {
   name: 'azure',
   title: 'Azure',
   api: 'arm',

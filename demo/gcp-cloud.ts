@@ -47,7 +47,7 @@ const clientsAt = (endpoint: string, inTurn: RunInTurn) =>
     fetch: (input, init) => inTurn(async () => complete(await fetch(input, init))),
   });
 
-export const gcpDemoCloud: DemoCloud<GceParts> = {
+export const demoCloud: DemoCloud<GceParts> = {
   name: 'gcp',
   title: 'Compute Engine',
   api: 'compute',

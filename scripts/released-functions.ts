@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { bundleFunction } from '../infra/serverless/bundle-function.ts';
-import { deployableClouds } from '../infra/serverless/clouds.ts';
+import { loadDeployable } from '../infra/serverless/clouds.ts';
 import { type DeployableCloud, parametersFromFile } from '../infra/serverless/deployer.ts';
 import { zipFiles } from '../infra/serverless/cloud-packages.ts';
 import { repositoryRoot } from './bundle.ts';
@@ -32,7 +32,7 @@ const serviceIn = async (file: string): Promise<ReleasedService> => {
   const sources = Object.values(functions).map(({ handler }) => `${handler.slice(0, handler.lastIndexOf('.'))}.ts`);
   return {
     cloud: provider.name,
-    deployable: (await deployableClouds[provider.name]?.()) ?? null,
+    deployable: await loadDeployable(provider.name),
     sources: [...new Set(sources)],
   };
 };

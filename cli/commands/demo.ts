@@ -6,8 +6,7 @@ import { loadDemo } from '../../demo/clouds.ts';
 import { newsLines, wrapText, TERMINAL_WIDTH } from '../../demo/table.ts';
 
 export interface DemoOptions {
-  /** The cloud that the demo plays on, if not the likeliest one. */
-  readonly cloud?: string;
+  readonly cloud: string;
   readonly scenario: string;
   readonly seed: string;
   /** Denies Cloudfence the permission to patch Nodes, so that you can see the demo fail. */

@@ -64,7 +64,7 @@ const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   return { environmentOf: (name: string) => functionSettings(install, appOf(name) ?? 'app'), open };
 };
 
-export const azureDeployable: DeployableCloud = {
+export const deployable: DeployableCloud = {
   defaults: 'infra/azure/parameters.yml',
   // The worker loads the file in `main`:
   // https://learn.microsoft.com/azure/azure-functions/functions-reference-node

@@ -39,7 +39,7 @@ const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   return { environmentOf: (name: string) => functionEnvironment(install, name), open };
 };
 
-export const gcpDeployable: DeployableCloud = {
+export const deployable: DeployableCloud = {
   defaults: 'infra/gcp/parameters.yml',
   // The buildpack starts the framework that is listed here:
   // https://cloud.google.com/run/docs/write-functions

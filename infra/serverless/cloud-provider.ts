@@ -1,6 +1,6 @@
 import { CloudfenceError } from '../../fencing/model/errors.ts';
 import { invokeBundleLocally, readPayload, readPackages, writePackages } from './cloud-packages.ts';
-import { deployableClouds } from './clouds.ts';
+import { deployableNames, loadDeployable } from './clouds.ts';
 import {
   type DeployableCloud,
   parametersFromCommandLine,
@@ -12,14 +12,12 @@ import type { Hooks, Options, Serverless, Writers } from './service.ts';
 
 const stageOf = ({ service: { provider } }: Serverless, { stage }: Options): string => stage ?? provider.stage ?? 'dev';
 
-const cloudOf = (serverless: Serverless): Promise<DeployableCloud> => {
-  const { name } = serverless.service.provider;
-  const load = deployableClouds[name];
-  if (!load)
-    throw new serverless.classes.Error(
-      `"${name}" is not a supported cloud: use one of ${Object.keys(deployableClouds).join(', ')}`,
-    );
-  return load();
+const cloudOf = async ({ service, classes }: Serverless): Promise<DeployableCloud> => {
+  const { name } = service.provider;
+  const cloud = await loadDeployable(name);
+  if (cloud === null)
+    throw new classes.Error(`"${name}" is not a supported cloud: use one of ${deployableNames.join(', ')}`);
+  return cloud;
 };
 
 interface Opened {

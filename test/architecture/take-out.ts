@@ -1,7 +1,6 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Page } from './the-page.ts';
 
 /** Removes a cloud from a copy of the tree, as docs/clouds.md describes for a person. */
 
@@ -21,10 +20,12 @@ const filesIn = (folder: string): readonly string[] =>
 const belongsTo = (words: readonly string[], file: string): boolean =>
   file.split(/[/.-]/).some((part) => words.includes(part));
 
+/** The only list of clouds. */
+const LIST = 'config/clouds.ts';
 /** Such as `azure: async () => (await import(…)).azure,`. */
 const REGISTRATION = /^\s+\w+: async \(\) => .*import\('([^']+)'\).*,$/;
 
-/** Removes the cloud's line from a list that has one. */
+/** Removes the cloud's line from the list. */
 const strike = (file: string, words: readonly string[]): void => {
   const lines = readFileSync(file, 'utf8').split('\n');
   writeFileSync(file, lines.filter((line) => !belongsTo(words, REGISTRATION.exec(line)?.[1] ?? '')).join('\n'));
@@ -53,12 +54,12 @@ export interface WithoutCloud {
 }
 
 /** The installed packages are linked last, so that nothing here can reach them. */
-export const copyWithout = (root: string, words: readonly string[], { lists }: Pick<Page, 'lists'>): WithoutCloud => {
+export const copyWithout = (root: string, words: readonly string[]): WithoutCloud => {
   const folder = copyOf(root);
   const remove = (files: readonly string[]): void => files.forEach((file) => rmSync(path.join(folder, file)));
   const files = filesIn(folder);
   remove(files.filter((file) => belongsTo(words, file)));
-  for (const list of lists) strike(path.join(folder, list), words);
+  strike(path.join(folder, LIST), words);
   const alongside = orphaned(folder, new Set(files.filter((file) => !belongsTo(words, file))));
   remove(alongside);
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));

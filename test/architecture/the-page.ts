@@ -11,25 +11,15 @@ export interface CloudOnThePage {
   readonly playedOnIt: readonly string[];
 }
 
-export interface Page {
-  readonly clouds: readonly CloudOnThePage[];
-  /** Files that list the clouds, one line for each. */
-  readonly lists: readonly string[];
-}
-
 const ROW = /^\| ([\w ]+) \| ((?:`\w+`(?:, )?)+) \| (.+) \|$/gm;
-const LINE = /^- `([\w/.-]+\.ts)`:/gm;
 
 const quoted = (cell: string): readonly string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
 
-export const pageIn = (root: string): Page => {
+export const cloudsOnThePage = (root: string): readonly CloudOnThePage[] => {
   const text = readFileSync(path.join(root, 'docs/clouds.md'), 'utf8');
-  return {
-    clouds: [...text.matchAll(ROW)].map(([, name = '', words = '', folders = '']) => ({
-      name,
-      words: quoted(words),
-      playedOnIt: quoted(folders),
-    })),
-    lists: [...text.matchAll(LINE)].map(([, file = '']) => file),
-  };
+  return [...text.matchAll(ROW)].map(([, name = '', words = '', folders = '']) => ({
+    name,
+    words: quoted(words),
+    playedOnIt: quoted(folders),
+  }));
 };

@@ -4,16 +4,17 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyWithout, type WithoutCloud } from './take-out.ts';
-import { pageIn } from './the-page.ts';
+import { cloudsOnThePage } from './the-page.ts';
 
 /** Removes each cloud as docs/clouds.md says. The rest must still work. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const page = pageIn(root);
 /** On a busy machine (ms). */
 const LONG = 600_000;
 /** Someone may have removed a cloud for good. */
-const here = page.clouds.filter(({ words }) => words.some((word) => existsSync(path.join(root, 'providers', word))));
+const here = cloudsOnThePage(root).filter(({ words }) =>
+  words.some((word) => existsSync(path.join(root, 'providers', word))),
+);
 
 /**
  * Tests of the places where the clouds meet: they are distinguished, read, opened, packaged, and played there. Includes
@@ -45,7 +46,7 @@ it('the configuration page lists a cloud that exists', () => expect(here).not.to
 describe.each(here)('without $name', ({ words, playedOnIt }) => {
   let without: WithoutCloud;
   beforeAll(() => {
-    without = copyWithout(root, words, page);
+    without = copyWithout(root, words);
   });
   afterAll(() => rmSync(without.folder, { recursive: true, force: true }));
 

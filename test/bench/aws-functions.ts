@@ -3,7 +3,7 @@ import { deployedFunctions } from './deployed.ts';
 import { openAwsScene } from './aws-scene.ts';
 import type { BenchedCloud } from './functions.ts';
 
-export const awsFunctions: BenchedCloud = {
+export const benched: BenchedCloud = {
   title: 'AWS',
   packaged: async () => {
     const service = await openService({});

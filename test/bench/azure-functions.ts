@@ -47,7 +47,7 @@ const deallocated = (machine: string) => ({
   },
 });
 
-export const azureFunctions: BenchedCloud = {
+export const benched: BenchedCloud = {
   title: 'Azure',
   packaged: async () => {
     const service = await openService({ 'prod.azure': plain });

@@ -1,8 +1,14 @@
+import { existsSync } from 'node:fs';
+import { z } from 'zod';
+import { cloudNames } from '../../config/clouds.ts';
 import type { BenchedCloud } from './functions.ts';
 
-/** The clouds whose functions are measured. */
-export const benchedClouds: Readonly<Record<string, () => Promise<BenchedCloud>>> = {
-  aws: async () => (await import('./aws-functions.ts')).awsFunctions,
-  gcp: async () => (await import('./gcp-functions.ts')).gcpFunctions,
-  azure: async () => (await import('./azure-functions.ts')).azureFunctions,
-};
+/** The clouds whose functions are measured: those with a file `<cloud>-functions.ts`. */
+export const benchedClouds = cloudNames.filter((name) => existsSync(new URL(`${name}-functions.ts`, import.meta.url)));
+
+const benchedModule = z.object({
+  benched: z.custom<BenchedCloud>((value) => typeof value === 'object' && value !== null),
+});
+
+export const loadBenched = async (cloud: string): Promise<BenchedCloud> =>
+  benchedModule.parse(await import(`./${cloud}-functions.ts`)).benched;

@@ -61,7 +61,7 @@ const pushed = (entry: object) => ({
 
 const byHand = (instance: string) => ({ headers: {}, body: { instance } });
 
-export const gcpFunctions: BenchedCloud = {
+export const benched: BenchedCloud = {
   title: 'Google Cloud',
   packaged: async () => {
     const service = await openService({ 'prod.gcp': plain });

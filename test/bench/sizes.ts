@@ -1,5 +1,5 @@
 import { aimsOf } from './aims.ts';
-import { benchedClouds } from './clouds.ts';
+import { benchedClouds, loadBenched } from './clouds.ts';
 import { functionAims, functionTable } from './function-table.ts';
 import { measureFunctions } from './functions.ts';
 import { measure, type Measured } from './measure.ts';
@@ -27,8 +27,8 @@ const measureClusters = async (): Promise<void> => {
 
 export const benchSizes = async (): Promise<void> => {
   await measureClusters();
-  for (const load of Object.values(benchedClouds)) {
-    const cloud = await load();
+  for (const name of benchedClouds) {
+    const cloud = await loadBenched(name);
     const functions = await measureFunctions(cloud);
     console.log(`\n${[functionTable(cloud.title, functions), '', ...functionAims(functions, cloud.aims)].join('\n')}`);
   }

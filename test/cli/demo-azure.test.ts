@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { azureDemoCloud } from '../../demo/azure-cloud.ts';
+import { demoCloud } from '../../demo/azure-cloud.ts';
 import { playScenario } from '../../demo/play.ts';
 import { scenarioNamed, scenarios } from '../../demo/scenarios.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
@@ -38,7 +38,7 @@ describe('cloudfence demo --cloud azure', () => {
 
   it('moves the disk with Cloudfence and leaves it in place without', async () => {
     const { lanes, story, requests } = await playScenario(
-      azureDemoCloud,
+      demoCloud,
       { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true },
       () => undefined,
     );

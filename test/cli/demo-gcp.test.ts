@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gcpDemoCloud } from '../../demo/gcp-cloud.ts';
+import { demoCloud } from '../../demo/gcp-cloud.ts';
 import { playScenario } from '../../demo/play.ts';
 import { scenarioNamed, scenarios } from '../../demo/scenarios.ts';
 import { diskIn, instanceIn } from '../../sandbox/gce/state.ts';
@@ -31,7 +31,7 @@ describe('cloudfence demo --cloud gcp', () => {
 
   it('moves the disk with Cloudfence and leaves it in place without', async () => {
     const { lanes, story } = await playScenario(
-      gcpDemoCloud,
+      demoCloud,
       { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true },
       () => undefined,
     );

@@ -10,6 +10,6 @@ export interface Shown {
 export const shown = async (options: Partial<DemoOptions>): Promise<Shown> => {
   const lines: string[] = [];
   const output: Output = { line: (text) => void lines.push(text), complain: (text) => void lines.push(`! ${text}`) };
-  const code = await demo({ scenario: 'stopped', seed: '1', ...options }, output);
+  const code = await demo({ cloud: 'aws', scenario: 'stopped', seed: '1', ...options }, output);
   return { code, lines };
 };

@@ -1,4 +1,4 @@
-import { awsDemoCloud } from '../../demo/aws-cloud.ts';
+import { demoCloud } from '../../demo/aws-cloud.ts';
 import { type DemoNews, playScenario, type PlayedDemo } from '../../demo/play.ts';
 import { scenarioNamed } from '../../demo/scenarios.ts';
 import type { AwsParts } from '../../sandbox/aws-sandbox.ts';
@@ -10,7 +10,7 @@ export const played = async (
 ): Promise<PlayedDemo<AwsParts> & { readonly news: readonly DemoNews[] }> => {
   const news: DemoNews[] = [];
   const end = await playScenario(
-    awsDemoCloud,
+    demoCloud,
     { scenario: scenarioNamed(scenario), seed: 1, mayMark: true, ...options },
     (one) => void news.push(one),
   );

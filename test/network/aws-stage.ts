@@ -6,7 +6,7 @@ import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import type { CloudStage, Start } from './stage.ts';
 
-export const awsStage = (start: Start): CloudStage => {
+export const openStage = (start: Start): CloudStage => {
   const world: AwsWorld = createAwsSandbox(start);
   return {
     world,

@@ -12,7 +12,7 @@ import {
 import { addNodeOf, nodeNameOf } from '../../sandbox/scenes/azure-database.ts';
 import type { CloudStage, Start } from './stage.ts';
 
-export const azureStage = (start: Start): CloudStage => {
+export const openStage = (start: Start): CloudStage => {
   const world: AzureWorld = createAzureSandbox(start);
   return {
     world,

@@ -4,7 +4,7 @@ import { apiOf, createGceSandbox, PERSISTENT_DISK, type WholeGceWorld } from '..
 import { addMachine, nodeNameOf } from '../../sandbox/scenes/gce-database.ts';
 import type { CloudStage, Start } from './stage.ts';
 
-export const gcpStage = (start: Start): CloudStage => {
+export const openStage = (start: Start): CloudStage => {
   const world: WholeGceWorld = createGceSandbox(start);
   return {
     world,

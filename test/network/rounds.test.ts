@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cloudNames } from './clouds.ts';
+import { stagedClouds } from './clouds.ts';
 import { tracedFence } from './lockstep.ts';
 import { fullNode, type Load } from './scene.ts';
 import { countsOf, type Counts } from './trace.ts';
@@ -55,10 +55,10 @@ const exceeded = (counts: Counts, limits: Partial<Counts>): Readonly<Record<stri
 describe('a fence on a network with a length', () => {
   /** What the first fence of a process loads would take rounds of the network, as many as this computer is slow. */
   beforeAll(async () => {
-    for (const cloud of cloudNames) await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
+    for (const cloud of stagedClouds) await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
   }, 180_000);
 
-  it.each(rows.filter(([cloud]) => cloudNames.includes(cloud)))(
+  it.each(rows.filter(([cloud]) => stagedClouds.includes(cloud)))(
     'on %s, %s, with %j',
     async (cloud, state, load, limits) => {
       const scene = await fullNode(cloud, load, NOW);
