@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { CloudfenceError } from '../fencing/model/errors.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
-import { reasonOf } from '../fencing/loop/reduce.ts';
+import { reasonOf } from '../fencing/loop/failing.ts';
 import { type Outcome, outcomeJson } from '../fencing/model/outcome.ts';
 import type { Reason } from '../fencing/model/reason.ts';
 import { exitCodeOf } from './exit-code.ts';

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
-import { reasonOf } from '../fencing/loop/reduce.ts';
+import { reasonOf } from '../fencing/loop/failing.ts';
 import { because, type Reason, shorten } from '../fencing/model/reason.ts';
 import { printOutcome, outcomeOfReason, type Output } from './answer.ts';
 import { USAGE_ERROR } from './exit-code.ts';

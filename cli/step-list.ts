@@ -1,4 +1,4 @@
-import type { CommandResult } from '../fencing/loop/reduce.ts';
+import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
@@ -21,16 +21,15 @@ export const stepList = (write: (line: string) => void): StepList => {
   let awaited = '';
   return {
     observe: (command, answer, known) => {
-      const last = known.steps.at(-1);
-      if ((command.do === 'act' || command.do === 'imagine') && last) {
+      for (const taken of reportsOf(answer, known)) {
         awaited = '';
-        write(stepLine(last));
+        write(stepLine(taken));
       }
       if (command.do === 'pause' && command.because.says !== awaited) {
         awaited = command.because.says;
         write(`              … ${awaited}`);
       }
-      if (answer.to === 'failed' && command.do !== 'act') write(`              ! ${answer.error.message}`);
+      if (answer.to === 'failed') write(`              ! ${answer.error.message}`);
     },
   };
 };

@@ -1,7 +1,7 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { Fault } from '../fencing/model/hint.ts';
 import type { RunState } from '../fencing/loop/state.ts';
-import type { Command } from '../fencing/loop/next-command.ts';
+import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
 import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { logDecision } from './metrics.ts';
@@ -46,11 +46,9 @@ const blank: DecisionLine = {
   requestId: null,
 };
 
-/** Returns the line for the latest step, or null if the command was not a step. */
-export const stepLine = (command: Command, known: RunState, event: string | null): DecisionLine | null => {
-  const step = known.steps.at(-1);
-  if ((command.do !== 'act' && command.do !== 'imagine') || !step) return null;
-  return {
+/** Returns a line for each step that the command has just taken, or imagined. */
+export const stepLines = (answer: CommandResult, known: RunState, event: string | null): readonly DecisionLine[] =>
+  reportsOf(answer, known).map((step) => ({
     ...blank,
     decision: logDecision.step,
     because: step.because.code,
@@ -65,8 +63,7 @@ export const stepLine = (command: Command, known: RunState, event: string | null
     result: step.result,
     ms: step.ms,
     requestId: known.machine?.says.evidence['requestId'] ?? null,
-  };
-};
+  }));
 
 export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLine => ({
   ...blank,

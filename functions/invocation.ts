@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ClusterUnavailable, InvalidInput } from '../fencing/model/errors.ts';
 import type { RunState } from '../fencing/loop/state.ts';
-import type { CommandResult } from '../fencing/loop/reduce.ts';
+import { type CommandResult, errorsIn } from '../fencing/loop/reduce.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
@@ -9,7 +9,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { react } from '../fencing/loop/run.ts';
 import { counted, longWaits } from '../fencing/model/reason.ts';
-import { messageLine, outcomeLine, stepLine } from './decision-log.ts';
+import { messageLine, outcomeLine, stepLines } from './decision-log.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
 import { logDecision, measurementsOf, unreachableMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
@@ -33,8 +33,8 @@ const noticed = (unreachable: Map<string, string>, answer: CommandResult, { loca
     for (const { cluster, error } of answer.found) if (error) unreachable.set(cluster, error.message);
   }
   if (!place) return;
-  if (answer.to === 'failed' && answer.error instanceof ClusterUnavailable)
-    unreachable.set(place.cluster, answer.error.message);
+  for (const error of errorsIn(answer))
+    if (error instanceof ClusterUnavailable) unreachable.set(place.cluster, error.message);
   if (answer.to === 'look' && answer.cluster) unreachable.delete(place.cluster);
 };
 
@@ -61,8 +61,7 @@ export const withinInvocation = async <T>(
   const unreachable = new Map<string, string>();
   const observe = (command: Command, answer: CommandResult, known: RunState) => {
     noticed(unreachable, answer, known);
-    const line = isNews(command, known) ? stepLine(command, known, eventOf(known)) : null;
-    if (line) log(line);
+    if (isNews(command, known)) stepLines(answer, known, eventOf(known)).forEach(log);
   };
   try {
     const deadline = ports.clock.now().mono + limit.getRemainingTimeInMillis() - MARGIN_MS;

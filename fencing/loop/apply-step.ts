@@ -4,16 +4,11 @@ import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors
 import { clusterAfter } from './facts-after.ts';
 import type { Ending, RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
-import { because, type Reason } from '../model/reason.ts';
+import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { originOf } from '../rules/pods.ts';
 import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
-import type { Memory, Moment } from '../rules/view.ts';
-
-interface Act {
-  readonly step: Step;
-  readonly because: Reason;
-}
+import type { Act, Memory, Moment } from '../rules/view.ts';
 
 const report = (
   { step, because: reason }: Act,
@@ -45,10 +40,13 @@ export const applyStepResult = (
   memory: memoryAfter(known, act.step, now),
   ending: endingAfter(act),
   steps: [...known.steps, report(act, sentAt, now, says, null)],
-  cleared: null,
+  cleared: stepProperties[act.step.do].makesStale === 'nothing' ? known.cleared : null,
   failures: 0,
-  refusals: null,
+  refusals: without(known.refusals, stepKey(act.step)),
 });
+
+const without = (refusals: RunState['refusals'], key: string): RunState['refusals'] =>
+  new Map([...refusals].filter(([step]) => step !== key));
 
 /**
  * Returns the facts that remain valid after a step. Everything else is read again. The mark changes the Node as its
@@ -136,11 +134,11 @@ export const applyStepError = (
 ): RunState => {
   const refused = error instanceof Refused;
   const key = stepKey(act.step);
-  const times = refused ? (known.refusals?.step === key ? known.refusals.times : 0) + 1 : 0;
+  const times = refused ? (known.refusals.get(key) ?? 0) + 1 : 0;
   const forGood = times >= REFUSALS_BEFORE_GIVING_UP || error instanceof PermissionDenied;
   const after: RunState = {
     ...known,
-    refusals: refused ? { step: key, times } : null,
+    refusals: refused ? new Map(known.refusals).set(key, times) : without(known.refusals, key),
     steps: [
       ...known.steps,
       report(act, sentAt, now, refused || error instanceof PermissionDenied ? 'refused' : 'failed', error.message),

@@ -10,9 +10,12 @@ import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { markKey, stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
-import type { Decision, Moment } from '../rules/view.ts';
+import type { Act, Decision, Moment } from '../rules/view.ts';
 
-/** The next single thing to do. Reads may be combined. Each command that changes the world is made alone. */
+/**
+ * The next thing to do. Reads may be combined. Of the commands that change the world, only steps of one kind on several
+ * objects leave side by side.
+ */
 export type Command =
   /** `disks`: read the machine's disks too. `search`: look for its attachments in the list of all attachments. */
   | {
@@ -35,12 +38,18 @@ export type Command =
   /** Enters in the ledger that the fence is over. */
   | { readonly do: 'conclude'; readonly location: ClusterLocation }
   | { readonly do: 'recheck'; readonly location: ClusterLocation; readonly node: string; readonly step: Step }
+  /**
+   * Steps of one kind, side by side. Each is one call with an answer of its own. `expires`: when the proof ends.
+   * `leaveBy`: when those alongside must have left, because the recheck is then too old. Both are monotonic ms.
+   */
   | {
       readonly do: 'act';
       readonly location: ClusterLocation;
       readonly step: Step;
       readonly because: Reason;
+      readonly alongside: readonly Act[];
       readonly expires: number;
+      readonly leaveBy: number;
     }
   /** Dry run or shadow mode: the step is only imagined. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
@@ -65,6 +74,27 @@ const MACHINE_FACTS_LAST_MS = PROOF_LASTS_MS - KEPT_FOR_THE_CALL_MS;
 const SLOW_CLOUD_MS = 2_000;
 /** The time that a recheck may take between the proof and the call. */
 const RECHECK_TAKES_MS = 200;
+
+/** How old a recheck may be (ms) when it clears a step for which it was not made alone. */
+export const RECHECK_LASTS_MS = 500;
+
+type StepDecision = Extract<Decision, { do: 'step' }>;
+
+/** Returns the command to take one step alone. */
+export const actOn = (location: ClusterLocation, act: Act, expires: number): Extract<Command, { do: 'act' }> => ({
+  do: 'act',
+  location,
+  ...act,
+  alongside: [],
+  expires,
+  leaveBy: expires,
+});
+
+/** Returns all steps of a command, the most urgent first. */
+export const actsOf = ({ step, because: reason, alongside }: Extract<Command, { do: 'act' }>): readonly Act[] => [
+  { step, because: reason },
+  ...alongside,
+];
 
 const takenByHand: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['fence-removed-by-hand', 'taint-removed-by-hand']);
 
@@ -138,7 +168,7 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
     case 'step':
       return isOnlyImagined(known, decision.step)
         ? { do: 'imagine', step: decision.step, because: decision.because }
-        : towards(known, decision.step, decision.because, now);
+        : towards(known, decision, now);
     case 'witness':
       return { do: 'witness', disks: decision.disks };
     case 'survey-connectivity':
@@ -199,17 +229,33 @@ const waitOrEnd = (known: RunState, ms: number, reason: Reason, now: Moment): Co
 /**
  * Returns the next command towards a step: a fresh proof, then a recheck of the record and the Lease, then the call.
  */
-const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Command => {
+const towards = (known: RunState, { step, because: reason, alongside }: StepDecision, now: Moment): Command => {
   const { location, machine, cluster } = known;
   if (!location || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
   // A cloud that answers slowly must not keep our taint on a machine that runs.
-  if (stepProperties[step.do].letsGo)
-    return { do: 'act', location, step, because: reason, expires: now.mono + PROOF_LASTS_MS };
-  const cleared = known.cleared === stepKey(step);
+  if (stepProperties[step.do].letsGo) return actOn(location, { step, because: reason }, now.mono + PROOF_LASTS_MS);
+  const cleared = isCleared(known, step, now);
   if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
   const node = cluster.says.nodeName;
   if (stepProperties[step.do].destructive && node !== null && !cleared) return { do: 'recheck', location, node, step };
-  return { do: 'act', location, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
+  const expires = machine.askedAt.mono + PROOF_LASTS_MS;
+  const leaveBy = known.cleared ? known.cleared.at + RECHECK_LASTS_MS : Infinity;
+  return {
+    ...actOn(location, { step, because: reason }, expires),
+    // One call may leave after a recheck of any age. Otherwise a slow API server would stop the fence.
+    alongside: now.mono < leaveBy ? alongside : [],
+    leaveBy,
+  };
+};
+
+/**
+ * Returns whether a recheck has cleared the step to leave. One that is young clears all pods: it says nothing about any
+ * of them, and each call names the uid of its pod.
+ */
+const isCleared = ({ cleared }: RunState, step: Step, now: Moment): boolean => {
+  if (cleared === null) return false;
+  const isYoung = now.mono - cleared.at < RECHECK_LASTS_MS;
+  return cleared.step === stepKey(step) || (isYoung && stepProperties[step.do].makesStale === 'nothing');
 };
 
 /**

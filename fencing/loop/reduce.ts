@@ -1,15 +1,5 @@
-import type { StepResult } from '../model/cluster.ts';
 import type { Census, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
-import {
-  type CloudfenceError,
-  PermissionDenied,
-  InvalidConfiguration,
-  InvalidInput,
-  ProofExpired,
-  Refused,
-  Unexpected,
-} from '../model/errors.ts';
-import { stepProperties } from '../model/steps.ts';
+import { CloudfenceError, PermissionDenied, ProofExpired } from '../model/errors.ts';
 import { applyImagined } from './imagine.ts';
 import {
   baselineLease,
@@ -23,8 +13,9 @@ import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
 import type { Command } from './next-command.ts';
 import { type ClusterSearchResult, withLocation } from './locate.ts';
-import { because, type Reason, type ReasonCode } from '../model/reason.ts';
-import { applyStepResult, applyStepError } from './apply-step.ts';
+import { applyAnswers, type StepAnswer } from './apply-answers.ts';
+import { expired, failedEnding, isHopeless, tryLater } from './failing.ts';
+import type { StepReport } from '../model/outcome.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** What a recheck read, and the step that it was made for. */
@@ -46,15 +37,24 @@ export type CommandResult =
   | { readonly to: 'survey-connectivity'; readonly says: Census }
   | { readonly to: 'claim'; readonly says: Admission; readonly recheck: Rechecked | null }
   | ({ readonly to: 'recheck' } & Rechecked)
-  | { readonly to: 'act'; readonly says: StepResult; readonly sentAt: Moment }
+  /** One answer for each step of the command, in the same order. */
+  | { readonly to: 'act'; readonly answers: readonly StepAnswer[]; readonly sentAt: Moment }
   | { readonly to: 'imagine' | 'pause' | 'record-event' | 'conclude' }
   | { readonly to: 'end'; readonly ending: Ending }
-  | { readonly to: 'failed'; readonly error: CloudfenceError; readonly sentAt: Moment };
+  | { readonly to: 'failed'; readonly error: CloudfenceError };
 
-const FIRST_BACK_OFF_MS = 500;
-const LONGEST_BACK_OFF_MS = 8_000;
+/** Returns the errors in the result of a command. */
+export const errorsIn = (result: CommandResult): readonly CloudfenceError[] => {
+  if (result.to === 'failed') return [result.error];
+  return result.to === 'act' ? result.answers.filter((answer) => answer instanceof CloudfenceError) : [];
+};
 
-const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
+/** Returns the reports of the steps that a command has just taken, or imagined. A step that was not sent has none. */
+export const reportsOf = (result: CommandResult, { steps }: Pick<RunState, 'steps'>): readonly StepReport[] => {
+  if (result.to === 'imagine') return steps.slice(-1);
+  const sent = result.to === 'act' ? result.answers.filter((answer) => !(answer instanceof ProofExpired)).length : 0;
+  return steps.slice(steps.length - sent);
+};
 
 /** Returns the run state after the result of a command. Pure. */
 export const reduce = (known: RunState, command: Command, result: CommandResult, now: Moment): RunState => {
@@ -72,7 +72,7 @@ export const reduce = (known: RunState, command: Command, result: CommandResult,
     case 'recheck':
       return rechecked(known, result);
     case 'act':
-      return command.do === 'act' ? applyStepResult(known, command, result.says, result.sentAt, now) : known;
+      return command.do === 'act' ? applyAnswers(known, command, result, now) : known;
     case 'imagine':
       return command.do === 'imagine' ? applyImagined(known, command, now) : known;
     case 'pause':
@@ -84,7 +84,7 @@ export const reduce = (known: RunState, command: Command, result: CommandResult,
     case 'end':
       return { ...known, ending: result.ending };
     case 'failed':
-      return failed(known, command, result.error, result.sentAt, now);
+      return failed(known, command, result.error, now);
   }
 };
 
@@ -130,13 +130,14 @@ const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
 const rechecked = (known: RunState, { says, step, askedAt }: Rechecked): RunState => {
   const { cluster, memory } = known;
   if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
+  const cleared = { step, at: askedAt.mono };
   // Under a reused name, the Lease belongs to the new Node and says nothing about this machine.
-  if (cluster.says.nameTaken) return { ...known, cleared: step };
+  if (cluster.says.nameTaken) return { ...known, cleared };
   return {
     ...known,
     cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } },
     memory: { ...memory, ...baselineLease(memory, says.lease, askedAt) },
-    cleared: step,
+    cleared,
   };
 };
 
@@ -154,25 +155,20 @@ const rested = (known: RunState, command: Command): RunState => {
     ...known.memory,
     polls: known.memory.polls + 1,
     sinceLook: new Set<string>(),
+    failedSinceLook: new Set<string>(),
     witness: null,
     connectivity: null,
   };
   return { ...known, machine: null, cluster: null, cleared: null, resumeAt: null, lately, memory };
 };
 
-const failed = (known: RunState, command: Command, error: CloudfenceError, sentAt: Moment, now: Moment): RunState => {
+const failed = (known: RunState, command: Command, error: CloudfenceError, now: Moment): RunState => {
   if (command.do === 'record-event') return { ...known, eventRecorded: true };
   if (command.do === 'conclude') return { ...known, concluded: true };
   if (error instanceof ProofExpired) return expired(known, now);
-  const after = command.do === 'act' ? applyStepError(known, command, error, sentAt, now) : known;
-  if (after.ending) return after;
-  const passedBy = command.do === 'act' && stepProperties[command.step.do].perObject;
-  const hopeless =
-    (error instanceof PermissionDenied && !wasAllowedBefore(known, command)) ||
-    error instanceof InvalidInput ||
-    error instanceof InvalidConfiguration ||
-    error instanceof Unexpected;
-  return hopeless && !passedBy ? { ...after, ending: failedEnding(error) } : tryLater(after, error, now);
+  const denied = error instanceof PermissionDenied;
+  const hopeless = isHopeless(error) && !(denied && wasAllowedBefore(known, command));
+  return hopeless ? { ...known, ending: failedEnding(error) } : tryLater(known, error, now);
 };
 
 /**
@@ -181,52 +177,3 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, sentA
  */
 const wasAllowedBefore = ({ memory }: RunState, command: Command): boolean =>
   memory.firstLease !== undefined && (command.do === 'recheck' || (command.do === 'look' && !command.search));
-
-const EXPIRIES_BEFORE_A_PAUSE = 2;
-
-/** Makes the run renew the proof at once. If proofs keep expiring, the run pauses first. */
-const expired = (known: RunState, now: Moment): RunState => {
-  const failures = known.failures + 1;
-  const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
-  const lately = {
-    outcome: 'waiting' as const,
-    reason: because(
-      'unavailable',
-      'each proof expires before Cloudfence can use it, because the cloud or the cluster responds too slowly',
-    ),
-    ms: backOff(failures),
-  };
-  return { ...known, machine: null, cleared: null, failures, resumeAt, lately };
-};
-
-const codeOf = (error: CloudfenceError): ReasonCode => {
-  if (error instanceof PermissionDenied) return 'denied';
-  if (error instanceof Refused) return 'step-refused';
-  if (error instanceof Unexpected) return 'unexpected';
-  return error instanceof InvalidInput || error instanceof InvalidConfiguration ? 'invalid' : 'unavailable';
-};
-
-/** Returns the reason for a caught error. */
-export const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error), error.message);
-
-/** Returns the ending of a run that an error ended. */
-export const failedEnding = (error: CloudfenceError): Ending => ({
-  outcome: 'failed',
-  reason: reasonOf(error),
-  lookAgainIn: null,
-  retry: error.retry,
-});
-
-const tryLater = (known: RunState, error: CloudfenceError, now: Moment): RunState => {
-  const ms = backOff(known.refusals?.times ?? known.failures);
-  return {
-    ...known,
-    machine: null,
-    cluster: null,
-    cleared: null,
-    failures: known.failures + 1,
-    resumeAt: now.mono + ms,
-    lately: { outcome: 'failed', reason: reasonOf(error), ms },
-    memory: { ...known.memory, sinceLook: new Set() },
-  };
-};

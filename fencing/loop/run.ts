@@ -3,15 +3,17 @@ import type { StepResult } from '../model/cluster.ts';
 import { asCloudfenceError } from '../model/errors.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome, StepReport } from '../model/outcome.ts';
-import { permitUntil } from '../model/permit.ts';
+import { type Permit, permitUntil } from '../model/permit.ts';
 import type { Reason } from '../model/reason.ts';
 import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
 import { outcomeOf } from './ending.ts';
 import { searchClusters, runLook } from './look.ts';
-import { nextCommand, type Command } from './next-command.ts';
+import type { StepAnswer } from './apply-answers.ts';
+import { failedEnding } from './failing.ts';
+import { actsOf, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
-import { failedEnding, reduce, type CommandResult } from './reduce.ts';
+import { reduce, type CommandResult } from './reduce.ts';
 import {
   startRun,
   type ClusterLocation,
@@ -149,7 +151,7 @@ export const executeCommand = async (
   try {
     return await carryOut(command, known, { ...ports, signal });
   } catch (error) {
-    return { to: 'failed', error: asCloudfenceError(error), sentAt };
+    return { to: 'failed', error: asCloudfenceError(error) };
   } finally {
     inFlight.abort();
   }
@@ -200,9 +202,6 @@ const record = async (
   return { to: 'record-event' };
 };
 
-/** How old (ms) a recheck may be when the claim beside which it was made is decided. */
-const RECHECK_LASTS_MS = 500;
-
 /** Claims a place under the cap, and rechecks the mark that follows side by side. */
 const claim = async (
   { location, claim: wanted, clears }: Extract<Command, { do: 'claim' }>,
@@ -235,16 +234,20 @@ const recheck = async (
   };
 };
 
+/** Takes the steps side by side. Each has its own permit and its own answer. */
 const act = async (command: Extract<Command, { do: 'act' }>, ports: Ports): Promise<CommandResult> => {
+  const { location, expires, leaveBy } = command;
   const sentAt = ports.clock.now();
-  return { to: 'act', says: await apply(command, ports), sentAt };
+  const answers = await Promise.all(
+    actsOf(command).map(async ({ step }, nth): Promise<StepAnswer> => {
+      const permit = permitUntil(expires, ports.clock, nth === 0 ? Infinity : leaveBy);
+      return apply(step, location, permit, ports).catch(asCloudfenceError);
+    }),
+  );
+  return { to: 'act', answers, sentAt };
 };
 
-const apply = async (
-  { step, location, expires }: Extract<Command, { do: 'act' }>,
-  ports: Ports,
-): Promise<StepResult> => {
-  const permit = permitUntil(expires, ports.clock);
+const apply = async (step: Step, location: ClusterLocation, permit: Permit, ports: Ports): Promise<StepResult> => {
   if (!isCloudStep(step)) return clusterAt(location, ports).apply(step, permit, ports.signal);
   if (step.do === 'detach-disk') await ports.cloud.detach(step.from, step.disk, step.manner, permit, ports.signal);
   else await ports.cloud.powerOff(step.target, permit, ports.signal);

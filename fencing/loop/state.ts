@@ -56,14 +56,14 @@ export interface RunState {
   /** The record as this run last read it. It outlives the Node that carried it. */
   readonly record: FenceRecord | null;
   readonly memory: Memory;
-  /** The step that a recheck has just cleared. */
-  readonly cleared: string | null;
+  /** The step that a recheck has just cleared, and when the recheck was requested (monotonic ms). */
+  readonly cleared: { readonly step: string; readonly at: number } | null;
   readonly resumeAt: number | null;
   /** Why the run waits or last failed. The outcome reports it when the run's time is up. */
   readonly lately: { readonly outcome: 'waiting' | 'failed'; readonly reason: Reason; readonly ms: number } | null;
-  /** `failures` counts failed calls in a row. `refusals` counts how often in a row the same step was refused. */
+  /** `failures` counts failed calls in a row. `refusals` counts how often in a row each step was refused. */
   readonly failures: number;
-  readonly refusals: { readonly step: string; readonly times: number } | null;
+  readonly refusals: ReadonlyMap<string, number>;
   readonly steps: readonly StepReport[];
   readonly ending: Ending | null;
   readonly eventRecorded: boolean;
@@ -97,6 +97,7 @@ export const emptyMemory: Memory = {
   ...UNREAD_LEASE,
   firstLease: undefined,
   sinceLook: new Set(),
+  failedSinceLook: new Set(),
   takenAt: new Map(),
   deleted: new Map(),
   unwanted: new Map(),
@@ -133,7 +134,7 @@ export const startRun = ({
   resumeAt: null,
   lately: null,
   failures: 0,
-  refusals: null,
+  refusals: new Map(),
   steps,
   ending: null,
   eventRecorded: false,
@@ -244,6 +245,7 @@ export const withClusterRead = (known: RunState, cluster: Observation<ClusterFac
     memory: {
       ...memory,
       sinceLook: new Set(),
+      failedSinceLook: new Set(),
       ...baselineLease(memory, cluster.says.lease, cluster.askedAt),
       firstLease: memory.firstLease === undefined ? cluster.says.lease : memory.firstLease,
       attachments: attachmentsLeft(memory, cluster.says),

@@ -27,11 +27,16 @@ interface PermitClock {
   readonly timeout: (ms: number) => AbortSignal;
 }
 
-export const permitUntil = (expires: number, { now, timeout }: PermitClock): Permit => ({
+/**
+ * Returns a permit that ends when the proof expires. A call that leaves beside others also rests on a recheck, and has
+ * to leave before that is too old (`leaveBy`). Both are monotonic ms.
+ */
+export const permitUntil = (expires: number, { now, timeout }: PermitClock, leaveBy = Infinity): Permit => ({
   check: () => {
-    const late = now().mono - expires;
+    const late = now().mono - Math.min(expires, leaveBy);
+    const what = expires <= leaveBy ? 'proof' : 'recheck';
     if (late >= 0)
-      throw new ProofExpired(`the proof is ${Math.round(late)} ms too old, so Cloudfence did not send the call`);
+      throw new ProofExpired(`the ${what} is ${Math.round(late)} ms too old, so Cloudfence did not send the call`);
   },
   ended: timeout(Math.max(0, expires - now().mono)),
 });

@@ -2,7 +2,7 @@ import type { AttachmentFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import { patience } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import { stepKey, type Step } from '../model/steps.ts';
-import { takeStep, type Rule, type View } from './view.ts';
+import { type Act, takeSteps, type Rule, type View } from './view.ts';
 import { podsWanting } from './pods.ts';
 
 /**
@@ -41,12 +41,13 @@ const lingers = (view: View, volume: VolumeFacts): boolean => {
  */
 export const deleteLingeringAttachment: Rule = (view) => {
   if (view.cluster.nameTaken) return null;
-  for (const volume of view.cluster.volumes) {
-    if (!volume.attachment || !lingers(view, volume)) continue;
-    const { name, uid } = volume.attachment;
-    const step: Step = { do: 'delete-attachment', attachment: { name, uid } };
-    if (!view.memory.sinceLook.has(stepKey(step)) && !view.memory.declined.has(stepKey(step)))
-      return takeStep(step, because('attachment-lingers', `no pod on this Node uses ${volume.key} any more`));
-  }
-  return null;
+  return takeSteps(
+    view.cluster.volumes.flatMap((volume): readonly Act[] => {
+      if (!volume.attachment || !lingers(view, volume)) return [];
+      const { name, uid } = volume.attachment;
+      const step: Step = { do: 'delete-attachment', attachment: { name, uid } };
+      if (view.memory.sinceLook.has(stepKey(step)) || view.memory.declined.has(stepKey(step))) return [];
+      return [{ step, because: because('attachment-lingers', `no pod on this Node uses ${volume.key} any more`) }];
+    }),
+  );
 };

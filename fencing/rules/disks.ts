@@ -6,7 +6,7 @@ import { type CloudStep, type Step, stepKey } from '../model/steps.ts';
 import { isOfThisMachine, unwantedForMs } from './attachments.ts';
 import { targetMachine } from './identity.ts';
 import { podsWanting } from './pods.ts';
-import { type Decision, type Rule, takeStep, type View } from './view.ts';
+import { type Act, type Decision, type Rule, takeStep, takeSteps, type View } from './view.ts';
 
 /** Returns the disk of a volume, if the cloud shows it attached to exactly this machine. */
 export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeFacts): DiskAttachment | null => {
@@ -88,24 +88,21 @@ export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
   return isDeclined('forced') || (isDeclined('plain') && disk.state !== 'detaching');
 };
 
+const dueDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): CloudStep | null =>
+  view.policy.detach === 'always' || stuck(view, volume) ? nextDetach(view, volume, disk) : null;
+
 /** Detaches through the cloud what Kubernetes cannot detach. If the policy says so, it does not wait for Kubernetes. */
 export const detachDisk: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
-  for (const volume of view.cluster.volumes) {
-    const disk = attachedDiskOf(view, volume);
-    if (!disk || !mayDetach(view, volume, disk)) continue;
-    const due = view.policy.detach === 'always' || stuck(view, volume);
-    const step = due ? nextDetach(view, volume, disk) : null;
-    if (step && !view.memory.declined.has(stepKey(step)))
-      return takeStep(
-        step,
-        because(
-          'disk-still-attached',
-          `the cloud still reports ${disk.disk} as ${disk.state} on ${view.machine.machine}`,
-        ),
-      );
-  }
-  return null;
+  return takeSteps(
+    view.cluster.volumes.flatMap((volume): readonly Act[] => {
+      const disk = attachedDiskOf(view, volume);
+      const step = disk && mayDetach(view, volume, disk) ? dueDetach(view, volume, disk) : null;
+      if (!disk || !step || view.memory.declined.has(stepKey(step))) return [];
+      const says = `the cloud still reports ${disk.disk} as ${disk.state} on ${view.machine.machine}`;
+      return [{ step, because: because('disk-still-attached', says) }];
+    }),
+  );
 };
 
 /**

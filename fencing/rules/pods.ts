@@ -3,7 +3,7 @@ import { patience } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { type PodTarget, stepKey } from '../model/steps.ts';
-import { type Rule, takeStep, type View } from './view.ts';
+import { type Act, type Rule, takeSteps, type View } from './view.ts';
 
 /**
  * Returns the uids of the pods that the fence named when it began. Those of them that are finished now were failed by
@@ -44,11 +44,12 @@ const targetPod = ({ namespace, name, uid }: PodFacts): PodTarget => ({ namespac
  */
 const failsFirst = (pod: PodFacts): boolean => !pod.finished && (pod.kind === 'job' || pod.finalizers);
 
-const stepFor = (pod: PodFacts, done: ReadonlySet<string>) => {
+const stepFor = ({ sinceLook, declined, failedSinceLook }: View['memory'], pod: PodFacts) => {
   const fail = { do: 'fail-pod', pod: targetPod(pod) } as const;
   const remove = { do: 'delete-pod', pod: targetPod(pod) } as const;
-  if (failsFirst(pod) && !done.has(stepKey(fail))) return fail;
-  return done.has(stepKey(remove)) ? null : remove;
+  const isOver = (key: string): boolean => sinceLook.has(key) || declined.has(key);
+  const step = failsFirst(pod) && !isOver(stepKey(fail)) ? fail : remove;
+  return isOver(stepKey(step)) || failedSinceLook.has(stepKey(step)) ? null : step;
 };
 
 export const podsToDelete = (view: Pick<View, 'cluster'>): readonly PodFacts[] => {
@@ -72,15 +73,20 @@ export const isHeldByFinalizer = (
 export const recurringPods = (view: Pick<View, 'cluster' | 'memory' | 'remembered'>): readonly PodFacts[] =>
   podsToDelete(view).filter((pod) => isRecurring(view, pod));
 
-/** Force-deletes the pods one after the other, by uid. */
+const isDue = (view: View, pod: PodFacts): boolean =>
+  !isRecurring(view, pod) && isRested(view, pod) && !isHeldByFinalizer(view, pod);
+
+/** Force-deletes the pods by uid. Those of one priority go side by side, after all that are more urgent. */
 export const deletePods: Rule = (view) => {
-  for (const pod of podsToDelete(view)) {
-    if (isRecurring(view, pod) || !isRested(view, pod) || isHeldByFinalizer(view, pod)) continue;
-    const step = stepFor(pod, new Set([...view.memory.sinceLook, ...view.memory.declined.keys()]));
-    if (step)
-      return takeStep(step, because('pod-on-dead-machine', `the machine of Pod ${pod.namespace}/${pod.name} is off`));
-  }
-  return null;
+  const due = podsToDelete(view).filter((pod) => stepFor(view.memory, pod) !== null && isDue(view, pod));
+  const ofOnePriority = due.filter(({ priority }) => priority === due[0]?.priority);
+  return takeSteps(
+    ofOnePriority.flatMap((pod): readonly Act[] => {
+      const step = stepFor(view.memory, pod);
+      const reason = because('pod-on-dead-machine', `the machine of Pod ${pod.namespace}/${pod.name} is off`);
+      return step ? [{ step, because: reason }] : [];
+    }),
+  );
 };
 
 /**

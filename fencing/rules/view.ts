@@ -41,6 +41,8 @@ export interface Memory {
   readonly firstLease: string | null | undefined;
   /** Steps taken since the newest look. Their targets are still in the facts. */
   readonly sinceLook: ReadonlySet<string>;
+  /** Steps that were declined since the newest look, while others took effect. They are tried again after a look. */
+  readonly failedSinceLook: ReadonlySet<string>;
   /** When each step was last taken (monotonic ms). */
   readonly takenAt: ReadonlyMap<string, number>;
   /** Pods that this run has deleted, by uid: what makes them, and when the deletion was requested (monotonic ms). */
@@ -86,8 +88,15 @@ export interface View {
   readonly now: Moment;
 }
 
+/** A step, and why it is taken. */
+export interface Act {
+  readonly step: Step;
+  readonly because: Reason;
+}
+
 export type Decision =
-  | { readonly do: 'step'; readonly step: Step; readonly because: Reason }
+  /** `alongside`: further steps of the same kind that need not wait for each other. */
+  | { readonly do: 'step'; readonly step: Step; readonly because: Reason; readonly alongside: readonly Act[] }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
   | { readonly do: 'survey-connectivity'; readonly because: Reason }
   /** Enters the fence in the ledger, where the cap counts, before the fence begins. */
@@ -105,7 +114,23 @@ export type Decision =
 /** One line of the ladder in `decide`. Returns a decision, or null to leave it to the next rule. */
 export type Rule = (view: View) => Decision | null;
 
-export const takeStep = (step: Step, reason: Reason): Decision => ({ do: 'step', step, because: reason });
+export const takeStep = (step: Step, reason: Reason): Decision => ({
+  do: 'step',
+  step,
+  because: reason,
+  alongside: [],
+});
+
+/** The most calls that leave side by side: few enough for the APIs, and enough for a full Node. */
+const MOST_SIDE_BY_SIDE = 16;
+
+/** Takes the first steps side by side, as many as are of the kind of the first. Returns null if there is none. */
+export const takeSteps = (acts: readonly Act[]): Decision | null => {
+  const [first, ...others] = acts;
+  if (!first) return null;
+  const alongside = others.filter(({ step }) => step.do === first.step.do).slice(0, MOST_SIDE_BY_SIDE - 1);
+  return { do: 'step', ...first, alongside };
+};
 export const wait = (ms: number, reason: Reason): Decision => ({ do: 'wait', ms, because: reason });
 export const refuse = (reason: Reason): Decision => ({ do: 'end', outcome: 'refused', because: reason });
 export const ignore = (reason: Reason): Decision => ({ do: 'end', outcome: 'ignored', because: reason });

@@ -1,5 +1,5 @@
 import { applyImagined } from '../loop/imagine.ts';
-import type { Command } from '../loop/next-command.ts';
+import { actOn } from '../loop/next-command.ts';
 import type { Ports } from '../loop/ports.ts';
 import { reduce } from '../loop/reduce.ts';
 import { executeCommand, type SharedRunOptions } from '../loop/run.ts';
@@ -45,7 +45,7 @@ export const liftBeforeRun = async (
   if (!lift || occasion.policy.dryRun) return null;
   const known = stateAt(cluster, suspect, NOBODY, occasion, ports);
   const location = { cluster, node: suspect.node };
-  const command: Command = { do: 'act', location, ...lift, expires: now.mono + PROOF_LASTS_MS };
+  const command = actOn(location, lift, now.mono + PROOF_LASTS_MS);
   const result = await executeCommand(command, known, ports);
   const after = reduce(known, command, result, ports.clock.now());
   ports.observe(command, result, after);

@@ -19,7 +19,7 @@ import {
   sweptBy,
   worldLater,
 } from './explore.ts';
-import { acted, hasExpired, outdated, type RunAt, runLater, runText } from './runs.ts';
+import { acted, type Call, callsOf, hasExpired, outdated, type RunAt, runLater, runText } from './runs.ts';
 import { numbered, onceEach, onceFor, stateKeys } from './state-table.ts';
 import { spend } from './surroundings.ts';
 import { stepInWords, TIME_PASSES } from './story.ts';
@@ -30,6 +30,8 @@ import type { World } from './world.ts';
  * world and the runs in it. So what a run does after an answer is computed once, in however many states it gets that
  * answer.
  */
+
+type Acting = Extract<RunAt, { at: 'act' }>;
 
 const NOBODY = 0;
 
@@ -137,17 +139,17 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
     );
 };
 
-/** What a step that is about to be sent may come to: its effect, with an answer or without, or a failure. */
+/** What a call that is about to be sent may come to: its effect, with an answer or without, or a failure. */
 const actEdges = (numbers: Numbers) => {
   const { scenario, worlds, runs, steps } = numbers;
-  const stepOf = onceFor<number>();
+  const stepOf = onceEach<number>();
   const words = onceFor<string>();
   const effects = onceEach<WorldEdge | Refused>();
   const after = {
-    done: onceFor<number>(),
-    lost: onceFor<number>(),
-    expired: onceFor<number>(),
-    refused: onceEach<number>(),
+    done: onceEach<number>(),
+    lost: onceEach<number>(),
+    expired: onceEach<number>(),
+    refused: onceEach<ReturnType<typeof onceFor<number>>>(),
   };
   const faults = onceFor<number | null>();
   const withFault = (world: number): number | null =>
@@ -161,16 +163,18 @@ const actEdges = (numbers: Numbers) => {
       const effect = effectOf(before, steps.valueOf(step), scenario);
       return effect instanceof Refused ? effect : edgeTo(numbers, before, effect);
     });
-  return (world: number, number: number, run: Extract<RunAt, { at: 'act' }>): readonly RunEdge[] => {
-    const step = stepOf(number, () => steps.numberOf(run.command.step));
-    const what = words(step, () => stepInWords(run.command.step));
+  const callEdges = (world: number, number: number, run: Acting, call: Call): readonly RunEdge[] => {
+    const step = stepOf(number, call.nth, () => steps.numberOf(call.step));
+    const what = words(step, () => stepInWords(call.step));
     const becomes = (result: 'done' | 'lost' | 'expired') =>
-      after[result](number, () => runs.numberOf(acted(run, result)));
+      after[result](number, call.nth, () => runs.numberOf(acted(run, call, result)));
+    const stays = { world, wrote: false, breaks: null };
     const edges: RunEdge[] = [];
     const effect = effectIn(world, step);
     if (effect instanceof Refused) {
-      const refused = after.refused(number, world, () => runs.numberOf(acted(run, effect)));
-      edges.push({ says: `is refused: ${what} (${effect.message})`, world, wrote: false, breaks: null, run: refused });
+      const inWorld = after.refused(number, call.nth, () => onceFor<number>());
+      const refused = inWorld(world, () => runs.numberOf(acted(run, call, effect)));
+      edges.push({ ...stays, says: `is refused: ${what} (${effect.message})`, run: refused });
     } else {
       edges.push({ ...effect, run: becomes('done') });
       const lost = withFault(effect.world);
@@ -178,18 +182,12 @@ const actEdges = (numbers: Numbers) => {
         edges.push({ ...effect, says: `${effect.says}, and the answer is lost`, world: lost, run: becomes('lost') });
     }
     const failed = withFault(world);
-    if (failed !== null)
-      edges.push({ says: `fails: ${what}`, world: failed, wrote: false, breaks: null, run: becomes('lost') });
-    if (hasExpired(run))
-      edges.push({
-        says: `finds its permit expired: ${what}`,
-        world,
-        wrote: false,
-        breaks: null,
-        run: becomes('expired'),
-      });
+    if (failed !== null) edges.push({ ...stays, says: `fails: ${what}`, world: failed, run: becomes('lost') });
+    if (hasExpired(call)) edges.push({ ...stays, says: `finds its permit expired: ${what}`, run: becomes('expired') });
     return edges;
   };
+  return (world: number, number: number, run: Acting): readonly RunEdge[] =>
+    callsOf(run).flatMap((call) => callEdges(world, number, run, call));
 };
 
 /** What a run does, and what happens to it. */

@@ -3,7 +3,7 @@ import { Refused } from '../../fencing/model/errors.ts';
 import type { ClusterStep, Step } from '../../fencing/model/steps.ts';
 import { fencePatch, type FenceStep } from '../../kubernetes/fence-patch.ts';
 import type { ExploredCloud } from './clouds.ts';
-import { attachmentIn, nodeObject, podIn } from './facts.ts';
+import { attachmentIn, NEIGHBOR, nodeObject, podIn } from './facts.ts';
 import { detached, type NodeState, withMachine, type World } from './world.ts';
 
 /** What a step does to a world. The patches of the Node are those that Cloudfence sends. */
@@ -18,6 +18,7 @@ export const apply = (world: World, step: Step, cloud: ExploredCloud): World | R
         ? withMachine(world, { power: 'stopping', byGuest: false })
         : world;
     case 'delete-pod':
+      if (step.pod.uid === NEIGHBOR.uid) return world.neighbor === 'gone' ? world : { ...world, neighbor: 'gone' };
       return step.pod.uid === podIn(world).uid && world.pod !== 'gone' ? { ...world, pod: 'gone' } : world;
     case 'delete-attachment':
       return step.attachment.uid === attachmentIn(world).uid && world.attachment === 'attached'

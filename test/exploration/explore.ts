@@ -9,7 +9,7 @@ import { apply } from './effects.ts';
 import { clusterFacts, isTaintedByUs, machineFacts, NODE, recheckOf } from './facts.ts';
 import { brokenBy, brokenIn, takesForeign, type Invariant } from './invariants.ts';
 import { stepInWords } from './story.ts';
-import { answered, begin, learned, observed, type RunAt } from './runs.ts';
+import { answered, begin, callsOf, learned, observed, type RunAt } from './runs.ts';
 import { events } from './surroundings.ts';
 import { afterTime, NOW, TICK_MS } from './time.ts';
 import { type Assumption, tickLater, type World } from './world.ts';
@@ -173,7 +173,9 @@ export const replyTo = (run: Asking, answer: Answer): Reply => {
 export const doesNext = (run: RunAt): string => {
   switch (run.at) {
     case 'act':
-      return `, and is about to send: ${stepInWords(run.command.step)}`;
+      return `, and is about to send: ${callsOf(run)
+        .map(({ step }) => stepInWords(step))
+        .join('; ')}`;
     case 'pause':
       return `, and waits (${run.command.because.code})`;
     case 'end':

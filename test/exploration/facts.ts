@@ -20,6 +20,8 @@ export const NODE = 'node-a';
 /** The Node's pod. Each pod of the database has the same name. */
 export const podIn = ({ podNumber }: World) => ({ namespace: 'default', name: 'db-0', uid: `pod-${podNumber}` });
 
+export const NEIGHBOR = { namespace: 'default', name: 'web-0', uid: 'neighbor' };
+
 /** The VolumeAttachment. Its name depends on the volume and the Node, so the next one has the same name. */
 export const attachmentIn = ({ attachmentNumber }: World) => ({ name: 'csi-1', uid: `attachment-${attachmentNumber}` });
 
@@ -84,24 +86,26 @@ export const isTaintedByUs = (node: NodeState): boolean => hasOwnTaint(nodeObjec
 const leaseText = ({ lease }: World): string =>
   `${new Date(ago(lease.age)).toISOString().slice(0, -1)}${String(lease.renewal).padStart(3, '0')}Z`;
 
-const podFacts = (world: World, cloud: ExploredCloud): readonly PodFacts[] =>
-  world.pod === 'gone'
+const usualPod: Omit<PodFacts, 'namespace' | 'name' | 'uid' | 'deleting' | 'volumes'> = {
+  owner: 'set-uid',
+  priority: 0,
+  kind: 'other',
+  finished: false,
+  finalizers: false,
+  tolerates: false,
+  optOut: null,
+  unresolved: [],
+};
+
+/** Without a Node, a pod that uses no volume of the machine is nobody's. */
+const podFacts = (world: World, cloud: ExploredCloud): readonly PodFacts[] => [
+  ...(world.pod === 'gone'
     ? []
-    : [
-        {
-          ...podIn(world),
-          owner: 'set-uid',
-          priority: 0,
-          kind: 'other',
-          finished: false,
-          deleting: world.pod === 'deleting',
-          finalizers: false,
-          tolerates: false,
-          optOut: null,
-          volumes: [keyOf(cloud)],
-          unresolved: [],
-        },
-      ];
+    : [{ ...usualPod, ...podIn(world), deleting: world.pod === 'deleting', volumes: [keyOf(cloud)] }]),
+  ...(world.neighbor === 'gone' || world.node === null
+    ? []
+    : [{ ...usualPod, ...NEIGHBOR, deleting: world.neighbor === 'deleting', volumes: [] }]),
+];
 
 const attachmentFacts = (world: World, { attachedTo }: ExploredCloud): AttachmentFacts | null =>
   world.attachment === 'gone'

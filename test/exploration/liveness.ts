@@ -15,7 +15,7 @@ import {
 import { parseRecord } from '../../fencing/model/record.ts';
 import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { isTaintedByUs } from './facts.ts';
-import { acted, type RunAt, runLater } from './runs.ts';
+import { acted, callsOf, type RunAt, runLater } from './runs.ts';
 import { progress } from './surroundings.ts';
 import { OLDEST_TICKS } from './time.ts';
 import { isGone, type NodeState, type World } from './world.ts';
@@ -66,10 +66,12 @@ interface Step {
 /** The next thing that happens while nobody fails: the run gets its answer, its call takes effect, or it sleeps. */
 export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
   if (run.at === 'act') {
-    const effect = effectOf(world, run.command.step, scenario);
+    const [call] = callsOf(run);
+    if (!call) throw new Error('a command without a call');
+    const effect = effectOf(world, call.step, scenario);
     return effect instanceof Refused
-      ? { world, run: acted(run, effect), says: `the API refuses ${run.command.step.do}: ${effect.message}` }
-      : { world: effect.world, run: acted(run, 'done'), says: `the run ${effect.says}` };
+      ? { world, run: acted(run, call, effect), says: `the API refuses ${call.step.do}: ${effect.message}` }
+      : { world: effect.world, run: acted(run, call, 'done'), says: `the run ${effect.says}` };
   }
   if (run.at === 'question' || run.at === 'look') {
     const answers = questionsOf(run).flatMap((question) =>
@@ -134,7 +136,7 @@ const mayStay = ({ machine }: World, { annotations }: NodeState): boolean => {
 
 /** Returns what is still missing in a world that has recovered, or null. */
 export const missingIn = (world: World): string | null => {
-  const { node, machine, pod, attachment, disk, askedElsewhere } = world;
+  const { node, machine, pod, neighbor, attachment, disk, askedElsewhere } = world;
   // Nothing proves that a machine runs, or is off, if nobody knows it.
   if (machine.power === 'running' && !askedElsewhere) {
     const left = ours(world);
@@ -148,7 +150,7 @@ export const missingIn = (world: World): string | null => {
   if (isGone(world) && node && ours(world).length > 0 && !mayStay(world, node))
     return 'the Node of the terminated machine stays';
   const held = [
-    pod === 'gone' ? '' : 'its pod',
+    pod === 'gone' && neighbor === 'gone' ? '' : 'its pod',
     attachment === 'gone' ? '' : 'its VolumeAttachment',
     disk === 'here' ? 'its disk' : '',
   ];

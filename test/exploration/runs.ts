@@ -4,7 +4,8 @@ import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { patience, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { Step } from '../../fencing/model/steps.ts';
-import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
+import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fencing/loop/next-command.ts';
+import type { StepAnswer } from '../../fencing/loop/apply-answers.ts';
 import { reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
 import type { Memory } from '../../fencing/rules/view.ts';
@@ -22,8 +23,8 @@ export type RunAt =
   | { readonly at: 'question'; readonly known: RunState; readonly command: Question }
   /** Half of a look has been answered. */
   | { readonly at: 'look'; readonly known: RunState; readonly command: Look; readonly half: Half }
-  /** A step has its permit, and has not been sent. */
-  | { readonly at: 'act'; readonly known: RunState; readonly command: Act }
+  /** Steps have their permits. Those without an answer have not been sent, or are on their way. */
+  | { readonly at: 'act'; readonly known: RunState; readonly command: Act; readonly answers: Answers }
   | { readonly at: 'pause'; readonly known: RunState; readonly command: Pause; readonly until: number }
   | { readonly at: 'end'; readonly known: RunState; readonly ending: Ending };
 
@@ -31,6 +32,7 @@ type Look = Extract<Command, { do: 'look' }>;
 type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'claim' }>;
 type Act = Extract<Command, { do: 'act' }>;
 type Pause = Extract<Command, { do: 'pause' }>;
+type Answers = readonly (StepAnswer | null)[];
 interface Half {
   readonly machine: Observation<MachineFacts> | null;
   readonly cluster: Observation<ClusterFacts> | null;
@@ -65,7 +67,7 @@ const waiting = (known: RunState): RunAt => {
     case 'claim':
       return { at: 'question', known: canonical(known), command };
     case 'act':
-      return { at: 'act', known: canonical(known), command };
+      return { at: 'act', known: canonical(known), command, answers: actsOf(command).map(() => null) };
     case 'pause':
       return { at: 'pause', known: canonical(known), command, until: awaited(NOW.mono + command.ms) ?? NOW.mono };
     case 'end':
@@ -125,6 +127,10 @@ const takenAtOf = ({ takenAt }: Memory): Memory['takenAt'] =>
 const firstOffOf = ({ firstOff }: Memory): Memory['firstOff'] =>
   firstOff && { ...firstOff, wall: Math.max(firstOff.wall, NOW.wall - 2 * TICK_MS), mono: notOlder(firstOff.mono) };
 
+/** A recheck that is too old clears no other step than its own, whenever it was. */
+const clearedOf = ({ cleared }: RunState): RunState['cleared'] =>
+  cleared && NOW.mono - cleared.at >= RECHECK_LASTS_MS ? { ...cleared, at: LONG_AGO.mono } : cleared;
+
 /**
  * Drops what decides nothing any more, so that runs which will do the same are the same. No pod of these worlds comes
  * back to the Node, so the pods and disks that a run freed decide nothing. A run never gives a refused step up.
@@ -135,8 +141,9 @@ const canonical = (known: RunState): RunState => ({
   cluster: clusterOf(known),
   lately: null,
   resumeAt: awaited(known.resumeAt),
+  cleared: clearedOf(known),
   failures: 0,
-  refusals: null,
+  refusals: new Map(),
   steps: [],
   memory: {
     ...known.memory,
@@ -168,6 +175,7 @@ const knownLater = (known: RunState): RunState =>
     cluster: readLater(known.cluster),
     record: aTickLater(known.record),
     resumeAt: afterTime(known.resumeAt, TICK_MS),
+    cleared: afterTime(known.cleared, TICK_MS),
     memory: aTickLater(known.memory),
   });
 
@@ -187,7 +195,8 @@ export const runLater = (run: RunAt, transit: number): RunAt => {
     }
     case 'act': {
       const later = { ...run, known, command: commandLater(run.command) };
-      return mayTakeEffect(later, transit) ? later : acted(later, 'expired');
+      const lost = callsOf(later).filter((call) => NOW.mono >= call.leaveBy + transit * TICK_MS);
+      return lost.reduce<RunAt>((after, call) => (after.at === 'act' ? acted(after, call, 'expired') : after), later);
     }
     case 'pause': {
       const until = afterTime(run.until, TICK_MS);
@@ -209,26 +218,46 @@ export const answered = (known: RunState, command: Question, half: Half): RunAt 
   return isHalf ? { at: 'look', known, command, half } : learned(known, command, { to: 'look', ...half });
 };
 
-/** Returns the run after its step took effect, was refused, or is of unknown result. */
-export const acted = (
-  { known, command }: Extract<RunAt, { at: 'act' }>,
-  result: 'done' | 'lost' | 'expired' | Refused,
-): RunAt => {
-  if (result === 'done') return learned(known, command, { to: 'act', says: 'done', sentAt: NOW });
-  const error =
-    result === 'lost'
-      ? new Unavailable('the answer is lost')
-      : result === 'expired'
-        ? new ProofExpired('the proof has expired')
-        : result;
-  return learned(known, command, { to: 'failed', error, sentAt: NOW });
+/** One call of a command that has no answer yet. */
+export interface Call {
+  readonly nth: number;
+  readonly step: Step;
+  /** When it must have left, or never leaves (monotonic ms). */
+  readonly leaveBy: number;
+}
+
+/** Returns the calls that have no answer yet. */
+export const callsOf = ({ command, answers }: Extract<RunAt, { at: 'act' }>): readonly Call[] =>
+  actsOf(command).flatMap(({ step }, nth) => {
+    const leaveBy = nth === 0 ? command.expires : Math.min(command.expires, command.leaveBy);
+    return answers[nth] === null ? [{ nth, step, leaveBy }] : [];
+  });
+
+const answerOf = (result: 'done' | 'lost' | 'expired' | Refused): StepAnswer => {
+  switch (result) {
+    case 'lost':
+      return new Unavailable('the answer is lost');
+    case 'expired':
+      return new ProofExpired('the proof has expired');
+    default:
+      return result;
+  }
 };
 
-/** Returns whether the call may still take effect: it left within its permit, and is on its way. */
-const mayTakeEffect = ({ command }: Extract<RunAt, { at: 'act' }>, transit: number): boolean =>
-  NOW.mono < command.expires + transit * TICK_MS;
+/** Returns the run after a call took effect, was refused, or is of unknown result. It goes on after the last of them. */
+export const acted = (
+  run: Extract<RunAt, { at: 'act' }>,
+  { nth }: Call,
+  result: 'done' | 'lost' | 'expired' | Refused,
+): RunAt => {
+  const answers = run.answers.map((answer, at) => (at === nth ? answerOf(result) : answer));
+  const all = answers.filter((answer) => answer !== null);
+  return all.length < answers.length
+    ? { ...run, answers }
+    : learned(run.known, run.command, { to: 'act', answers: all, sentAt: NOW });
+};
 
-export const hasExpired = ({ command }: Extract<RunAt, { at: 'act' }>): boolean => command.expires <= NOW.mono;
+export const hasExpired = ({ leaveBy }: Call): boolean => leaveBy <= NOW.mono;
 
 const olderVersion = (node: NodeFacts): NodeFacts => ({ ...node, resourceVersion: 'old' });
 
@@ -286,7 +315,12 @@ const waitsFor = (run: RunAt): unknown => {
     case 'look':
       return [run.command, readText(run.half.machine), readText(run.half.cluster)];
     case 'act':
-      return [numberOf(run.command.step), run.command.expires];
+      return [
+        actsOf(run.command).map(({ step }) => numberOf(step)),
+        run.command.expires,
+        run.command.alongside.length > 0 ? run.command.leaveBy : null,
+        run.answers.map((answer) => (answer instanceof Error ? answer.name : answer)),
+      ];
     case 'pause':
       return run.until;
     case 'end':

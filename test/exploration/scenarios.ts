@@ -235,6 +235,34 @@ const twoRuns: readonly Scenario[] = [
   ),
 ];
 
+/** Two pods on the Node, which a run deletes side by side. */
+const twoPods: readonly Scenario[] = [
+  scenario(
+    'two-pods',
+    'The machine is stopped, and two pods are on its Node.',
+    { stops: 1 },
+    { but: { neighbor: 'bound' } },
+  ),
+  scenario(
+    'two-pods-and-fault',
+    'The machine is off, two pods are on its Node, and one call fails or loses its answer.',
+    { faults: 1 },
+    { from: 'off', but: { neighbor: 'deleting' } },
+  ),
+  scenario(
+    'two-pods-restart',
+    'A run died right after the mark, two pods are on the Node, and the machine is started.',
+    { starts: 1 },
+    { from: 'mark', but: { neighbor: 'deleting' } },
+  ),
+  scenario(
+    'two-pods-removed',
+    'A run died right after the mark, two pods are on the Node, and a person takes the fence or our taint away.',
+    { removals: 1 },
+    { from: 'mark', but: { neighbor: 'deleting' } },
+  ),
+];
+
 /** Larger than a run of all scenarios should be. Nobody has exhausted them. `--scenario NAME` explores one. */
 export const larger: readonly Scenario[] = [
   scenario('restart-and-renewal', 'The machine is stopped and started again, and its kubelet renews its Lease.', {
@@ -262,6 +290,7 @@ export const larger: readonly Scenario[] = [
  */
 export const scenarios: readonly Scenario[] = [
   ...twoRuns,
+  ...twoPods,
   ...machines.toReversed(),
   ...leftFences,
   ...clouds,

@@ -205,6 +205,13 @@ const kubelet: readonly Event[] = [
         : null,
   },
   {
+    says: 'the kubelet ends the other pod',
+    happens: (world) =>
+      world.machine.power === 'running' && world.connected && hasPosted(world) && world.neighbor === 'deleting'
+        ? { ...world, neighbor: 'gone' }
+        : null,
+  },
+  {
     says: 'the kubelet is cut off from the API server',
     needs: 'somebody',
     happens: (world) => {
@@ -241,6 +248,20 @@ const controllers: readonly Event[] = [
         : null,
   },
   {
+    says: 'taint eviction begins to delete the other pod',
+    happens: (world) =>
+      world.node && !world.node.ready && world.neighbor === 'bound' && mayEvict(world)
+        ? { ...world, neighbor: 'deleting' }
+        : null,
+  },
+  {
+    says: 'PodGC removes the other pod, because the Node is out of service',
+    happens: (world) =>
+      world.node && !world.node.ready && world.neighbor === 'deleting' && taintedOut(world.node)
+        ? { ...world, neighbor: 'gone' }
+        : null,
+  },
+  {
     says: 'PodGC removes the pod, because the Node is out of service',
     happens: (world) =>
       world.node && !world.node.ready && world.pod === 'deleting' && taintedOut(world.node)
@@ -248,8 +269,11 @@ const controllers: readonly Event[] = [
         : null,
   },
   {
-    says: 'PodGC removes the pod of a Node that is gone',
-    happens: (world) => (world.node === null && world.pod !== 'gone' ? { ...world, pod: 'gone' } : null),
+    says: 'PodGC removes the pods of a Node that is gone',
+    happens: (world) =>
+      world.node === null && (world.pod !== 'gone' || world.neighbor !== 'gone')
+        ? { ...world, pod: 'gone', neighbor: 'gone' }
+        : null,
   },
   {
     says: 'attach-detach deletes the VolumeAttachment',

@@ -118,14 +118,14 @@ export const variants: readonly Variant[] = [
   edited(
     'a call may leave two seconds after the decision, however old the proof is',
     'fencing/loop/next-command.ts',
-    ['expires: machine.askedAt.mono + PROOF_LASTS_MS', 'expires: now.mono + PROOF_LASTS_MS'],
+    ['expires = machine.askedAt.mono + PROOF_LASTS_MS', 'expires = now.mono + PROOF_LASTS_MS'],
     'restart',
     'act-under-proof',
   ),
   edited(
     'a proof is never renewed before a call, and has no end',
     'fencing/loop/next-command.ts',
-    ['expires: machine.askedAt.mono + PROOF_LASTS_MS', 'expires: Infinity'],
+    ['expires = machine.askedAt.mono + PROOF_LASTS_MS', 'expires = Infinity'],
     'restart',
     'act-under-proof',
   ),

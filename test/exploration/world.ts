@@ -80,6 +80,8 @@ export interface World {
   readonly lease: { readonly renewal: number; readonly age: number };
   readonly node: NodeState | null;
   readonly pod: 'bound' | 'deleting' | 'gone';
+  /** Another pod on this Node. It has no volume, and no other pod replaces it here. */
+  readonly neighbor: 'bound' | 'deleting' | 'gone';
   /** Counts the pods of the database that this Node has had. */
   readonly podNumber: number;
   readonly attachment: 'attached' | 'deleting' | 'gone';
@@ -205,6 +207,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
   lease: { renewal: 0, age: 0 },
   node: { uid: 'node-1', boot: 1, incarnation: 1, ready: true, labels: {}, annotations: {}, taints: [] },
   pod: 'bound',
+  neighbor: 'gone',
   podNumber: 1,
   attachment: 'attached',
   attachmentNumber: 1,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PodFacts } from '../../fencing/model/cluster-facts.ts';
 import { patience } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
+import { stepKey } from '../../fencing/model/steps.ts';
 import { isHeldByFinalizer, podsWanting } from '../../fencing/rules/pods.ts';
 import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
@@ -31,6 +32,37 @@ describe('of two pods, the first to be deleted is', () => {
     ['the one with the higher priority, whatever it holds', named('z', { priority: 9 }), named('a', held)],
   ])('%s', (_, first, second) => {
     expect([firstOf(first, second), firstOf(second, first)]).toEqual([first.name, first.name]);
+  });
+});
+
+describe('pods that are deleted side by side', () => {
+  const stepsOf = (pods: readonly PodFacts[], memory: Partial<Memory> = {}): readonly string[] => {
+    const decision = decide(given(pods, memory));
+    return decision.do === 'step' ? [decision, ...decision.alongside].map(({ step }) => stepKey(step)) : [];
+  };
+  it('have one priority, and the more urgent go before them', () => {
+    const [a, b, c] = [named('a', { priority: 5 }), named('b'), named('c', { priority: 5 })];
+    expect(stepsOf([a, b, c])).toEqual(['delete-pod a', 'delete-pod c']);
+    const sinceLook = new Set(['delete-pod a', 'delete-pod c']);
+    expect(stepsOf([a, b, c], { sinceLook })).toEqual(['delete-pod b']);
+  });
+
+  it('all have to be failed first, or none', () => {
+    const pods = [named('a', { kind: 'job' }), named('b'), named('c', { kind: 'job' })];
+    expect(stepsOf(pods)).toEqual(['fail-pod a', 'fail-pod c']);
+    const sinceLook = new Set(['fail-pod a', 'fail-pod c']);
+    expect(stepsOf(pods, { sinceLook })).toEqual(['delete-pod a', 'delete-pod b', 'delete-pod c']);
+  });
+
+  it('are sixteen at most', () => {
+    expect(stepsOf(Array.from({ length: 40 }, (_, nth) => named(`pod-${nth}`))).length).toBe(16);
+  });
+
+  it('are without those that were declined since the look', () => {
+    const memory = { sinceLook: new Set(['delete-pod b']), failedSinceLook: new Set(['delete-pod a']) };
+    expect(stepsOf([named('a'), named('b'), named('c')], memory)).toEqual(['delete-pod c']);
+    const failed = { failedSinceLook: new Set(['fail-pod a']) };
+    expect(stepsOf([named('a', { kind: 'job' }), named('c')], failed)).toEqual(['delete-pod c']);
   });
 });
 

@@ -22,12 +22,7 @@ const start = startRun({
 const look: Extract<Command, { do: 'look' }> = { do: 'look', machine: true, cluster: true, disks: true, search: false };
 
 const denied = (known: RunState, command: Command): RunState =>
-  reduce(
-    known,
-    command,
-    { to: 'failed', error: new PermissionDenied('GET /api/v1/nodes/node-a returned 403'), sentAt: now },
-    now,
-  );
+  reduce(known, command, { to: 'failed', error: new PermissionDenied('GET /api/v1/nodes/node-a returned 403') }, now);
 
 /** A run that was once allowed every call. */
 const lookedOnce = reduce(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Command } from '../../fencing/loop/next-command.ts';
+import { actOn, type Command } from '../../fencing/loop/next-command.ts';
 import type { Clock, Ports } from '../../fencing/loop/ports.ts';
 import { executeCommand, react, run } from '../../fencing/loop/run.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';
@@ -19,13 +19,8 @@ const location = { cluster: 'blue', node: 'node-a' };
 const known = begun({ location });
 const deletePod: Step = { do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } };
 const target = { machine: 'm-1', incarnation: null };
-const act = (step: Step, expires = 5_000): Command => ({
-  do: 'act',
-  location,
-  step,
-  because: because('off-proven', 'off'),
-  expires,
-});
+const act = (step: Step, expires = 5_000): Command =>
+  actOn(location, { step, because: because('off-proven', 'off') }, expires);
 const execute = (command: Command, ports: Partial<Ports>) =>
   command.do === 'finish' ? null : executeCommand(command, known, portsThat(ports));
 
@@ -160,7 +155,7 @@ describe('a step', () => {
     const ports = { clusters: [clusterThat({ name: 'green' }), blue], cloud: cloudThat() };
     expect(await applied(ports, deletePod)).toEqual({
       to: 'act',
-      says: 'already',
+      answers: ['already'],
       sentAt: { wall: NOW + 1_020, mono: 1_020 },
     });
     await applied(ports, deletePod, 1_000);
@@ -177,15 +172,43 @@ describe('a step', () => {
         void orders.push(`detach ${from.machine} ${disk} ${manner} ${expiryOf(permit)}`),
       powerOff: async ({ machine: id }, permit) => void orders.push(`power off ${id} ${expiryOf(permit)}`),
     });
-    expect(await applied({ clusters: [clusterThat()], cloud }, step)).toMatchObject({ to: 'act', says: 'done' });
-    expect(await applied({ clusters: [clusterThat()], cloud }, step, 0)).toMatchObject({ says: 'done' });
+    expect(await applied({ clusters: [clusterThat()], cloud }, step)).toMatchObject({ to: 'act', answers: ['done'] });
+    expect(await applied({ clusters: [clusterThat()], cloud }, step, 0)).toMatchObject({ answers: ['done'] });
     expect(orders).toEqual([`${ordered} valid`, `${ordered} ended`]);
+  });
+
+  it('leaves beside others of its kind, each with an answer of its own', async () => {
+    const under: string[] = [];
+    const all = Promise.withResolvers<'done'>();
+    const blue = clusterThat({
+      apply: async (step, permit) => {
+        if (step.do !== 'delete-pod') return 'done';
+        under.push(`${step.pod.uid} ${expiryOf(permit)}`);
+        if (under.length === 3) all.resolve('done');
+        if (step.pod.uid === 'refused') throw new Refused('no');
+        return all.promise;
+      },
+    });
+    const alongside = ['refused', 'third'].map((uid) => ({
+      step: { do: 'delete-pod', pod: { namespace: 'default', name: uid, uid } } as const,
+      because: because('off-proven', 'off'),
+    }));
+    const command: Command = {
+      ...actOn(location, { step: deletePod, because: because('off-proven', 'off') }, 5_000),
+      alongside,
+    };
+    const ports = { clusters: [blue] };
+    expect(await execute(command, ports)).toMatchObject({ answers: ['done', { name: 'Refused' }, 'done'] });
+    expect(under).toEqual(['pod-uid valid', 'refused valid', 'third valid']);
+    under.length = 0;
+    await execute({ ...command, leaveBy: 1_000 }, ports);
+    expect(under).toEqual(['pod-uid valid', 'refused ended', 'third ended']);
   });
 
   it('in a cluster that is not known is not taken', async () => {
     expect(await applied({ clusters: [clusterThat({ name: 'green' })], cloud: cloudThat() }, deletePod)).toMatchObject({
-      to: 'failed',
-      error: { name: 'InvalidConfiguration' },
+      to: 'act',
+      answers: [{ name: 'InvalidConfiguration' }],
     });
   });
 });
@@ -199,10 +222,10 @@ describe('a call that fails', () => {
       };
       return execute(act(deletePod), { clusters: [clusterThat({ apply })] });
     };
-    const sentAt = { wall: NOW + 1_010, mono: 1_010 };
-    expect(await says(refused)).toEqual({ to: 'failed', error: refused, sentAt });
+    const sentAt = { wall: NOW + 1_020, mono: 1_020 };
+    expect(await says(refused)).toEqual({ to: 'act', answers: [refused], sentAt });
     const fault = new TypeError('x');
-    expect(await says(fault)).toMatchObject({ to: 'failed', error: { name: 'Unexpected', cause: fault } });
+    expect(await says(fault)).toMatchObject({ answers: [{ name: 'Unexpected', cause: fault }] });
   });
 });
 

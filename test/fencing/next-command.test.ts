@@ -4,7 +4,7 @@ import { emptyMemory, type RunState, startRun } from '../../fencing/loop/state.t
 import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';
 import type { Memory, Moment } from '../../fencing/rules/view.ts';
-import { admitted, ago, cluster, machine, marked, node, NOW, view, volume } from './view-builder.ts';
+import { admitted, ago, cluster, machine, marked, node, pod, NOW, view, volume } from './view-builder.ts';
 
 /** The next command of a run, for each thing that it may know or not know. */
 
@@ -98,12 +98,29 @@ describe('a run looks', () => {
 describe('a step', () => {
   it('of destruction is rechecked first, and then leaves with what is left of the proof', () => {
     expect(next()).toMatchObject({ do: 'recheck', node: 'node-a', location: { cluster: 'a' }, step: { do: 'mark' } });
-    expect(next({ cleared: 'another step' })).toMatchObject({ do: 'recheck' });
-    expect(next({ cleared: 'mark node-uid', ...read(50, 60) })).toMatchObject({
+    expect(next({ cleared: { step: 'another step', at: 0 } })).toMatchObject({ do: 'recheck' });
+    expect(next({ cleared: { step: 'mark node-uid', at: 0 }, ...read(50, 60) })).toMatchObject({
       do: 'act',
       step: { do: 'mark' },
       expires: 50 + PROOF_MS,
     });
+  });
+
+  it('of destruction leaves beside others only under a young recheck, which also clears the next', () => {
+    const two = facts({ node: marked(), pods: [pod(), pod({ uid: 'another', name: 'web-0' })] });
+    const after = (change: Partial<RunState>, mono: number) => next({ ...two, ...read(50, 60), ...change }, mono);
+    const cleared = { step: 'delete-pod pod-uid', at: 60 };
+    expect(after({}, 100)).toMatchObject({ do: 'recheck' });
+    expect(after({ cleared }, 559)).toMatchObject({
+      do: 'act',
+      step: { pod: { uid: 'pod-uid' } },
+      alongside: [{ step: { pod: { uid: 'another' } } }],
+      leaveBy: 560,
+    });
+    expect(after({ cleared }, 560)).toMatchObject({ do: 'act', alongside: [] });
+    const sinceLook = { ...memory, sinceLook: new Set(['delete-pod pod-uid']) };
+    expect(after({ cleared, memory: sinceLook }, 559)).toMatchObject({ do: 'act', step: { pod: { uid: 'another' } } });
+    expect(after({ cleared, memory: sinceLook }, 560)).toMatchObject({ do: 'recheck' });
   });
 
   it('that deletes nothing is not rechecked', () => {
@@ -129,9 +146,19 @@ describe('a step', () => {
     ['a proof that is too old', {}, 1_500, 'look'],
     ['a proof that was renewed for it', { proofRenewed: true }, 1_799, 'recheck'],
     ['a renewed proof that is too old', { proofRenewed: true }, 1_800, 'look'],
-    ['a renewed proof, after the recheck', { proofRenewed: true, cleared: 'mark node-uid' }, 1_999, 'act'],
-    ['a renewed proof that has ended', { proofRenewed: true, cleared: 'mark node-uid' }, 2_000, 'look'],
-    ['a new proof, after the recheck', { cleared: 'mark node-uid' }, 1_500, 'look'],
+    [
+      'a renewed proof, after the recheck',
+      { proofRenewed: true, cleared: { step: 'mark node-uid', at: 0 } },
+      1_999,
+      'act',
+    ],
+    [
+      'a renewed proof that has ended',
+      { proofRenewed: true, cleared: { step: 'mark node-uid', at: 0 } },
+      2_000,
+      'look',
+    ],
+    ['a new proof, after the recheck', { cleared: { step: 'mark node-uid', at: 0 } }, 1_500, 'look'],
   ])('needs a young proof: %s', (_, change, mono, expected) => {
     const command = next({ ...read(0, 1_000), ...change }, mono);
     expect(command.do).toBe(expected);
@@ -146,7 +173,7 @@ describe('a step', () => {
     ],
     [
       '... counted from the request',
-      { proofRenewed: true, ...read(1, 1_800), cleared: 'another step' },
+      { proofRenewed: true, ...read(1, 1_800), cleared: { step: 'another step', at: 0 } },
       { do: 'recheck' },
     ],
     ['... which takes two attempts', read(0, 1_800), look({ machine: true, disks: false })],

@@ -37,4 +37,12 @@ describe('a permit', () => {
   ])('made %s ms after the read ends what is in flight after %s ms', (mono, ms) => {
     expect(permitAt(mono, 2_000).timers).toEqual([ms]);
   });
+
+  it('of a call beside others also ends with the recheck', () => {
+    const check = (mono: number, leaveBy: number) => () =>
+      permitUntil(2_000, { now: () => ({ mono }), timeout: () => new AbortController().signal }, leaveBy).check();
+    expect(check(499, 500)).not.toThrow();
+    expect(check(500, 500)).toThrow('the recheck is 0 ms too old');
+    expect(check(2_000, 2_500)).toThrow('the proof is 0 ms too old');
+  });
 });

@@ -43,7 +43,7 @@ const clearedBy = (change: Partial<Recheck>): boolean => {
       { do: 'recheck', location: place, node: node.name, step },
       { to: 'recheck', says, askedAt: now, step: 'mark node-uid' },
       now,
-    ).cleared === 'mark node-uid'
+    ).cleared?.step === 'mark node-uid'
   );
 };
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { applyStepError, applyStepResult, reportImagined } from '../../fencing/loop/apply-step.ts';
-import type { Command } from '../../fencing/loop/next-command.ts';
+import { actOn, type Command } from '../../fencing/loop/next-command.ts';
 import { outcomeOf } from '../../fencing/loop/ending.ts';
-import { type CommandResult, reasonOf, reduce } from '../../fencing/loop/reduce.ts';
+import { reasonOf } from '../../fencing/loop/failing.ts';
+import { type CommandResult, reduce } from '../../fencing/loop/reduce.ts';
 import {
   type Observation,
   type RunState,
@@ -66,13 +67,8 @@ const remembering = (known: RunState, memory: Partial<RunState['memory']>): RunS
 
 const look: Command = { do: 'look', machine: true, cluster: true, disks: true, search: false };
 const location = { cluster: 'a', node: 'node-a' };
-const act = (step: Step): Extract<Command, { do: 'act' }> => ({
-  do: 'act',
-  location,
-  step,
-  because: because('off-proven', 'off'),
-  expires: 0,
-});
+const act = (step: Step): Extract<Command, { do: 'act' }> =>
+  actOn(location, { step, because: because('off-proven', 'off') }, 0);
 const target = targetNode(node());
 const deletePod: Step = { do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } };
 const mark: Step = { do: 'mark', node: target, record: record(), addOutOfService: true };
@@ -227,7 +223,7 @@ describe('a look', () => {
   });
 
   it('clears no step, and remembers that it was a search', () => {
-    const after = reduce({ ...read, cleared: 'x' }, look, result(null, ofCluster()), at(500));
+    const after = reduce({ ...read, cleared: { step: 'x', at: 0 } }, look, result(null, ofCluster()), at(500));
     expect([after.cleared, after.memory.searched]).toEqual([null, false]);
     const searched = reduce(read, { ...look, search: true }, result(null, ofCluster()), at(500));
     expect(searched.memory.searched).toBe(true);
@@ -243,7 +239,10 @@ describe('a recheck', () => {
     reduce(known, recheck, { to: 'recheck', says: { ...same, ...says }, askedAt: at(500), step: 'key' }, at(520));
 
   it('clears the step if nothing has changed, and reads the Lease', () => {
-    expect(after({ lease: ago(1) })).toMatchObject({ cleared: 'key', cluster: { says: { lease: ago(1) } } });
+    expect(after({ lease: ago(1) })).toMatchObject({
+      cleared: { step: 'key', at: 500 },
+      cluster: { says: { lease: ago(1) } },
+    });
     expect(after({ lease: ago(1) }, remembering(standing, { lease: undefined })).memory.lease).toBe(ago(1));
   });
 
@@ -261,19 +260,19 @@ describe('a recheck', () => {
   it('may show a taint that someone else has added', () => {
     const plain = withClusterRead(read, ofCluster({ node: node() }), at(100));
     const says = { recordText: null, taints: { outOfService: true, ours: false } };
-    expect(after(says, plain).cleared).toBe('key');
+    expect(after(says, plain).cleared?.step).toBe('key');
   });
 
   it('that shows that someone else’s taint is gone makes the run look again, too', () => {
     const taints = { outOfService: true, ours: false, quarantine: true };
     const foreign = withClusterRead(read, ofCluster({ node: marked({}, { taints }) }), at(100));
-    expect(after({ taints }, foreign).cleared).toBe('key');
+    expect(after({ taints }, foreign).cleared?.step).toBe('key');
     expect(after({ taints: { outOfService: false, ours: false } }, foreign).cleared).toBeNull();
   });
 
   it('of a Node that is gone expects none', () => {
     const gone = withClusterRead(read, ofCluster({ node: null }), at(100));
-    expect(after({ uid: null, recordText: null }, gone).cleared).toBe('key');
+    expect(after({ uid: null, recordText: null }, gone).cleared?.step).toBe('key');
     expect(after({ uid: 'new', recordText: null }, gone).cleared).toBeNull();
     expect(after({ uid: null, recordText: '{}' }, gone).cleared).toBeNull();
   });
@@ -281,7 +280,7 @@ describe('a recheck', () => {
   it('under a reused name says nothing, and leaves the Lease of the other machine alone', () => {
     const taken = withClusterRead(read, ofCluster({ node: null, nameTaken: true }), at(100));
     const cleared = after({ uid: 'new', lease: ago(1) }, taken);
-    expect(cleared).toMatchObject({ cleared: 'key', cluster: { says: { lease: ago(20_000) } } });
+    expect(cleared).toMatchObject({ cleared: { step: 'key', at: 500 }, cluster: { says: { lease: ago(20_000) } } });
   });
 
   it('without facts of the cluster clears nothing', () => {
@@ -302,7 +301,7 @@ describe('an answer', () => {
   });
 
   it('to a step changes what is known', () => {
-    expect(reduce(read, act(mark), { to: 'act', says: 'done', sentAt: at(0) }, at(500)).memory.marks).toBe(1);
+    expect(reduce(read, act(mark), { to: 'act', answers: ['done'], sentAt: at(0) }, at(500)).memory.marks).toBe(1);
     const imagined = reduce(
       read,
       { do: 'imagine', step: mark, because: because('off-proven', '') },
@@ -313,13 +312,13 @@ describe('an answer', () => {
   });
 
   it('to another command means nothing', () => {
-    expect(answered({ to: 'act', says: 'done', sentAt: at(0) })).toBe(read);
+    expect(answered({ to: 'act', answers: ['done'], sentAt: at(0) })).toBe(read);
     expect(answered({ to: 'imagine' })).toBe(read);
   });
 
   it('to a pause forgets what may have changed', () => {
     const waited = remembering(
-      { ...read, cleared: 'x', resumeAt: null },
+      { ...read, cleared: { step: 'x', at: 0 }, resumeAt: null },
       { sinceLook: new Set(['x']), witness: 'held', connectivity: alone, polls: 3 },
     );
     const pause: Command = { do: 'pause', ms: 700, because: because('stopping', 'it stops') };
@@ -343,7 +342,13 @@ describe('a call that fails', () => {
     command: Command,
     error: PermissionDenied | Refused | Unavailable | InvalidInput | InvalidConfiguration | Unexpected | ProofExpired,
     known = read,
-  ) => reduce(known, command, { to: 'failed', error, sentAt: at(400) }, at(500));
+  ) =>
+    reduce(
+      known,
+      command,
+      command.do === 'act' ? { to: 'act', answers: [error], sentAt: at(400) } : { to: 'failed', error },
+      at(500),
+    );
   const unread = { ...begun, location };
 
   it('is tried again, later each time', () => {
@@ -403,7 +408,7 @@ describe('a call that fails', () => {
   });
 
   it('for a proof that ended needs another proof, and a pause only if that goes on', () => {
-    expect(after(act(mark), new ProofExpired('x'), { ...read, cleared: 'x' })).toMatchObject({
+    expect(after(act(mark), new ProofExpired('x'), { ...read, cleared: { step: 'x', at: 0 } })).toMatchObject({
       machine: null,
       cleared: null,
       failures: 1,
@@ -448,7 +453,7 @@ describe('a call that fails', () => {
     });
     expect(after(act(mark), new Unavailable('no'))).toMatchObject({
       ending: null,
-      refusals: null,
+      refusals: new Map(),
       steps: [{ result: 'failed' }],
     });
   });
@@ -457,24 +462,33 @@ describe('a call that fails', () => {
     const refused = (known: RunState, step: Step = mark) =>
       applyStepError(known, act(step), new Refused('no'), at(400), at(500));
     const five = Array.from({ length: 5 }).reduce<RunState>((known) => refused(known), read);
-    expect(five).toMatchObject({ ending: null, refusals: { times: 5 } });
+    expect(five).toMatchObject({ ending: null, refusals: new Map([['mark node-uid', 5]]) });
     expect(refused(five)).toMatchObject({
-      refusals: { times: 6 },
       ending: { reason: { code: 'step-refused' } },
       steps: { length: 6 },
     });
-    expect(refused(five, deletePod)).toMatchObject({ ending: null, refusals: { times: 1 } });
+    expect(refused(five, deletePod)).toMatchObject({ ending: null, steps: { length: 6 } });
     expect(after(act(mark), new Refused('no'), five)).toMatchObject({ ending: { outcome: 'failed' }, resumeAt: null });
-    expect(after(act(mark), new Refused('no'))).toMatchObject({ resumeAt: 1_500, refusals: { times: 1 } });
+    expect(after(act(mark), new Refused('no'))).toMatchObject({ resumeAt: 1_500 });
   });
 });
 
 describe('a step that was taken', () => {
   const taken = (step: Step, known = read) => applyStepResult(known, act(step), 'done', at(400), at(500));
   it('is reported, and ends what failed before', () => {
-    const before = { ...read, cleared: 'x', failures: 2, refusals: { step: 'x', times: 1 } };
+    const before = {
+      ...read,
+      cleared: { step: 'x', at: 0 },
+      failures: 2,
+      refusals: new Map([
+        ['x', 1],
+        ['delete-pod pod-uid', 2],
+      ]),
+    };
     const first = taken(deletePod, before);
-    expect(first).toMatchObject({ cleared: null, failures: 0, refusals: null, ending: null });
+    expect(first).toMatchObject({ cleared: before.cleared, failures: 0, ending: null });
+    expect(first.refusals).toEqual(new Map([['x', 1]]));
+    expect(taken(mark, before).cleared).toBeNull();
     expect(taken(mark, first).steps).toEqual([
       {
         step: 'delete-pod',

@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
   //                       to the first, last delete; calls to the cluster, cloud; kB; calls for each second of waiting
   ['aws',   'cold', ONE,  most(9,  9,  83, 14,  176, 21.4)],
   ['aws',   'warm', ONE,  most(7,  7,  82, 14,  145, 21.4)],
-  ['aws',   'cold', FULL, most(17, 237, 782,  9, 8010)],
+  ['aws',   'cold', FULL, most(17, 30, 645, 12, 3900)],
   ['azure', 'cold', ONE,  most(12,  12, 97, 26,  203, 15.8)],
   ['azure', 'warm', ONE,  most(8,  8, 96, 26,  172, 15.8)],
   ['gcp',   'cold', ONE,  most(12,  12,  83, 20,  168, 22.8)],

@@ -1,0 +1,75 @@
+import {
+  type CloudfenceError,
+  InvalidConfiguration,
+  InvalidInput,
+  PermissionDenied,
+  Refused,
+  Unexpected,
+} from '../model/errors.ts';
+import { because, type Reason, type ReasonCode } from '../model/reason.ts';
+import type { Moment } from '../rules/view.ts';
+import type { Ending, RunState } from './state.ts';
+
+/** What a run does after a call that failed. */
+
+const FIRST_BACK_OFF_MS = 500;
+const LONGEST_BACK_OFF_MS = 8_000;
+
+const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
+
+/** Returns whether the same call fails again, however often it is made. */
+export const isHopeless = (error: CloudfenceError): boolean =>
+  error instanceof PermissionDenied ||
+  error instanceof InvalidInput ||
+  error instanceof InvalidConfiguration ||
+  error instanceof Unexpected;
+
+const EXPIRIES_BEFORE_A_PAUSE = 2;
+
+/** Makes the run renew the proof at once. If proofs keep expiring, the run pauses first. */
+export const expired = (known: RunState, now: Moment): RunState => {
+  const failures = known.failures + 1;
+  const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
+  const lately = {
+    outcome: 'waiting' as const,
+    reason: because(
+      'unavailable',
+      'each proof expires before Cloudfence can use it, because the cloud or the cluster responds too slowly',
+    ),
+    ms: backOff(failures),
+  };
+  return { ...known, machine: null, cleared: null, failures, resumeAt, lately };
+};
+
+const codeOf = (error: CloudfenceError): ReasonCode => {
+  if (error instanceof PermissionDenied) return 'denied';
+  if (error instanceof Refused) return 'step-refused';
+  if (error instanceof Unexpected) return 'unexpected';
+  return error instanceof InvalidInput || error instanceof InvalidConfiguration ? 'invalid' : 'unavailable';
+};
+
+/** Returns the reason for a caught error. */
+export const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error), error.message);
+
+/** Returns the ending of a run that an error ended. */
+export const failedEnding = (error: CloudfenceError): Ending => ({
+  outcome: 'failed',
+  reason: reasonOf(error),
+  lookAgainIn: null,
+  retry: error.retry,
+});
+
+/** Makes the run look again after a pause. The more often it failed in a row (`times`), the longer the pause. */
+export const tryLater = (known: RunState, error: CloudfenceError, now: Moment, times = known.failures): RunState => {
+  const ms = backOff(times);
+  return {
+    ...known,
+    machine: null,
+    cluster: null,
+    cleared: null,
+    failures: known.failures + 1,
+    resumeAt: now.mono + ms,
+    lately: { outcome: 'failed', reason: reasonOf(error), ms },
+    memory: { ...known.memory, sinceLook: new Set(), failedSinceLook: new Set() },
+  };
+};

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { actOn, type Command } from '../../fencing/loop/next-command.ts';
+import { errorsIn, reduce, reportsOf } from '../../fencing/loop/reduce.ts';
+import type { StepAnswer } from '../../fencing/loop/apply-answers.ts';
+import { startRun, type RunState, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
+import { PermissionDenied, ProofExpired, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { because } from '../../fencing/model/reason.ts';
+import type { Step } from '../../fencing/model/steps.ts';
+import type { Moment } from '../../fencing/rules/view.ts';
+import { cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
+
+/** What a run knows after steps that left side by side, each with an answer of its own. */
+
+const at = (mono: number): Moment => ({ wall: NOW + mono, mono });
+const { request, identityRules } = view();
+const names = ['first', 'second', 'third'];
+const read = withClusterRead(
+  withMachineRead(
+    startRun({ request, policy: defaultPolicy, identityRules, runId: 'run', deadline: 60_000 }),
+    { says: machine(), askedAt: at(100), gotAt: 120 },
+    at(120),
+  ),
+  {
+    says: cluster({ node: marked(), pods: names.map((uid) => pod({ uid, name: uid })) }),
+    askedAt: at(100),
+    gotAt: 120,
+  },
+  at(120),
+);
+const known: RunState = { ...read, cleared: { step: 'delete-pod first', at: 200 } };
+
+const sideBySide = (steps: readonly Step[]): Extract<Command, { do: 'act' }> => {
+  const [first, ...others] = steps.map((step) => ({ step, because: because('off-proven', 'off') }));
+  if (!first) throw new Error('no step');
+  return { ...actOn({ cluster: 'a', node: 'node-a' }, first, 2_100), alongside: others };
+};
+const deletes = sideBySide(names.map((uid) => ({ do: 'delete-pod', pod: { namespace: 'default', name: uid, uid } })));
+const result = (answers: readonly StepAnswer[]) => ({ to: 'act', answers, sentAt: at(400) }) as const;
+const after = (...answers: readonly StepAnswer[]) => reduce(known, deletes, result(answers), at(500));
+const no = new Refused('no');
+
+describe('deletes of pods', () => {
+  it('that all took effect are all known, and leave the facts and the recheck', () => {
+    const done = after('done', 'already', 'done');
+    expect([...done.memory.sinceLook]).toEqual(names.map((uid) => `delete-pod ${uid}`));
+    expect([...done.memory.deleted.keys()]).toEqual(names);
+    expect(done).toMatchObject({ cluster: known.cluster, cleared: known.cleared, resumeAt: null });
+    expect(done.steps.map(({ target, result: says }) => `${target} ${says}`)).toEqual([
+      'pod/default/first done',
+      'pod/default/second already',
+      'pod/default/third done',
+    ]);
+  });
+
+  it('go on if some were refused, which are tried again after the next look', () => {
+    const one = after('done', no, 'done');
+    expect(one).toMatchObject({ cluster: known.cluster, cleared: null, resumeAt: null, ending: null });
+    expect([...one.memory.failedSinceLook]).toEqual(['delete-pod second']);
+    expect([...one.memory.sinceLook]).toEqual(['delete-pod first', 'delete-pod third']);
+    expect(one.refusals).toEqual(new Map([['delete-pod second', 1]]));
+    const again = withClusterRead(one, { says: cluster(), askedAt: at(600), gotAt: 620 }, at(620));
+    expect(again.memory.failedSinceLook.size).toBe(0);
+  });
+
+  it('give up only the step that is refused again and again, however many others take effect', () => {
+    let six = known;
+    for (let nth = 0; nth < 6; nth += 1) six = reduce(six, deletes, result(['done', no, 'done']), at(500));
+    expect([...six.memory.declined.keys()]).toEqual(['delete-pod second']);
+    expect(six.ending).toBeNull();
+  });
+
+  it('pause if a server did not answer, although some took effect', () => {
+    const some = after('done', new Unavailable('429'), no);
+    expect(some).toMatchObject({ cluster: null, machine: null, resumeAt: 1_000, steps: { length: 3 } });
+    expect(some.memory.sinceLook.size).toBe(0);
+  });
+
+  it('pause if all failed, longer each time', () => {
+    const once = after(no, no, new PermissionDenied('forbidden'));
+    expect(once).toMatchObject({ resumeAt: 1_500, cluster: null, ending: null });
+    expect([...once.memory.declined.keys()]).toEqual(['delete-pod third']);
+    expect(reduce(once, deletes, result([no, no, no]), at(500)).resumeAt).toBe(2_500);
+  });
+
+  it('that were not sent are sent again, and nothing is said about them', () => {
+    const late = new ProofExpired('late');
+    const some = after('done', late, late);
+    expect(some).toMatchObject({ cleared: null, cluster: known.cluster, resumeAt: null, failures: 0 });
+    expect([some.memory.failedSinceLook.size, some.steps.length]).toEqual([0, 1]);
+    expect(after(late, late, late)).toMatchObject({ machine: null, cleared: null, failures: 1, steps: [] });
+  });
+
+  it('are reported one by one, those that were not sent excepted', () => {
+    const answers = result(['done', new ProofExpired('late'), no]);
+    const some = reduce(known, deletes, answers, at(500));
+    expect(reportsOf(answers, some).map(({ target }) => target)).toEqual(['pod/default/first', 'pod/default/third']);
+    expect(reportsOf({ to: 'pause' }, some)).toEqual([]);
+    expect(errorsIn(answers).map(({ name }) => name)).toEqual(['ProofExpired', 'Refused']);
+    expect(errorsIn({ to: 'failed', error: no })).toEqual([no]);
+    expect(errorsIn({ to: 'pause' })).toEqual([]);
+  });
+});
+
+it('detaches all make the facts stale, and each is remembered', () => {
+  const volumes = ['disk-1', 'disk-2'].map((handle) => volume({ handle, key: `a-driver^${handle}` }));
+  const standing = { ...known, cluster: { says: cluster({ volumes }), askedAt: at(100), gotAt: 120 } };
+  const disks = volumes.map((one) => identityRules.diskOf(one) ?? '');
+  const detach = (disk: string): Step => ({
+    do: 'detach-disk',
+    from: { machine: 'm-1', incarnation: null },
+    disk,
+    manner: 'plain',
+  });
+  const done = reduce(standing, sideBySide(disks.map(detach)), result(['done', 'done']), at(500));
+  expect(done).toMatchObject({ machine: null, cluster: null, cleared: null });
+  expect([...done.memory.detached]).toEqual(volumes.map(({ key }) => key));
+  expect(done.memory.takenAt.size).toBe(2);
+});
