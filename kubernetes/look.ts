@@ -1,82 +1,32 @@
-import { CoreV1Api, type V1Node, type V1PersistentVolume, type V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node, V1PersistentVolume, V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import type { ClusterFacts, NodeFacts, PodFacts, VolumeFacts } from '../fencing/model/cluster-facts.ts';
 import type { LookRequest } from '../fencing/model/cluster.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import {
-  attachmentFacts,
-  attachmentName,
   type LeftAttachments,
   readLeftAttachments,
   notOfOtherMachine,
-  readAttachment,
   readSources,
   searchAttachments,
 } from './attachments.ts';
-import { pages, type Reader } from './connection.ts';
+import type { Reader } from './connection.ts';
 import type { ServerVersion } from './doctor.ts';
 import { readLease } from './leases.ts';
 import { nodeFacts } from './node-facts.ts';
 import { anySourceNamesMachine, type NodeLook, readExistingNode, type ExistingNode } from './node.ts';
-import { isFinished, podFactsOf, readNodePods } from './pods.ts';
+import { podFactsOf, readNodePods } from './pods.ts';
 import { readSurroundings } from './settings-map.ts';
-import { readAttachmentsOf, readVolumes, type FoundVolume, type VolumeTraces } from './volume-facts.ts';
+import { awaitingSuccessors, withSuccessors } from './successors.ts';
+import { readAttachmentsOf, readVolumes, type VolumeTraces } from './volume-facts.ts';
 import {
   attachedInline,
-  type PvcReference,
-  pvcKey,
-  pvcsOfPod,
   csiHandleOf,
   inlineHandles,
   readVolumesOfPvcs,
   volumeKey,
   parseUniqueVolumeName,
 } from './volumes.ts';
-
-const claimOf = ({ volume }: FoundVolume): PvcReference | null => {
-  const { namespace, name } = volume?.spec?.claimRef ?? {};
-  return namespace === undefined || name === undefined ? null : { namespace, name };
-};
-
-const usesElsewhere = (pod: V1Pod, claim: PvcReference, node: string): boolean => {
-  const where = pod.spec?.nodeName ?? '';
-  return (
-    where !== '' &&
-    where !== node &&
-    !isFinished(pod) &&
-    pvcsOfPod(pod).some((other) => pvcKey(other) === pvcKey(claim))
-  );
-};
-
-/**
- * Returns the Node of the pod that uses the claim now, other than this Node, or null while no such pod is scheduled.
- */
-const nodeUsing = async (reader: Reader, claim: PvcReference, node: string): Promise<string | null> => {
-  const readPage = (paging: { limit: number; _continue?: string }) =>
-    reader.read(CoreV1Api, (core) => core.listNamespacedPod({ ...paging, namespace: claim.namespace }));
-  for await (const page of pages(readPage)) {
-    const user = page.find((pod) => usesElsewhere(pod, claim, node));
-    if (user) return user.spec?.nodeName ?? null;
-  }
-  return null;
-};
-
-/**
- * Returns the volume's facts with its next attachment. Reads the next attachment only if `follow` names the volume and
- * a pod on another Node uses it.
- */
-const followed = async (
-  reader: Reader,
-  seen: FoundVolume,
-  node: string,
-  follow: readonly string[],
-): Promise<VolumeFacts> => {
-  const { facts } = seen;
-  const claim = follow.includes(facts.key) ? claimOf(seen) : null;
-  const next = claim && (await nodeUsing(reader, claim, node));
-  const successor = next === null ? null : await readAttachment(reader, attachmentName(facts, next));
-  return { ...facts, successor: successor && attachmentFacts(successor) };
-};
 
 /**
  * Returns the volumes that the attach-detach controller has attached. The volumes in use are not among them, because
@@ -101,16 +51,6 @@ const searched = async (reader: Reader, { search = false, clues: query }: LookRe
     bare: attachments.flatMap((attachment) => attachedInline(attachment) ?? []),
   };
 };
-
-/**
- * Returns the volumes whose successor attachments are read even if the caller does not ask for them: all of them, once
- * all attachments of a Node under fence are gone. An earlier run may have died after it nudged a successor and before
- * it took that nudge off.
- */
-const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly FoundVolume[]): readonly string[] =>
-  record?.phase === 'fencing' && volumes.every(({ facts }) => facts.attachment === null)
-    ? volumes.map(({ facts }) => facts.key)
-    : [];
 
 interface OnNode {
   readonly name: string;
@@ -163,7 +103,7 @@ const lookAtNode = async (reader: Reader, request: LookRequest, name: string): P
     nodeName: name,
     nameTaken: remembered?.node === name && remembered.nodeUid !== node.uid,
     pods: pods.map((pod) => podFactsOf(pod, claimed)),
-    volumes: await Promise.all(volumes.map((volume) => followed(reader, volume, name, follow))),
+    volumes: await withSuccessors(reader, volumes, name, follow),
     lease,
   };
 };
@@ -256,7 +196,7 @@ const volumesLeft = async (
     remembered: noted,
     owns: notOfOtherMachine(query),
   });
-  return Promise.all(volumes.map((volume) => followed(reader, volume, node, follow)));
+  return withSuccessors(reader, volumes, node, follow);
 };
 
 const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Promise<Leftovers> => {
