@@ -2,9 +2,12 @@ import type { OutcomeKind } from '../fencing/model/outcome.ts';
 
 /**
  * Exit codes: 0 fenced, released, a dry run that would do so, or rightly ignored · 1 failed · 2 usage or configuration
- * · 3 still waiting at the timeout · 4 refused · 130 interrupted by Ctrl-C.
+ * · 3 still waiting at the timeout · 4 refused · 130 interrupted by Ctrl-C. `diagnose`: 0 no pod waits · 3 the wait ends
+ * by itself or with a fence · 4 somebody has to act.
  */
 export const USAGE_ERROR = 2;
+export const STILL_WAITING = 3;
+export const NEEDS_PERSON = 4;
 export const INTERRUPTED = 130;
 
 const codes: Record<OutcomeKind, number> = {
@@ -14,8 +17,8 @@ const codes: Record<OutcomeKind, number> = {
   'would-release': 0,
   ignored: 0,
   failed: 1,
-  waiting: 3,
-  refused: 4,
+  waiting: STILL_WAITING,
+  refused: NEEDS_PERSON,
 };
 
 /**

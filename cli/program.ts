@@ -63,6 +63,12 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
     .action(async (node: string | undefined, options: ReleaseOptions) =>
       done(await (await import('./commands/release.ts')).release(node, options, terminal)),
     );
+  add(
+    'diagnose [target]',
+    'say why a pod waits for its volume: pod/<ns>/<name>, pvc/…, pv/…, node/…, a volume id, or all',
+  ).action(async (target: string | undefined, options: CommonOptions) =>
+    done(await (await import('./commands/diagnose.ts')).diagnose(target, options, terminal)),
+  );
   add('doctor', 'check whether a fence would work with this configuration and these credentials').action(
     async (options: CommonOptions) => done(await (await import('./commands/doctor.ts')).doctor(options, terminal)),
   );

@@ -159,6 +159,13 @@ export const anyCloud = (
   open: Open,
   configured: ReadonlySet<string>,
 ): Omit<OpenedCloud, 'access'> => ({
+  viewDisks: async (volumes, signal) => {
+    const perCloud = registered.map(async ({ name, diskOf }) => {
+      const own = volumes.filter((volume) => diskOf(volume) !== null);
+      return own.length === 0 ? [] : (await open(name)).viewDisks(own, signal);
+    });
+    return (await Promise.all(perCloud)).flat();
+  },
   cloud: cloudOf(registered, open),
   readHints: (raw) => readEventOfAnyCloud(raw, registered),
   expand: (named, signal) => expand(named, signal, registered, open),

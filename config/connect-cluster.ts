@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
@@ -8,16 +9,21 @@ import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink
 import { systemClock, type Clock } from '../kubernetes/connection.ts';
 import { type CapControl, createCapControl } from '../kubernetes/ledger.ts';
 import { createCluster, connectionOf } from '../kubernetes/cluster.ts';
+import { createDiagnosisReading } from '../kubernetes/diagnose-reading.ts';
 import { type Doctor, createDoctor } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
 import { isContent, readText, shownPath } from './settings.ts';
 
+/** Begins the reads of one diagnosis. */
+export type OpenDiagnosis = (faultOf: ReadDriverFault, signal: AbortSignal) => ClusterReading;
+
 export interface OpenedCluster {
   readonly cluster: Cluster;
   readonly doctor: Doctor;
   readonly cap: CapControl;
+  readonly diagnosis: OpenDiagnosis;
   readonly close: () => Promise<void>;
 }
 
@@ -97,6 +103,7 @@ export const connectCluster = async (
     cluster: createCluster(options),
     doctor: createDoctor(connection, link),
     cap: createCapControl(connection),
+    diagnosis: (faultOf, signal) => createDiagnosisReading(connection, faultOf, signal),
     close: link.close,
   };
 };

@@ -3,13 +3,14 @@ import type { CapControl } from '../kubernetes/ledger.ts';
 import type { Clock } from '../kubernetes/connection.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
-import type { OpenedCluster } from './connect-cluster.ts';
+import type { OpenDiagnosis, OpenedCluster } from './connect-cluster.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
 
 export interface OpenCluster {
   readonly cluster: Cluster;
   readonly doctor: () => Promise<Doctor>;
   readonly cap: () => Promise<CapControl>;
+  readonly diagnosis: () => Promise<OpenDiagnosis>;
   /** Opens the cluster now, so that a fault in the way into it shows immediately. @throws CloudfenceError */
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -46,6 +47,7 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     cluster: lazily(entry.name, opened),
     doctor: async () => (await opened()).doctor,
     cap: async () => (await opened()).cap,
+    diagnosis: async () => (await opened()).diagnosis,
     open: async () => void (await opened()),
     close: async () => {
       if (held) await (await held).close();

@@ -61,7 +61,7 @@ export const notOfOtherMachine =
     [query.machine, null].includes(notedMachine(attachment, query));
 
 /** Yields all attachments of the cluster, one page at a time. */
-const attachmentPages = (reader: Reader): AsyncGenerator<readonly V1VolumeAttachment[]> =>
+export const attachmentPages = (reader: Reader): AsyncGenerator<readonly V1VolumeAttachment[]> =>
   pages((paging) => reader.read(StorageV1Api, (storage) => storage.listVolumeAttachment(paging)));
 
 /** Lists the attachments to a Node of this name. Searches the list of all attachments. */

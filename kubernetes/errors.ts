@@ -102,3 +102,6 @@ export const toCloudfenceError = (error: unknown, call: string): CloudfenceError
   const Kind = kindOf(exception);
   return new Kind(`${call} returned ${wording(exception)}`, { cause: error });
 };
+
+/** Reports whether the server does not serve the path of the call, such as an API that is not installed. */
+export const isUnknownPath = (error: unknown): boolean => apiExceptionIn(error)?.code === 404 && !isNotFound(error);

@@ -10,7 +10,7 @@ import { anySourceNamesMachine, nodeIdentitySources, nodePages } from './node.ts
  * Returns a Lease's renewTime as text, or null. The client declares a date but returns a MicroTime as the original
  * text, with its microseconds. This function accepts both.
  */
-const renewTimeOf = (lease: { readonly spec?: { readonly renewTime?: unknown } }): string | null => {
+export const renewTimeOf = (lease: { readonly spec?: { readonly renewTime?: unknown } }): string | null => {
   const time = lease.spec?.renewTime;
   if (typeof time === 'string') return time;
   return time instanceof Date ? time.toISOString() : null;

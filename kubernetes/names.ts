@@ -62,6 +62,7 @@ export const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
 /** The same id, as external-attacher records it on a VolumeAttachment. */
 export const ATTACHED_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
 export const MIRROR_POD = 'kubernetes.io/config.mirror';
+export const HOSTNAME_LABEL = 'kubernetes.io/hostname';
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 /** The taint of a Node that no cloud controller has initialized yet. */
 export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized';

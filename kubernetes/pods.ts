@@ -41,7 +41,7 @@ export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1Persistent
   return podFacts(pod, { volumes: [...new Set(handles.map(volumeKey))], unresolved });
 };
 
-const controllerOf = ({ metadata }: V1Pod): V1OwnerReference | undefined =>
+export const controllerOf = ({ metadata }: Pick<V1Pod, 'metadata'>): V1OwnerReference | undefined =>
   metadata?.ownerReferences?.find(({ controller }) => controller);
 
 const kindOf = (pod: V1Pod): PodFacts['kind'] => {
@@ -86,8 +86,10 @@ const meant = ({ key = '', operator, effect = '' }: V1Toleration): boolean =>
 /** Reports whether the pod is meant to stay on a Node that is out of service, such as a CSI node plugin. */
 export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolerations ?? []).some(meant);
 
-const readPod = (reader: Reader, { namespace, name }: PodTarget): Promise<V1Pod | null> =>
-  reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name }));
+export const readPod = (
+  reader: Reader,
+  { namespace, name }: Pick<PodTarget, 'namespace' | 'name'>,
+): Promise<V1Pod | null> => reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name }));
 
 /**
  * Deletes a pod without a grace period, because there is no kubelet left that could use it.

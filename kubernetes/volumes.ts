@@ -192,7 +192,7 @@ export const pvcKey = ({ namespace, name }: PvcReference): string => `${namespac
 export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVolume | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readPersistentVolume({ name }));
 
-const readClaim = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
+export const readClaim = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPersistentVolumeClaim({ namespace, name }));
 
 /** Returns the volume that is bound to the claim in both directions, or null when there is none yet, or no longer. */

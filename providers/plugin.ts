@@ -1,6 +1,7 @@
+import type { DiskView, DriverFault } from '../diagnosis/model/facts.ts';
 import type { Cloud, CloudIdentityRules } from '../fencing/model/cloud.ts';
 import type { ParsedEvent } from '../fencing/model/hint.ts';
-import type { MachineId } from '../fencing/model/machine.ts';
+import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
@@ -59,6 +60,13 @@ export interface OpenedCloud {
   readonly probes: readonly CloudProbe[];
   /** Returns the probes that depend on the machines of Nodes. Absent when there are none. */
   readonly probesFor?: (machines: readonly MachineId[]) => Promise<readonly CloudProbe[]>;
+  /**
+   * Asks the disks of these volumes what they say about themselves, for a diagnosis. Returns one entry for each disk of
+   * this cloud, or throws.
+   *
+   * @throws Unavailable, PermissionDenied, Refused
+   */
+  readonly viewDisks: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskView[]>;
   /** Access to clusters that this cloud manages, or whose credentials it keeps. */
   readonly access: CloudAccess;
 }
@@ -116,6 +124,8 @@ export interface CloudPlugin {
   /** Absent for a cloud whose attachments name their machines, because its disks need not be asked. */
   readonly machinesNamed?: NonNullable<Cloud['machinesNamed']>;
   readonly readHints: OpenedCloud['readHints'];
+  /** Returns what this cloud's error code in the sentence of a CSI driver means, or null. Pure. */
+  readonly driverFaultOf: (sentence: string) => DriverFault | null;
   /** True for the ids of the cloud's machines, and for what its events may name instead. Pure. */
   readonly ownsId: (id: MachineId) => boolean;
   /** Opens only the access to clusters. @throws InvalidConfiguration */

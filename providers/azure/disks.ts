@@ -83,7 +83,7 @@ const isHeldByNobodyNamed = (disk: Disk): boolean =>
 export const isHeldBy = (disk: Disk, machine: MachineId): boolean =>
   holdersOf(disk).some((holder) => isMachine(holder, machine));
 
-const isShared = (disk: Disk): boolean =>
+export const isShared = (disk: Disk): boolean =>
   (disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;
 
 /** Returns the disks that the machine names, each compared with what the disk itself says. */

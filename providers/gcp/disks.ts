@@ -105,7 +105,7 @@ const whyDiskIsKept = (machine: InstancePath, { boot, type, mode }: AttachedDisk
     : null;
 };
 
-const isMadeForMany = ({ accessMode }: Disk): boolean =>
+export const isMadeForMany = ({ accessMode }: Disk): boolean =>
   (accessMode ?? '') !== '' && accessMode !== 'READ_WRITE_SINGLE';
 
 /**

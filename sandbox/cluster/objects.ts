@@ -123,6 +123,10 @@ export interface CsiNodeObject extends KubeObject {
   spec: { drivers: { name: string; nodeID: string; topologyKeys?: string[] }[] };
 }
 
+export interface CsiDriverObject extends KubeObject {
+  spec: { attachRequired?: boolean };
+}
+
 export interface LeaseObject extends KubeObject {
   spec: { holderIdentity?: string; leaseDurationSeconds?: number; renewTime?: string };
 }
@@ -161,9 +165,11 @@ export interface Resources {
   persistentvolumeclaims: PersistentVolumeClaimObject;
   volumeattachments: VolumeAttachmentObject;
   csinodes: CsiNodeObject;
+  csidrivers: CsiDriverObject;
   leases: LeaseObject;
   statefulsets: WorkloadObject;
   deployments: WorkloadObject;
+  replicasets: WorkloadObject;
   daemonsets: WorkloadObject;
   jobs: WorkloadObject;
   events: EventObject;

@@ -19,6 +19,7 @@ const sourcesIn = (folder: string): readonly string[] =>
 
 const rooms = [
   'fencing',
+  'diagnosis',
   'transport',
   'providers',
   'kubernetes',
@@ -55,15 +56,17 @@ describe('directions of the rooms', () => {
 
   const allowed: Readonly<Record<string, readonly string[]>> = {
     fencing: ['fencing'],
+    // Why a pod waits. The clouds and the clusters return its facts.
+    diagnosis: ['diagnosis', 'fencing'],
     // What holds a destructive call back on its way to the wire. It is the same for every cloud and for Kubernetes, so
     // it belongs to none.
     transport: ['transport', 'fencing'],
-    providers: ['providers', 'fencing', 'transport'],
-    kubernetes: ['kubernetes', 'fencing', 'transport'],
+    providers: ['providers', 'diagnosis', 'fencing', 'transport'],
+    kubernetes: ['kubernetes', 'diagnosis', 'fencing', 'transport'],
     sandbox: ['sandbox', 'fencing'],
-    config: ['config', 'fencing', 'kubernetes', 'providers'],
-    functions: ['functions', 'fencing', 'providers', 'config'],
-    cli: ['cli', 'fencing', 'kubernetes', 'providers', 'config', 'functions', 'demo'],
+    config: ['config', 'diagnosis', 'fencing', 'kubernetes', 'providers'],
+    functions: ['functions', 'diagnosis', 'fencing', 'providers', 'config'],
+    cli: ['cli', 'diagnosis', 'fencing', 'kubernetes', 'providers', 'config', 'functions', 'demo'],
     demo: ['demo', 'fencing', 'kubernetes', 'providers', 'config', 'functions', 'sandbox'],
     scripts: ['scripts', 'infra'],
     infra: ['infra', 'fencing', 'kubernetes', 'providers', 'config', 'functions'],
@@ -104,6 +107,8 @@ describe('directions of the rooms', () => {
     ['fencing/model/', ['fencing/model/']],
     ['fencing/rules/', ['fencing/model/', 'fencing/rules/']],
     ['fencing/loop/', ['fencing/model/', 'fencing/rules/', 'fencing/loop/']],
+    ['diagnosis/model/', ['diagnosis/model/', 'fencing/model/']],
+    ['diagnosis/rules/', ['diagnosis/model/', 'diagnosis/rules/', 'fencing/model/']],
   ])('%s imports only from %j', (folder, targets) => {
     expect(
       breaking(
@@ -169,9 +174,9 @@ const holding = (pattern: RegExp, files: readonly string[]): readonly string[] =
 describe('what stays in one place', () => {
   it('the environment is read in one file', () =>
     expect(holding(/process\.env/, sources)).toEqual(['config/environment.ts']));
-  it('fencing, providers, and their transport take time and randomness as arguments', () => {
+  it('fencing, diagnosis, providers, and their transport take time and randomness as arguments', () => {
     const files = sources.filter((file) =>
-      ['fencing/', 'providers/', 'transport/'].some((folder) => file.startsWith(folder)),
+      ['fencing/', 'diagnosis/', 'providers/', 'transport/'].some((folder) => file.startsWith(folder)),
     );
     expect(holding(/Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(/, files)).toEqual([]);
   });
@@ -179,7 +184,7 @@ describe('what stays in one place', () => {
     expect(
       holding(
         /\basync\b|\bawait\b|\bnew Promise\b/,
-        sources.filter((file) => /^fencing\/(?:model|rules)\//.test(file)),
+        sources.filter((file) => /^(?:fencing|diagnosis)\/(?:model|rules)\//.test(file)),
       ),
     ).toEqual([]);
   });

@@ -18,6 +18,7 @@ const named = (name: string, incarnationsOf: CloudPlugin['immutableIdsOf'] = () 
   immutableIdsOf: incarnationsOf,
   diskOf: ({ driver, handle }) => (driver === name ? handle : null),
   readHints: () => ({ hints: [], faults: [], ignored: [] }),
+  driverFaultOf: () => null,
   ownsId: (id) => id.startsWith(`${name}:`),
   access: never,
   open: never,
@@ -66,6 +67,7 @@ const clouds = (broken: readonly string[] = []) => {
     return {
       cloud,
       readHints: () => ({ hints: [], faults: [], ignored: [] }),
+      viewDisks: async () => [],
       expand,
       probes: [{ where: name, ask: async () => 'well', destructiveCalls: async () => [] }],
       access,

@@ -210,6 +210,7 @@ const noCloud = (): OpenedCloud => ({
     diskOf: () => null,
   },
   readHints: () => ({ hints: [], faults: [], ignored: [] }),
+  viewDisks: async () => [],
   probes: [],
   access: { managedCluster: nobody, secret: nobody },
 });
@@ -222,6 +223,7 @@ it('doctor fails for a server whose certificate cannot be verified, and names th
     cluster: opened.cluster,
     doctor: async () => opened.doctor,
     cap: async () => opened.cap,
+    diagnosis: async () => opened.diagnosis,
     open: async () => undefined,
     close: opened.close,
   };

@@ -65,6 +65,7 @@ const wiredOver = (
     openedCloud: {
       cloud,
       readHints,
+      viewDisks: async () => [],
       probes: [{ where: 'azure', ask: async () => 'all well', destructiveCalls: async () => [] }],
       access: { managedCluster: unused, secret: unused },
     },

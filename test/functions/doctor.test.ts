@@ -31,6 +31,7 @@ const wiredWith = ({
       cluster: createCluster(cluster),
       doctor: async () => createDoctor(connectionOf(cluster), cluster.link),
       cap: async () => createCapControl(connectionOf(cluster)),
+      diagnosis: () => Promise.reject(new Error('not asked')),
       open: async () => undefined,
       close: async () => undefined,
     },
@@ -50,6 +51,7 @@ const wiredWith = ({
       },
     ],
     readHints: () => ({ hints: [], faults: [], ignored: [] }),
+    viewDisks: async () => [],
     access: { managedCluster: nothing, secret: nothing, parameter: nothing },
   };
   const getDependencies = async () => ({

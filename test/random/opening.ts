@@ -9,6 +9,7 @@ export const openingOf = ({ ports }: FunctionDependencies) => ({
   openedCloud: {
     cloud: ports.cloud,
     readHints: () => ({ hints: [], faults: [], ignored: [] }),
+    viewDisks: async () => [],
     probes: [],
     access: { managedCluster: nothing, secret: nothing },
   },

@@ -4,7 +4,7 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
-import { ec2Clients } from '../../providers/aws/client.ts';
+import { ec2Clients, type Ec2Clients } from '../../providers/aws/client.ts';
 import { apiOf, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { inProcessHandler } from '../../sandbox/ec2/in-process-handler.ts';
@@ -42,17 +42,18 @@ export const slowOrders = (world: AwsWorld, transit: number): Troubles => ({
 
 const actionOf = (body: unknown): string => new URLSearchParams(String(body)).get('Action') ?? '';
 
-const cloudOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Troubles) => {
+/** The real SDK of EC2 over the world. */
+export const clientsOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Troubles = {}): Ec2Clients => {
   const inner = inProcessHandler(world);
   const handle: typeof inner.handle = (request, options) => {
     world.advance(ec2Takes(actionOf(request.body)));
     return inner.handle(request, options);
   };
-  return awsCloud({
-    clients: ec2Clients({ region: SANDBOX_REGION, credentials, requestHandler: { ...inner, handle } }),
-    region: SANDBOX_REGION,
-  });
+  return ec2Clients({ region: SANDBOX_REGION, credentials, requestHandler: { ...inner, handle } });
 };
+
+const cloudOver = (world: AwsWorld, troubles: Troubles) =>
+  awsCloud({ clients: clientsOver(world, troubles), region: SANDBOX_REGION });
 
 export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster =>
   createCluster(clusterIn(world, apiOf(world, { faults: api })));

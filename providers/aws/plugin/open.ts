@@ -1,10 +1,11 @@
 import { loadConfig } from '@smithy/core/config';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import type { OpenedCloud, CloudOptions, CloudProbe } from '../../plugin.ts';
-import { ec2Clients } from '../client.ts';
+import { ec2Clients, type Ec2Clients } from '../client.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { awsCloud } from '../index.ts';
+import { viewDisks, viewDisksOfAll } from '../disk-views.ts';
 import { awsAccess } from './access.ts';
 import { destructiveCallChecks, type PermissionScope, probeReads } from './permissions.ts';
 
@@ -16,6 +17,11 @@ const probeOf = (where: string, place: PermissionScope): CloudProbe => ({
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(trial, place, signal),
 });
+
+const viewDisksOver =
+  ({ reads }: Ec2Clients): OpenedCloud['viewDisks'] =>
+  (volumes, signal) =>
+    viewDisks(reads, volumes, signal);
 
 const NO_REGION =
   'no region is set: give --region, set AWS_REGION, or add `region` to the configuration file or to the profile of the AWS CLI';
@@ -30,7 +36,13 @@ export const openAws = async ({
   if (region === null) throw new InvalidConfiguration([NO_REGION]);
   const clients = ec2Clients({ region });
   const cloud = awsCloud({ clients, region });
-  const kit = { cloud, readHints, probes: [probeOf(cloud.name, { clients, region, tags })], access: awsAccess(region) };
+  const kit = {
+    cloud,
+    readHints,
+    viewDisks: viewDisksOver(clients),
+    probes: [probeOf(cloud.name, { clients, region, tags })],
+    access: awsAccess(region),
+  };
   return territories.length === 0 ? kit : withTerritories(kit, territories, { account, region, tags });
 };
 
@@ -49,6 +61,7 @@ const withTerritories = async (
   return {
     ...kit,
     cloud: cloudOfTerritories({ name: nameOf(home), cloud: kit.cloud }, others),
+    viewDisks: viewDisksOfAll([kit.viewDisks, ...others.map(({ clients }) => viewDisksOver(clients))]),
     probes: [...kit.probes, ...probes],
   };
 };

@@ -1,4 +1,5 @@
 import { diskOf, INSTANCE_ID, machineOf } from '../identity.ts';
+import { driverFaultOf } from '../driver-faults.ts';
 import { readHints } from '../events/read-hints.ts';
 import type { CloudPlugin } from '../../plugin.ts';
 
@@ -8,6 +9,7 @@ export const aws: CloudPlugin = {
   immutableIdsOf: () => [],
   diskOf,
   readHints,
+  driverFaultOf,
   ownsId: (id) => INSTANCE_ID.test(id),
   access: async (options) => (await (await import('./open.ts')).openAws(options)).access,
   open: async (options) => (await import('./open.ts')).openAws(options),

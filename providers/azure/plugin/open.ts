@@ -2,6 +2,7 @@ import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { armScope, azureClients, type AzureClients } from '../client.ts';
 import { lazyCredential } from '../lazy-credential.ts';
+import { viewDisks } from '../disk-views.ts';
 import { azureCloud, type AzureCloud } from '../index.ts';
 import { destructiveCallChecks, type PermissionOptions, probeReads } from './permissions.ts';
 import { azureAccess } from './access.ts';
@@ -45,5 +46,12 @@ export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promi
   });
   const cloud = azureCloud(clients);
   const access = azureAccess({ credential, endpoint, subscription, now: Date.now });
-  return { cloud, readHints, expand: cloud.expand, probes: [probeOf(clients, { credential, endpoint })], access };
+  return {
+    cloud,
+    readHints,
+    viewDisks: (volumes, signal) => viewDisks(clients, volumes, signal),
+    expand: cloud.expand,
+    probes: [probeOf(clients, { credential, endpoint })],
+    access,
+  };
 };

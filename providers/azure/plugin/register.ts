@@ -1,4 +1,5 @@
 import { diskOf, immutableIdsOf, machineOf, machinesNamed } from '../identity.ts';
+import { driverFaultOf } from '../driver-faults.ts';
 import { readHints } from '../events/read-hints.ts';
 import { subjectOf } from '../events/kinds.ts';
 import { readUrl } from '../../endpoint.ts';
@@ -19,6 +20,7 @@ export const azure: CloudPlugin = {
   diskOf,
   machinesNamed,
   readHints,
+  driverFaultOf,
   ownsId: (id) => subjectOf(id) !== null,
   access: async ({ account, variable }) => {
     const { subscription, endpoint } = readAzureVariables(variable);

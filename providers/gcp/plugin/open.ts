@@ -1,6 +1,7 @@
 import type { Cloud } from '../../../fencing/model/cloud.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
 import { readHints } from '../events/read-hints.ts';
+import { viewDisks } from '../disk-views.ts';
 import { gcpCloud } from '../index.ts';
 import { computeClients, type ComputeClients, describeCredentials } from '../client.ts';
 import { instancePath } from '../identity.ts';
@@ -45,6 +46,7 @@ export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<O
   return {
     cloud,
     readHints,
+    viewDisks: (volumes, signal) => viewDisks(clients, volumes, signal),
     probes: [probeOf(clients)],
     probesFor: async (machines) =>
       [...Map.groupBy(new Set(machines), projectOf)].flatMap(([project, [first, ...rest]]) =>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { diskOf, immutableIdsOf, INSTANCE_PATH, machineOf, identityRulesFor } from '../identity.ts';
+import { driverFaultOf } from '../driver-faults.ts';
 import { readHints } from '../events/read-hints.ts';
 import { readUrl } from '../../endpoint.ts';
 import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
@@ -14,6 +15,7 @@ export const gcp: CloudPlugin = {
   diskOf,
   identityRulesFor,
   readHints,
+  driverFaultOf,
   ownsId: (id) => INSTANCE_PATH.test(id),
   access: async ({ variable }) => (await import('./access.ts')).gcpAccess({ endpoint: readGcpEndpoint(variable) }),
   open: async ({ variable }) =>

@@ -1,4 +1,4 @@
-import type { KubeObject, NodeObject, PodObject, Resource } from '../objects.ts';
+import type { EventObject, KubeObject, NodeObject, PodObject, Resource } from '../objects.ts';
 
 type FieldReader = (object: KubeObject) => string;
 
@@ -17,6 +17,7 @@ const nodeFields = (node: NodeObject): Readonly<Record<string, string>> => ({
 });
 
 const isPod = (object: KubeObject): object is PodObject => object.kind === 'Pod';
+const isEvent = (object: KubeObject): object is EventObject => object.kind === 'Event';
 const isNode = (object: KubeObject): object is NodeObject => object.kind === 'Node';
 
 const field =
@@ -30,6 +31,8 @@ const fieldReaders = (resource: Resource): Readonly<Record<string, FieldReader>>
   switch (resource) {
     case 'pods':
       return { ...meta, 'spec.nodeName': field('spec.nodeName'), 'status.phase': field('status.phase') };
+    case 'events':
+      return { ...meta, 'regarding.uid': (object) => (isEvent(object) ? (object.regarding?.uid ?? '') : '') };
     case 'nodes':
       return { ...meta, 'spec.unschedulable': field('spec.unschedulable') };
     default:

@@ -4,6 +4,7 @@ import { whyNotServed, type GcpDependencies, pubSubQueues } from '../../../funct
 import { metricFields } from '../../../functions/metrics.ts';
 import { createCluster, connectionOf } from '../../../kubernetes/cluster.ts';
 import { createCapControl } from '../../../kubernetes/ledger.ts';
+import { createDiagnosisReading } from '../../../kubernetes/diagnose-reading.ts';
 import { createDoctor } from '../../../kubernetes/doctor.ts';
 import { createPushCheck } from '../../../providers/gcp/push-identity.ts';
 import type { Message } from '../../../providers/gcp/publish.ts';
@@ -77,6 +78,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
       cloud: ports.cloud,
       probes: [],
       readHints: () => ({ hints: [], faults: [], ignored: [] }),
+      viewDisks: async () => [],
       access: { managedCluster: nothing, secret: nothing },
     },
     openClusters: [
@@ -84,6 +86,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
         cluster: createCluster(cluster),
         doctor: async () => createDoctor(connectionOf(cluster), cluster.link),
         cap: async () => createCapControl(connectionOf(cluster)),
+        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(connectionOf(cluster), faultOf, signal),
         open: async () => undefined,
         close: async () => undefined,
       },

@@ -26,7 +26,13 @@ export const simulatedClouds = (side: CloudSide, clouds: readonly CloudName[]): 
     const found = cloud && opened.get(cloud);
     if (!found) throw new Error(`there is no cloud ${name}`);
     const access = { managedCluster: nothing, secret: nothing };
-    return { cloud: found, readHints: () => ({ hints: [], faults: [], ignored: [] }), probes: [], access };
+    return {
+      cloud: found,
+      readHints: () => ({ hints: [], faults: [], ignored: [] }),
+      viewDisks: async () => [],
+      probes: [],
+      access,
+    };
   };
   return anyCloud([aws, azure, gcp], open, new Set(NAMES)).cloud;
 };

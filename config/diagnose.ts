@@ -1,0 +1,63 @@
+import { diagnose } from '../diagnosis/diagnose.ts';
+import type { Answer } from '../diagnosis/answer.ts';
+import type { DiagnosedCluster, ReadDriverFault } from '../diagnosis/ports.ts';
+import type { Target } from '../diagnosis/target.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import type { Outcome } from '../fencing/model/outcome.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import type { Ports } from '../fencing/loop/ports.ts';
+import { react } from '../fencing/loop/run.ts';
+import type { OpenedCloud } from '../providers/plugin.ts';
+import { registeredClouds } from './clouds.ts';
+import type { OpenCluster } from './open-clusters.ts';
+import { newRunId } from './system.ts';
+
+/** What a diagnosis works with. */
+export interface DiagnosisTools {
+  readonly openedCloud: Pick<OpenedCloud, 'viewDisks'>;
+  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis'>[];
+  readonly policy: Policy;
+  readonly ports: Omit<Ports, 'observe'>;
+  /** When the time is up, in ms of the monotonic clock. */
+  readonly deadline: number;
+}
+
+/** How long a dry run may take, in ms. What it would wait for longer than that, it says. */
+const REHEARSAL_LASTS_MS = 20_000;
+
+/** A dry run of a fence, with the policy of this install. */
+const rehearsing =
+  ({ policy, ports, deadline }: DiagnosisTools) =>
+  async (machine: MachineId): Promise<Outcome | null> => {
+    const ends = Math.min(deadline, ports.clock.now().mono + REHEARSAL_LASTS_MS);
+    const occasion = { policy: { ...policy, dryRun: true }, deadline: ends, newRunId };
+    const [outcome] = await react([machine], occasion, { ...ports, observe: () => undefined });
+    return outcome ?? null;
+  };
+
+const faultReader = async (): Promise<ReadDriverFault> => {
+  const clouds = await registeredClouds();
+  return (sentence) =>
+    clouds.map(({ driverFaultOf }) => driverFaultOf(sentence)).find((fault) => fault !== null) ?? null;
+};
+
+/** Diagnoses with the clouds and clusters of this configuration. @throws CloudfenceError */
+export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promise<Answer> => {
+  const { openedCloud, openClusters, ports } = tools;
+  const faultOf = await faultReader();
+  const clusters = openClusters.map(({ cluster, diagnosis }): DiagnosedCluster => ({
+    cluster,
+    read: async (signal) => (await diagnosis())(faultOf, signal),
+  }));
+  return diagnose(target, {
+    clusters,
+    cloud: {
+      rules: ports.cloud,
+      look: (machines, signal) => ports.cloud.look(machines, { disks: false }, signal),
+      disks: (volumes, signal) => openedCloud.viewDisks(volumes, signal),
+    },
+    rehearse: rehearsing(tools),
+    now: () => ports.clock.now().wall,
+    signal: ports.signal,
+  });
+};

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import type { Outcome } from '../fencing/model/outcome.ts';
+import type { Cause } from './model/cause.ts';
+import type { Chain } from './model/facts.ts';
+import { treeOf } from './tree.ts';
+
+/** The one answer of a diagnosis, which the CLI and the functions give. docs/diagnose.md documents it. */
+
+const rehearsalSchema = z.object({
+  outcome: z.string(),
+  reason: z.string(),
+  steps: z.array(z.object({ step: z.string(), target: z.string() })),
+});
+
+const findingSchema = z.object({
+  cluster: z.string(),
+  pod: z.string(),
+  claim: z.string().nullable(),
+  cause: z.object({
+    kind: z.string(),
+    confidence: z.enum(['proved', 'likely', 'cannot-tell']),
+    ending: z.enum(['over', 'by-itself', 'by-fence', 'by-person']),
+    says: z.string(),
+    proof: z.array(z.string()),
+    waits: z.string(),
+    next: z.array(z.string()),
+  }),
+  tree: z.array(z.object({ depth: z.number(), what: z.string(), says: z.string() })),
+  rehearsal: rehearsalSchema.nullable(),
+});
+
+export const answerSchema = z.object({ findings: z.array(findingSchema), unread: z.array(z.string()) });
+
+/** What the steps of a fence would be, by a dry run. */
+export type Rehearsal = z.infer<typeof rehearsalSchema>;
+export type FindingJson = z.infer<typeof findingSchema>;
+export type AnswerJson = z.infer<typeof answerSchema>;
+
+export interface Finding {
+  readonly chain: Chain;
+  readonly cause: Cause;
+  readonly rehearsal: Outcome | null;
+}
+
+/** What was found out, and what could not be read. */
+export interface Answer {
+  readonly findings: readonly Finding[];
+  /** One sentence each. */
+  readonly unread: readonly string[];
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+const rehearsalJson = ({ outcome, reason, steps }: Outcome): Rehearsal => ({
+  outcome,
+  reason: `${reason.code}: ${reason.says}`,
+  steps: steps.map(({ step, target }) => ({ step, target })),
+});
+
+const findingJson = ({ chain, cause, rehearsal }: Finding, now: number): FindingJson => ({
+  cluster: chain.cluster,
+  pod: `${chain.pod.namespace}/${chain.pod.name}`,
+  claim: chain.claimName,
+  cause: {
+    kind: cause.kind,
+    confidence: cause.confidence,
+    ending: cause.ending,
+    says: cause.says,
+    proof: [...cause.proof],
+    waits: cause.waits,
+    next: [...cause.next],
+  },
+  tree: [...treeOf({ ...chain, now })],
+  rehearsal: rehearsal && rehearsalJson(rehearsal),
+});
+
+export const answerJson = ({ findings, unread, now }: Answer): AnswerJson => ({
+  findings: findings.map((finding) => findingJson(finding, now)),
+  unread: [...unread],
+});
+
+const LABEL = 8;
+const labelled = (label: string, lines: readonly string[]): readonly string[] =>
+  lines.map((text, at) => `${(at === 0 ? label : '').padEnd(LABEL)}${text}`);
+
+const rehearsed = ({ outcome, reason, steps }: Rehearsal): readonly string[] => [
+  `cloudfence fence would end as ${outcome} (${reason})`,
+  ...steps.map(({ step, target }) => `${step.padEnd(22)} ${target}`),
+];
+
+const inWords = { proved: 'proved', likely: 'likely', 'cannot-tell': 'cannot tell' } as const;
+
+const findingLines = ({ cluster, cause, tree, rehearsal }: FindingJson, several: boolean): readonly string[] => [
+  ...(several ? [`cluster ${cluster}`] : []),
+  ...tree.map(({ depth, what, says }) =>
+    `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${what}  ${says}`.trimEnd(),
+  ),
+  ...labelled('CAUSE', [`${cause.says} [${inWords[cause.confidence]}: ${cause.kind}]`]),
+  ...labelled('PROOF', cause.proof),
+  ...labelled('WAITS', [cause.waits]),
+  ...labelled('NEXT', cause.next),
+  ...labelled('DRY RUN', rehearsal ? rehearsed(rehearsal) : []),
+];
+
+/** Returns the answer in words, one line each. */
+export const answerLines = ({ findings, unread }: AnswerJson): readonly string[] => {
+  const several = new Set(findings.map(({ cluster }) => cluster)).size > 1;
+  const parts = findings.map((finding) => findingLines(finding, several));
+  return [
+    ...(parts.length === 0
+      ? ['No pod waits for a volume.']
+      : parts.flatMap((part, at) => (at === 0 ? part : ['', ...part]))),
+    ...(unread.length === 0 ? [] : ['', ...labelled('UNREAD', unread)]),
+  ];
+};

@@ -1,0 +1,70 @@
+import { CloudfenceError } from '../fencing/model/errors.ts';
+import type { MachineFacts, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
+import type { DiskView, Read } from './model/facts.ts';
+import type { DiagnosisPorts } from './ports.ts';
+
+/** What the clouds said in one diagnosis. Each machine and each disk is asked for once. */
+export interface CloudMemory {
+  readonly lookAt: (machines: readonly MachineId[]) => Promise<void>;
+  readonly askDisks: (volumes: readonly VolumeHandle[]) => Promise<void>;
+  readonly machine: (id: MachineId | null) => Read<MachineFacts>;
+  readonly disk: (volume: VolumeHandle | null) => Read<DiskView>;
+  /** What could not be asked, one sentence each. */
+  readonly unread: () => readonly string[];
+}
+
+/** Runs a question, and notes why it was not answered. */
+const createNotes = () => {
+  const failed = new Set<string>();
+  const noting = async (ask: () => Promise<void>): Promise<void> => {
+    try {
+      await ask();
+    } catch (error) {
+      if (!(error instanceof CloudfenceError)) throw error;
+      failed.add(error.message);
+    }
+  };
+  return { noting, unread: (): readonly string[] => [...failed] };
+};
+
+type Remembered<T> = Map<string, T | 'unread'>;
+
+/** Returns the keys that nobody asked for yet, and notes them as asked. */
+const fresh = <T>(known: Remembered<T>, keys: readonly string[]): readonly string[] => {
+  const unasked = [...new Set(keys)].filter((key) => !known.has(key));
+  for (const key of unasked) known.set(key, 'unread');
+  return unasked;
+};
+
+export const createCloudMemory = ({ cloud, signal }: Pick<DiagnosisPorts, 'cloud' | 'signal'>): CloudMemory => {
+  const machines: Remembered<MachineFacts> = new Map();
+  const disks: Remembered<DiskView> = new Map();
+  const { noting, unread } = createNotes();
+  const { diskOf } = cloud.rules;
+  return {
+    lookAt: (named) =>
+      noting(async () => {
+        const asked = fresh(machines, named);
+        const answers = asked.length === 0 ? [] : await cloud.look(asked, signal);
+        for (const facts of answers) machines.set(facts.machine, facts);
+      }),
+    askDisks: (volumes) =>
+      noting(async () => {
+        const asked = new Set(
+          fresh(
+            disks,
+            volumes.map(diskOf).filter((disk) => disk !== null),
+          ),
+        );
+        const wanted = volumes.filter((volume) => asked.has(diskOf(volume) ?? ''));
+        const answers = wanted.length === 0 ? [] : await cloud.disks(wanted, signal);
+        for (const view of answers) disks.set(view.disk, view);
+      }),
+    machine: (id) => (id === null ? null : (machines.get(id) ?? 'unread')),
+    disk: (volume) => {
+      const id = volume && diskOf(volume);
+      return id === null ? null : (disks.get(id) ?? 'unread');
+    },
+    unread,
+  };
+};

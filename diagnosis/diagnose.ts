@@ -1,0 +1,158 @@
+import { CloudfenceError, InvalidInput } from '../fencing/model/errors.ts';
+import type { Answer, Finding } from './answer.ts';
+import { createCloudMemory, type CloudMemory } from './cloud-memory.ts';
+import { gather } from './gather.ts';
+import type { Cause } from './model/cause.ts';
+import { known, type Chain, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
+import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
+import { causeOf } from './rules/cause-of.ts';
+import type { Target } from './target.ts';
+
+/** Asks why pods wait for their volumes, in every cluster. Only reads. */
+
+interface Asked {
+  readonly cluster: DiagnosedCluster;
+  readonly reading: ClusterReading;
+  /** Null if the cluster does not have what the person named. */
+  readonly pods: readonly PodView[] | null;
+}
+
+const usersOf = async (name: ObjectName | null, reading: ClusterReading): Promise<readonly PodView[] | null> => {
+  if (name === null || (await reading.claim(name)) === null) return null;
+  const users = (await reading.podsIn(name.namespace)).filter(({ claims }) => claims.includes(name.name));
+  const waiting = users.filter(({ runs, deletionEnds }) => !runs || deletionEnds !== null);
+  return waiting.length > 0 ? waiting : users;
+};
+
+const claimOf = (volume: VolumeView | null): ObjectName | null => volume?.claim ?? null;
+
+/** Returns the pods that a target is about, or null if there is no such object. */
+const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisPorts): Promise<Asked['pods']> => {
+  const { diskOf } = ports.cloud.rules;
+  switch (target.kind) {
+    case 'everything':
+      return reading.stuckPods();
+    case 'pod': {
+      const pod = await reading.pod(target);
+      return pod === null ? null : [known(pod)].filter((one) => one !== null);
+    }
+    case 'claim':
+      return usersOf(target, reading);
+    case 'volume':
+      return usersOf(claimOf(known(await reading.volume(target.name))), reading);
+    case 'node':
+      return (await reading.node(target.name)) === null && !(await hasAttachments(target.name, reading))
+        ? null
+        : reading.stuckPods();
+    case 'disk':
+      return usersOf(
+        claimOf(known(await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id))),
+        reading,
+      );
+  }
+};
+
+const hasAttachments = async (node: string, reading: ClusterReading): Promise<boolean> => {
+  const all = await reading.attachments();
+  return all !== 'unread' && all.some((attachment) => attachment.node === node);
+};
+
+const isAbout = (target: Target, { pod, holders }: Chain): boolean =>
+  target.kind !== 'node' || pod.node === target.name || holders.some(({ nodeName }) => nodeName === target.name);
+
+/** The most telling cause of a pod comes first: what is proved, and what needs somebody. */
+const rankOf = ({ confidence, ending, kind }: Cause): number => {
+  if (kind === 'unknown') return 9;
+  if (kind === 'not-the-volume') return 0;
+  return { proved: 1, likely: 2, 'cannot-tell': 3 }[confidence] + (ending === 'by-itself' || ending === 'over' ? 3 : 0);
+};
+
+const oneEach = (found: readonly Omit<Finding, 'rehearsal'>[]): readonly Omit<Finding, 'rehearsal'>[] =>
+  [...Map.groupBy(found, ({ chain }) => chain.pod.uid).values()].flatMap((ofPod) =>
+    ofPod.toSorted((one, other) => rankOf(one.cause) - rankOf(other.cause)).slice(0, 1),
+  );
+
+const diagnosePods = async (
+  { cluster, reading, pods }: Asked,
+  target: Target,
+  clouds: CloudMemory,
+  { ports, now }: { readonly ports: DiagnosisPorts; readonly now: number },
+): Promise<readonly Omit<Finding, 'rehearsal'>[]> => {
+  const { signal } = ports;
+  const { rules } = ports.cloud;
+  const chains = await gather(pods ?? [], { cluster, reading, rules, clouds, signal });
+  const found = chains
+    .filter((chain) => isAbout(target, chain))
+    .map((chain) => ({ chain, cause: causeOf({ ...chain, now }) }));
+  const waiting = target.kind === 'everything' ? found.filter(({ cause }) => cause.ending !== 'over') : found;
+  return oneEach(waiting);
+};
+
+/** Rehearses the fence of each machine once. */
+const withRehearsals = async (
+  found: readonly Omit<Finding, 'rehearsal'>[],
+  { rehearse }: DiagnosisPorts,
+): Promise<readonly Finding[]> => {
+  const machines = new Set(found.flatMap(({ cause }) => cause.machine ?? []));
+  const outcomes = new Map(
+    await Promise.all([...machines].map(async (machine) => [machine, await rehearse(machine)] as const)),
+  );
+  return found.map((one) => ({
+    ...one,
+    rehearsal: (one.cause.machine !== null && outcomes.get(one.cause.machine)) || null,
+  }));
+};
+
+const inWords = (target: Target): string => {
+  switch (target.kind) {
+    case 'everything':
+      return 'everything';
+    case 'pod':
+    case 'claim':
+      return `${target.kind} ${target.namespace}/${target.name}`;
+    case 'volume':
+    case 'node':
+      return `${target.kind} ${target.name}`;
+    case 'disk':
+      return `volume ${target.id}`;
+  }
+};
+
+/** Asks one cluster for the target. Returns the error of a cluster that does not answer: the others still do. */
+const ask = async (
+  cluster: DiagnosedCluster,
+  target: Target,
+  ports: DiagnosisPorts,
+): Promise<Asked | CloudfenceError> => {
+  try {
+    const reading = await cluster.read(ports.signal);
+    return { cluster, reading, pods: await podsOf(target, reading, ports) };
+  } catch (error) {
+    if (error instanceof CloudfenceError) return error;
+    throw error;
+  }
+};
+
+/**
+ * Returns why the pods of the target wait. Without a target, looks at every pod that waits for a volume.
+ * @throws InvalidInput if no cluster has the target
+ */
+export const diagnose = async (target: Target, ports: DiagnosisPorts): Promise<Answer> => {
+  const clouds = createCloudMemory(ports);
+  const answers = await Promise.all(ports.clusters.map((cluster) => ask(cluster, target, ports)));
+  const asked = answers.flatMap((answer) => (answer instanceof CloudfenceError ? [] : [answer]));
+  const silent = answers.filter((answer) => answer instanceof CloudfenceError);
+  if (asked.length === 0 && silent[0]) throw silent[0];
+  const unread = () => [
+    ...silent.map(({ message }) => message),
+    ...asked.flatMap(({ reading }) => reading.unread()),
+    ...clouds.unread(),
+  ];
+  if (asked.every(({ pods }) => pods === null) && unread().length === 0)
+    throw new InvalidInput(
+      `there is no ${inWords(target)} in ${ports.clusters.map(({ cluster }) => cluster.name).join(', ')}`,
+    );
+  const now = ports.now();
+  const found = await Promise.all(asked.map((one) => diagnosePods(one, target, clouds, { ports, now })));
+  return { findings: await withRehearsals(found.flat(), ports), unread: unread(), now };
+};

@@ -1,0 +1,189 @@
+import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
+import type { CloudMemory } from './cloud-memory.ts';
+import {
+  known,
+  type AttachmentView,
+  type Chain,
+  type ClaimView,
+  type NodeView,
+  type Place,
+  type PodView,
+  type Read,
+  type VolumeView,
+} from './model/facts.ts';
+import type { ClusterReading, DiagnosedCloud, DiagnosedCluster } from './ports.ts';
+
+/**
+ * Collects the facts about pods and their claims. The number of reads for a claim is constant: about twelve of the
+ * cluster, and three of the cloud for all claims together. The one list of all attachments is read only if neither a
+ * pod nor the disk names the place that has the volume.
+ */
+
+interface Sources {
+  readonly cluster: DiagnosedCluster;
+  readonly reading: ClusterReading;
+  readonly rules: DiagnosedCloud['rules'];
+  readonly clouds: CloudMemory;
+  readonly signal: AbortSignal;
+}
+
+/** A chain as far as the objects that the pod names lead. */
+interface Start extends Omit<Chain, 'target' | 'holders' | 'disk' | 'diskId' | 'strangers' | 'attacher'> {
+  readonly handle: VolumeHandle | null;
+}
+
+const isOther = (pod: PodView) => (other: PodView) => other.uid !== pod.uid && !other.finished;
+
+const ownerOf = async (pod: PodView | undefined, { reading }: Sources): Promise<Chain['workload']> =>
+  pod?.owner ? reading.workload(pod.namespace, pod.owner) : null;
+
+const rbd = (volume: VolumeView | null): boolean =>
+  /(?:^|\.)(?:rbd|cephfs)\.csi\.ceph\.com$/.test(volume?.handle?.driver ?? '');
+
+const startOf = async (pod: PodView, claimName: string | null, sources: Sources): Promise<Start> => {
+  const { reading, cluster } = sources;
+  const name = claimName === null ? null : { namespace: pod.namespace, name: claimName };
+  const [events, claim, neighbors] = await Promise.all([
+    reading.events(pod.namespace, pod.uid),
+    name && reading.claim(name),
+    name ? reading.podsIn(pod.namespace) : [],
+  ]);
+  const volumeName = known(claim)?.volumeName ?? '';
+  const volume: Read<VolumeView> = volumeName === '' ? null : await reading.volume(volumeName);
+  const others = neighbors.filter((other) => isOther(pod)(other) && other.claims.includes(claimName ?? ''));
+  const handle = known(volume)?.handle ?? null;
+  const [driver, workload, otherWorkload, networkFences] = await Promise.all([
+    handle && reading.driver(handle.driver),
+    others.length > 0 ? ownerOf(pod, sources) : null,
+    ownerOf(others[0], sources),
+    rbd(known(volume)) ? reading.networkFences() : [],
+  ]);
+  return {
+    cluster: cluster.cluster.name,
+    pod,
+    events,
+    workload,
+    claimName,
+    claim,
+    volume,
+    driver,
+    others,
+    otherWorkload,
+    networkFences,
+    handle,
+  };
+};
+
+const machineOfNode = (node: NodeView | null, { rules }: Sources): MachineId | null =>
+  node?.identitySources.map(rules.machineOf).find((machine) => machine !== null) ?? null;
+
+const machineOfAttachment = (attachment: AttachmentView | null, { rules }: Sources): MachineId | null =>
+  attachment?.source ? rules.machineOf(attachment.source) : null;
+
+const placeAt = async (nodeName: string, handle: VolumeHandle | null, sources: Sources): Promise<Place> => {
+  const { reading } = sources;
+  const [node, attachment] = await Promise.all([
+    reading.node(nodeName),
+    handle && reading.attachment(handle, nodeName),
+  ]);
+  const machine = machineOfNode(known(node), sources) ?? machineOfAttachment(known(attachment), sources);
+  return { nodeName, node, attachment, machine, power: null };
+};
+
+interface Located extends Start {
+  readonly target: Place | null;
+  readonly holders: readonly Place[];
+}
+
+const located = async (start: Start, sources: Sources): Promise<Located> => {
+  const own = start.pod.node;
+  const names = new Set(start.others.map(({ node }) => node).filter((node) => node !== null && node !== own));
+  const [target, ...holders] = await Promise.all([
+    own === null ? null : placeAt(own, start.handle, sources),
+    ...[...names].map((name) => placeAt(name ?? '', start.handle, sources)),
+  ]);
+  return { ...start, target: target ?? null, holders: holders.filter((place) => place !== null) };
+};
+
+const placesOf = ({ target, holders }: Located): readonly Place[] => (target ? [target, ...holders] : holders);
+
+const machinesIn = (chains: readonly Located[]): readonly MachineId[] =>
+  chains.flatMap(placesOf).flatMap(({ machine }) => machine ?? []);
+
+/** Machines that the disk names and that none of the known places has. */
+const unplaced = (chain: Located, { clouds }: Sources): readonly MachineId[] => {
+  const placed = new Set(machinesIn([chain]));
+  return (known(clouds.disk(chain.handle))?.holders ?? [])
+    .map(({ machine }) => machine)
+    .filter((id) => !placed.has(id));
+};
+
+/** Finds the Nodes of the machines that the disk names. */
+const withDiskHolders = async (chain: Located, sources: Sources): Promise<Located> => {
+  const { cluster, rules, clouds, signal } = sources;
+  const found = await Promise.all(
+    unplaced(chain, sources).map(async (machine) => {
+      const nodeNames = known(clouds.machine(machine))?.nodeNames ?? [];
+      return cluster.cluster.find({ machine, nodeNames, machineOf: rules.machineOf }, signal);
+    }),
+  );
+  const names = new Set(found.flat());
+  const places = await Promise.all([...names].map((name) => placeAt(name, chain.handle, sources)));
+  return { ...chain, holders: [...chain.holders, ...places] };
+};
+
+/** Whether something may hold the volume at a place that is not known yet. */
+const needsSearch = (chain: Located, sources: Sources): boolean => {
+  const { driver, claim, target, holders, handle } = chain;
+  if (handle === null || known(driver)?.attachRequired === false || known<ClaimView>(claim) === null) return false;
+  if (unplaced(chain, sources).length > 0) return true;
+  return holders.length === 0 && known(target?.attachment ?? null)?.attached !== true;
+};
+
+/** Searches the list of all attachments for the other places of the volume. */
+const withSearched = async (chain: Located, sources: Sources): Promise<Located> => {
+  if (!needsSearch(chain, sources)) return chain;
+  const all = await sources.reading.attachments();
+  const taken = new Set(placesOf(chain).map(({ nodeName }) => nodeName));
+  const volumeName = known(chain.volume)?.name;
+  const own = all === 'unread' ? [] : all.filter((one) => one.volumeName === volumeName && !taken.has(one.node));
+  const places = await Promise.all(own.map(({ node }) => placeAt(node, chain.handle, sources)));
+  return { ...chain, holders: [...chain.holders, ...places] };
+};
+
+const needsAttacher = ({ target, handle }: Located): boolean =>
+  handle !== null && target !== null && known(target.attachment)?.attached !== true;
+
+const finished = async (chain: Located, sources: Sources): Promise<Chain> => {
+  const { clouds, reading, rules } = sources;
+  const { handle, ...rest } = chain;
+  const asked = (place: Place): Place => ({ ...place, power: clouds.machine(place.machine) });
+  return {
+    ...rest,
+    target: chain.target && asked(chain.target),
+    holders: chain.holders.map(asked),
+    disk: clouds.disk(handle),
+    diskId: handle && rules.diskOf(handle),
+    strangers: unplaced(chain, sources).flatMap((machine) => known(clouds.machine(machine)) ?? []),
+    attacher: handle && needsAttacher(chain) ? await reading.attacher(handle.driver) : null,
+  };
+};
+
+const eachOf = <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> =>
+  Promise.all(items.map(work));
+
+/** Returns one chain for each pod and claim, and one for a pod without claims. */
+export const gather = async (pods: readonly PodView[], sources: Sources): Promise<readonly Chain[]> => {
+  const { clouds } = sources;
+  const pairs = pods.flatMap((pod) =>
+    (pod.claims.length > 0 ? pod.claims : [null]).map((claim) => [pod, claim] as const),
+  );
+  const starts = await eachOf(pairs, ([pod, claim]) => startOf(pod, claim, sources));
+  const near = await eachOf(starts, (start) => located(start, sources));
+  await clouds.askDisks(near.flatMap(({ handle }) => handle ?? []));
+  await clouds.lookAt([...machinesIn(near), ...near.flatMap((chain) => unplaced(chain, sources))]);
+  const held = await eachOf(near, (chain) => withDiskHolders(chain, sources));
+  const searched = await eachOf(held, (chain) => withSearched(chain, sources));
+  await clouds.lookAt(machinesIn(searched));
+  return eachOf(searched, (chain) => finished(chain, sources));
+};

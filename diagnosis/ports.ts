@@ -1,0 +1,76 @@
+import type { Cluster } from '../fencing/model/cluster.ts';
+import type { CloudIdentityRules } from '../fencing/model/cloud.ts';
+import type { MachineFacts, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
+import type { Outcome } from '../fencing/model/outcome.ts';
+import type {
+  AttachmentView,
+  AttacherView,
+  ClaimView,
+  DiskView,
+  DriverFault,
+  DriverView,
+  EventView,
+  NodeView,
+  ObjectName,
+  OwnerView,
+  PodView,
+  Read,
+  VolumeView,
+  WorkloadView,
+} from './model/facts.ts';
+
+/**
+ * The reads of one diagnosis in one cluster. Each asks once and remembers the answer. A read that the credentials do
+ * not allow returns `unread`, and `unread()` names it. Nothing is ever written.
+ */
+export interface ClusterReading {
+  readonly pod: (name: ObjectName) => Promise<Read<PodView>>;
+  /** The events about an object, latest first. */
+  readonly events: (namespace: string, uid: string) => Promise<readonly EventView[]>;
+  readonly podsIn: (namespace: string) => Promise<readonly PodView[]>;
+  readonly podsOn: (node: string) => Promise<readonly PodView[]>;
+  /** All pods of the cluster that name a claim and do not run, or are being deleted. */
+  readonly stuckPods: () => Promise<readonly PodView[]>;
+  readonly claim: (name: ObjectName) => Promise<Read<ClaimView>>;
+  readonly volume: (name: string) => Promise<Read<VolumeView>>;
+  /** Finds a PersistentVolume by its disk. Reads the list of all PersistentVolumes. */
+  readonly volumeOn: (isWanted: (volume: VolumeHandle) => boolean) => Promise<Read<VolumeView>>;
+  readonly driver: (name: string) => Promise<Read<DriverView>>;
+  readonly attachment: (volume: VolumeHandle, node: string) => Promise<Read<AttachmentView>>;
+  /** All attachments of the cluster. */
+  readonly attachments: () => Promise<readonly AttachmentView[] | 'unread'>;
+  readonly node: (name: string) => Promise<Read<NodeView>>;
+  readonly workload: (namespace: string, owner: OwnerView) => Promise<Read<WorkloadView>>;
+  readonly attacher: (driver: string) => Promise<Read<AttacherView>>;
+  /** The names of the NetworkFences of CSI-Addons. */
+  readonly networkFences: () => Promise<readonly string[]>;
+  /** What could not be read, one sentence each. */
+  readonly unread: () => readonly string[];
+}
+
+/** A cluster that can be diagnosed. */
+export interface DiagnosedCluster {
+  readonly cluster: Pick<Cluster, 'name' | 'find'>;
+  readonly read: (signal: AbortSignal) => Promise<ClusterReading>;
+}
+
+/** What a diagnosis asks of the clouds. Both looks throw a `CloudfenceError` if there was no answer. */
+export interface DiagnosedCloud {
+  readonly rules: Pick<CloudIdentityRules, 'machineOf' | 'diskOf'>;
+  readonly look: (machines: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineFacts[]>;
+  /** Asks the disks themselves. Returns one entry for each disk of a supported cloud. */
+  readonly disks: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskView[]>;
+}
+
+/** Returns what the error code in a driver's sentence means, or null. Pure. */
+export type ReadDriverFault = (sentence: string) => DriverFault | null;
+
+export interface DiagnosisPorts {
+  readonly clusters: readonly DiagnosedCluster[];
+  readonly cloud: DiagnosedCloud;
+  /** Runs the loop for a machine as a dry run, and returns how it ended. */
+  readonly rehearse: (machine: MachineId) => Promise<Outcome | null>;
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}

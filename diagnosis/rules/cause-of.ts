@@ -1,0 +1,76 @@
+import type { Cause } from '../model/cause.ts';
+import type { Situation } from '../model/facts.ts';
+import { attacherDown, attachError, detachFirst, driverNotOnNode, staleAttachment } from './attaching.ts';
+import { noClaim, notTheVolume, notWaiting, podFinalizer, runsUnready } from './beginning.ts';
+import { attachedOutside, diskDeleted, diskStuck } from './disks.ts';
+import { machineOfHolder, machineOfTarget } from './machine.ts';
+import { kubeletStuck, mountError } from './mounting.ts';
+import { anotherPod, movingNow, podDoesNotEnd, staysMounted } from './other-pods.ts';
+import { cause, nameOf, type Rule, saysElsewhere, volumeName } from './rule.ts';
+import { claimPending, claimTrouble, unscheduled, volumeTrouble } from './scheduling.ts';
+
+/**
+ * The questions of an expert, in their order: the first rule that knows the cause ends them. What comes first is what
+ * would make every later answer an echo: a missing disk, a dead machine, another pod, the driver, the cloud's error.
+ */
+const questions: readonly Rule[] = [
+  // Does the pod wait, and is it the volume?
+  notWaiting,
+  runsUnready,
+  notTheVolume,
+  noClaim,
+
+  // Is there a volume at all?
+  claimTrouble,
+  claimPending,
+  volumeTrouble,
+  diskDeleted,
+
+  // Which machine has it, and does that machine run?
+  machineOfHolder,
+  machineOfTarget,
+  unscheduled, // after the machines: a local volume's Node may be the dead one
+  podFinalizer,
+
+  // Does another pod use it on a healthy Node?
+  anotherPod,
+  podDoesNotEnd,
+
+  // Do the driver and its attacher work?
+  driverNotOnNode,
+  attacherDown,
+  staysMounted,
+
+  // What do the cloud and its driver say?
+  attachedOutside,
+  diskStuck,
+  attachError,
+  detachFirst,
+  movingNow, // before a fault is assumed: every move takes some seconds
+  staleAttachment,
+
+  // The volume is there: what does the kubelet say?
+  mountError,
+  kubeletStuck,
+];
+
+const unknown = (situation: Situation): Cause =>
+  cause('unknown', 'cannot-tell', 'by-person', {
+    says: saysElsewhere(situation)
+      ? `${volumeName(situation)} is held elsewhere, and nothing that could be read names the holder.`
+      : `Nothing that could be read says why ${nameOf(situation.pod)} waits.`,
+    waits: `${nameOf(situation.pod)} ← unknown.`,
+    next: [
+      `kubectl -n ${situation.pod.namespace} describe pod ${situation.pod.name}`,
+      'run this again in a minute, and with the permissions that are named as missing',
+    ],
+  });
+
+/** Returns the one cause of a chain. Pure. */
+export const causeOf = (situation: Situation): Cause => {
+  for (const ask of questions) {
+    const found = ask(situation);
+    if (found) return found;
+  }
+  return unknown(situation);
+};

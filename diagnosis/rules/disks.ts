@@ -1,0 +1,65 @@
+import { known } from '../model/facts.ts';
+import { attachmentAt, cause, holdersOf, isSilent, nameOf, retrySoon, type Rule, span, volumeName } from './rule.ts';
+
+/** What the disk itself says. */
+
+/** The disk names a machine that is no Node of the cluster. */
+export const attachedOutside: Rule = (situation) => {
+  const { strangers, pod, target, diskId, disk } = situation;
+  const [stranger] = strangers;
+  if (!stranger || known(disk)?.shared || target === null) return null;
+  const since = known(disk)?.holders.find(({ machine }) => machine === stranger.machine)?.since ?? null;
+  const attachment = attachmentAt(target);
+  return cause('attached-outside', 'proved', 'by-person', {
+    says: `The disk ${diskId ?? ''} is attached to ${stranger.machine}, which is no Node of this cluster (${stranger.power}).`,
+    proof: [
+      `the disk itself names ${stranger.machine}${since === null ? '' : `, attached since ${new Date(since).toISOString()}`}`,
+      'no VolumeAttachment names that machine',
+    ],
+    waits: `${nameOf(pod)} ← disk ← ${stranger.machine}, which Kubernetes does not know and will not touch.`,
+    next: [
+      `find out what ${stranger.machine} is, unmount the disk there, and detach it in the cloud`,
+      ...(attachment ? [`${pod.name} follows within five minutes; ${retrySoon(attachment)}`] : []),
+    ],
+  });
+};
+
+const BUSY_MS = 120_000;
+
+/** A detach or an attach that the cloud began and does not finish. */
+export const diskStuck: Rule = (situation) => {
+  const { disk, now, pod, target } = situation;
+  const stuck = known(disk)?.holders.find(({ state }) => ['detaching', 'busy', 'attaching'].includes(state));
+  const place = [target, ...holdersOf(situation)].find((one) => one?.machine === stuck?.machine) ?? null;
+  const attachment = attachmentAt(place);
+  const since = attachment?.deletingSince ?? attachment?.created ?? now;
+  if (!stuck || now - since < BUSY_MS) return null;
+  const attaching = stuck.state === 'attaching';
+  const stopped = place !== null && isSilent(place, now);
+  return cause(attaching ? 'disk-stuck-attaching' : 'disk-busy', 'proved', 'by-person', {
+    says: `The cloud has been ${attaching ? 'attaching the disk to' : 'detaching the disk from'} ${stuck.machine} for ${span(now - since)}${attaching ? '.' : ': its guest still uses it.'}`,
+    proof: [`the disk says ${stuck.state}`],
+    waits: `${nameOf(pod)} ← disk ← ${stuck.machine}.`,
+    next: attaching
+      ? ['move the pod to another Node, or reboot this one']
+      : [
+          'unmount it in the guest, or reboot the machine',
+          `force the detach only once the machine is off${stopped ? ' (its kubelet is silent: ask the cloud)' : ''}`,
+        ],
+  });
+};
+
+/** The PersistentVolume is there, and its disk is not. */
+export const diskDeleted: Rule = (situation) => {
+  const { disk, diskId, pod } = situation;
+  if (known(disk)?.exists !== false) return null;
+  return cause('disk-deleted', 'proved', 'by-person', {
+    says: `The cloud does not know the disk ${diskId ?? ''} of ${volumeName(situation)}.`,
+    proof: ['the cloud was asked for it by id'],
+    waits: `${nameOf(pod)} ← a disk that does not exist.`,
+    next: [
+      'check the account, the project, and the region first: the credentials may see another place',
+      'if it was deleted: restore a snapshot into a new PersistentVolume',
+    ],
+  });
+};

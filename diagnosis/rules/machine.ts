@@ -1,0 +1,216 @@
+import type { Cause } from '../model/cause.ts';
+import { known, type Place, type Situation } from '../model/facts.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import {
+  attachmentAt,
+  cause,
+  clock,
+  holdersOf,
+  isInUse,
+  isSilent,
+  kubelet,
+  nameOf,
+  nodeAt,
+  podsAt,
+  type Rule,
+  volumeName,
+} from './rule.ts';
+import { storageNote } from './storage.ts';
+
+/** The machine under the Node that has the volume: off, stopping, suspended, unreachable, gone, or nobody can tell. */
+
+const SIX_MINUTES = 360_000;
+const GRACE = 60_000;
+
+/** Says what Kubernetes' own timer does. It counts only for a volume that the kubelet listed as mounted. */
+const timerWords = (place: Place, situation: Situation): string => {
+  const { pod, now } = situation;
+  const still = podsAt(place, situation);
+  if (still.length > 0) return `No timer ends this while the pod ${still.map(nameOf).join(', ')} exists.`;
+  if (pod.node === place.nodeName) return 'Kubernetes starts no timer while this pod exists.';
+  if (attachmentAt(place)?.deletingSince) return 'Kubernetes detaches it already.';
+  const fires = pod.created + SIX_MINUTES;
+  if (nodeAt(place) !== null && !isInUse(place, situation)) return 'Kubernetes detaches it by itself soon.';
+  return now > fires + GRACE
+    ? "Kubernetes' six-minute timer did not fire: it may be switched off (--disable-force-detach-on-timeout), or its controller restarted."
+    : `Kubernetes' six-minute timer fires about ${clock(fires)}, unless it is switched off (--disable-force-detach-on-timeout).`;
+};
+
+const waiting = (place: Place, situation: Situation): string => {
+  const { pod } = situation;
+  const before = pod.node === place.nodeName ? [] : ['attach-detach controller'];
+  const chain = [nameOf(pod), ...before, `the kubelet of ${place.nodeName}, which cannot answer`];
+  return `${chain.join(' ← ')}. ${timerWords(place, situation)}`;
+};
+
+const cloudSays = ({ machine, evidence, power }: MachineFacts): string =>
+  `the cloud says of ${machine}: ${Object.values(evidence)[0] ?? power}`;
+
+const proofOf = (place: Place, situation: Situation, facts: MachineFacts | null): readonly string[] => [
+  kubelet(place, situation.now),
+  ...(facts ? [cloudSays(facts)] : []),
+  ...(isInUse(place, situation) ? [`${place.nodeName} listed the volume as mounted when it last reported`] : []),
+  ...(podsAt(place, situation).some(({ endedByShutdown }) => endedByShutdown)
+    ? ['its pods ended by a graceful shutdown, but the volume was not unmounted']
+    : []),
+];
+
+const fenceIt = (node: string): readonly string[] => [`cloudfence fence ${node} --dry-run`, `cloudfence fence ${node}`];
+
+const off = (place: Place, situation: Situation, facts: MachineFacts): Cause => {
+  const fenced = nodeAt(place)?.fenced ?? false;
+  return cause('machine-off', 'proved', 'by-fence', {
+    says: `The machine of ${place.nodeName} is off. Kubernetes may not detach ${volumeName(situation)}, because it cannot know that.`,
+    proof: [...proofOf(place, situation, facts), ...(fenced ? ['a fence of Cloudfence stands on the Node'] : [])],
+    machine: facts.machine,
+    waits: waiting(place, situation),
+    next: [...fenceIt(place.nodeName), ...storageNote(situation)],
+  });
+};
+
+const gone = (place: Place, situation: Situation, facts: MachineFacts | null): Cause => {
+  const attachment = attachmentAt(place);
+  const proven = facts !== null && (facts.power === 'missing' || facts.power === 'off');
+  const remove = attachment
+    ? `or check that nothing runs on ${place.machine ?? place.nodeName}, then: kubectl delete volumeattachment ${attachment.name}`
+    : 'or look at the disk in the cloud: nothing in the cluster names its holder';
+  return cause('node-gone', proven ? 'proved' : 'likely', 'by-fence', {
+    says: `Node ${place.nodeName} no longer exists${proven ? ', and its machine is gone or off' : ''}, but ${volumeName(situation)} is still attached to it.`,
+    proof: [
+      ...proofOf(place, situation, facts),
+      ...(attachment ? [`VolumeAttachment ${attachment.name} is left`] : []),
+    ],
+    machine: facts?.machine ?? place.machine,
+    waits: `${nameOf(situation.pod)} ← attach-detach controller ← a Node that does not exist. ${timerWords(place, situation)}`,
+    next: [proven ? `cloudfence fence ${facts.machine}` : 'cloudfence sweep', remove, ...storageNote(situation)],
+  });
+};
+
+const goneButRuns = (place: Place, situation: Situation, facts: MachineFacts): Cause =>
+  cause('node-gone-machine-runs', 'proved', 'by-person', {
+    says: `Node ${place.nodeName} no longer exists, but its machine ${facts.machine} runs and may still write to ${volumeName(situation)}.`,
+    proof: proofOf(place, situation, facts),
+    waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which Kubernetes no longer knows.`,
+    next: [
+      `stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`,
+      'or start its kubelet again, so that it registers and unmounts the volume',
+      'do not delete the VolumeAttachment before: two machines could write to the disk',
+    ],
+  });
+
+const unreachable = (place: Place, situation: Situation, facts: MachineFacts): Cause =>
+  cause('machine-unreachable', 'proved', 'by-person', {
+    says: `${place.nodeName} is cut off or hangs, but its machine runs, and it may still write to ${volumeName(situation)}. Do not fence it as it is.`,
+    proof: [...proofOf(place, situation, facts), 'why its kubelet is silent cannot be told from here'],
+    waits: waiting(place, situation),
+    next: [
+      `repair the network or the kubelet of ${place.nodeName}: the pod then moves by itself`,
+      `or stop ${facts.machine} in its cloud, then: cloudfence fence ${place.nodeName}`,
+    ],
+  });
+
+const onItsWay = (place: Place, situation: Situation, facts: MachineFacts): Cause =>
+  cause('machine-stopping', 'proved', 'by-fence', {
+    says: `The machine of ${place.nodeName} is ${facts.power}. Until that ends, its guest may still write to ${volumeName(situation)}.`,
+    proof: proofOf(place, situation, facts),
+    waits: `${nameOf(situation.pod)} ← ${facts.machine}, which is ${facts.power}.`,
+    next: ['look again in a minute', `when it is off: cloudfence fence ${place.nodeName}`],
+  });
+
+const suspended = (place: Place, situation: Situation, facts: MachineFacts): Cause =>
+  cause('machine-suspended', 'proved', 'by-person', {
+    says: `The machine of ${place.nodeName} is suspended. Its memory continues to write to ${volumeName(situation)} within seconds of a resume, so it counts as running.`,
+    proof: proofOf(place, situation, facts),
+    waits: waiting(place, situation),
+    next: [
+      `resume ${facts.machine}: the pod then moves by itself`,
+      `or stop it for good in its cloud, then: cloudfence fence ${place.nodeName}`,
+    ],
+  });
+
+const unknownPower = (place: Place, situation: Situation): Cause =>
+  cause('machine-unknown', 'cannot-tell', 'by-person', {
+    says:
+      place.machine === null
+        ? `${place.nodeName} is silent, and nothing on it names a machine of a supported cloud: whether it is off or only cut off cannot be told.`
+        : `${place.nodeName} is silent, and the cloud did not say whether ${place.machine} is off or runs: both look alike from the cluster.`,
+    proof: proofOf(place, situation, null),
+    waits: waiting(place, situation),
+    next: [
+      place.machine === null
+        ? `look at the machine of ${place.nodeName} yourself: off, or only unreachable?`
+        : `run this again with credentials that may read ${place.machine}`,
+      `off: cloudfence fence ${place.nodeName} (docs/safety.md says when a person may vouch). Running: repair it, or stop it first`,
+      ...storageNote(situation),
+    ],
+  });
+
+const missing = (place: Place, situation: Situation, facts: MachineFacts): Cause => {
+  const { disk } = situation;
+  const view = known(disk);
+  const held = view?.holders.some(({ machine }) => machine === facts.machine) ?? false;
+  return cause('machine-off', view && !held ? 'proved' : 'likely', 'by-fence', {
+    says: `The cloud no longer knows the machine of ${place.nodeName}. Kubernetes keeps ${volumeName(situation)} attached to it.`,
+    proof: [...proofOf(place, situation, facts), ...(held ? ['but its disk still names the machine'] : [])],
+    machine: facts.machine,
+    waits: waiting(place, situation),
+    next: [...fenceIt(place.nodeName), ...storageNote(situation)],
+  });
+};
+
+/** Judges one place by what the cloud says. */
+const judge = (place: Place, situation: Situation): Cause | null => {
+  const facts = known(place.power);
+  const silent = isSilent(place, situation.now);
+  if (place.node === null) return judgeWithoutNode(place, situation, facts);
+  if (facts === null) return silent ? unknownPower(place, situation) : null;
+  switch (facts.power) {
+    case 'off':
+    case 'off-if-repeated':
+      return off(place, situation, facts);
+    case 'missing':
+      return silent ? missing(place, situation, facts) : null;
+    case 'stopping':
+    case 'starting':
+      return onItsWay(place, situation, facts);
+    case 'suspended':
+      return suspended(place, situation, facts);
+    case 'running':
+      return silent ? unreachable(place, situation, facts) : null;
+    case 'unknown':
+      return silent ? unknownPower(place, situation) : null;
+  }
+};
+
+const judgeWithoutNode = (place: Place, situation: Situation, facts: MachineFacts | null): Cause | null => {
+  if (attachmentAt(place) === null && facts === null) return null;
+  const alive = facts !== null && !['off', 'off-if-repeated', 'missing', 'unknown'].includes(facts.power);
+  return alive ? goneButRuns(place, situation, facts) : gone(place, situation, facts);
+};
+
+/** The machine of a Node that has the volume, or of the Node on which a pod does not end. */
+export const machineOfHolder: Rule = (situation) => {
+  const { pod, target } = situation;
+  const own = target !== null && (pod.deletionEnds !== null || pod.runs) ? [target] : [];
+  for (const place of [...holdersOf(situation), ...own]) {
+    const found = judge(place, situation);
+    if (found) return found;
+  }
+  return null;
+};
+
+/** The pod is bound to a Node whose machine cannot start it. */
+export const machineOfTarget: Rule = (situation) => {
+  const { target, pod } = situation;
+  const facts = known(target?.power ?? null);
+  if (!target || !facts || !['off', 'off-if-repeated', 'missing'].includes(facts.power)) return null;
+  return cause('target-machine-gone', 'proved', 'by-person', {
+    says: `${nameOf(pod)} was placed on ${target.nodeName}, whose machine is ${facts.power === 'missing' ? 'gone' : 'off'}.`,
+    proof: proofOf(target, situation, facts),
+    waits: `${nameOf(pod)} ← ${target.nodeName}, which cannot start it.`,
+    next: [
+      `cloudfence fence ${target.nodeName}`,
+      `kubectl -n ${pod.namespace} delete pod ${pod.name} --grace-period=0`,
+    ],
+  });
+};

@@ -1,0 +1,171 @@
+import { known, type ClaimView, type EventView, type Situation, type VolumeView } from '../model/facts.ts';
+import { cause, line, nameOf, type Rule } from './rule.ts';
+
+/** The claim and the PersistentVolume, and a pod for which the scheduler finds no Node. */
+
+const eventOf = ({ events }: ClaimView, reasons: readonly string[]): EventView | null =>
+  events.find(({ reason }) => reasons.includes(reason)) ?? null;
+
+const claimOf = ({ pod, claimName }: Situation): string => `${pod.namespace}/${claimName ?? ''}`;
+
+/** The claim does not exist, is lost, or goes. */
+export const claimTrouble: Rule = (situation) => {
+  const { claim, claimName, pod } = situation;
+  if (claimName === null || claim === 'unread') return null;
+  const waits = `${nameOf(pod)} ← claim ${claimName}.`;
+  if (claim === null)
+    return cause('claim-missing', 'proved', 'by-person', {
+      says: `The claim ${claimOf(situation)} does not exist.`,
+      waits,
+      next: ['create the claim, or correct its name in the pod'],
+    });
+  if (claim.phase === 'Lost')
+    return cause('claim-lost', 'proved', 'by-person', {
+      says: `The claim ${claimOf(situation)} has lost its PersistentVolume ${claim.volumeName}.`,
+      waits,
+      next: [
+        'if the disk still exists: create a PersistentVolume with the same handle, and bind the claim to it again',
+      ],
+    });
+  if (!claim.deleting) return null;
+  return cause('claim-going', 'proved', 'by-person', {
+    says: `The claim ${claimOf(situation)} is being deleted. It stays as long as a pod names it, even a Completed one.`,
+    proof: [`finalizers: ${claim.finalizers.join(', ') || 'none'}`],
+    waits,
+    next: [
+      `delete the pods that name the claim, and create the claim again: its data goes with a reclaim policy of Delete`,
+    ],
+  });
+};
+
+const PENDING_EVENTS = ['ProvisioningFailed'];
+
+/** The claim is not bound yet. */
+export const claimPending: Rule = (situation) => {
+  const claim = known(situation.claim);
+  if (!claim || claim.phase !== 'Pending') return null;
+  const { pod, claimName } = situation;
+  const waits = `${nameOf(pod)} ← claim ${claimName ?? ''}`;
+  const refused = eventOf(claim, PENDING_EVENTS);
+  if (refused)
+    return cause('provisioning-refused', 'proved', 'by-person', {
+      says: `No volume could be made for the claim: ${line(refused.says)}`,
+      waits: `${waits} ← provisioner ${claim.provisioner ?? ''}.`,
+      next: ['mend what the error names: a permission, a quota, a key, or the zone'],
+    });
+  const asked = eventOf(claim, ['ExternalProvisioning', 'Provisioning']);
+  if (asked)
+    return cause('no-provisioner', 'likely', 'by-person', {
+      says: `The provisioner ${claim.provisioner ?? ''} was asked for a volume and does not answer.`,
+      proof: [line(asked.says)],
+      waits: `${waits} ← provisioner ${claim.provisioner ?? ''}.`,
+      next: [
+        `see whether it runs: kubectl get csidriver ${claim.provisioner ?? ''}; kubectl get pods -A | grep -i csi`,
+      ],
+    });
+  return waitsForConsumer(situation, claim, waits) ?? noVolume(situation, claim, waits);
+};
+
+const waitsForConsumer = ({ pod }: Situation, claim: ClaimView, waits: string) => {
+  const told = eventOf(claim, ['WaitForFirstConsumer', 'WaitForPodScheduled']);
+  if (!told && pod.unscheduled === null) return null;
+  if (pod.node !== null && claim.selectedNode === null)
+    return cause('waits-for-consumer', 'likely', 'by-person', {
+      says: `The claim waits for the scheduler, but the pod has spec.nodeName set by hand: the scheduler never sees it.`,
+      waits: `${waits} ← scheduler, which is not asked.`,
+      next: ['use a nodeSelector instead of spec.nodeName'],
+    });
+  return cause('waits-for-consumer', 'likely', 'by-person', {
+    says: `The claim waits until the pod is placed, and the scheduler finds no Node${pod.unscheduled ? `: ${line(pod.unscheduled)}` : '.'}`,
+    waits: `${waits} ← scheduler.`,
+    next: ['mend what the scheduler names. The volume is not the cause'],
+  });
+};
+
+const noVolume = (_: Situation, claim: ClaimView, waits: string) => {
+  const told = eventOf(claim, ['FailedBinding', 'VolumeMismatch']);
+  return cause('no-volume', told ? 'proved' : 'likely', 'by-person', {
+    says: `The claim has no PersistentVolume${told ? `: ${line(told.says)}` : '.'}`,
+    waits: `${waits} ← a PersistentVolume that fits.`,
+    next: [
+      'set a StorageClass, or create a PersistentVolume of its class, size, and mode',
+      'a Released PersistentVolume serves again when its claimRef is removed; look at its data first',
+    ],
+  });
+};
+
+/** The PersistentVolume does not exist, or goes. */
+export const volumeTrouble: Rule = (situation) => {
+  const { volume, pod } = situation;
+  const claim = known(situation.claim);
+  if (!claim || claim.volumeName === '' || volume === 'unread') return null;
+  if (volume === null)
+    return cause('volume-missing', 'proved', 'by-person', {
+      says: `The claim ${claim.name} names the PersistentVolume ${claim.volumeName}, which does not exist.`,
+      waits: `${nameOf(pod)} ← claim ${claim.name} ← a PersistentVolume that does not exist.`,
+      next: ['if the disk still exists: create a PersistentVolume of that name with the same handle'],
+    });
+  if (!volume.deleting) return null;
+  return cause('volume-going', 'proved', 'by-person', {
+    says: `The PersistentVolume ${volume.name} is being deleted, so it is attached nowhere any more.`,
+    proof: [`finalizers: ${volume.finalizers.join(', ') || 'none'}`],
+    waits: `${nameOf(pod)} ← ${volume.name}.`,
+    next: [
+      'restore the claim from a snapshot or a backup, or bind a new PersistentVolume to the same disk before it is deleted',
+    ],
+  });
+};
+
+const pinned = (situation: Situation, volume: VolumeView) => {
+  const { pod } = situation;
+  return cause('local-volume', 'proved', 'by-person', {
+    says: `${volume.name} lives on ${volume.hosts.join(', ')} and nowhere else. Nobody can move its data: not Kubernetes, not the cloud, not Cloudfence.`,
+    proof: [`its node affinity names ${volume.hosts.join(', ')}`, `the scheduler: ${line(pod.unscheduled ?? '')}`],
+    waits: `${nameOf(pod)} ← ${volume.hosts.join(', ')}.`,
+    next: [
+      `bring ${volume.hosts.join(', ')} back`,
+      `or give the data up: delete the claim and the pod, and let the application replicate from its other members`,
+    ],
+  });
+};
+
+const TEXTS = {
+  affinity: /didn't match PersistentVolume's node affinity|volume node affinity conflict/,
+  zone: /no available volume zone|didn't find available persistent volumes to bind/,
+  full: /exceed max volume count/,
+  once: /ReadWriteOncePod access mode already in-use/,
+};
+
+/** The scheduler names the volume as the reason. */
+export const unscheduled: Rule = (situation) => {
+  const { pod } = situation;
+  const volume = known(situation.volume);
+  if (pod.node !== null || pod.unscheduled === null) return null;
+  const says = pod.unscheduled;
+  const waits = `${nameOf(pod)} ← scheduler.`;
+  if (TEXTS.once.test(says))
+    return cause('read-write-once-pod', 'proved', 'by-person', {
+      says: `The claim is ReadWriteOncePod, and another pod uses it: ${situation.others.map(nameOf).join(', ') || 'of this namespace'}.`,
+      proof: [line(says)],
+      waits: `${nameOf(pod)} ← ${situation.others.map(nameOf).join(', ') || 'the other pod'}.`,
+      next: ['stop the other pod first; for a Deployment: strategy Recreate', 'or use ReadWriteOnce'],
+    });
+  if (volume && volume.hosts.length > 0 && TEXTS.affinity.test(says)) return pinned(situation, volume);
+  if (TEXTS.affinity.test(says) || TEXTS.zone.test(says))
+    return cause('wrong-zone', 'proved', 'by-person', {
+      says: `No Node where the pod may run is in the zone of the volume${volume && volume.zones.length > 0 ? ` (${volume.zones.join(', ')})` : ''}.`,
+      proof: [line(says)],
+      waits,
+      next: [
+        'add a Node in that zone, or mend what keeps the pod off the Nodes there',
+        'or restore a snapshot of the disk in another zone',
+      ],
+    });
+  if (!TEXTS.full.test(says)) return null;
+  return cause('node-full', 'proved', 'by-person', {
+    says: 'The Nodes where the pod may run can attach no further volume.',
+    proof: [line(says)],
+    waits,
+    next: ['add a Node', 'look for VolumeAttachments that nobody needs: kubectl get volumeattachments'],
+  });
+};

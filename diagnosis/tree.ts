@@ -1,0 +1,130 @@
+import type { DiskView, Place, PodView, Read, Situation } from './model/facts.ts';
+import { known } from './model/facts.ts';
+import { attachmentAt, clock, holdersOf, isInUse, kubelet, nameOf, nodeAt, podsAt, span } from './rules/rule.ts';
+
+/** The facts as one tree: pod, claim, volume, attachment, Node, machine, disk. Each line says what it says, and since when. */
+
+export interface TreeLine {
+  readonly depth: number;
+  readonly what: string;
+  readonly says: string;
+}
+
+const at = (depth: number, what: string, says: string): TreeLine => ({ depth, what, says });
+
+const stateOf = (pod: PodView, now: number): string => {
+  if (pod.deletionEnds !== null) return `Terminating, its grace period ends ${clock(pod.deletionEnds)}`;
+  if (pod.ready || pod.runs) return `${pod.ready ? 'runs' : 'runs, not ready'}, created ${span(now - pod.created)} ago`;
+  return `${pod.node === null ? 'not placed' : 'not started'} for ${span(now - pod.created)}`;
+};
+
+const podLine = ({ pod, now, claimName }: Situation): TreeLine =>
+  at(
+    0,
+    `pod ${nameOf(pod)}`,
+    `${stateOf(pod, now)}${pod.node === null ? '' : ` on ${pod.node}`}${claimName === null ? '' : `, needs claim ${claimName}`}`,
+  );
+
+const unless = <T extends object>(read: Read<T>, absent: string, says: (found: T) => string): string => {
+  if (read === 'unread') return 'could not be read';
+  return read === null ? absent : says(read);
+};
+
+const claimLine = ({ claim, claimName }: Situation): TreeLine =>
+  at(
+    1,
+    `claim ${claimName ?? ''}`,
+    unless(claim, 'does not exist', ({ phase, accessModes, deleting }) =>
+      [phase, accessModes.join('+'), ...(deleting ? ['is being deleted'] : [])].join(', '),
+    ),
+  );
+
+const volumeLine = ({ volume, claim }: Situation): TreeLine =>
+  at(
+    2,
+    `volume ${known(claim)?.volumeName ?? ''}`,
+    unless(volume, 'does not exist', ({ handle, kind, zones, hosts }) =>
+      [handle ? `${handle.driver} ${handle.handle}` : kind, ...zones, ...hosts].join(', '),
+    ),
+  );
+
+const attachmentLine = (place: Place, situation: Situation): TreeLine => {
+  const { now } = situation;
+  const attachment = attachmentAt(place);
+  const pods = podsAt(place, situation).map(nameOf);
+  const state = attachment && [
+    attachment.attached ? 'attached' : 'not attached yet',
+    `since ${clock(attachment.created)}`,
+    ...(attachment.deletingSince === null ? [] : [`detach requested ${span(now - attachment.deletingSince)} ago`]),
+    ...(attachment.attachError ? [`attachError ${span(now - attachment.attachError.at)} ago`] : []),
+    ...(attachment.detachError ? [`detachError ${span(now - attachment.detachError.at)} ago`] : []),
+  ];
+  const users =
+    place.nodeName === situation.pod.node ? [] : [pods.length === 0 ? 'no pod uses it' : `used by ${pods.join(', ')}`];
+  const isOwn = place.nodeName === situation.pod.node;
+  const mounted = isInUse(place, situation) && (attachment || !isOwn) ? ['the kubelet lists it as mounted'] : [];
+  return at(
+    3,
+    attachment ? `attachment to ${place.nodeName}` : `no attachment to ${place.nodeName}`,
+    [...(state ?? []), ...users, ...mounted].join(', '),
+  );
+};
+
+const machineLine = ({ machine, power }: Place): TreeLine =>
+  at(
+    5,
+    `machine ${machine ?? ''}`,
+    unless(
+      power,
+      'is not known',
+      ({ power: state, evidence }) => `${state} (${Object.values(evidence)[0] ?? state}), asked now`,
+    ),
+  );
+
+const placeLines = (place: Place, situation: Situation): readonly TreeLine[] => [
+  attachmentLine(place, situation),
+  at(
+    4,
+    `Node ${place.nodeName}`,
+    nodeAt(place)
+      ? kubelet(place, situation.now).replace(/^Node \S+ is /, '')
+      : place.node === 'unread'
+        ? 'could not be read'
+        : 'does not exist',
+  ),
+  ...(place.machine === null ? [] : [machineLine(place)]),
+];
+
+const diskSays = ({ exists, state, zone, holders }: DiskView): string => {
+  if (!exists) return 'the cloud does not know it';
+  const by = holders.map(
+    ({ machine, state: how, since }) =>
+      `${how} ${how === 'attached' ? 'to' : 'at'} ${machine}${since === null ? '' : ` since ${clock(since)}`}`,
+  );
+  return [state, ...(zone === null ? [] : [zone]), ...(by.length === 0 ? ['attached to no machine'] : by)].join(', ');
+};
+
+const diskLines = ({ disk, diskId }: Situation): readonly TreeLine[] =>
+  diskId === null ? [] : [at(3, `disk ${diskId}`, unless(disk, 'is not known', diskSays))];
+
+/** Returns the lines of the tree. The holders of the volume come before the pod's own Node. */
+export const treeOf = (situation: Situation): readonly TreeLine[] => {
+  const { claimName, claim, volume, target } = situation;
+  if (claimName === null)
+    return [
+      podLine(situation),
+      ...(target
+        ? placeLines(target, situation)
+            .slice(1)
+            .map((one) => ({ ...one, depth: one.depth - 3 }))
+        : []),
+    ];
+  const places = [...holdersOf(situation), ...(target ? [target] : [])];
+  return [
+    podLine(situation),
+    claimLine(situation),
+    ...(known(claim)?.volumeName ? [volumeLine(situation)] : []),
+    ...(volume === null ? [] : places.flatMap((place) => placeLines(place, situation))),
+    ...diskLines(situation),
+  ];
+};

@@ -1,0 +1,240 @@
+import {
+  CoordinationV1Api,
+  CoreV1Api,
+  CustomObjectsApi,
+  EventsV1Api,
+  StorageV1Api,
+  type V1Pod,
+} from '@kubernetes/client-node/dist/gen/index.js';
+import { z } from 'zod';
+import type { AttachmentView, ObjectName, PodView, Read, VolumeView } from '../diagnosis/model/facts.ts';
+import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
+import { PermissionDenied } from '../fencing/model/errors.ts';
+import type { VolumeHandle } from '../fencing/model/machine.ts';
+import { attachmentName, attachmentPages, readAttachment } from './attachments.ts';
+import { pages, type Connection, type Reader } from './connection.ts';
+import { attachmentView, claimView, eventView, nodeView, podView, volumeView } from './diagnose-views.ts';
+import { readWorkload } from './diagnose-workload.ts';
+import { isUnknownPath } from './errors.ts';
+import { readLease, renewTimeOf } from './leases.ts';
+import { readCsiNode, readNode } from './node.ts';
+import { readNodePods, readPod } from './pods.ts';
+import { readClaim, readVolume } from './volumes.ts';
+
+/** The reads of a diagnosis. docs/diagnose.md lists the permissions that they need. */
+
+type Paging = { readonly limit: number; readonly _continue?: string };
+
+const keyOf = (of: ObjectName | string): string => (typeof of === 'string' ? of : `${of.namespace}/${of.name}`);
+
+/** Reads each thing once, and notes what the credentials do not allow. */
+const createMemory = () => {
+  const denied = new Set<string>();
+  const allowed = async <T, D>(read: () => Promise<T>, without: D): Promise<T | D> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof PermissionDenied)) throw error;
+      denied.add(error.message);
+      return without;
+    }
+  };
+  const once = <K extends ObjectName | string, T, D>(read: (key: K) => Promise<T>, without: D) => {
+    const answers = new Map<string, Promise<T | D>>();
+    return (key: K): Promise<T | D> => {
+      const answer = answers.get(keyOf(key)) ?? allowed(() => read(key), without);
+      answers.set(keyOf(key), answer);
+      return answer;
+    };
+  };
+  /** For a read without a key, such as a list. */
+  const single = <T, D>(read: () => Promise<T>, without: D) => {
+    const asked = once(() => read(), without);
+    return () => asked('all');
+  };
+  return { allowed, once, single, unread: (): readonly string[] => [...denied].sort() };
+};
+
+type Memory = ReturnType<typeof createMemory>;
+
+const views = <T, V>(read: Promise<T | null>, view: (object: T) => V): Promise<V | null> =>
+  read.then((object) => (object === null ? null : view(object)));
+
+const unread = 'unread' as const;
+
+/** A list beyond this is cut: nobody reads more, and an answer for a person must come soon. */
+const MOST_STUCK = 500;
+
+const mayWait = (pod: PodView): boolean => pod.claims.length > 0 && (!pod.ready || pod.deletionEnds !== null);
+
+type ReadPage<T> = Parameters<typeof pages<T>>[0];
+
+/** Returns the pods of a list that are not finished and pass the test. Stops when there are enough. */
+const livingPods = async (
+  readPage: ReadPage<V1Pod>,
+  wanted: (pod: PodView) => boolean = () => true,
+  most = Infinity,
+): Promise<readonly PodView[]> => {
+  const found: PodView[] = [];
+  for await (const page of pages(readPage)) {
+    found.push(...page.map(podView).filter((pod) => !pod.finished && wanted(pod)));
+    if (found.length >= most) break;
+  }
+  return found;
+};
+
+const podReads = (reader: Reader, { once, single }: Memory) => {
+  const podsOn = once(async (node: string) => (await readNodePods(reader, node)).map(podView), []);
+  return {
+    pod: once((name: ObjectName) => views(readPod(reader, name), podView), unread),
+    podsIn: once(
+      (namespace: string) =>
+        livingPods((paging) => reader.read(CoreV1Api, (core) => core.listNamespacedPod({ ...paging, namespace }))),
+      [],
+    ),
+    podsOn,
+    stuckPods: single(
+      () =>
+        livingPods(
+          (paging) => reader.read(CoreV1Api, (core) => core.listPodForAllNamespaces(paging)),
+          mayWait,
+          MOST_STUCK,
+        ),
+      [],
+    ),
+  };
+};
+
+const eventReads = (reader: Reader, { once }: Memory) => {
+  const read = once(async ({ namespace, name: uid }: ObjectName) => {
+    const fieldSelector = `regarding.uid=${uid}`;
+    const { items } = await reader.read(EventsV1Api, (api) => api.listNamespacedEvent({ namespace, fieldSelector }));
+    return items.map(eventView).toSorted((one, other) => other.at - one.at);
+  }, []);
+  return (namespace: string, uid: string) => read({ namespace, name: uid });
+};
+
+const volumePages = (reader: Reader) =>
+  pages((paging: Paging) => reader.read(CoreV1Api, (core) => core.listPersistentVolume(paging)));
+
+const claimReads = (
+  reader: Reader,
+  { once, single }: Memory,
+  events: ClusterReading['events'],
+): Pick<ClusterReading, 'claim' | 'volume' | 'volumeOn' | 'driver'> => {
+  const claim = async (name: ObjectName) => {
+    const found = await readClaim(reader, name);
+    if (found === null) return null;
+    const isBound = found.status?.phase === 'Bound';
+    return claimView(found, isBound ? [] : await events(name.namespace, found.metadata?.uid ?? ''));
+  };
+  const allVolumes = single(async () => {
+    const found: VolumeView[] = [];
+    for await (const page of volumePages(reader)) found.push(...page.map(volumeView));
+    return found;
+  }, unread);
+  return {
+    claim: once(claim, unread),
+    volume: once((name: string) => views(readVolume(reader, name), volumeView), unread),
+    volumeOn: async (isWanted): Promise<Read<VolumeView>> => {
+      const all = await allVolumes();
+      return all === unread ? unread : (all.find(({ handle }) => handle !== null && isWanted(handle)) ?? null);
+    },
+    driver: once(
+      (name: string) =>
+        views(
+          reader.readIfPresent(StorageV1Api, (api) => api.readCSIDriver({ name })),
+          ({ spec }) => ({ name, attachRequired: spec.attachRequired ?? true }),
+        ),
+      unread,
+    ),
+  };
+};
+
+const attachmentReads = (reader: Reader, { once, single }: Memory, faultOf: ReadDriverFault) => {
+  const named = once(
+    (name: string) => views(readAttachment(reader, name), (attachment) => attachmentView(attachment, faultOf)),
+    unread,
+  );
+  const attachments = single(async () => {
+    const found: AttachmentView[] = [];
+    for await (const page of attachmentPages(reader)) found.push(...page.map((one) => attachmentView(one, faultOf)));
+    return found;
+  }, unread);
+  return {
+    attachment: (volume: VolumeHandle, node: string) => named(attachmentName(volume, node)),
+    attachments,
+  };
+};
+
+const timeIn = (text: string | null): number | null => (text === null ? null : Date.parse(text) || null);
+
+const nodeReads = (reader: Reader, { once, allowed }: Memory): Pick<ClusterReading, 'node'> => ({
+  node: once(async (name: string) => {
+    const [node, csiNode, lease] = await Promise.all([
+      readNode(reader, name),
+      allowed(() => readCsiNode(reader, name), unread),
+      allowed(() => readLease(reader, name), null),
+    ]);
+    return node && nodeView(node, csiNode, timeIn(lease));
+  }, unread),
+});
+
+/** The Lease's name: external-attacher/cmd/csi-attacher/main.go, with the dots of the driver's name as dashes. */
+const leaseOf = (driver: string): string => `external-attacher-leader-${driver.replaceAll('.', '-')}`;
+
+const storageReads = (
+  reader: Reader,
+  { once, allowed }: Memory,
+): Pick<ClusterReading, 'attacher' | 'networkFences'> => ({
+  attacher: once(async (driver: string) => {
+    const name = leaseOf(driver);
+    const { items } = await reader.read(CoordinationV1Api, (api) =>
+      api.listLeaseForAllNamespaces({ fieldSelector: `metadata.name=${name}` }),
+    );
+    const [lease] = items;
+    if (!lease) return null;
+    return {
+      lease: `${lease.metadata?.namespace ?? ''}/${name}`,
+      renewed: timeIn(renewTimeOf(lease)),
+      holder: lease.spec?.holderIdentity ?? null,
+    };
+  }, unread),
+  networkFences: () => allowed(() => readNetworkFences(reader), []),
+});
+
+const named = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
+/** Lists the NetworkFences of CSI-Addons. A cluster without that API has none. */
+const readNetworkFences = async (reader: Reader): Promise<readonly string[]> => {
+  try {
+    const answer: unknown = await reader.read(CustomObjectsApi, (api) =>
+      api.listClusterCustomObject({ group: 'csiaddons.openshift.io', version: 'v1alpha1', plural: 'networkfences' }),
+    );
+    return (named.safeParse(answer).data?.items ?? []).map(({ metadata }) => metadata.name);
+  } catch (error) {
+    if (isUnknownPath(error)) return [];
+    throw error;
+  }
+};
+
+/** Begins the reads of one diagnosis. `faultOf` says what the error codes in the sentences of drivers mean. */
+export const createDiagnosisReading = (
+  connection: Pick<Connection, 'reader'>,
+  faultOf: ReadDriverFault,
+  signal: AbortSignal,
+): ClusterReading => {
+  const reader = connection.reader(signal);
+  const memory = createMemory();
+  const events = eventReads(reader, memory);
+  return {
+    ...podReads(reader, memory),
+    events,
+    ...claimReads(reader, memory, events),
+    ...attachmentReads(reader, memory, faultOf),
+    ...nodeReads(reader, memory),
+    workload: (namespace, owner) => memory.allowed(() => readWorkload(reader, namespace, owner), unread),
+    ...storageReads(reader, memory),
+    unread: memory.unread,
+  };
+};

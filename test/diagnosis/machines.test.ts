@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { listObjects } from '../../sandbox/cluster/get-objects.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { forgotten, nodeGone, stage, stopped, stopMachine } from '../simulation/incidents.ts';
+import { diagnoseSandbox, theCause } from './rig.ts';
+
+/** The machine under the volume: what Kubernetes shows is the same for all, and only the cloud tells them apart. */
+
+const FIVE_MINUTES = 300_000;
+
+describe('a pod whose volume is on a machine that', () => {
+  it('is off: the answer has the proof, who waits, and what a fence would do', async () => {
+    const { world } = stopped();
+    world.advance(120_000);
+    const answer = await diagnoseSandbox(world);
+    expect(answer.text).toMatchInlineSnapshot(`
+      "
+      pod default/db-0  runs, not ready, created 2m35s ago on ip-10-0-0-11.eu-west-1.compute.internal, needs claim data-db-0
+      └ claim data-db-0  Bound, ReadWriteOnce
+        └ volume pvc-default-data-db-0  ebs.csi.aws.com vol-00000000000000005, eu-west-1a
+          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, the kubelet lists it as mounted
+            └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 1m17s, last Lease 00:00:26Z
+              └ machine i-00000000000000001  off (stopped), asked now
+          └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
+      CAUSE   The machine of ip-10-0-0-11.eu-west-1.compute.internal is off. Kubernetes may not detach pvc-default-data-db-0, because it cannot know that. [proved: machine-off]
+      PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal is NotReady for 1m17s, last Lease 00:00:26Z
+              the cloud says of i-00000000000000001: stopped
+              ip-10-0-0-11.eu-west-1.compute.internal listed the volume as mounted when it last reported
+      WAITS   default/db-0 ← the kubelet of ip-10-0-0-11.eu-west-1.compute.internal, which cannot answer. Kubernetes starts no timer while this pod exists.
+      NEXT    cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal --dry-run
+              cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal
+      DRY RUN cloudfence fence would end as would-fence (would-fence: dry run: Cloudfence would take 2 steps, and would then wait for Kubernetes)
+              mark                   node/ip-10-0-0-11.eu-west-1.compute.internal
+              delete-pod             pod/default/db-0
+      "
+    `);
+    expect(theCause(answer)).toMatchObject({ kind: 'machine-off', confidence: 'proved', ending: 'by-fence' });
+  });
+
+  it('is off: the same for the pod that replaces it on another Node', async () => {
+    const { world, scene } = stopped();
+    world.advance(FIVE_MINUTES + 60_000);
+    const [pod] = listObjects(world, 'pods');
+    if (pod) writerAs(world, 'person').remove('pods', pod, 0);
+    world.advance(30_000);
+    const answer = await diagnoseSandbox(world, `pvc/default/data-db-0`);
+    expect(answer.text).toMatchInlineSnapshot(`
+      "
+      pod default/db-0  not started for 30s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim data-db-0
+      └ claim data-db-0  Bound, ReadWriteOnce
+        └ volume pvc-default-data-db-0  ebs.csi.aws.com vol-00000000000000005, eu-west-1a
+          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, no pod uses it, the kubelet lists it as mounted
+            └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 5m47s, last Lease 00:00:26Z
+              └ machine i-00000000000000001  off (stopped), asked now
+          └ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
+            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 6m59s, last Lease 00:06:56Z
+              └ machine i-00000000000000003  running (running), asked now
+          └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
+      CAUSE   The machine of ip-10-0-0-11.eu-west-1.compute.internal is off. Kubernetes may not detach pvc-default-data-db-0, because it cannot know that. [proved: machine-off]
+      PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal is NotReady for 5m47s, last Lease 00:00:26Z
+              the cloud says of i-00000000000000001: stopped
+              ip-10-0-0-11.eu-west-1.compute.internal listed the volume as mounted when it last reported
+      WAITS   default/db-0 ← attach-detach controller ← the kubelet of ip-10-0-0-11.eu-west-1.compute.internal, which cannot answer. Kubernetes' six-minute timer fires about 00:12:35Z, unless it is switched off (--disable-force-detach-on-timeout).
+      NEXT    cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal --dry-run
+              cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal
+      DRY RUN cloudfence fence would end as would-fence (would-fence: dry run: Cloudfence would take 1 step, and would then wait for Kubernetes)
+              mark                   node/ip-10-0-0-11.eu-west-1.compute.internal
+      "
+    `);
+    expect(theCause(answer)).toMatchObject({ kind: 'machine-off', confidence: 'proved' });
+    expect(theCause(await diagnoseSandbox(world, scene.volume)).kind).toBe('machine-off');
+    expect(theCause(await diagnoseSandbox(world, 'pv/pvc-default-data-db-0')).kind).toBe('machine-off');
+    expect(theCause(await diagnoseSandbox(world, `node/${scene.nodeOf(scene.holder)}`)).kind).toBe('machine-off');
+  });
+
+  it('runs, but is unreachable: nothing may be fenced', async () => {
+    const { world, scene } = stage(1);
+    world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+    world.advance(120_000);
+    const answer = await diagnoseSandbox(world);
+    expect(answer.text).toMatchInlineSnapshot(`
+      "
+      pod default/db-0  runs, not ready, created 2m10s ago on ip-10-0-0-11.eu-west-1.compute.internal, needs claim data-db-0
+      └ claim data-db-0  Bound, ReadWriteOnce
+        └ volume pvc-default-data-db-0  ebs.csi.aws.com vol-00000000000000005, eu-west-1a
+          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, the kubelet lists it as mounted
+            └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 1m12s, last Lease 00:00:06Z
+              └ machine i-00000000000000001  running (running), asked now
+          └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
+      CAUSE   ip-10-0-0-11.eu-west-1.compute.internal is cut off or hangs, but its machine runs, and it may still write to pvc-default-data-db-0. Do not fence it as it is. [proved: machine-unreachable]
+      PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal is NotReady for 1m12s, last Lease 00:00:06Z
+              the cloud says of i-00000000000000001: running
+              ip-10-0-0-11.eu-west-1.compute.internal listed the volume as mounted when it last reported
+              why its kubelet is silent cannot be told from here
+      WAITS   default/db-0 ← the kubelet of ip-10-0-0-11.eu-west-1.compute.internal, which cannot answer. Kubernetes starts no timer while this pod exists.
+      NEXT    repair the network or the kubelet of ip-10-0-0-11.eu-west-1.compute.internal: the pod then moves by itself
+              or stop i-00000000000000001 in its cloud, then: cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal
+      "
+    `);
+    expect(theCause(answer)).toMatchObject({ kind: 'machine-unreachable', ending: 'by-person' });
+  });
+
+  it('nobody may ask about: says so and does not guess', async () => {
+    const { world } = stopped();
+    world.advance(120_000);
+    const denied = {
+      ec2Takes: () => {
+        throw new Error('no credentials');
+      },
+    };
+    const answer = await diagnoseSandbox(world, undefined, denied);
+    expect(theCause(answer)).toMatchObject({ kind: 'machine-unknown', confidence: 'cannot-tell' });
+    expect(answer.unread.join()).toContain('ec2:DescribeInstances');
+  });
+
+  it('is still stopping', async () => {
+    const { world, scene } = stage(1);
+    stopMachine(world, scene.holder);
+    world.advance(3_000);
+    expect(theCause(await diagnoseSandbox(world, 'pod/default/db-0')).kind).toBe('machine-stopping');
+  });
+
+  it('is terminated and forgotten by its cloud', async () => {
+    const { world } = forgotten();
+    world.advance(120_000);
+    expect(theCause(await diagnoseSandbox(world, 'pod/default/db-0'))).toMatchObject({ kind: 'machine-off' });
+  });
+
+  it('is off, and its Node is gone', async () => {
+    const { world } = nodeGone();
+    world.advance(60_000);
+    const answer = await diagnoseSandbox(world);
+    expect(answer.text).toMatchInlineSnapshot(`
+      "
+      pod default/db-0  not started for 15s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim data-db-0
+      └ claim data-db-0  Bound, ReadWriteOnce
+        └ volume pvc-default-data-db-0  ebs.csi.aws.com vol-00000000000000005, eu-west-1a
+          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, no pod uses it
+            └ Node ip-10-0-0-11.eu-west-1.compute.internal  does not exist
+              └ machine i-00000000000000001  off (stopped), asked now
+          └ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
+            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 1m29s, last Lease 00:01:26Z
+              └ machine i-00000000000000003  running (running), asked now
+          └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
+      CAUSE   Node ip-10-0-0-11.eu-west-1.compute.internal no longer exists, and its machine is gone or off, but pvc-default-data-db-0 is still attached to it. [proved: node-gone]
+      PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal does not exist
+              the cloud says of i-00000000000000001: stopped
+              VolumeAttachment csi-fac884f77a6b2c9a1951a3290ecb3cf2c55c2c57e346dcd3e325c8224473ff77 is left
+      WAITS   default/db-0 ← attach-detach controller ← a Node that does not exist. Kubernetes' six-minute timer fires about 00:07:20Z, unless it is switched off (--disable-force-detach-on-timeout).
+      NEXT    cloudfence fence i-00000000000000001
+              or check that nothing runs on i-00000000000000001, then: kubectl delete volumeattachment csi-fac884f77a6b2c9a1951a3290ecb3cf2c55c2c57e346dcd3e325c8224473ff77
+      DRY RUN cloudfence fence would end as would-fence (would-fence: dry run: Cloudfence would take 1 step, and would then wait for Kubernetes)
+              delete-attachment      volumeattachment/csi-fac884f77a6b2c9a1951a3290ecb3cf2c55c2c57e346dcd3e325c8224473ff77
+      "
+    `);
+    expect(theCause(answer)).toMatchObject({ kind: 'node-gone', confidence: 'proved' });
+  });
+
+  it('runs, and its Node is gone: the disk must not be taken', async () => {
+    const { world, scene } = stage(1);
+    world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+    const node = listObjects(world, 'nodes').find(({ metadata }) => metadata.name === scene.nodeOf(scene.holder));
+    if (node) writerAs(world, 'person').remove('nodes', node);
+    world.advance(60_000);
+    expect(theCause(await diagnoseSandbox(world))).toMatchObject({ kind: 'node-gone-machine-runs' });
+  });
+});
+
+it('says of a healthy cluster that nothing waits', async () => {
+  const { world } = stage(1);
+  expect((await diagnoseSandbox(world)).text.trim()).toBe('No pod waits for a volume.');
+  expect(theCause(await diagnoseSandbox(world, 'pod/default/db-0')).kind).toBe('not-waiting');
+});
+
+it('rejects what no cluster has', async () => {
+  const { world } = stage(1);
+  await expect(diagnoseSandbox(world, 'pod/default/nobody')).rejects.toThrow(
+    'there is no pod default/nobody in sandbox',
+  );
+  await expect(diagnoseSandbox(world, 'pod/a/b/c')).rejects.toThrow('is not pod/<namespace>/<name>');
+});
