@@ -13,7 +13,7 @@ export interface Output {
   readonly complain: (text: string) => void;
 }
 
-/** What a command has of the process that it runs in. Tests provide their own. */
+/** The parts of the process that a command uses. Tests provide their own. */
 export interface Terminal extends Output {
   /** Standard input. */
   readonly input: () => Readable;

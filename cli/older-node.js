@@ -1,4 +1,4 @@
-// What Node 20 lacks of the language, as far as the demo uses it.
+// Adds the language features that the demo uses and Node 20 lacks.
 const grouped = (items, keyOf, add) => {
   for (const [at, item] of [...items].entries()) add(keyOf(item, at), item);
 };

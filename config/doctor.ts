@@ -8,8 +8,8 @@ import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
 /**
- * Whose credentials are checked. If others give the orders, such as a detach, the check skips the orders: what these
- * credentials may order then says nothing.
+ * The identity whose credentials are checked. If others give the orders, such as a detach, the check skips the orders:
+ * what these credentials may order then says nothing.
  */
 interface Examined {
   readonly policy: Pick<Policy, 'detach' | 'unreachable'>;

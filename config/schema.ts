@@ -184,7 +184,7 @@ const yamlIn = (text: string, source: string): unknown => {
   try {
     return document.toJS();
   } catch {
-    // Without the cause: the parser's message quotes the text, which may be a token.
+    // The error has no cause, because the parser's message quotes the text, which may be a token.
     throw new InvalidConfiguration([`${source}: is not valid YAML (an alias without an anchor)`]);
   }
 };

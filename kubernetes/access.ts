@@ -50,7 +50,7 @@ const loaded = (content: string, file: string | null): KubeConfig => {
     config.loadFromString(content);
     if (file !== null) config.makePathsAbsolute(path.dirname(path.resolve(file)));
   } catch {
-    // Without the cause, which may quote a token: see notAKubeConfig.
+    // The error has no cause, because the cause may quote a token: see notAKubeConfig.
     throw notAKubeConfig(file);
   }
   if (!hasNames(config)) throw notAKubeConfig(file);

@@ -187,7 +187,7 @@ const nullIfAbsent = (error: unknown): null => {
 
 /**
  * What the API server puts into each answer to a read: https://kubernetes.io/docs/reference/using-api/api-concepts/.
- * Only the version of the server is no object of Kubernetes.
+ * The version of the server is the only answer that is not a Kubernetes object.
  */
 const kubernetesForm = z.union([
   z.object({ gitVersion: z.string() }),

@@ -11,7 +11,7 @@ export interface ClusterSearchResult {
   readonly nodes: readonly string[];
   /** The Nodes among them that carry our out-of-service taint. Only read if more than one Node was found. */
   readonly marked: readonly string[];
-  /** What was read there of the only Node, or of what a Node that is gone left behind. Null if neither was read. */
+  /** What was read there: the only Node, or what a Node that is gone left behind. Null if neither was read. */
   readonly facts: Observation<ClusterFacts> | null;
   readonly error: CloudfenceError | null;
 }

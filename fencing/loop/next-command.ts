@@ -211,8 +211,8 @@ const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): bool
 };
 
 /**
- * Ends a run that imagined something and would have to wait. What is only imagined never goes away, so what was
- * imagined so far is the answer.
+ * Ends a run that imagined something and would have to wait. An imagined step has no effect to wait for, so the
+ * imagined steps so far are the answer.
  */
 const imaginedWaitEnds = (known: RunState): Command | null =>
   hasImagined(known) ? { do: 'end', ending: imaginedEnding(known, ', and would then wait for Kubernetes') } : null;

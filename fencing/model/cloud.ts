@@ -13,7 +13,7 @@ import type { Permit } from './permit.ts';
 /** A place of a cloud where a machine is said to be, and to which Cloudfence has no access. */
 export interface UnservedScope {
   readonly scope: string;
-  /** What a person has to set so that Cloudfence serves the place. */
+  /** The setting that a person has to change so that Cloudfence serves the place. */
   readonly remedy: string;
 }
 

@@ -39,7 +39,7 @@ export interface Outcome {
   readonly node: string | null;
   readonly nodeUid: string | null;
   readonly mode: 'taint' | 'delete';
-  /** Whether the request wished for a dry run, and whether the install is in shadow mode. */
+  /** Whether the request asked for a dry run, and whether the install is in shadow mode. */
   readonly dryRun: boolean;
   readonly shadow: boolean;
   readonly evidence: Evidence;

@@ -2,7 +2,10 @@
 export interface Policy {
   /** The reason for which everything is paused, or null. */
   readonly paused: string | null;
-  /** What one request wishes: look, decide, and report, but write nothing at all. It counts more than `shadow`. */
+  /**
+   * True if this one request asks for a dry run: Cloudfence looks, decides, and reports, but writes nothing at all. It
+   * counts more than `shadow`.
+   */
   readonly dryRun: boolean;
   /**
    * How the install works: look, decide, and report, but begin nothing. What an earlier fence left on a Node is still

@@ -26,7 +26,7 @@ interface Call {
   readonly path: string;
   readonly body?: object | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For another host: the scope of the token, or null for a call without a token. */
+  /** The scope of the token for another host. Null if the call needs no token. */
   readonly scope?: string | null;
   /** Any answer is final. By default, an error of the server is asked about again. */
   readonly once?: boolean;

@@ -77,8 +77,8 @@ export const showStarting = (world: AzureCloudWorld, id: string): void => {
 };
 
 /**
- * A restart within the same allocation: nothing of it shows afterwards. @throws ArmRefusal Conflict,
- * OperationNotAllowed
+ * Restarts the machine within the same allocation. ARM does not show the restart afterwards. @throws ArmRefusal
+ * Conflict, OperationNotAllowed
  */
 export const restart = (world: AzureCloudWorld, machine: Machine): Operation => {
   free(machine);

@@ -64,8 +64,8 @@ export const readDisk = (world: GceWorld, { parent, name }: ResourceParent): Dis
 };
 
 /**
- * As it is: what changes something is never stale. A number is an id, for no name begins with a digit. @throws
- * GceRefusal notFound
+ * The present state: a call that changes something never sees a stale one. A number is an id, for no name begins with a
+ * digit. @throws GceRefusal notFound
  */
 export const presentInstance = (world: GceWorld, { parent, name }: ResourceParent): Instance => {
   const found = instancesIn(world).find(

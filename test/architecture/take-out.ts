@@ -22,7 +22,7 @@ const belongsTo = (words: readonly string[], file: string): boolean =>
 
 /** The only list of clouds. */
 const LIST = 'config/clouds.ts';
-/** Such as `azure: async () => (await import(…)).azure,`. */
+/** Matches a line such as `azure: async () => (await import(…)).azure,`. */
 const REGISTRATION = /^\s+\w+: async \(\) => .*import\('([^']+)'\).*,$/;
 
 /** Removes the cloud's line from the list. */

@@ -3,8 +3,8 @@ import type { Question } from './scenes.ts';
 import { callsIn, grouped } from './table.ts';
 
 /**
- * How many MB of RSS above the smallest cluster's still count as bounded: V8's young generation, and one page with its
- * models.
+ * The memory (MB of RSS) that a larger cluster may take beyond the smallest one: V8's young generation, and one page
+ * with its models.
  */
 const BOUNDED_MB = 64;
 
@@ -20,7 +20,7 @@ const allSame = (values: readonly (string | number)[]): boolean => new Set(value
 const readOnce = (kind: string, { calls, pages }: Measured): boolean =>
   (calls[kind] ?? 0) <= (pages[PAGE.exec(kind)?.[1] ?? ''] ?? 0);
 
-/** Kinds of calls that increase, or differ, for another reason than pages. */
+/** Kinds of calls that increase, or differ, for a reason other than pages. */
 const amiss = (all: readonly Measured[]): readonly string[] => {
   const kinds = [...new Set(all.flatMap(({ calls }) => Object.keys(calls)))].toSorted();
   return kinds.filter(

@@ -11,7 +11,7 @@ import { openTlsFront, trusting } from './tls-front.ts';
 const SECRET = 'bench-kubeconfig';
 
 /**
- * As much of Secrets Manager as one secret needs:
+ * The part of Secrets Manager that one secret needs:
  * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
 const openSecret = (text: string) =>

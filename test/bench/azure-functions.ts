@@ -35,7 +35,7 @@ const deployedIn = async (service: PackagedService): Promise<readonly Deployed[]
 
 const byHand = (resourceId: string) => ({ http: { resourceId } });
 
-/** As Event Grid puts it into the queue. */
+/** The event as Event Grid puts it into the queue. */
 const deallocated = (machine: string) => ({
   specversion: '1.0',
   type: 'Microsoft.Resources.ResourceActionSuccess',

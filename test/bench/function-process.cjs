@@ -15,7 +15,7 @@ const importMs = performance.now() - began;
 const loaded = () => Object.keys(require.cache);
 const imported = { importMs, rssAfterImport: process.memoryUsage().rss, loadedAtImport: loaded() };
 
-/** As the Functions Framework does, but for the wire: the body of the answer is all that is wanted. */
+/** Calls the handler as the Functions Framework does, without a network. Only the body of the answer matters. */
 const overHttp = async (request) => {
   let text = '';
   const response = {
@@ -26,7 +26,7 @@ const overHttp = async (request) => {
   return text === '' ? { status: response.status } : JSON.parse(text);
 };
 
-/** As the Functions host of Azure does: a request, or whatever else triggers; lines of the log are not wanted. */
+/** Calls the handler as the Functions host of Azure does, with a request or a message. It drops the log lines. */
 const asAzure = ({ http, message }) => {
   const said = () => undefined;
   const request = { method: 'POST', headers: [], text: async () => JSON.stringify(http) };

@@ -50,7 +50,7 @@ const guestTerminate = (resourceName: string) => ({
   operation: { first: true, last: true },
 });
 
-/** As Pub/Sub pushes an entry that passed the log sink. */
+/** Returns an entry that passed the log sink, as Pub/Sub pushes it. */
 const pushed = (entry: object) => ({
   headers: { authorization: tokenFor('on-event') },
   body: {

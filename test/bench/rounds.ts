@@ -23,7 +23,7 @@ const show = async (cloud: string, warm: boolean, load: Load, listed: boolean): 
 
 export const benchRounds = async (): Promise<void> => {
   for (const cloud of stagedClouds) {
-    // What the first fence of a process loads would take rounds of the network.
+    // The first fence of a process also loads modules, and the wait for them would count as round trips.
     await tracedFence(await fullNode(cloud, ONE, Date.UTC(2026, 0, 1)), { warm: false });
     for (const warm of [false, true]) await show(cloud, warm, ONE, true);
     for (const warm of [false, true]) await show(cloud, warm, FULL, false);

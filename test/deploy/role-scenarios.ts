@@ -17,7 +17,7 @@ export interface RoleFixtures {
   readonly dead: Holder;
   /** Running, while its Node has been out of reach for a long time. */
   readonly silent: Holder;
-  /** Stopping for longer than any test lasts. */
+  /** A machine that is stopping for longer than any test lasts. */
   readonly stopping: Holder;
   /** In no cluster. */
   readonly stray: string;

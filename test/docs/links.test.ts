@@ -70,7 +70,10 @@ const pathsIn = ({ code }: Document, within: ReadonlySet<string> = folders): rea
   );
 };
 
-/** Such as `providers/<cloud>/power.ts`, `infra/*.yml`, and `test/fencing/decide-proof` without the ending. */
+/**
+ * Matches patterns such as `providers/<cloud>/power.ts` and `infra/*.yml`, and names without the ending such as
+ * `test/fencing/decide-proof`.
+ */
 const isMissing = (named: string): boolean => {
   const pattern = named.replaceAll(/<[^>]*>|…/g, '*').replace(/\/$/, '');
   const names = [pattern, `${pattern}.*`];

@@ -23,7 +23,10 @@ export interface Scenario {
   readonly cloud: ExploredCloud;
   /** How many runs there may be at once. */
   readonly runs: 1 | 2;
-  /** The two halves of a look are answered at one moment. That leaves fewer schedules, for what would have too many. */
+  /**
+   * The two halves of a look are answered at one moment. This reduces the number of schedules in scenarios that would
+   * have too many.
+   */
   readonly looksAtOnce: boolean;
   readonly policy: Policy;
   readonly assumption: Assumption;

@@ -15,8 +15,8 @@ export const assumed: Assumption = { staleness: 1, transit: 1, bootToPost: 4, bo
 
 interface Special extends Partial<Pick<Scenario, 'runs' | 'looksAtOnce' | 'assumption' | 'cloud' | 'policy'>> {
   /**
-   * Where it begins: in a healthy cluster, once the machine is off and Kubernetes has noticed it, or right after a run
-   * that has died took this step.
+   * Where the scenario begins: in a healthy cluster, after Kubernetes has noticed that the machine is off, or right
+   * after a run took this step and died.
    */
   readonly from?: 'healthy' | 'off' | Step['do'];
   /** What is different there. */

@@ -400,8 +400,8 @@ const renewsForFree: Event = {
 };
 
 /**
- * What is left to happen once nobody stops, starts, cuts off, or removes anything: what begun goes on to its end. A
- * cloud controller does not count on it: Cloudfence has to delete the Node of a terminated machine itself.
+ * What still happens once nobody stops, starts, cuts off, or removes anything: everything that has begun goes on to its
+ * end. A cloud controller does not count on it: Cloudfence has to delete the Node of a terminated machine itself.
  */
 export const progress: readonly Event[] = [
   ...[...machine, ...kubelet, ...controllers, ...settings].filter(({ needs }) => needs === undefined),

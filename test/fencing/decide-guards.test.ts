@@ -172,7 +172,7 @@ describe('guards forbid a fence of a machine that is off', () => {
       'wait delayed-by-policy',
     ],
     [
-      '... unless its clock is so fast that its word would delay the fence for ever',
+      '... unless its clock is so fast that its Lease would delay the fence forever',
       view({
         policy: policy({ fenceAfter: 60_000 }),
         machine: machine({ since: null }),

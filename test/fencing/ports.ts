@@ -5,7 +5,7 @@ import type { Clock, Ports } from '../../fencing/loop/ports.ts';
 import { startRun, type RunState, type Start } from '../../fencing/loop/state.ts';
 import { diskOf, incarnationsOf, machineOf, NOW } from './view-builder.ts';
 
-/** Stand-ins for everything through which a run touches the world. What a test does not give is not asked. */
+/** Stand-ins for everything through which a run touches the world. A port that a test does not give is never called. */
 
 const unasked = () => Promise.reject(new Error('nobody asks for this'));
 

@@ -13,7 +13,10 @@ import { sweep } from '../../fencing/sweep/sweep.ts';
 import { cloudThat, clusterThat, portsThat } from './ports.ts';
 import { attachment, cluster, machine, marked, node, record, volume } from './view-builder.ts';
 
-/** Whom a sweep looks at, in which order, and what it says about those at whom it cannot look. Its runs have no time. */
+/**
+ * Which machines a sweep looks at, in which order, and what it says about those that it cannot look at. Its runs have
+ * no time.
+ */
 
 const named = (value: string, source: IdentitySource['source'] = 'providerID'): IdentitySource => ({
   source,

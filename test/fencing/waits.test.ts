@@ -7,7 +7,7 @@ import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
 
-/** How long a fence waits for what goes by itself, and what it says meanwhile. */
+/** How long a fence waits for what goes away by itself, and what it says meanwhile. */
 
 const fencing = (change: Partial<View['cluster']>, memory: Partial<Memory> = {}, rest: Partial<View> = {}): View =>
   view({

@@ -43,7 +43,7 @@ afterAll(() => keys.close());
 interface Stage {
   readonly cluster: () => ClusterState;
   readonly lines: readonly Record<string, unknown>[];
-  /** An ordinary message, and one that wishes for a dry run. */
+  /** An ordinary message, and one that requests a dry run. */
   readonly doors: Readonly<Record<string, (dryRun: boolean) => Promise<unknown>>>;
 }
 
@@ -127,7 +127,7 @@ const isTainted = ({ cluster }: Stage): boolean =>
 const ordered = ({ cluster }: Stage) => cluster().audit.filter(({ user }) => user === 'kubernetes-admin');
 
 const dryRuns: readonly (readonly [string, Partial<Policy>, boolean])[] = [
-  ['a message that wishes for a dry run', { shadow: true }, true],
+  ['a message that requests a dry run', { shadow: true }, true],
   ['an install where everything is a dry run', { shadow: true, dryRun: true }, false],
 ];
 

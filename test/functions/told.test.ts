@@ -13,7 +13,7 @@ import { azureInstall } from './azure-install.ts';
 import { batchOf, installOver, stateChange, type Install } from './install.ts';
 
 /**
- * Metrics wake people and inform them. Shadow mode counts no fences, and a cluster that cannot be asked is reported.
+ * Metrics raise alarms and inform people. Shadow mode counts no fences, and a cluster that cannot be asked is reported.
  */
 
 const swept = (install: Install) => sweep(async () => install.dependencies)({}, install.context());

@@ -61,13 +61,16 @@ const LARGEST = 10_000_000;
 
 const MOST = 999_999;
 
-/** Nine in ten get the first size, nine in ten of the others the second: a large input costs as much as thousands. */
+/**
+ * Returns the first size nine times in ten, and the second size for nine in ten of the rest. One large input costs as
+ * much as thousands of small ones.
+ */
 const sizeOf = (sizes: readonly number[], n: number): number => {
   const rarity = 5 - Math.floor(Math.log10(MOST + 1 - n));
   return sizes[Math.max(0, Math.min(sizes.length - 1, rarity))] ?? 1;
 };
 
-/** As many as wanted, unless they would be too much to hold. */
+/** Returns how often to repeat a part, limited by the memory that the result needs. */
 const timesOf = (sizes: readonly number[], n: number, each: number): number =>
   Math.max(1, Math.min(sizeOf(sizes, n), Math.floor(LARGEST / Math.max(1, each))));
 
@@ -106,7 +109,7 @@ const rawMarker = (n: number): string => `@raw:${n % raws.length}:${n}@`;
 const withRaws = (text: string): string =>
   text.replaceAll(RAW, (_, kind: string, n: string) => raws[Number(kind)]?.(Number(n)) ?? 'null').replaceAll(TWICE, '');
 
-/** As text, so that no two places share an object. */
+/** The values are texts, so that no two places share an object. */
 const OTHERS = [
   'null',
   'true',
@@ -207,7 +210,7 @@ const treeHurts = {
 
 export type TreeHurt = Hurt<keyof typeof treeHurts>;
 
-/** Names that a hurt leaves alone, because an answer without them is false, but in the right form. */
+/** Changes the tree. It keeps the `spared` names, because an answer without them is false but has the right form. */
 export const hurtTree = (text: string, hurts: readonly TreeHurt[], spared: readonly string[] = []): string => {
   if (hurts.length === 0) return text;
   const root: Tree[] = [JSON.parse(text)];
@@ -311,7 +314,7 @@ const xmlHurts = {
 
 const bombs = new Map<number, string>();
 
-/** A short text that becomes as long when somebody unpacks it. */
+/** Returns a short text that unpacks to this many bytes. */
 const bombOf = (size: number): string => {
   const made = bombs.get(size) ?? gzipSync(Buffer.alloc(size, ' ')).toString('base64');
   bombs.set(size, made);
@@ -376,7 +379,7 @@ export interface Damage {
   readonly tree: readonly TreeHurt[];
   readonly xml: readonly XmlHurt[];
   readonly text: readonly TextHurt[];
-  /** For whatever else a reader varies. */
+  /** A number with which a reader varies anything else, such as a header. */
   readonly turn: number;
 }
 

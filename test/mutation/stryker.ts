@@ -14,7 +14,7 @@ interface Mutation {
   readonly concurrency: number;
 }
 
-/** Runs Stryker. Keeps earlier results, which hold as long as neither the mutant nor a test of it changes. */
+/** Runs Stryker. Keeps earlier results. A result is valid until the mutant or one of its tests changes. */
 export const mutate = ({ files, tests, force, concurrency }: Mutation): Promise<readonly Mutant[]> => {
   process.env['CLOUDFENCE_MUTATION_TESTS'] = tests.join(' ');
   return new Stryker({

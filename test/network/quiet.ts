@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
-/** Tells when this process has done all that the last answers made it do. */
+/** Waits until this process has finished everything that the last answers caused. */
 export interface Quiet {
   /** Notes that something happened. */
   readonly stir: () => void;

@@ -53,7 +53,10 @@ const exceeded = (counts: Counts, limits: Partial<Counts>): Readonly<Record<stri
   );
 
 describe('a fence on a network with a length', () => {
-  /** What the first fence of a process loads would take rounds of the network, as many as this computer is slow. */
+  /**
+   * The first fence of a process also loads modules. The wait for them would count as round trips, more of them on a
+   * slower computer.
+   */
   beforeAll(async () => {
     for (const cloud of stagedClouds) await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
   }, 180_000);

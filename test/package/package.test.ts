@@ -1,5 +1,5 @@
 /** One file, because both look at the same release. The second release, with which it is compared, is made meanwhile. */
-// oxlint-disable-next-line import/no-unassigned-import -- its tests are what is wanted of it
+// oxlint-disable-next-line import/no-unassigned-import -- the import registers its tests
 import './tarball.ts';
-// oxlint-disable-next-line import/no-unassigned-import -- its tests are what is wanted of it
+// oxlint-disable-next-line import/no-unassigned-import -- the import registers its tests
 import './release.ts';

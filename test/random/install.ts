@@ -73,7 +73,7 @@ export interface InstallOptions {
   readonly atOnce?: number;
 }
 
-/** As serverless.yml and infra/aws have them (ms). */
+/** The times of serverless.yml and infra/aws (ms). */
 const FUNCTION_LASTS_MS = 60_000;
 const VISIBILITY_MS = 6 * FUNCTION_LASTS_MS;
 const MOST_RECEIVES = 5;

@@ -47,7 +47,7 @@ export interface Machine {
   postsAt: number;
   /** When its kubelet may begin to mount disks, or Infinity. */
   mountsFrom: number;
-  /** The last renewal of its Lease that arrived, as long as it renews no more. Null while it renews. */
+  /** The last renewal of its Lease that arrived. Null while it renews. */
   lastRenewal: number | null;
   /** Disks that the guest has mounted and may write to. */
   readonly mounted: Set<string>;

@@ -17,7 +17,7 @@ import { diedAfterMark } from './walk.ts';
 
 /**
  * Shadow mode begins nothing, but it takes back what an earlier fence left: our taint must not stay on a machine that
- * runs. A dry run is the wish of one request, and writes nothing at all, in shadow mode, too.
+ * runs. One request asks for a dry run, and a dry run writes nothing at all, in shadow mode, too.
  */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';

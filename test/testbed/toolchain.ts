@@ -20,7 +20,7 @@ const versionOutput = (): string => {
 };
 
 /**
- * Such as `go1.26.8 linux/amd64`.
+ * Returns the version, such as `go1.26.8 linux/amd64`.
  * @throws NoToolchain if no Go is new enough
  */
 export const goVersion = (): string => {

@@ -9,7 +9,7 @@ import { badRequest, listExpired } from './status.ts';
 import type { ApiResponse } from './wire.ts';
 import { json } from './wire.ts';
 
-/** Where a list continues: after this key, in the list that began at this time. */
+/** Where a list continues: after this key, in the snapshot of this time. */
 interface Bookmark {
   readonly after: string;
   readonly begun: number;

@@ -2,7 +2,7 @@ import type { Conditions, PolicyDocument, Statement } from './policy-document.ts
 
 /** One action of a call on one resource, with its condition keys. */
 export interface Demand {
-  /** Such as `ec2:DetachVolume`. */
+  /** The action, such as `ec2:DetachVolume`. */
   readonly action: string;
   /** The ARN, or `*` if the action has no resource. */
   readonly resource: string;

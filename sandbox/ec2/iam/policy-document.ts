@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * As much of an IAM policy as the sandbox can judge; a document with anything else in it is refused when it is read, so
- * that no condition is passed over in silence.
+ * The part of an IAM policy that the sandbox can judge. The reader refuses a document with anything else in it, so that
+ * it ignores no condition silently.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
  */
 

@@ -10,7 +10,7 @@ import { discoveryFolder, schema, type DiscoveryDocument } from './document.ts';
 
 /** A call as it arrived, and its answer. */
 export interface Exchange {
-  /** Of the host that it was meant for, such as `https://iam.googleapis.com`. */
+  /** The host that it was meant for, such as `https://iam.googleapis.com`. */
   readonly origin: string;
   readonly verb: string;
   readonly url: URL;

@@ -1,6 +1,6 @@
 import type { IdentitySource, VolumeHandle } from '../../../fencing/model/machine.ts';
 
-/** As the cloud provider writes it: only the group is in lower case. */
+/** The cloud provider writes only the group in lower case. */
 export const azureProviderId = (armId: string): IdentitySource => ({
   source: 'providerID',
   driver: null,

@@ -14,7 +14,7 @@ const lookAt = async (harness: ProviderHarness, machine: MachineId, disks = fals
   return facts;
 };
 
-/** As fencing names it: the machine that was looked at, and no later one with its name. */
+/** Names the machine that was looked at, and no later machine of the same name. */
 const targetOf = async (harness: ProviderHarness, machine: MachineId): Promise<MachineTarget> => {
   const { incarnation } = await lookAt(harness, machine);
   return { machine, incarnation: incarnation?.id ?? null };

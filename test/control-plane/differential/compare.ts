@@ -136,7 +136,10 @@ const inTurn = ({ lines }: ComparableStory): readonly TimedLine[] =>
   lines.filter(({ phase, by }) => phase !== BEFORE && by !== 'kubelet');
 const lineOf = (line: TimedLine): string => `${sideOf(line)} "${line.value}" (${line.phase})`;
 
-/** What comes so long before something else in reality that it is no race, and never does in the sandbox. */
+/**
+ * Lists the pairs of lines whose order differs: in reality one comes so long before the other that it is no race, and
+ * it never does in the sandbox.
+ */
 const otherOrders = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const turns = plays.map((play) => new Map(inTurn(play).map((line, turn) => [lineOf(line), turn])));
   const everBefore = (one: string, other: string): boolean =>

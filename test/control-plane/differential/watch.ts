@@ -86,7 +86,7 @@ const causeOf = (seen: Seen, entries: readonly AuditEntry[]): AuditEntry | undef
   return own.find(({ revision }) => revision === String(seen.revision)) ?? own.findLast(({ verb }) => verb === unnamed);
 };
 
-/** Who did what was seen, and when exactly. */
+/** Which user made each change, and when exactly. */
 export const withAuthors = (seen: readonly Seen[], entries: readonly AuditEntry[]): readonly Writing[] =>
   seen.map((one) => {
     const cause = causeOf(one, entries);

@@ -17,7 +17,7 @@ import type { Workload } from '../scenes/workload.ts';
 export interface Crippled extends Stage {
   /** The access of the process that fences here. */
   readonly gates: Gates;
-  /** Such an access for another process. */
+  /** Opens the same kind of access for another process. */
   readonly openWay: () => Promise<Gates>;
   readonly driver: StubbornDriver;
   readonly lives: PodLives;
@@ -43,7 +43,7 @@ const job: Workload = {
   }),
 };
 
-/** While the other node accepts no pods. */
+/** Runs the Job at home, by cordoning the other node. */
 const runJobAtHome = async (testbed: Testbed, { scene, home, refuge }: Stage): Promise<void> => {
   const cordon = (unschedulable: boolean | null) =>
     testbed.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
@@ -86,7 +86,10 @@ const movedOnce = [
   { uid: expect.any(String), deleted: false },
 ];
 
-/** As after an undisturbed fence: both moved once, the disk with them, and nothing that came later was touched. */
+/**
+ * Expects the same end as after an undisturbed fence: both pods moved once, the disk moved with them, and nothing newer
+ * was touched.
+ */
 export const expectRecovered = async (crippled: Crippled): Promise<void> => {
   const { scene, home, refuge, lives, former } = crippled;
   await Promise.all([expectMoved(crippled, { fenced: [home] }), scene.runs(JOB, refuge)]);

@@ -36,7 +36,9 @@ const pauses: readonly Pause[] = [
   answered(firstOf('nudge')),
 ];
 const inWords = (pause: Pause) => ({ pause, words: pauseInWords(pause) });
-/** On a machine that stays off, every delay leaves the same: the ends of the important steps are enough. */
+/**
+ * If the machine stays off, a delay at any step leaves the same world. So it is enough to delay the important steps.
+ */
 const delays = pauses.filter(
   ({ after }) => after?.change !== 'fail-pod' && after?.change !== 'nudge' && after?.change !== 'mark',
 );

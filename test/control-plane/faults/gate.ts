@@ -16,7 +16,7 @@ export interface GateResponse {
   readonly body: string;
 }
 
-/** What a gate does with one request. Without an answer, its connection is cut. */
+/** What a gate does with one request. If the gate gives no answer, it cuts the connection. */
 export type Handling = (passing: Passing, forward: () => Promise<GateResponse>) => Promise<GateResponse | 'cut'>;
 
 /** Sends a request on to the server behind the gate, with its original headers. */

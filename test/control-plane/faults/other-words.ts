@@ -36,7 +36,7 @@ export const forReason = (code: string) =>
 export const withoutLaunchTime = replaced(/<launchTime>[^<]*<\/launchTime>/g, '');
 
 /**
- * As in another account or region.
+ * Answers as EC2 does in another account or region.
  * https://docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html
  */
 export const unknownHere = ({ headers }: GateResponse): GateResponse => ({

@@ -40,7 +40,7 @@ describe('a CSI controller that is killed in the middle of a detach', () => {
   });
 });
 
-/** As the EBS driver behaves if EC2 no longer knows an instance that the driver looks at in the same batch. */
+/** The EBS driver fails like this if EC2 no longer knows one instance of a batch. */
 describe('a driver that reports a detach that did not happen', () => {
   it('does not keep the disk on a stopped machine: the CLI detaches the disk and then nudges the new attachment', async () => {
     const stage = await openStage(testbed, 'lost');

@@ -10,7 +10,7 @@ import { podsOn } from './world.ts';
 /** Kubernetes marks a silent Node in its own way. */
 const OURS = /cloudfence|out-of-service/;
 
-/** The least that is worth a fence: one node with one pod and without a volume. */
+/** The smallest scene that can be fenced: one node with one pod and without a volume. */
 export interface Lone {
   readonly scene: Scene;
   readonly home: TestbedNode;

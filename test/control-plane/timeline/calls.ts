@@ -6,7 +6,7 @@ import type { GateTraffic } from '../faults/gates.ts';
 export type Calls = Readonly<Record<string, number>>;
 
 /**
- * Such as `/api/v1/namespaces/NAMESPACE/pods/NAME/status?…`.
+ * Matches a path such as `/api/v1/namespaces/NAMESPACE/pods/NAME/status?…`.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris
  */
 const RESOURCE = /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/(?=.))?([^/?]+)(\/[^/?]+)?(\/[^/?]+)?/;

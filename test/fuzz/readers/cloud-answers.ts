@@ -44,7 +44,7 @@ const STATUSES = [201, 202, 203, 204, 206, 302, 400, 404, 405, 407, 410, 451] as
 /** Where an answer of a cloud says who holds a disk. */
 interface Form {
   readonly holder: RegExp;
-  /** Keys that the cloud itself leaves out, which then means that nobody holds the disk. */
+  /** Keys that the cloud itself leaves out if nobody holds the disk. */
   readonly spared: readonly string[];
 }
 

@@ -133,7 +133,7 @@ const kubeconfig: Reader = {
   name: 'kubeconfig',
   share: 300,
   takes: 'json',
-  // As JSON and as YAML, from a file and from a secret.
+  // Reads the text as JSON and as YAML, from a file and from a secret.
   turns: [0, 1, 2, 3],
   read: async (damage) => {
     try {

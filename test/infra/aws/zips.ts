@@ -21,7 +21,7 @@ const deployedFunction = z.object({
   Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
 });
 
-/** As deployed, except for what a stack would fill in and for the access to the cluster. */
+/** The environment as deployed, except for what a stack would fill in and for the access to the cluster. */
 const variablesFor = async (
   sandbox: LiveSandbox,
   written: Readonly<Record<string, unknown>>,

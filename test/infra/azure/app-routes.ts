@@ -37,7 +37,7 @@ const mayStore = (azure: Azure, host: string): boolean => {
 };
 
 /**
- * As reported for Flex Consumption: the package is accepted, and its deployment fails.
+ * The app accepts the package, and its deployment fails. Users report this for Flex Consumption.
  * https://github.com/Azure/azure-functions-host/issues/10620
  */
 export const publish = (azure: Azure, { body, headers, url }: Request): Reply => {

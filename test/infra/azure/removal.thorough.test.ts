@@ -25,7 +25,7 @@ const command = { classes: { Error: Stopped } };
 const notices: string[] = [];
 const writers = { log: { notice: (text: string) => void notices.push(text), warning: () => undefined } };
 
-/** As the command does it: the guard first. */
+/** Calls the guard first, as the command does. */
 const remove = async (options: { readonly 'force-remove'?: boolean } = {}): Promise<string> => {
   const { deployer, say } = deploying;
   const ask = () => deployer.invoke('doctor', FENCES_QUESTION);

@@ -135,7 +135,7 @@ describe('the alerts', () => {
     },
   );
 
-  it('query one table each, and are never true of nothing', () => {
+  it('query one table each, and are false for an empty table', () => {
     for (const { name, properties } of ofType(usual, 'Insights/scheduledQueryRules')) {
       const { criteria } = asked.parse(properties);
       for (const { query, operator, threshold } of criteria.allOf)

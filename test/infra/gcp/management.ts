@@ -38,7 +38,7 @@ const isBlank = (value: unknown): boolean =>
   value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0);
 
 /**
- * As Google writes an answer: without what is false, zero, or empty.
+ * Leaves out what is false, zero, or empty, as Google does.
  * https://protobuf.dev/programming-guides/json/
  */
 const asSent = (value: unknown): unknown => {

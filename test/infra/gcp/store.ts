@@ -150,7 +150,7 @@ const isOld = (store: Store, email: string): boolean => {
   return store.objects.has(path) && store.now - (store.born.get(path) ?? -Infinity) >= store.delays.account;
 };
 
-/** As other services see it: it exists, or the caller may not act as it. Both have one answer. */
+/** What other services see: the account exists, or the caller may not act as it. Both have one answer. */
 export const accountAt = (store: Store, email: string): void => {
   if (!isOld(store, email))
     throw new Problem(403, `The principal lacks iam.serviceAccounts.actAs on ${email} (or it may not exist).`);

@@ -55,7 +55,7 @@ describe('the holders of disks', () => {
   });
 
   it.each([
-    ['it is held, but does not say by whom', { diskState: 'Reserved' }, null],
+    ['it is held, but does not name the holder', { diskState: 'Reserved' }, null],
     [
       'it names something that is not a machine',
       { diskState: 'Attached', managedBy: '/subscriptions/s/somebody' },
