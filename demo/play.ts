@@ -24,7 +24,7 @@ export interface PlayedDemo<P extends ClusterParts = ClusterParts> {
   readonly demo: Demo;
   readonly story: Story<P>;
   readonly lanes: Lanes<P>;
-  readonly deliveries: readonly Delivery[];
+  readonly deliveries: readonly DeliveredMessage[];
   readonly requests: ReturnType<SimulatedServers['requests']>;
   readonly verdict: Verdict;
 }
@@ -78,10 +78,14 @@ export const playScenario = async <P extends ClusterParts>(
   }
 };
 
-const untilWatched = async (world: World<ClusterParts>, sweeps: boolean, run: Run): Promise<readonly Delivery[]> => {
+const untilWatched = async (
+  world: World<ClusterParts>,
+  sweeps: boolean,
+  run: Run,
+): Promise<readonly DeliveredMessage[]> => {
   const { lanes, turns, queue, deployed } = run;
   const never = new AbortController().signal;
-  const deliveries: Delivery[] = [];
+  const deliveries: DeliveredMessage[] = [];
   let nextSweep = sweeps ? Math.round(world.random() * SWEEP_EVERY_MS) : Number.POSITIVE_INFINITY;
   while (lanes.elapsed() < WATCHED_MS) {
     queue.collect();
@@ -172,7 +176,7 @@ const lanesFrom = <P extends ClusterParts>(
 };
 
 /** One delivery of a message, and what the function did with it. */
-interface Delivery {
+interface DeliveredMessage {
   /** Ms after the start. */
   readonly at: number;
   readonly brings: string;
@@ -193,8 +197,8 @@ interface Counter {
 const deliver = async (
   message: Message,
   { lanes, queue, deployed, tell }: Counter,
-  before: Delivery | undefined,
-): Promise<Delivery> => {
+  before: DeliveredMessage | undefined,
+): Promise<DeliveredMessage> => {
   const say = (says: string): void => tell({ at: lanes.elapsed(), lane: 'with cloudfence', says });
   const { received, brings } = message;
   const arrived = { at: lanes.elapsed(), brings, received };
@@ -209,7 +213,7 @@ const deliver = async (
   return { ...delivery, after: 'dead-letter' };
 };
 
-const saidIn = (delivery: Delivery | undefined, says: string): boolean =>
+const saidIn = (delivery: DeliveredMessage | undefined, says: string): boolean =>
   delivery?.outcomes.some((outcome) => outcome.says === says) ?? false;
 
 const ordinal = (n: number): string => ['', 'first', 'second', 'third', 'fourth', 'fifth'][n] ?? `${n}th`;

@@ -5,7 +5,7 @@ import { reactionsOf } from './cluster/reactions.ts';
 import { emptyCluster, storeOf } from './cluster/store.ts';
 import { ec2Actors } from './ec2/actors.ts';
 import { emptyEc2, type WithEc2 } from './ec2/state.ts';
-import { ec2Underlay } from './ec2/underlay.ts';
+import { underlyingEc2 } from './ec2/underlying-cloud.ts';
 import { createWorld, type World } from './world.ts';
 
 /** One world with a Kubernetes cluster whose nodes are EC2 instances. */
@@ -22,7 +22,7 @@ export const createAwsSandbox = ({ seed, now }: { readonly seed: number; readonl
     cluster: emptyCluster(),
     ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }),
   };
-  const world: AwsWorld = createWorld<AwsParts>({ ...clusterActors<AwsParts>(ec2Underlay), ...ec2Actors() }, parts, {
+  const world: AwsWorld = createWorld<AwsParts>({ ...clusterActors<AwsParts>(underlyingEc2), ...ec2Actors() }, parts, {
     now,
     seed,
   });

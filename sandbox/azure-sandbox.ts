@@ -1,7 +1,7 @@
 import { azureActors } from './azure/actors.ts';
 import { WATCH_NODES, watchNodes } from './azure/out-of-service-informer.ts';
 import { emptyAzure, type WithAzure } from './azure/state.ts';
-import { azureUnderlay } from './azure/underlay.ts';
+import { underlyingAzure } from './azure/underlying-cloud.ts';
 import { apiServerOf, type ApiServer } from './cluster/api/server.ts';
 import { clusterActors, startControlPlane } from './cluster/controllers/actors.ts';
 import type { ClusterParts } from './cluster/cluster-world.ts';
@@ -21,7 +21,7 @@ export const AZURE_DISK = 'disk.csi.azure.com';
 export const createAzureSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AzureWorld => {
   const parts: AzureParts = { cluster: emptyCluster(), azure: emptyAzure(SANDBOX_PLACE) };
   const world: AzureWorld = createWorld<AzureParts>(
-    { ...clusterActors<AzureParts>(azureUnderlay), ...azureActors(), [WATCH_NODES]: watchNodes },
+    { ...clusterActors<AzureParts>(underlyingAzure), ...azureActors(), [WATCH_NODES]: watchNodes },
     parts,
     { now, seed },
   );

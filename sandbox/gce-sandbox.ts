@@ -5,7 +5,7 @@ import { reactionsOf } from './cluster/reactions.ts';
 import { emptyCluster, storeOf } from './cluster/store.ts';
 import { gceActors } from './gce/actors.ts';
 import { emptyGce, type WithGce } from './gce/state.ts';
-import { gceUnderlay } from './gce/underlay.ts';
+import { underlyingGce } from './gce/underlying-cloud.ts';
 import { createWorld, type World } from './world.ts';
 
 /** One world with a Kubernetes cluster whose nodes are instances of Compute Engine. */
@@ -23,7 +23,7 @@ export const PERSISTENT_DISK = 'pd.csi.storage.gke.io';
 export const createGceSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): WholeGceWorld => {
   const parts: GceParts = { cluster: emptyCluster(), gce: emptyGce(SANDBOX_PROJECT) };
   const world: WholeGceWorld = createWorld<GceParts>(
-    { ...clusterActors<GceParts>(gceUnderlay), ...gceActors() },
+    { ...clusterActors<GceParts>(underlyingGce), ...gceActors() },
     parts,
     {
       now,

@@ -5,7 +5,7 @@
  */
 
 /** Something that will happen: `actor` is looked up by name, so that an agenda can be copied. */
-export interface Appointment {
+export interface ScheduledEvent {
   readonly at: number;
   readonly order: number;
   readonly actor: string;
@@ -16,7 +16,7 @@ export interface WorldState<Parts> {
   now: number;
   order: number;
   dice: number;
-  agenda: Appointment[];
+  agenda: ScheduledEvent[];
   readonly parts: Parts;
 }
 
@@ -88,8 +88,8 @@ const runUntil = <Parts>(world: World<Parts>, actors: Actors<Parts>, until: numb
   state.now = until;
 };
 
-const earliest = (agenda: readonly Appointment[]): Appointment | undefined =>
-  agenda.reduce<Appointment | undefined>(
+const earliest = (agenda: readonly ScheduledEvent[]): ScheduledEvent | undefined =>
+  agenda.reduce<ScheduledEvent | undefined>(
     (best, other) => (!best || other.at < best.at || (other.at === best.at && other.order < best.order) ? other : best),
     undefined,
   );

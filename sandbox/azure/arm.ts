@@ -8,7 +8,7 @@ import {
   type Call,
   type Handler,
 } from './calls.ts';
-import { strike, type Mishap } from './faults.ts';
+import { strike, type InjectedFailure } from './faults.ts';
 import type { ArmAnswer } from './arm-answer.ts';
 import { checkQuery, checkVersion } from './interface.ts';
 import { acceptedAnswer, operationAnswer } from './operation-answers.ts';
@@ -126,7 +126,7 @@ const errorAnswer = (world: AzureCloudWorld, { status, code, message }: ArmRefus
   jsonAnswer(world, status, { error: { code, message } });
 
 /** ARM tells a throttled caller when to try again. */
-const mishapAnswer = (world: AzureCloudWorld, mishap: Mishap): ArmAnswer => {
+const mishapAnswer = (world: AzureCloudWorld, mishap: InjectedFailure): ArmAnswer => {
   if (mishap.kind !== 'error') return { status: 0, headers: {}, body: '', cut: mishap.kind };
   const answer = errorAnswer(
     world,

@@ -1,5 +1,5 @@
 /** A failure of a call: an error response, a broken connection, or no response at all. */
-export type Mishap =
+export type InjectedFailure =
   | { readonly kind: 'error'; readonly code: string; readonly status: number }
   | { readonly kind: 'drop' }
   | { readonly kind: 'hang' };
@@ -11,12 +11,12 @@ export interface Fault {
   readonly path: string;
   /** Whether the fault happens before or after the call takes effect. */
   readonly when: 'before' | 'after';
-  readonly mishap: Mishap;
+  readonly mishap: InjectedFailure;
   /** How many more calls the fault affects. */
   times: number;
 }
 
-export const throttled: Mishap = { kind: 'error', code: 'TooManyRequests', status: 429 };
+export const throttled: InjectedFailure = { kind: 'error', code: 'TooManyRequests', status: 429 };
 
 /** The faults that are waiting for their calls. */
 interface Struckable {
@@ -27,13 +27,13 @@ export const addFault = (azure: Struckable, fault: Partial<Fault> & Pick<Fault, 
   azure.faults.push({ call: null, path: '', when: 'before', times: 1, ...fault });
 };
 
-export interface Struck {
+export interface FaultyCall {
   readonly call: string;
   readonly path: string;
 }
 
 /** Uses the first fault that matches the call once. */
-export const strike = (azure: Struckable, when: Fault['when'], { call, path }: Struck): Mishap | null => {
+export const strike = (azure: Struckable, when: Fault['when'], { call, path }: FaultyCall): InjectedFailure | null => {
   const fits = (fault: Fault): boolean =>
     fault.when === when && fault.times > 0 && (fault.call === null || fault.call === call) && path.includes(fault.path);
   const fault = azure.faults.find(fits);

@@ -3,7 +3,7 @@ import { current, type Versioned, type VersionedStore } from '../history.ts';
 import type { InvariantViolation } from '../invariant-violation.ts';
 import type { World } from '../world.ts';
 import type { Fault } from './faults.ts';
-import type { Notice } from './notice.ts';
+import type { OperationEvent } from './operation-event.ts';
 
 export type PowerState = 'running' | 'starting' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated' | 'unknown';
 export type ProvisioningState = 'Succeeded' | 'Updating' | 'Deleting' | 'Failed';
@@ -108,7 +108,7 @@ export interface AzureState {
   /** Uniform scale sets by name; they exist without machines, too. */
   readonly sets: string[];
   /** All events that Event Grid would deliver, oldest first. */
-  readonly events: Notice[];
+  readonly events: OperationEvent[];
   readonly harm: InvariantViolation[];
   readonly faults: Fault[];
   serial: number;

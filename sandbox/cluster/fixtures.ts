@@ -67,7 +67,7 @@ const inZone = (zone: string): NonNullable<PersistentVolumeObject['spec']['nodeA
   required: { nodeSelectorTerms: [{ matchExpressions: [{ key: zoneLabel, operator: 'In', values: [zone] }] }] },
 });
 
-export interface WorkloadWish {
+export interface WorkloadOptions {
   readonly name: string;
   readonly namespace?: string;
   readonly replicas?: number;
@@ -78,15 +78,18 @@ export interface WorkloadWish {
 
 const containers = [{ name: 'main', image: 'example.org/main:1' }];
 
-const workloadOf = (kind: string, apiVersion: string, wish: WorkloadWish) => ({
+const workloadOf = (kind: string, apiVersion: string, options: WorkloadOptions) => ({
   apiVersion,
   kind,
-  metadata: { name: wish.name, namespace: wish.namespace ?? 'default' },
+  metadata: { name: options.name, namespace: options.namespace ?? 'default' },
   spec: {
-    replicas: wish.replicas ?? 1,
+    replicas: options.replicas ?? 1,
     template: {
-      metadata: { labels: { app: wish.name }, ...(wish.annotations && { annotations: { ...wish.annotations } }) },
-      spec: { containers, ...wish.spec },
+      metadata: {
+        labels: { app: options.name },
+        ...(options.annotations && { annotations: { ...options.annotations } }),
+      },
+      spec: { containers, ...options.spec },
     },
   },
 });
@@ -97,74 +100,74 @@ const claimed = (claim: string | undefined): Pick<PodSpec, 'volumes'> =>
 /** One disk for each replica, in the order of the ordinals. Without disks, there are no claims. */
 export const addStatefulSet = (
   world: ClusterWorld,
-  wish: WorkloadWish & { readonly disks?: readonly DiskOfClaim[] },
+  options: WorkloadOptions & { readonly disks?: readonly DiskOfClaim[] },
 ): WorkloadObject | undefined => {
-  const disks = wish.disks ?? [];
-  disks.forEach((disk, ordinal) => addBoundClaim(world, `data-${wish.name}-${ordinal}`, disk, wish.namespace));
-  const draft = workloadOf('StatefulSet', 'apps/v1', { replicas: Math.max(1, disks.length), ...wish });
+  const disks = options.disks ?? [];
+  disks.forEach((disk, ordinal) => addBoundClaim(world, `data-${options.name}-${ordinal}`, disk, options.namespace));
+  const draft = workloadOf('StatefulSet', 'apps/v1', { replicas: Math.max(1, disks.length), ...options });
   const volumeClaimTemplates = disks.length > 0 ? [{ metadata: { name: 'data' } }] : [];
   return desk(world).create('statefulsets', {
     ...draft,
-    spec: { ...draft.spec, serviceName: wish.name, volumeClaimTemplates },
+    spec: { ...draft.spec, serviceName: options.name, volumeClaimTemplates },
   });
 };
 
 /** If set, all replicas share this disk. */
 export const addDeployment = (
   world: ClusterWorld,
-  wish: WorkloadWish & { readonly disk?: DiskOfClaim; readonly strategy?: 'Recreate' | 'RollingUpdate' },
+  options: WorkloadOptions & { readonly disk?: DiskOfClaim; readonly strategy?: 'Recreate' | 'RollingUpdate' },
 ): WorkloadObject | undefined => {
-  const claim = wish.disk && `${wish.name}-data`;
-  if (claim !== undefined && wish.disk) addBoundClaim(world, claim, wish.disk, wish.namespace);
-  const draft = workloadOf('Deployment', 'apps/v1', { ...wish, spec: { ...claimed(claim), ...wish.spec } });
+  const claim = options.disk && `${options.name}-data`;
+  if (claim !== undefined && options.disk) addBoundClaim(world, claim, options.disk, options.namespace);
+  const draft = workloadOf('Deployment', 'apps/v1', { ...options, spec: { ...claimed(claim), ...options.spec } });
   return desk(world).create('deployments', {
     ...draft,
-    spec: { ...draft.spec, strategy: { type: wish.strategy ?? 'RollingUpdate' } },
+    spec: { ...draft.spec, strategy: { type: options.strategy ?? 'RollingUpdate' } },
   });
 };
 
 /** `tolerateAll` makes it an agent such as a CSI node plugin. */
 export const addDaemonSet = (
   world: ClusterWorld,
-  wish: WorkloadWish & { readonly tolerateAll?: boolean },
+  options: WorkloadOptions & { readonly tolerateAll?: boolean },
 ): WorkloadObject | undefined => {
-  const tolerations = wish.tolerateAll ? { tolerations: [{ operator: 'Exists' as const }] } : {};
+  const tolerations = options.tolerateAll ? { tolerations: [{ operator: 'Exists' as const }] } : {};
   return desk(world).create(
     'daemonsets',
-    workloadOf('DaemonSet', 'apps/v1', { ...wish, spec: { ...tolerations, ...wish.spec } }),
+    workloadOf('DaemonSet', 'apps/v1', { ...options, spec: { ...tolerations, ...options.spec } }),
   );
 };
 
-export const addJob = (world: ClusterWorld, wish: WorkloadWish): WorkloadObject | undefined =>
-  desk(world).create('jobs', workloadOf('Job', 'batch/v1', wish));
+export const addJob = (world: ClusterWorld, options: WorkloadOptions): WorkloadObject | undefined =>
+  desk(world).create('jobs', workloadOf('Job', 'batch/v1', options));
 
-const podDraft = (wish: Omit<WorkloadWish, 'replicas'>, spec: PodSpec) => ({
+const podDraft = (options: Omit<WorkloadOptions, 'replicas'>, spec: PodSpec) => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: {
-    name: wish.name,
-    namespace: wish.namespace ?? 'default',
-    ...(wish.annotations && { annotations: { ...wish.annotations } }),
+    name: options.name,
+    namespace: options.namespace ?? 'default',
+    ...(options.annotations && { annotations: { ...options.annotations } }),
   },
-  spec: { ...spec, ...wish.spec },
+  spec: { ...spec, ...options.spec },
   status: { phase: 'Pending' as const },
 });
 
 /** Creates a pod that no controller replaces. */
-export const addBarePod = (world: ClusterWorld, wish: Omit<WorkloadWish, 'replicas'>): PodObject | undefined => {
-  const draft = podDraft(wish, { containers });
+export const addBarePod = (world: ClusterWorld, options: Omit<WorkloadOptions, 'replicas'>): PodObject | undefined => {
+  const draft = podDraft(options, { containers });
   return desk(world).create('pods', { ...draft, spec: withDefaults(draft.spec) });
 };
 
 /** Creates the mirror pod of a static pod, which tolerates every NoExecute taint. */
 export const addMirrorPod = (
   world: ClusterWorld,
-  wish: Omit<WorkloadWish, 'replicas'> & { readonly node: string },
+  options: Omit<WorkloadOptions, 'replicas'> & { readonly node: string },
 ): PodObject | undefined => {
   const tolerations = [{ operator: 'Exists' as const, effect: 'NoExecute' }];
-  const annotations = { ...wish.annotations, 'kubernetes.io/config.mirror': wish.name };
+  const annotations = { ...options.annotations, 'kubernetes.io/config.mirror': options.name };
   return desk(world).create(
     'pods',
-    podDraft({ ...wish, annotations }, { containers, tolerations, nodeName: wish.node }),
+    podDraft({ ...options, annotations }, { containers, tolerations, nodeName: options.node }),
   );
 };

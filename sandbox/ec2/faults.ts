@@ -1,5 +1,5 @@
 /** A failure of a call: an error response, a broken connection, or no response at all. */
-export type Mishap =
+export type InjectedFailure =
   | { readonly kind: 'error'; readonly code: string; readonly status: number }
   | { readonly kind: 'drop' }
   | { readonly kind: 'hang' };
@@ -11,12 +11,12 @@ export interface Fault {
   readonly params: Readonly<Record<string, string>>;
   /** Whether the fault happens before or after the call takes effect. */
   readonly when: 'before' | 'after';
-  readonly mishap: Mishap;
+  readonly mishap: InjectedFailure;
   /** How many more calls the fault affects. */
   times: number;
 }
 
-export const throttled: Mishap = { kind: 'error', code: 'RequestLimitExceeded', status: 503 };
+export const throttled: InjectedFailure = { kind: 'error', code: 'RequestLimitExceeded', status: 503 };
 
 /** The faults that are waiting for their calls. */
 interface Struckable {
@@ -28,7 +28,7 @@ export const addFault = (ec2: Struckable, fault: Partial<Fault> & Pick<Fault, 'm
 };
 
 /** Uses the first fault that matches the call once. */
-export const strike = (ec2: Struckable, when: Fault['when'], params: URLSearchParams): Mishap | null => {
+export const strike = (ec2: Struckable, when: Fault['when'], params: URLSearchParams): InjectedFailure | null => {
   const fault = ec2.faults.find(
     (candidate) => candidate.when === when && candidate.times > 0 && fits(candidate, params),
   );

@@ -1,6 +1,6 @@
 import type { Action } from './actions.ts';
 import { actions } from './actions.ts';
-import type { Mishap } from './faults.ts';
+import type { InjectedFailure } from './faults.ts';
 import { strike } from './faults.ts';
 import { allowAll, type Judge } from './iam/authority.ts';
 import { demandsOf } from './iam/demands.ts';
@@ -64,7 +64,7 @@ const errorAnswer = (code: string, message: string, status: number, requestId: s
   cut: null,
 });
 
-const mishapAnswer = (mishap: Mishap, requestId: string): Ec2Answer =>
+const mishapAnswer = (mishap: InjectedFailure, requestId: string): Ec2Answer =>
   mishap.kind === 'error'
     ? errorAnswer(mishap.code, `the sandbox was told to answer ${mishap.code}`, mishap.status, requestId)
     : { status: 0, body: '', requestId, cut: mishap.kind };

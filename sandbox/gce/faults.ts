@@ -7,7 +7,7 @@ export interface OperationError {
  * What goes wrong: an error answer, a page of something before the service, a detach that is accepted and fails, a
  * connection that breaks, or one that never answers.
  */
-export type Mishap =
+export type InjectedFailure =
   | { readonly kind: 'error'; readonly reason: string; readonly status: number }
   | { readonly kind: 'page'; readonly status: number }
   | { readonly kind: 'failing-operation'; readonly error: OperationError }
@@ -21,14 +21,14 @@ export interface Fault {
   readonly path: string;
   /** Whether the fault happens before or after the call takes effect. */
   readonly when: 'before' | 'after';
-  readonly mishap: Mishap;
+  readonly mishap: InjectedFailure;
   /** How many more calls the fault affects. */
   times: number;
 }
 
-export const limited: Mishap = { kind: 'error', reason: 'rateLimitExceeded', status: 403 };
-export const unavailable: Mishap = { kind: 'error', reason: 'backendError', status: 503 };
-export const forbidden: Mishap = { kind: 'error', reason: 'forbidden', status: 403 };
+export const limited: InjectedFailure = { kind: 'error', reason: 'rateLimitExceeded', status: 403 };
+export const unavailable: InjectedFailure = { kind: 'error', reason: 'backendError', status: 503 };
+export const forbidden: InjectedFailure = { kind: 'error', reason: 'forbidden', status: 403 };
 
 /** The faults that are waiting for their calls. */
 interface Struckable {
@@ -40,7 +40,7 @@ export const addFault = (gce: Struckable, fault: Partial<Fault> & Pick<Fault, 'm
 };
 
 /** Uses the first fault that matches the call once. */
-export const strike = (gce: Struckable, when: Fault['when'], method: string, path: string): Mishap | null => {
+export const strike = (gce: Struckable, when: Fault['when'], method: string, path: string): InjectedFailure | null => {
   const fault = gce.faults.find(
     (one) =>
       one.when === when && one.times > 0 && (one.method === null || one.method === method) && path.includes(one.path),

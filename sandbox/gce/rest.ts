@@ -1,6 +1,6 @@
 import { actions } from './actions.ts';
 import { parseResource, type WireCall } from './call.ts';
-import { strike, type Mishap } from './faults.ts';
+import { strike, type InjectedFailure } from './faults.ts';
 import { beginOperation, endOperation } from './operations.ts';
 import { GceRefusal } from './refusal.ts';
 import { errorJson, operationJson, type Json } from './render.ts';
@@ -78,7 +78,7 @@ const perform = (world: GceWorld, asked: ParsedCall, body: string): GceAnswer =>
   }
 };
 
-const mishapAnswer = (world: GceWorld, mishap: Mishap, asked: ParsedCall): GceAnswer => {
+const mishapAnswer = (world: GceWorld, mishap: InjectedFailure, asked: ParsedCall): GceAnswer => {
   switch (mishap.kind) {
     case 'error':
       return answered(

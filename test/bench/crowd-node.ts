@@ -3,7 +3,7 @@ import type { Draft } from '../../sandbox/cluster/store.ts';
 import { bootIdOf } from '../../sandbox/cluster/controllers/nodes.ts';
 import { stamp } from '../../sandbox/cluster/controllers/times.ts';
 import { EBS } from '../../sandbox/aws-sandbox.ts';
-import type { Bystander } from './crowd.ts';
+import type { CrowdNode } from './crowd.ts';
 
 /**
  * A Node as EKS shows it, about 7 kB of JSON. Most of that is the list of images, as on any Node that has been up for a
@@ -77,7 +77,7 @@ const resources = {
   pods: '58',
 };
 
-const statusOf = ({ name, machine, ordinal, volumes }: Bystander, now: number): NodeObject['status'] => {
+const statusOf = ({ name, machine, ordinal, volumes }: CrowdNode, now: number): NodeObject['status'] => {
   const attached = volumes.map((handle) => `kubernetes.io/csi/${EBS}^${handle}`);
   const status = {
     addresses: [
@@ -107,7 +107,7 @@ const statusOf = ({ name, machine, ordinal, volumes }: Bystander, now: number): 
   return status;
 };
 
-export const nodeOfCrowd = (bystander: Bystander, now: number): Draft<NodeObject> => ({
+export const nodeOfCrowd = (bystander: CrowdNode, now: number): Draft<NodeObject> => ({
   apiVersion: 'v1',
   kind: 'Node',
   metadata: {

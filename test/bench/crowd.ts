@@ -18,7 +18,7 @@ const NAMESPACES = 40;
 /** Keeps the uids of the crowd distinct from those of the living Nodes. */
 const FIRST_UID = 0x1000_0000;
 
-export interface Bystander {
+export interface CrowdNode {
   readonly ordinal: number;
   readonly name: string;
   readonly machine: string;
@@ -27,7 +27,7 @@ export interface Bystander {
 
 const hex = (ordinal: number): string => ordinal.toString(16).padStart(16, '0');
 
-const bystander = (ordinal: number): Bystander => ({
+const bystander = (ordinal: number): CrowdNode => ({
   ordinal,
   name: `ip-10-${100 + Math.floor(ordinal / 40_000)}-${Math.floor(ordinal / 200) % 200}-${(ordinal % 200) + 10}.eu-west-1.compute.internal`,
   machine: `i-c${hex(ordinal)}`,
@@ -40,7 +40,7 @@ const ownedBy = ({ metadata }: KubeObject) => ({
 
 type Put = <R extends Resource>(resource: R, draft: Draft<Resources[R]>) => Resources[R] | undefined;
 
-const putNode = (put: Put, { name, machine, ...rest }: Bystander, now: number): void => {
+const putNode = (put: Put, { name, machine, ...rest }: CrowdNode, now: number): void => {
   const node = put('nodes', nodeOfCrowd({ name, machine, ...rest }, now));
   if (!node) throw new Error(`two nodes of the crowd are named ${name}`);
   const drivers = [{ name: EBS, nodeID: machine, topologyKeys: ['topology.ebs.csi.aws.com/zone'] }];
@@ -59,7 +59,7 @@ const putNode = (put: Put, { name, machine, ...rest }: Bystander, now: number): 
   });
 };
 
-const putVolumes = (put: Put, { name, machine, ordinal, volumes }: Bystander): void => {
+const putVolumes = (put: Put, { name, machine, ordinal, volumes }: CrowdNode): void => {
   for (const handle of volumes) {
     const volume = `pvc-${handle}`;
     const claimRef = { namespace: `team-${ordinal % NAMESPACES}`, name: `data-${handle}` };
@@ -85,7 +85,7 @@ const putVolumes = (put: Put, { name, machine, ordinal, volumes }: Bystander): v
   }
 };
 
-const putPods = (put: Put, { name, ordinal }: Bystander, now: number): void => {
+const putPods = (put: Put, { name, ordinal }: CrowdNode, now: number): void => {
   for (let pod = 0; pod < PODS_PER_NODE; pod += 1) {
     put('pods', {
       apiVersion: 'v1',

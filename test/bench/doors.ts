@@ -12,7 +12,7 @@ import { MOMENT_HEADER, type Job } from './job.ts';
 import { nameOf } from './tally.ts';
 
 /** The traffic through both servers. */
-export interface Through {
+export interface ServerTraffic {
   /** Requests by verb and resource. */
   readonly calls: Readonly<Record<string, number>>;
   /** Bytes that the client received, TLS included. */
@@ -25,7 +25,7 @@ export interface Through {
 }
 
 export interface MeasuredServers extends Pick<Job, 'kubernetes' | 'ec2'> {
-  readonly through: () => Through;
+  readonly through: () => ServerTraffic;
   readonly close: () => Promise<void>;
 }
 

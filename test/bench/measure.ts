@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { crowdOf } from './crowd.ts';
-import { openServers, type Through } from './doors.ts';
+import { openServers, type ServerTraffic } from './doors.ts';
 import { finding, type Finding, type Job } from './job.ts';
 import type { Question } from './scenes.ts';
 
 /** The cost of one question in a cluster of one size. */
-export interface Measured extends Through, Finding {
+export interface Measured extends ServerTraffic, Finding {
   readonly nodes: number;
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { PermissionDenied, InvalidConfiguration } from '../../fencing/model/errors.ts';
-import { addFault, type Mishap } from '../../sandbox/azure/faults.ts';
+import { addFault, type InjectedFailure } from '../../sandbox/azure/faults.ts';
 import { openArmServer } from '../../sandbox/azure/arm-server.ts';
 import type { CloudServer } from '../../sandbox/cloud-server.ts';
 import { addMachine } from '../../sandbox/azure/scenario.ts';
@@ -11,7 +11,7 @@ import { azureWorld, patient, prefix, subscription } from '../sandbox/azure/azur
 let door: CloudServer | undefined;
 afterEach(() => door?.close());
 
-const opened = async (mishap?: Mishap) => {
+const opened = async (mishap?: InjectedFailure) => {
   const world = azureWorld();
   const machine = addMachine(world, { set: 'Pool' });
   if (mishap) addFault(world.parts.azure, { mishap });

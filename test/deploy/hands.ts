@@ -19,7 +19,7 @@ import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { accessTo, functionName, STAGE } from './access.ts';
 
 /** What a person, or EC2, does to AWS around Cloudfence. */
-export interface Hands {
+export interface ManualActions {
   readonly storeSecret: (name: string, text: string) => Promise<void>;
   readonly storeParameter: (name: string, text: string) => Promise<void>;
   /**
@@ -53,7 +53,7 @@ const delayedIn = async (queues: SQSClient): Promise<number> => {
   );
 };
 
-const receiveDead = async (queues: SQSClient): ReturnType<Hands['deadLetter']> => {
+const receiveDead = async (queues: SQSClient): ReturnType<ManualActions['deadLetter']> => {
   const QueueUrl = await urlOf(queues, `${QUEUE}-dead-letters`);
   const [letter] =
     (await queues.send(new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'] }))).Messages ?? [];
@@ -85,7 +85,7 @@ const archived = async (events: EventBridgeClient, lambda: LambdaClient): Promis
   );
 };
 
-export const handsOn = (endpoint: string): Hands => {
+export const handsOn = (endpoint: string): ManualActions => {
   const access = accessTo(endpoint);
   const [events, queues, secrets] = [
     new EventBridgeClient(access),

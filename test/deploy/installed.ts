@@ -7,20 +7,20 @@ import type { Authority } from '../../sandbox/ec2/iam/authority.ts';
 import { openLiveSandbox, type LiveSandbox } from '../cli/live-sandbox.ts';
 import { openService } from '../infra/packaged-service.ts';
 import { STAGE } from './access.ts';
-import { handsOn, type Hands } from './hands.ts';
+import { handsOn, type ManualActions } from './hands.ts';
 import { startMinistack, type Ministack } from './ministack.ts';
 import { authorityOf, rolesAt, type Roles } from './roles.ts';
-import { holdersIn, standOf, tagAll, type Holder, type Stand } from './stopping-machines.ts';
+import { holdersIn, standOf, tagAll, type Holder, type FenceState } from './stopping-machines.ts';
 
 /** Cloudfence as `serverless deploy` installs it on ministack, with EC2 and Kubernetes in the sandbox. */
-export interface Installed extends Omit<Hands, 'storeSecret'> {
+export interface Installed extends Omit<ManualActions, 'storeSecret'> {
   readonly sandbox: LiveSandbox;
   readonly world: AwsWorld;
   readonly ministack: Ministack;
   readonly roles: Roles;
   /** The machine with the disk of that ordinal. */
   readonly holder: (ordinal: number) => Holder;
-  readonly standOf: (holder: Holder) => Stand;
+  readonly standOf: (holder: Holder) => FenceState;
   /** The state of its instance according to EC2. */
   readonly stateOf: (holder: Holder) => string | undefined;
   readonly harm: () => AwsWorld['parts']['ec2']['harm'];

@@ -110,12 +110,12 @@ export const stateChange = (machine: string, state: string) => ({
 });
 
 /** The state of a fence: the phase in the record on the Node, and whether another machine has the disk. */
-export interface Stand {
+export interface FenceState {
   readonly phase: string | null;
   readonly diskMoved: boolean;
 }
 
-export const standOf = (world: AwsWorld, { machine, node, volume }: Holder): Stand => {
+export const standOf = (world: AwsWorld, { machine, node, volume }: Holder): FenceState => {
   const annotation = getObject(world, 'nodes', node)?.metadata.annotations?.[RECORD_ANNOTATION] ?? '';
   const at = holderOf(world, volume);
   return { phase: parseRecord(annotation)?.phase ?? null, diskMoved: at !== '' && at !== machine };

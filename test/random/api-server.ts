@@ -10,7 +10,7 @@ import type { Connection, Reader, Writer } from '../../kubernetes/connection.ts'
 import { isNotFound, toCloudfenceError } from '../../kubernetes/errors.ts';
 import { LEDGER } from '../../kubernetes/names.ts';
 import { underPermit } from '../../transport/under-permit.ts';
-import { isDeleting, keyIn, nameOf, type Objects, type Shelf, uidOf } from './cluster-objects.ts';
+import { isDeleting, keyIn, nameOf, type Objects, type ObjectStore, uidOf } from './cluster-objects.ts';
 import type { Network } from './network.ts';
 import type { Process } from './process.ts';
 
@@ -95,7 +95,11 @@ interface DeleteRequest {
 const hasFinalizers = ({ metadata }: V1VolumeAttachment): boolean => (metadata?.finalizers?.length ?? 0) > 0;
 
 /** Deletes an attachment. Its attacher's finalizer keeps it until the disk is detached. */
-export const deleteAttachmentIn = (shelf: Shelf<V1VolumeAttachment>, object: V1VolumeAttachment, now: Date): void => {
+export const deleteAttachmentIn = (
+  shelf: ObjectStore<V1VolumeAttachment>,
+  object: V1VolumeAttachment,
+  now: Date,
+): void => {
   if (!hasFinalizers(object)) return shelf.remove(nameOf(object));
   if (!isDeleting(object))
     shelf.put(nameOf(object), { ...object, metadata: { ...object.metadata, deletionTimestamp: now } });

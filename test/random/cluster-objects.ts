@@ -12,20 +12,20 @@ import { EPOCH } from './process.ts';
 
 /** The objects of a cluster, in the client's own form. An object is never changed: each write puts a new one in its place. */
 export interface Objects {
-  readonly nodes: Shelf<V1Node>;
-  readonly pods: Shelf<V1Pod>;
-  readonly attachments: Shelf<V1VolumeAttachment>;
-  readonly volumes: Shelf<V1PersistentVolume>;
-  readonly claims: Shelf<V1PersistentVolumeClaim>;
-  readonly csiNodes: Shelf<V1CSINode>;
-  readonly maps: Shelf<V1ConfigMap>;
+  readonly nodes: ObjectStore<V1Node>;
+  readonly pods: ObjectStore<V1Pod>;
+  readonly attachments: ObjectStore<V1VolumeAttachment>;
+  readonly volumes: ObjectStore<V1PersistentVolume>;
+  readonly claims: ObjectStore<V1PersistentVolumeClaim>;
+  readonly csiNodes: ObjectStore<V1CSINode>;
+  readonly maps: ObjectStore<V1ConfigMap>;
 }
 
 interface Stored {
   readonly metadata?: V1ObjectMeta;
 }
 
-export interface Shelf<T extends Stored> {
+export interface ObjectStore<T extends Stored> {
   readonly get: (key: string) => T | undefined;
   readonly all: () => readonly T[];
   /** Writes the object under a new resourceVersion. A new object gets a uid and a time. */
@@ -44,7 +44,7 @@ export const createObjects = (now: () => number, onWrite: () => void): Objects =
   let revision = 0;
   let uids = 0;
   const newUid = (): string => `00000000-0000-4000-8000-${(uids += 1).toString(16).padStart(12, '0')}`;
-  const shelf = <T extends Stored>(): Shelf<T> => {
+  const shelf = <T extends Stored>(): ObjectStore<T> => {
     const objects = new Map<string, T>();
     return {
       get: (key) => objects.get(key),

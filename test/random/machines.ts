@@ -104,7 +104,7 @@ export interface Fleet {
 }
 
 /** Told of what happens to machines, so that the cluster and the queue can follow. */
-export interface Onlooker {
+export interface MachineListener {
   readonly down: (machine: Machine) => void;
   readonly boots: (machine: Machine) => void;
   readonly kubeletPosts: (machine: Machine) => void;
@@ -119,7 +119,7 @@ interface World {
   readonly engine: Engine;
   readonly dice: Dice;
   readonly assumption: Assumption;
-  readonly onlooker: Onlooker;
+  readonly onlooker: MachineListener;
 }
 
 export const createFleet = ({ engine, dice, assumption, onlooker }: World): Fleet => {

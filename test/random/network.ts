@@ -23,7 +23,7 @@ export type CallFault =
 export type Service = 'kubernetes' | 'cloud' | 'queue';
 
 /** A time in which calls to a service may fail in one way. */
-export interface Weather {
+export interface FaultPeriod {
   readonly fault: CallFault;
   readonly service: Service;
   readonly from: number;
@@ -71,14 +71,14 @@ const CLIENT_TIMEOUT_MS = 10_000;
 interface Surroundings {
   readonly engine: Engine;
   readonly dice: Dice;
-  readonly weather: readonly Weather[];
+  readonly weather: readonly FaultPeriod[];
   readonly assumption: Assumption;
   readonly note: (fault: CallFault) => void;
 }
 
 export const createNetwork = ({ engine, dice, weather, assumption, note }: Surroundings): Network => {
   const coming = weather.toSorted((a, b) => b.from - a.from);
-  let present: readonly Weather[] = [];
+  let present: readonly FaultPeriod[] = [];
   const faultOf = (service: Service): CallFault | null => {
     const now = engine.now();
     for (let next = coming.at(-1); next && next.from <= now; next = coming.at(-1)) {

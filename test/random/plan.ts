@@ -1,11 +1,11 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { type Dice, diceFor } from './dice.ts';
 import type { CloudName } from './machines.ts';
-import type { Assumption, CallFault, Service, Weather } from './network.ts';
+import type { Assumption, CallFault, Service, FaultPeriod } from './network.ts';
 
 /** A schedule before it is played: what somebody does, and when calls fail. A seed is one plan, and a shrunk plan is shorter. */
 
-export type Happening =
+export type PlannedEvent =
   | { readonly do: 'stop'; readonly machine: number; readonly byGuest: boolean; readonly takes: number }
   | { readonly do: 'terminate'; readonly machine: number; readonly takes: number }
   | { readonly do: 'forget-machine' | 'recreate'; readonly machine: number }
@@ -17,7 +17,7 @@ export type Happening =
   | { readonly do: 'pause' | 'unpause' | 'attacher-down' | 'attacher-up' | 'poison' | 'deploy-old' | 'sweep' }
   | { readonly do: 'send-again'; readonly choice: number };
 
-export type Planned = { readonly at: number } & Happening;
+export type Planned = { readonly at: number } & PlannedEvent;
 
 export interface Plan {
   readonly seed: number;
@@ -39,7 +39,7 @@ export interface Plan {
   readonly sweepEvery: number;
   readonly until: number;
   readonly happenings: readonly Planned[];
-  readonly weather: readonly Weather[];
+  readonly weather: readonly FaultPeriod[];
 }
 
 const SECOND = 1_000;
@@ -87,7 +87,7 @@ const sizeOf = (dice: Dice): number => {
   return size < 0.99 ? dice.between(5, 9) : dice.between(12, 30);
 };
 
-const weatherOf = (dice: Dice, until: number): readonly Weather[] =>
+const weatherOf = (dice: Dice, until: number): readonly FaultPeriod[] =>
   Array.from({ length: dice.between(0, 4) }, () => {
     const from = dice.between(BEGINS_AT, until);
     const service = dice.oneOf(SERVICES);

@@ -18,7 +18,7 @@ import { createSafety, type Safety, type Violation } from './safety.ts';
 
 /** Plays one plan: faults without limit while safety is checked, and then a healthy world in which everything must end. */
 
-export interface Told {
+export interface StoryLine {
   readonly at: number;
   readonly says: string;
 }
@@ -30,7 +30,7 @@ export interface Played {
   /** How often each fault took place, each step, each outcome with its reason. */
   readonly counts: ReadonlyMap<string, number>;
   readonly lasted: number;
-  readonly story: readonly Told[];
+  readonly story: readonly StoryLine[];
 }
 
 const MINUTE = 60_000;
@@ -38,7 +38,7 @@ const HOUR = 60 * MINUTE;
 const MOST_HEALTHY_SWEEPS = 40;
 const HEALTHY_SWEEP_EVERY = 2 * MINUTE;
 
-export interface Hour {
+export interface HourReport {
   readonly hours: number;
   readonly counts: ReadonlyMap<string, number>;
   readonly waiting: number;
@@ -47,13 +47,13 @@ export interface Hour {
 interface Options {
   readonly tells?: boolean;
   /** Is called once an hour of virtual time. */
-  readonly everyHour?: (hour: Hour) => void;
+  readonly everyHour?: (hour: HourReport) => void;
 }
 
 export const play = async (plan: Plan, { tells = false, everyHour }: Options = {}): Promise<Played> => {
   const engine = createEngine();
   const counts = new Map<string, number>();
-  const story: Told[] = [];
+  const story: StoryLine[] = [];
   const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
   const tell = (says: string): void => {
     if (tells) story.push({ at: engine.now(), says });

@@ -1,7 +1,7 @@
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { type Dice, diceFor } from './dice.ts';
 import type { CloudName } from './machines.ts';
-import type { Weather } from './network.ts';
+import type { FaultPeriod } from './network.ts';
 import { BEGINS_AT, type Plan, type Planned } from './plan.ts';
 
 /** A plan for many hours: incidents without an end on a few machines of three clouds, upgrades, and rotated keys. */
@@ -66,8 +66,8 @@ const every = <T>(
   return made;
 };
 
-const weatherOf = (dice: Dice, until: number): readonly Weather[] =>
-  every(dice, 5 * MINUTE, 20 * MINUTE, until, (from): readonly Weather[] => {
+const weatherOf = (dice: Dice, until: number): readonly FaultPeriod[] =>
+  every(dice, 5 * MINUTE, 20 * MINUTE, until, (from): readonly FaultPeriod[] => {
     const service = dice.oneOf(['kubernetes', 'cloud', 'queue'] as const);
     const fault = dice.oneOf(['throttled', 'server-error', 'denied', 'request-lost', 'answer-lost', 'slow'] as const);
     const lasts = dice.oneOf([5 * SECOND, 30 * SECOND, 2 * MINUTE]);

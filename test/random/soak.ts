@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { failureOf } from './shrink.ts';
-import { type Hour, play } from './simulation.ts';
+import { type HourReport, play } from './simulation.ts';
 import { soakPlan } from './soak-plan.ts';
 
 /**
@@ -21,13 +21,13 @@ const heap = (): number => {
   return process.memoryUsage().heapUsed / MEGABYTE;
 };
 
-const sum = (counts: Hour['counts'], prefix: string): number =>
+const sum = (counts: HourReport['counts'], prefix: string): number =>
   [...counts].reduce((total, [what, times]) => total + (what.startsWith(prefix) ? times : 0), 0);
 
 const heaps: number[] = [];
 const SHOWN_EVERY = 10;
 
-const tellHour = ({ hours, counts, waiting }: Hour): void => {
+const tellHour = ({ hours, counts, waiting }: HourReport): void => {
   heaps.push(heap());
   if (hours % SHOWN_EVERY !== 0) return;
   console.log(

@@ -1,11 +1,11 @@
 import type { Plan, Planned } from './plan.ts';
-import type { Played, Told } from './simulation.ts';
+import type { Played, StoryLine } from './simulation.ts';
 
 /** Tells a schedule in sentences with times. */
 
 const second = (at: number): string => `${(at / 1_000).toFixed(1).padStart(7)} s`;
 
-const line = ({ at, says }: Told): string => `${second(at)}  ${says}`;
+const line = ({ at, says }: StoryLine): string => `${second(at)}  ${says}`;
 
 /** The surroundings in which the schedule takes place. */
 const setting = ({

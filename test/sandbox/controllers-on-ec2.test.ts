@@ -13,7 +13,7 @@ import { plainStop, start, stopByUser } from '../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
 import type { WithEc2 } from '../../sandbox/ec2/state.ts';
 import { emptyEc2, instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
-import { ec2Underlay } from '../../sandbox/ec2/underlay.ts';
+import { underlyingEc2 } from '../../sandbox/ec2/underlying-cloud.ts';
 import type { World } from '../../sandbox/world.ts';
 import { createWorld } from '../../sandbox/world.ts';
 
@@ -24,7 +24,7 @@ const driver = 'ebs.csi.aws.com';
 
 const clusterOnEc2 = () => {
   const parts = { cluster: emptyCluster(), ec2: emptyEc2({ account: '111122223333', region: 'eu-west-1' }) };
-  const world: Whole = createWorld({ ...clusterActors<ClusterParts & WithEc2>(ec2Underlay), ...ec2Actors() }, parts, {
+  const world: Whole = createWorld({ ...clusterActors<ClusterParts & WithEc2>(underlyingEc2), ...ec2Actors() }, parts, {
     now: Date.UTC(2026, 10, 21),
     seed: 1,
   });

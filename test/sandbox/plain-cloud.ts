@@ -5,7 +5,7 @@ import type { ClusterState } from '../../sandbox/cluster/store.ts';
 import { emptyCluster } from '../../sandbox/cluster/store.ts';
 import { addNode, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import type { Underlay } from '../../sandbox/underlay.ts';
+import type { UnderlyingCloud } from '../../sandbox/underlying-cloud.ts';
 import type { World } from '../../sandbox/world.ts';
 import { createWorld } from '../../sandbox/world.ts';
 
@@ -31,7 +31,7 @@ export const driver = 'disk.example.org';
 const alive = (world: PlainWorld, machine: string): boolean =>
   ['running', 'stopping'].includes(world.parts.cloud.machines[machine]?.state ?? 'terminated');
 
-const plainUnderlay: Underlay<PlainParts> = {
+const underlyingPlainCloud: UnderlyingCloud<PlainParts> = {
   driver,
   guestAlive: alive,
   guestStopping: (world, machine) => world.parts.cloud.machines[machine]?.state === 'stopping',
@@ -70,7 +70,7 @@ const plainUnderlay: Underlay<PlainParts> = {
 
 export const emptyPlainWorld = (seed: number): PlainWorld =>
   createWorld(
-    clusterActors(plainUnderlay),
+    clusterActors(underlyingPlainCloud),
     { cluster: emptyCluster(), cloud: { machines: {}, disks: {}, harm: [] } },
     { now: Date.UTC(2026, 10, 21), seed },
   );

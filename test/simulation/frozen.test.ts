@@ -8,7 +8,7 @@ import { attacherDown, crowded, nodeGone, startMachine, stopped, stopMachine, te
 import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { someOf } from '../thorough.ts';
-import { stepOn, thaw, walk, type Crossing } from './walk.ts';
+import { stepOn, thaw, walk, type CommandMoment } from './walk.ts';
 
 /** A run is frozen between any two of its calls, the world continues without it, and it thaws with all that it knew. */
 
@@ -45,7 +45,7 @@ const livingOn = (world: AwsWorld, node: string): readonly string[] =>
 const BOOTS_WITHIN_MS = 120_000;
 
 const restartedMeanwhile = async (
-  { known, world }: Crossing,
+  { known, world }: CommandMoment,
   scene: DatabaseScene,
   between: (world: AwsWorld) => void,
 ) => {

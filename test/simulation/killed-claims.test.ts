@@ -7,7 +7,7 @@ import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { ATTACHED_NODE_ID, FENCED_LABEL } from '../../kubernetes/names.ts';
 import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
-import { walk, type Crossing } from './walk.ts';
+import { walk, type CommandMoment } from './walk.ts';
 import { allOff, fenceOne, freshId, MINUTE, nodeOf, terminateMachine, type Zone } from './zone.ts';
 import { startMachine } from './incidents.ts';
 
@@ -20,7 +20,7 @@ const stuck = { detach: 'never' } as const;
 
 /** Two of nine machines are off, and the run of the first was killed before that command. */
 const killedBefore = async (
-  isCut: (crossing: Crossing) => boolean,
+  isCut: (crossing: CommandMoment) => boolean,
   end?: (world: AwsWorld, machine: string) => void,
   knobs: Partial<AwsWorld['parts']['cluster']['knobs']> = {},
 ): Promise<Zone> => {
@@ -33,8 +33,8 @@ const killedBefore = async (
   return { world: cut.world, machines };
 };
 
-const concludes = ({ command }: Crossing): boolean => command.do === 'conclude';
-const isMarked = ({ known }: Crossing): boolean => known.record !== null;
+const concludes = ({ command }: CommandMoment): boolean => command.do === 'conclude';
+const isMarked = ({ known }: CommandMoment): boolean => known.record !== null;
 
 /** Returns the machines that were fenced meanwhile. */
 const sweepFor = async ({ world }: Zone, minutes: number, policy: Partial<Policy> = stuck) => {

@@ -4,7 +4,7 @@ import { freshRun, portsOver } from './rig.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { stateOf } from './state.ts';
 import { someOf } from '../thorough.ts';
-import { stepOn, walk, type Crossing } from './walk.ts';
+import { stepOn, walk, type CommandMoment } from './walk.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 
 /**
@@ -29,9 +29,9 @@ const finish = async (world: AwsWorld, machine: string): Promise<unknown> => {
   return shape(world);
 };
 
-const killedBefore = ({ world }: Crossing, machine: string): Promise<unknown> => finish(world.fork(), machine);
+const killedBefore = ({ world }: CommandMoment, machine: string): Promise<unknown> => finish(world.fork(), machine);
 
-const killedAfter = async ({ world, known, command }: Crossing, machine: string): Promise<unknown> => {
+const killedAfter = async ({ world, known, command }: CommandMoment, machine: string): Promise<unknown> => {
   const other = world.fork();
   await stepOn(known, command, portsOver(other));
   return finish(other, machine);

@@ -12,7 +12,7 @@ import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-databas
 import { fence } from './ends.ts';
 import type { Incident } from './incidents.ts';
 import { freshRun, portsOver } from './rig.ts';
-import { stepOn, walk, type Crossing } from './walk.ts';
+import { stepOn, walk, type CommandMoment } from './walk.ts';
 
 /** EC2 stops a machine by itself and gives no time. The shutdown hangs, and no run lasts for ten minutes. */
 
@@ -43,7 +43,7 @@ const sweepOnce = async ({ world }: Incident): Promise<readonly string[]> => {
 const waits = (code: string) => ({ outcome: 'waiting', reason: { code } });
 
 /** The moments before each command of a first run. */
-const crossingsOf = async ({ world, scene }: Incident): Promise<readonly Crossing[]> =>
+const crossingsOf = async ({ world, scene }: Incident): Promise<readonly CommandMoment[]> =>
   (
     await walk(
       world.fork(),

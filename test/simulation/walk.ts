@@ -9,19 +9,19 @@ import { stopped, type Incident } from './incidents.ts';
 import { freshRun, portsOver, type Troubles } from './rig.ts';
 
 /** The moment before one command: what the run knew, and a copy of the world. */
-export interface Crossing {
+export interface CommandMoment {
   readonly known: RunState;
   readonly command: Exclude<Command, { do: 'finish' }>;
   readonly world: AwsWorld;
 }
 
 export interface Walk {
-  readonly crossings: readonly Crossing[];
+  readonly crossings: readonly CommandMoment[];
   readonly outcome: Outcome;
 }
 
 /** One command further, in the given world. */
-export const stepOn = async (known: RunState, command: Crossing['command'], ports: Ports): Promise<RunState> => {
+export const stepOn = async (known: RunState, command: CommandMoment['command'], ports: Ports): Promise<RunState> => {
   const answer = await executeCommand(command, known, ports);
   return reduce(known, command, answer, ports.clock.now());
 };
@@ -29,7 +29,7 @@ export const stepOn = async (known: RunState, command: Crossing['command'], port
 /** Runs to the end and keeps the moment before each command, so that a test can continue from there in another way. */
 export const walk = async (world: AwsWorld, start: RunState): Promise<Walk> => {
   const ports = portsOver(world);
-  const crossings: Crossing[] = [];
+  const crossings: CommandMoment[] = [];
   let known = start;
   for (;;) {
     const command = nextCommand(known, ports.clock.now());

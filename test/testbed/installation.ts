@@ -22,7 +22,7 @@ export interface TestbedAccess extends ControlPlaneAccess {
 }
 
 /** A policy as written in the configuration. What is not named has its default. */
-export interface PolicyWish {
+export interface PolicyOverrides {
   readonly fenceAfter?: string;
   readonly deleteNode?: 'when-terminated' | 'always' | 'never';
   readonly detach?: 'when-stuck' | 'always' | 'never';
@@ -32,14 +32,14 @@ export interface PolicyWish {
 
 let count = 0;
 
-const writeSettings = async (folder: string, policy: PolicyWish, settings: object = {}): Promise<string> => {
+const writeSettings = async (folder: string, policy: PolicyOverrides, settings: object = {}): Promise<string> => {
   const path = join(folder, `cloudfence-${process.pid}-${(count += 1)}.json`);
   await writeFile(path, JSON.stringify({ ...settings, policy }));
   return path;
 };
 
 /** The defaults, except for the cap: scenarios share one cluster and its ledger, and would block each other. */
-const SIDE_BY_SIDE: PolicyWish = { cap: { share: 1, atOnce: 1 } };
+const SIDE_BY_SIDE: PolicyOverrides = { cap: { share: 1, atOnce: 1 } };
 
 export const storeSecret = async ({ endpoint, ec2 }: AwsAccess, name: string, text: string): Promise<void> => {
   const client = new SecretsManagerClient({
@@ -61,7 +61,7 @@ export const installCloudfence = async (access: ControlPlaneAccess, aws: AwsAcce
 /** The same with another policy, and for the CLI with additional settings. */
 export const under = async (
   access: TestbedAccess,
-  policy: PolicyWish,
+  policy: PolicyOverrides,
   settings: object = {},
 ): Promise<TestbedAccess> => ({
   ...access,

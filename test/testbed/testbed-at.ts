@@ -1,4 +1,4 @@
-import type { MotoHand } from '../contract/provider/moto-harness.ts';
+import type { MotoControl } from '../contract/provider/moto-harness.ts';
 import { motoHand } from '../contract/provider/moto-harness.ts';
 import type { Api } from './api.ts';
 import { openApi } from './api.ts';
@@ -10,7 +10,7 @@ import { openKubelets } from '../control-plane/kubelet/kubelets.ts';
 export interface Testbed {
   readonly access: TestbedAccess;
   readonly admin: Api;
-  readonly ec2: MotoHand;
+  readonly ec2: MotoControl;
   readonly kubelets: Kubelets;
   readonly close: () => Promise<void>;
 }

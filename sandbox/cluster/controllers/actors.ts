@@ -1,4 +1,4 @@
-import type { Underlay } from '../../underlay.ts';
+import type { UnderlyingCloud } from '../../underlying-cloud.ts';
 import type { Actors, World } from '../../world.ts';
 import { reconcileVolumes, syncAttachedVolumes } from './attach-detach.ts';
 import { attacherRuns } from './attacher-leader.ts';
@@ -7,8 +7,8 @@ import { keepDaemonSet } from './daemonset.ts';
 import { keepDeployment } from './deployment.ts';
 import { callDriver, syncAttachment } from './external-attacher.ts';
 import { collectOwnedByNodes } from './garbage-collector.ts';
-import type { Ground } from './ground.ts';
-import { groundOf } from './ground.ts';
+import type { CloudView } from './cloud-view.ts';
+import { cloudViewOf } from './cloud-view.ts';
 import { keepJob } from './job.ts';
 import { kubeletPod, syncPods } from './kubelet-pods.ts';
 import { kubeletStart, kubeletTick } from './kubelet.ts';
@@ -22,17 +22,17 @@ import { begin } from './times.ts';
 import { lookAtOperation } from './volume-operations.ts';
 import { taintQueued } from './zone-limiter.ts';
 
-type OnGround = (ground: Ground, world: ClusterWorld, about: string) => void;
+type CloudActor = (cloudView: CloudView, world: ClusterWorld, about: string) => void;
 
 const leaseEvery = 2_000;
 
-const renewLeadership: OnGround = (ground, world) => {
-  attacherRuns(ground, world);
+const renewLeadership: CloudActor = (cloudView, world) => {
+  attacherRuns(cloudView, world);
   world.schedule('external-attacher/lease', leaseEvery);
 };
 
 /** The actors that need the cloud. */
-const onGround: Readonly<Record<string, OnGround>> = {
+const cloudActors: Readonly<Record<string, CloudActor>> = {
   kubelet: kubeletTick,
   'kubelet/start': kubeletStart,
   'kubelet/pods': syncPods,
@@ -62,15 +62,15 @@ const inCluster: Actors<ClusterParts> = {
 };
 
 /** All kubelets and controllers, ported from Kubernetes, on the given cloud. */
-export const clusterActors = <Parts extends ClusterParts>(underlay: Underlay<Parts>): Actors<Parts> => ({
+export const clusterActors = <Parts extends ClusterParts>(underlying: UnderlyingCloud<Parts>): Actors<Parts> => ({
   ...inCluster,
-  ...Object.fromEntries(Object.entries(onGround).map(([name, act]) => [name, grounded(underlay, act)])),
+  ...Object.fromEntries(Object.entries(cloudActors).map(([name, act]) => [name, withCloudView(underlying, act)])),
 });
 
-const grounded =
-  <Parts extends ClusterParts>(underlay: Underlay<Parts>, act: OnGround) =>
+const withCloudView =
+  <Parts extends ClusterParts>(underlying: UnderlyingCloud<Parts>, act: CloudActor) =>
   (world: World<Parts>, about: string): void =>
-    act(groundOf(underlay, world), world, about);
+    act(cloudViewOf(underlying, world), world, about);
 
 /** Starts the periodic actors, each with its own offset. */
 export const startControlPlane = (world: ClusterWorld): void => {

@@ -1,7 +1,7 @@
 import type { NodeObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
 import { listObjects } from '../get-objects.ts';
-import type { Ground } from './ground.ts';
+import type { CloudView } from './cloud-view.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady } from './nodes.ts';
 import { addTaint, dropTaint, hasTaint, shutDown } from './taints.ts';
@@ -12,19 +12,19 @@ const every = 5_000;
 const writer = (world: ClusterWorld) => writerAs(world, 'cloud-node-lifecycle-controller');
 
 /** The node lifecycle controller of the cloud controller manager, which checks Nodes that are not Ready. */
-export const askCloud = (ground: Ground, world: ClusterWorld): void => {
+export const askCloud = (cloudView: CloudView, world: ClusterWorld): void => {
   world.schedule('cloud-controller', every);
   if (!world.parts.cluster.knobs.cloudController) return;
-  for (const node of listObjects(world, 'nodes')) askAbout(ground, world, node);
+  for (const node of listObjects(world, 'nodes')) askAbout(cloudView, world, node);
 };
 
-const askAbout = (ground: Ground, world: ClusterWorld, node: NodeObject): void => {
+const askAbout = (cloudView: CloudView, world: ClusterWorld, node: NodeObject): void => {
   if (isReady(node)) {
     if (hasTaint(node, shutDown)) writer(world).change('nodes', node, (draft) => dropTaint(draft, shutDown));
     return;
   }
   const machine = machineOf(world, node);
-  const existence = machine === undefined ? 'exists' : ground.existence(machine);
+  const existence = machine === undefined ? 'exists' : cloudView.existence(machine);
   if (existence === 'gone') return removeNode(world, node);
   if (existence === 'exists' || hasTaint(node, shutDown)) return;
   const taint = { key: shutDown, effect: 'NoSchedule', timeAdded: stamp(world.now()) } as const;

@@ -4,7 +4,7 @@ import { attacherRuns } from './attacher-leader.ts';
 import type { ObjectWriter } from './object-writer.ts';
 import { writerAs } from './object-writer.ts';
 import { getObject } from '../get-objects.ts';
-import type { Ground } from './ground.ts';
+import type { CloudView } from './cloud-view.ts';
 import type { AttacherWork } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { between, stamp } from './times.ts';
@@ -36,10 +36,10 @@ const finalizerOf = (driver: string): string => `external-attacher/${driver.repl
  * external-attacher's syncVA: publish what is wanted, unpublish what is being deleted, and start over later on an
  * error.
  */
-export const syncAttachment = (ground: Ground, world: ClusterWorld, name: string): void => {
+export const syncAttachment = (cloudView: CloudView, world: ClusterWorld, name: string): void => {
   const attachment = getObject(world, 'volumeattachments', name);
   if (!attachment) return void delete world.parts.cluster.memory.attacher[name];
-  if (!attacherRuns(ground, world)) return forgetUntilUp(world, name);
+  if (!attacherRuns(cloudView, world)) return forgetUntilUp(world, name);
   const work = workFor(world, name);
   if (work.stage !== 'idle') return;
   Object.assign(work, { dirty: false, prepared: false } satisfies Partial<AttacherWork>);
@@ -109,15 +109,15 @@ const prepare = (world: ClusterWorld, attachment: VolumeAttachmentObject, machin
 };
 
 /** One call of the driver, or one poll of a call in progress. */
-export const callDriver = (ground: Ground, world: ClusterWorld, name: string): void => {
+export const callDriver = (cloudView: CloudView, world: ClusterWorld, name: string): void => {
   const attachment = getObject(world, 'volumeattachments', name);
   if (!attachment) return;
   const work = workFor(world, name);
   if (work.stage === 'idle') return;
-  if (!attacherRuns(ground, world)) return forgetUntilUp(world, name);
+  if (!attacherRuns(cloudView, world)) return forgetUntilUp(world, name);
   const target = targetOf(world, attachment);
   if (typeof target === 'string') return failed(world, attachment, work, work.kind, target);
-  const call = work.kind === 'attach' ? ground.publish : ground.unpublish;
+  const call = work.kind === 'attach' ? cloudView.publish : cloudView.unpublish;
   const answer = call(target.volume.handle, target.machine);
   if (typeof answer === 'object') return failed(world, attachment, work, work.kind, answer.error);
   if (answer === 'done' && (work.stage === 'polling' || work.kind === 'detach'))

@@ -2,7 +2,7 @@ import type { NodeObject, PodObject } from '../objects.ts';
 import type { ObjectWriter } from './object-writer.ts';
 import { writerAs } from './object-writer.ts';
 import { getObject } from '../get-objects.ts';
-import type { Ground } from './ground.ts';
+import type { CloudView } from './cloud-view.ts';
 import { reachesApi, runsOn } from './kubelet-reach.ts';
 import { markRunning, markTerminated, markWaiting } from './kubelet-status.ts';
 import type { GuestPod, KubeletMemory } from './memory.ts';
@@ -15,15 +15,15 @@ const startTakes = { least: 1_000, most: 2_000 };
 const stopTakes = { least: 300, most: 1_000 };
 
 /** Synchronizes the guest's pods with the API server, as far as possible now. */
-export const syncPods = (ground: Ground, world: ClusterWorld, machine: string): void => {
+export const syncPods = (cloudView: CloudView, world: ClusterWorld, machine: string): void => {
   const kubelet = world.parts.cluster.memory.kubelets[machine];
-  if (!kubelet || !reachesApi(ground, world, kubelet)) return;
+  if (!kubelet || !reachesApi(cloudView, world, kubelet)) return;
   const writer = writerAs(world, `system:node:${kubelet.describes.name}`);
   for (const pod of podsOn(world, kubelet.describes.name)) meetPod(world, writer, kubelet, pod);
   for (const guest of Object.values(kubelet.pods)) missPod(world, kubelet, guest);
   reportVolumesInUse(world, writer, kubelet);
   for (const guest of Object.values(kubelet.pods))
-    if (guest.stage === 'waiting') tryStart(ground, world, kubelet, guest);
+    if (guest.stage === 'waiting') tryStart(cloudView, world, kubelet, guest);
 };
 
 const meetPod = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
@@ -76,12 +76,12 @@ const finish = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemor
   if (ended?.metadata.deletionTimestamp !== undefined) writer.remove('pods', ended, 0);
 };
 
-const tryStart = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): void => {
+const tryStart = (cloudView: CloudView, world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): void => {
   const node = getObject(world, 'nodes', kubelet.describes.name);
   const pod = getObject(world, 'pods', guest.name, guest.namespace);
   if (!node || !pod || volumesOfPod(world, pod) === 'unbound' || !attachedAll(node, guest)) return;
   const { machine } = kubelet.describes;
-  if (!guest.volumes.every(({ handle }) => ground.mount(handle, machine)))
+  if (!guest.volumes.every(({ handle }) => cloudView.mount(handle, machine)))
     return world.schedule('kubelet/pods', 1_000, machine);
   guest.stage = 'starting';
   world.schedule('kubelet/pod', between(world, startTakes.least, startTakes.most), guestKey(kubelet, guest));
@@ -91,21 +91,21 @@ const attachedAll = (node: NodeObject, guest: GuestPod): boolean =>
   guest.volumes.every(({ unique }) => (node.status.volumesAttached ?? []).some((attached) => attached.name === unique));
 
 /** Completes a start or a stop in the guest, which may be disconnected from the API server. */
-export const kubeletPod = (ground: Ground, world: ClusterWorld, about: string): void => {
+export const kubeletPod = (cloudView: CloudView, world: ClusterWorld, about: string): void => {
   const [machine = '', uid = ''] = about.split(' ');
   const kubelet = world.parts.cluster.memory.kubelets[machine];
   const guest = kubelet?.pods[uid];
-  if (!kubelet || !guest || !runsOn(ground, kubelet)) return;
+  if (!kubelet || !guest || !runsOn(cloudView, kubelet)) return;
   if (guest.stage === 'starting') guest.stage = 'running';
-  if (guest.stage === 'stopping') unmountAll(ground, kubelet, guest);
-  syncPods(ground, world, machine);
+  if (guest.stage === 'stopping') unmountAll(cloudView, kubelet, guest);
+  syncPods(cloudView, world, machine);
 };
 
-const unmountAll = (ground: Ground, kubelet: KubeletMemory, guest: GuestPod): void => {
+const unmountAll = (cloudView: CloudView, kubelet: KubeletMemory, guest: GuestPod): void => {
   guest.stage = 'stopped';
   const others = Object.values(kubelet.pods).filter((other) => other.stage !== 'stopped');
   const kept = new Set(others.flatMap((other) => other.volumes.map(({ handle }) => handle)));
-  for (const { handle } of guest.volumes) if (!kept.has(handle)) ground.unmount(handle, kubelet.describes.machine);
+  for (const { handle } of guest.volumes) if (!kept.has(handle)) cloudView.unmount(handle, kubelet.describes.machine);
 };
 
 /** `volumesInUse` contains a volume from the time when a pod on the node uses it until it is unmounted. */

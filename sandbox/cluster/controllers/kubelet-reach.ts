@@ -1,16 +1,16 @@
-import type { Ground } from './ground.ts';
+import type { CloudView } from './cloud-view.ts';
 import type { KubeletMemory } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
 /** Returns whether the guest runs the kubelet of this boot, even if the kubelet cannot reach the API server. */
-export const runsOn = (ground: Ground, kubelet: KubeletMemory): boolean => {
+export const runsOn = (cloudView: CloudView, kubelet: KubeletMemory): boolean => {
   const { machine } = kubelet.describes;
-  return kubelet.started && ground.guestAlive(machine) && ground.bootOf(machine) === kubelet.boot;
+  return kubelet.started && cloudView.guestAlive(machine) && cloudView.bootOf(machine) === kubelet.boot;
 };
 
 /** Returns whether the kubelet runs, no shutdown has ended it, and it reaches the API server. */
-export const reachesApi = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory): boolean => {
+export const reachesApi = (cloudView: CloudView, world: ClusterWorld, kubelet: KubeletMemory): boolean => {
   const { knobs } = world.parts.cluster;
-  if (!runsOn(ground, kubelet) || knobs.partitioned.includes(kubelet.describes.name)) return false;
-  return !(knobs.shutdownKillsKubelet === 'early' && ground.guestStopping(kubelet.describes.machine));
+  if (!runsOn(cloudView, kubelet) || knobs.partitioned.includes(kubelet.describes.name)) return false;
+  return !(knobs.shutdownKillsKubelet === 'early' && cloudView.guestStopping(kubelet.describes.machine));
 };

@@ -1,7 +1,7 @@
 import type { ObjectWriter } from './object-writer.ts';
 import { writerAs } from './object-writer.ts';
 import { getObject } from '../get-objects.ts';
-import type { Ground } from './ground.ts';
+import type { CloudView } from './cloud-view.ts';
 import { syncPods } from './kubelet-pods.ts';
 import { reachesApi } from './kubelet-reach.ts';
 import type { KubeletMemory } from './memory.ts';
@@ -15,21 +15,21 @@ const lookEvery = 1_000;
 const startTakes = { least: 4_000, most: 8_000 };
 
 /** One pass: a new boot starts the kubelet again, and a running kubelet renews its Lease and syncs its pods. */
-export const kubeletTick = (ground: Ground, world: ClusterWorld, machine: string): void => {
+export const kubeletTick = (cloudView: CloudView, world: ClusterWorld, machine: string): void => {
   const kubelet = world.parts.cluster.memory.kubelets[machine];
   if (!kubelet) return;
-  if (ground.guestAlive(machine) && ground.bootOf(machine) !== kubelet.boot) bootUp(ground, world, kubelet);
-  if (!reachesApi(ground, world, kubelet)) return world.schedule('kubelet', lookEvery, machine);
+  if (cloudView.guestAlive(machine) && cloudView.bootOf(machine) !== kubelet.boot) bootUp(cloudView, world, kubelet);
+  if (!reachesApi(cloudView, world, kubelet)) return world.schedule('kubelet', lookEvery, machine);
   const writer = writerAs(world, `system:node:${kubelet.describes.name}`);
   keepStatus(world, writer, kubelet);
   renewLease(world, writer, kubelet);
-  syncPods(ground, world, machine);
+  syncPods(cloudView, world, machine);
   world.schedule('kubelet', renewEvery, machine);
 };
 
-const bootUp = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory): void => {
+const bootUp = (cloudView: CloudView, world: ClusterWorld, kubelet: KubeletMemory): void => {
   const { machine } = kubelet.describes;
-  kubelet.boot = ground.bootOf(machine);
+  kubelet.boot = cloudView.bootOf(machine);
   kubelet.started = false;
   kubelet.registered = false;
   kubelet.pods = {};
@@ -37,9 +37,9 @@ const bootUp = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory): vo
 };
 
 /** The kubelet of a fresh boot has started. */
-export const kubeletStart = (ground: Ground, world: ClusterWorld, machine: string): void => {
+export const kubeletStart = (cloudView: CloudView, world: ClusterWorld, machine: string): void => {
   const kubelet = world.parts.cluster.memory.kubelets[machine];
-  if (!kubelet || !ground.guestAlive(machine) || ground.bootOf(machine) !== kubelet.boot) return;
+  if (!kubelet || !cloudView.guestAlive(machine) || cloudView.bootOf(machine) !== kubelet.boot) return;
   kubelet.started = true;
   world.schedule('kubelet', 0, machine);
 };

@@ -1,5 +1,5 @@
 import { Ec2Refusal } from '../refusal.ts';
-import { mayDo, type Demand } from './evaluate.ts';
+import { mayDo, type AccessRequest } from './evaluate.ts';
 import type { PolicyDocument } from './policy-document.ts';
 
 /** The signer of a call, and its permissions. */
@@ -8,14 +8,14 @@ export interface Caller {
   readonly arn: string;
   readonly policies: readonly PolicyDocument[];
   /** Condition keys that AWS sets for every call of this caller, such as `lambda:SourceFunctionArn`. */
-  readonly context: Demand['context'];
+  readonly context: AccessRequest['context'];
 }
 
 /** Evaluated at each call, so that a changed policy applies at once. Returns null for an unknown key. */
 export type Authority = (accessKeyId: string) => Promise<Caller | null>;
 
 /** @throws Ec2Refusal if the caller does not have the permission */
-export type Judge = (demands: readonly Demand[]) => void;
+export type Judge = (demands: readonly AccessRequest[]) => void;
 
 export const allowAll: Judge = () => undefined;
 

@@ -1,12 +1,12 @@
 import { listOf } from '../params.ts';
 import type { Ec2World } from '../state.ts';
 import { instanceIn, volumeIn } from '../state.ts';
-import type { Demand } from './evaluate.ts';
+import type { AccessRequest } from './evaluate.ts';
 
 type Tags = Readonly<Record<string, string>>;
 
 /** An object that does not exist has no tags. */
-const tagContext = (tags: Tags = {}): Demand['context'] =>
+const tagContext = (tags: Tags = {}): AccessRequest['context'] =>
   Object.fromEntries(
     Object.entries(tags).flatMap(([key, value]) => [
       [`aws:ResourceTag/${key}`, value],
@@ -19,10 +19,10 @@ const tagContext = (tags: Tags = {}): Demand['context'] =>
  * instance needs the permission for it and for the volume.
  * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
  */
-export const demandsOf = (world: Ec2World, params: URLSearchParams): readonly Demand[] => {
+export const demandsOf = (world: Ec2World, params: URLSearchParams): readonly AccessRequest[] => {
   const { account, region } = world.parts.ec2;
   const name = params.get('Action') ?? '';
-  const on = (kind: string, id: string, tags: Tags | undefined): Demand => ({
+  const on = (kind: string, id: string, tags: Tags | undefined): AccessRequest => ({
     action: `ec2:${name}`,
     resource: `arn:aws:ec2:${region}:${account}:${kind}/${id}`,
     context: tagContext(tags),

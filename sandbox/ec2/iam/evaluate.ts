@@ -1,7 +1,7 @@
 import type { Conditions, PolicyDocument, Statement } from './policy-document.ts';
 
 /** One action of a call on one resource, with its condition keys. */
-export interface Demand {
+export interface AccessRequest {
   /** The action, such as `ec2:DetachVolume`. */
   readonly action: string;
   /** The ARN, or `*` if the action has no resource. */
@@ -14,14 +14,14 @@ export interface Demand {
  * An Allow that applies, and no Deny that does.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
-export const mayDo = (policies: readonly PolicyDocument[], demand: Demand): boolean => {
+export const mayDo = (policies: readonly PolicyDocument[], demand: AccessRequest): boolean => {
   const effects = policies.flatMap(({ Statement: statements }) =>
     statements.filter((statement) => applies(statement, demand)).map(({ Effect }) => Effect),
   );
   return effects.includes('Allow') && !effects.includes('Deny');
 };
 
-const applies = ({ Action, Resource, Condition }: Statement, { action, resource, context }: Demand): boolean =>
+const applies = ({ Action, Resource, Condition }: Statement, { action, resource, context }: AccessRequest): boolean =>
   Action.some((pattern) => like(pattern.toLowerCase(), action.toLowerCase())) &&
   Resource.some((pattern) => like(pattern, resource)) &&
   allHold(Condition, context);
@@ -47,7 +47,7 @@ const operators: Readonly<Record<keyof Conditions, typeof like>> = {
 };
 
 /** Every key must match with one of its values. The letter case of a key does not matter. */
-const allHold = (conditions: Conditions, context: Demand['context']): boolean => {
+const allHold = (conditions: Conditions, context: AccessRequest['context']): boolean => {
   const known = new Map(Object.entries(context).map(([key, value]) => [key.toLowerCase(), value]));
   return namesOf(conditions).every((name) =>
     Object.entries(conditions[name] ?? {}).every(([key, values]) => {

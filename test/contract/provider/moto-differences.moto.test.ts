@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorCodeOf } from '../../../providers/aws/errors.ts';
-import type { MotoHand } from './moto-harness.ts';
+import type { MotoControl } from './moto-harness.ts';
 import { motoHand } from './moto-harness.ts';
 import { startMoto } from './moto-server.ts';
 import { openStrictProxy } from './strict-proxy.ts';
@@ -20,20 +20,20 @@ import { openStrictProxy } from './strict-proxy.ts';
  */
 interface Difference {
   readonly behaviour: string;
-  readonly try: (hand: MotoHand) => Promise<unknown>;
+  readonly try: (hand: MotoControl) => Promise<unknown>;
   readonly moto: string;
   readonly ec2: string;
 }
 
-const described = async ({ client }: MotoHand, id: string): Promise<Instance> => {
+const described = async ({ client }: MotoControl, id: string): Promise<Instance> => {
   const answer = await client.send(new DescribeInstancesCommand({ InstanceIds: [id] }));
   return answer.Reservations?.[0]?.Instances?.[0] ?? {};
 };
 
-const launchTime = async (hand: MotoHand, id: string): Promise<number | undefined> =>
+const launchTime = async (hand: MotoControl, id: string): Promise<number | undefined> =>
   (await described(hand, id)).LaunchTime?.getTime();
 
-const restart = async (hand: MotoHand): Promise<string> => {
+const restart = async (hand: MotoControl): Promise<string> => {
   const id = await hand.machine();
   const before = await launchTime(hand, id);
   await hand.client.send(new StopInstancesCommand({ InstanceIds: [id] }));
@@ -41,7 +41,7 @@ const restart = async (hand: MotoHand): Promise<string> => {
   return (await launchTime(hand, id)) === before ? 'unchanged' : 'changed';
 };
 
-const hibernate = async (hand: MotoHand): Promise<string> => {
+const hibernate = async (hand: MotoControl): Promise<string> => {
   const id = await hand.machine({ HibernationOptions: { Configured: true } });
   await hand.client.send(new StopInstancesCommand({ InstanceIds: [id], Hibernate: true }));
   const { HibernationOptions, StateReason } = await described(hand, id);
@@ -119,7 +119,7 @@ const differences: readonly Difference[] = [
   },
 ];
 
-const outcomeOf = async (difference: Difference, hand: MotoHand): Promise<unknown> => {
+const outcomeOf = async (difference: Difference, hand: MotoControl): Promise<unknown> => {
   try {
     const outcome = await difference.try(hand);
     return typeof outcome === 'string' ? outcome : 'accepted';
@@ -129,8 +129,8 @@ const outcomeOf = async (difference: Difference, hand: MotoHand): Promise<unknow
 };
 
 describe('moto, where it differs from EC2', () => {
-  let bare: MotoHand;
-  let strict: MotoHand;
+  let bare: MotoControl;
+  let strict: MotoControl;
   beforeAll(async () => {
     const moto = await startMoto();
     const proxy = await openStrictProxy(moto.url, 'us-east-1');

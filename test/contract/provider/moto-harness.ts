@@ -22,7 +22,7 @@ const zone = 'us-east-1a';
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 
 /** Access to moto's EC2. */
-export interface MotoHand {
+export interface MotoControl {
   readonly client: EC2Client;
   /** A new instance, running, created as `more` says. */
   readonly machine: (more?: Partial<RunInstancesCommandInput>) => Promise<string>;
@@ -30,7 +30,7 @@ export interface MotoHand {
   readonly holderOf: (disk: string) => Promise<string | null>;
 }
 
-export const motoHand = async (endpoint: string): Promise<MotoHand> => {
+export const motoHand = async (endpoint: string): Promise<MotoControl> => {
   const client = new EC2Client({ endpoint, region, credentials });
   const { Images } = await client.send(new DescribeImagesCommand({ Owners: ['amazon'] }));
   const ImageId = Images?.[0]?.ImageId;

@@ -87,8 +87,8 @@ describe('the comparison of a recorded story with a simulated one', () => {
             object: Object.assign(structuredClone(Object(writing.object)), {
               spec: {
                 attacher: 'other',
-                nodeName: story.cast.refuge,
-                source: { persistentVolumeName: story.cast.volume },
+                nodeName: story.participants.refuge,
+                source: { persistentVolumeName: story.participants.volume },
               },
             }),
           }

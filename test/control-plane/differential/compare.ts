@@ -71,8 +71,12 @@ const timed = (story: Story, lines: readonly Line[]): readonly TimedLine[] => {
 };
 
 export const toComparable = (story: Story): ComparableStory => {
-  const lines = linesOf(story.writings, story.cast);
-  return { lines: timed(story, lines), disorders: disordersIn(lines), finals: finalsOf(story.writings, story.cast) };
+  const lines = linesOf(story.writings, story.participants);
+  return {
+    lines: timed(story, lines),
+    disorders: disordersIn(lines),
+    finals: finalsOf(story.writings, story.participants),
+  };
 };
 
 const sideOf = ({ object, nth, facet }: TimedLine): string => `${object} ${nth}, ${facet}`;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FENCED_LABEL, NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
-import type { Cast } from './cast.ts';
-import { inStory } from './cast.ts';
+import type { Participants } from './participants.ts';
+import { inStory } from './participants.ts';
 
 /** The sides of an object that the sandbox models, each in words. */
 
@@ -127,5 +127,10 @@ const bareFacets: Readonly<Record<Watched, (written: unknown) => Facets>> = {
 /** Facets whose values differ from stage to stage. Only the change is compared. */
 export const UNIQUE: ReadonlySet<string> = new Set(['boot']);
 
-export const facetsOf = ({ kind, object }: { readonly kind: Watched; readonly object: unknown }, cast: Cast): Facets =>
-  Object.fromEntries(Object.entries(bareFacets[kind](object)).map(([facet, value]) => [facet, inStory(cast, value)]));
+export const facetsOf = (
+  { kind, object }: { readonly kind: Watched; readonly object: unknown },
+  participants: Participants,
+): Facets =>
+  Object.fromEntries(
+    Object.entries(bareFacets[kind](object)).map(([facet, value]) => [facet, inStory(participants, value)]),
+  );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NUDGE_ANNOTATION } from '../../../kubernetes/names.ts';
-import type { Cast } from './cast.ts';
-import { inStory, ownerOf } from './cast.ts';
+import type { Participants } from './participants.ts';
+import { inStory, ownerOf } from './participants.ts';
 import type { Watched } from './facets.ts';
 import type { Writing } from './lines.ts';
 
@@ -106,14 +106,20 @@ const inOneOrder = (value: unknown): string =>
 const ZONE = /\b[a-z]{2}-[a-z]+-\d[a-z]\b/g;
 
 /** The objects at the end of the story by name, as JSON. */
-export const finalsOf = (writings: readonly Writing[], cast: Cast): Readonly<Record<string, string>> => {
+export const finalsOf = (
+  writings: readonly Writing[],
+  participants: Participants,
+): Readonly<Record<string, string>> => {
   const last = new Map<string, string>();
   for (const writing of writings.toSorted((one, other) => one.revision - other.revision)) {
-    const name = ownerOf(cast, writing);
+    const name = ownerOf(participants, writing);
     if (name === null) continue;
     if (writing.gone) last.delete(name);
     else
-      last.set(name, inStory(cast, inOneOrder(modelled[writing.kind].parse(writing.object))).replaceAll(ZONE, 'ZONE'));
+      last.set(
+        name,
+        inStory(participants, inOneOrder(modelled[writing.kind].parse(writing.object))).replaceAll(ZONE, 'ZONE'),
+      );
   }
   return Object.fromEntries(last);
 };

@@ -1,4 +1,4 @@
-import type { Standing } from './lines.ts';
+import type { CurrentObjects } from './lines.ts';
 import type { Incident, DifferentialCluster } from './stage.ts';
 import { cordonRefuge, deleteAttachment, deleteNode, forceDelete, nudge, taint } from './stage.ts';
 
@@ -6,10 +6,10 @@ import { cordonRefuge, deleteAttachment, deleteNode, forceDelete, nudge, taint }
 
 const attachedAt =
   (place: string) =>
-  ({ value }: Standing): boolean =>
+  ({ value }: CurrentObjects): boolean =>
     value(`attachment to ${place}`, 'attached') === 'true' && value(`attachment to ${place}`, 'exists') === 'yes';
 
-const movedAway = (standing: Standing): boolean =>
+const movedAway = (standing: CurrentObjects): boolean =>
   attachedAt('refuge')(standing) &&
   standing.value('pod', 'on') === 'REFUGE' &&
   standing.value('pod', 'ready') === 'True' &&
@@ -17,7 +17,7 @@ const movedAway = (standing: Standing): boolean =>
 
 const isGone =
   (object: string) =>
-  ({ value }: Standing): boolean =>
+  ({ value }: CurrentObjects): boolean =>
     value(object, 'exists') === 'gone';
 
 /** The time after the end in which nothing more should happen. */
@@ -78,7 +78,7 @@ const everythingDeleted: Incident = async (stage) => {
   await moved(stage);
 };
 
-const returned = ({ value }: Standing): boolean =>
+const returned = ({ value }: CurrentObjects): boolean =>
   value('node home', 'ready').startsWith('True') && !value('node home', 'taints').includes('unreachable');
 
 const release: Incident = async (stage) => {

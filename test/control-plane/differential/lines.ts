@@ -1,7 +1,7 @@
 import type { Watched } from './facets.ts';
 import { facetsOf } from './facets.ts';
-import type { Cast } from './cast.ts';
-import { ownerOf } from './cast.ts';
+import type { Participants } from './participants.ts';
+import { ownerOf } from './participants.ts';
 
 /** An object as one write left it, or as it was last seen if the write removed it. */
 export interface Writing {
@@ -17,7 +17,7 @@ export interface Writing {
   readonly gone: boolean;
 }
 
-/** One facet of one object after a write has changed it. All names are those of the cast. */
+/** One facet of one object after a write has changed it. All names are those of the participants. */
 export interface Line {
   readonly at: number;
   readonly revision: number;
@@ -41,8 +41,8 @@ const changed = (before: Known['facets'], after: Known['facets']): readonly stri
     (facet) => (before[facet] ?? '') !== (after[facet] ?? ''),
   );
 
-/** Returns the writes that concern the cast, change by change. */
-export const linesOf = (writings: readonly Writing[], cast: Cast): readonly Line[] => {
+/** Returns the writes that concern the participants, change by change. */
+export const linesOf = (writings: readonly Writing[], participants: Participants): readonly Line[] => {
   const known = new Map<string, Known>();
   const births = new Map<string, number>();
   const meet = (uid: string, object: string): Known => {
@@ -54,13 +54,13 @@ export const linesOf = (writings: readonly Writing[], cast: Cast): readonly Line
   return writings
     .toSorted((one, other) => one.revision - other.revision)
     .flatMap((writing) => {
-      const name = ownerOf(cast, writing);
+      const name = ownerOf(participants, writing);
       if (name === null) return [];
       const { at, revision, by } = writing;
       const met = meet(writing.uid, name);
       const after: Known['facets'] = writing.gone
         ? { ...met.facets, exists: 'gone' }
-        : { ...facetsOf(writing, cast), exists: 'yes' };
+        : { ...facetsOf(writing, participants), exists: 'yes' };
       const facets = changed(met.facets, after);
       met.facets = after;
       return facets.map((facet): Line => ({
@@ -76,13 +76,13 @@ export const linesOf = (writings: readonly Writing[], cast: Cast): readonly Line
 };
 
 /** What a script waits for: the current object of each name. */
-export interface Standing {
+export interface CurrentObjects {
   readonly value: (object: string, facet: string) => string;
   /** How many objects have had that name. */
   readonly births: (object: string) => number;
 }
 
-export const standingAfter = (lines: readonly Line[]): Standing => {
+export const standingAfter = (lines: readonly Line[]): CurrentObjects => {
   const births = (object: string): number =>
     Math.max(0, ...lines.filter((line) => line.object === object).map(({ nth }) => nth));
   return {
@@ -95,12 +95,12 @@ export const standingAfter = (lines: readonly Line[]): Standing => {
 };
 
 /** The same, computed again only if there is more of it. */
-export const standingIn = (writings: () => readonly Writing[], cast: Cast): (() => Standing) => {
+export const standingIn = (writings: () => readonly Writing[], participants: Participants): (() => CurrentObjects) => {
   let known = -1;
   let standing = standingAfter([]);
   return () => {
     const now = writings();
-    if (now.length !== known) standing = standingAfter(linesOf(now, cast));
+    if (now.length !== known) standing = standingAfter(linesOf(now, participants));
     known = now.length;
     return standing;
   };

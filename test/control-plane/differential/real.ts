@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readAudit } from '../../testbed/audit.ts';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
-import type { Cast } from './cast.ts';
-import { POD } from './cast.ts';
+import type { Participants } from './participants.ts';
+import { POD } from './participants.ts';
 import { WATCHED } from './facets.ts';
 import { standingIn } from './lines.ts';
 import type { Phase, DifferentialCluster } from './stage.ts';
@@ -30,7 +30,9 @@ const clean = (testbed: Testbed, { name }: TestbedNode) =>
     READY_WITHIN_MS,
   );
 
-const setUp = async (testbed: Testbed): Promise<{ readonly cast: Cast; readonly home: TestbedNode }> => {
+const setUp = async (
+  testbed: Testbed,
+): Promise<{ readonly participants: Participants; readonly home: TestbedNode }> => {
   const { namespace, addNode, addClaim, create, runs } = await openScene(testbed, 'diff');
   const home = await addNode();
   const disk = await addClaim(CLAIM);
@@ -43,20 +45,30 @@ const setUp = async (testbed: Testbed): Promise<{ readonly cast: Cast; readonly 
   const instances = { home: home.instance, refuge: refuge.instance };
   return {
     home,
-    cast: { home: home.name, refuge: refuge.name, instances, namespace, volume: volumeName(namespace, CLAIM), disk },
+    participants: {
+      home: home.name,
+      refuge: refuge.name,
+      instances,
+      namespace,
+      volume: volumeName(namespace, CLAIM),
+      disk,
+    },
   };
 };
 
 const handsOn = (
   { access, admin }: Testbed,
-  cast: Cast,
+  participants: Participants,
   home: TestbedNode,
-): Pick<DifferentialCluster, 'cast' | 'stop' | 'terminate' | 'start' | 'failDetach' | 'ask' | 'fence' | 'release'> => ({
-  cast,
+): Pick<
+  DifferentialCluster,
+  'participants' | 'stop' | 'terminate' | 'start' | 'failDetach' | 'ask' | 'fence' | 'release'
+> => ({
+  participants,
   stop: home.stop,
   terminate: home.terminate,
   start: () => home.start(),
-  failDetach: (fails) => turn(access, cast.disk, fails ? { failDetach: 'the driver is out of order' } : {}),
+  failDetach: (fails) => turn(access, participants.disk, fails ? { failDetach: 'the driver is out of order' } : {}),
   ask: (method, path, body) => admin.write(method, path, body),
   fence: async () => (await cloudfence(access, 'fence', home.instance)).says.outcome,
   release: async () => (await cloudfence(access, 'release', home.name, '--timeout', '90s')).says.outcome,
@@ -65,26 +77,26 @@ const handsOn = (
 /** The testbed as a stage: in real time, reported by watches and by the audit log. */
 export const openRealStage = async (testbed: Testbed): Promise<DifferentialCluster> => {
   const watching = await watchAll(testbed.admin, WATCHED);
-  const { cast, home } = await setUp(testbed);
+  const { participants, home } = await setUp(testbed);
   const phases: Phase[] = [];
-  const standing = standingIn(() => watching.seen().map((seen) => ({ ...seen, by: '' })), cast);
+  const standing = standingIn(() => watching.seen().map((seen) => ({ ...seen, by: '' })), participants);
   return {
-    ...handsOn(testbed, cast, home),
+    ...handsOn(testbed, participants, home),
     phase: (title, from) => void phases.push({ title, at: Date.now(), from }),
     until: async (what, holds, withinMs = WITHIN_MS) =>
       void (await until(what, async () => holds(standing()), withinMs)),
     pass: (ms) => delay(ms),
     story: async () => ({
-      cast,
+      participants,
       phases,
       writings: withAuthors(
         watching.seen(),
-        await readAudit(testbed.access.folder, [cast.home, cast.refuge, cast.namespace]),
+        await readAudit(testbed.access.folder, [participants.home, participants.refuge, participants.namespace]),
       ),
     }),
     close: async () => {
       watching.close();
-      await turn(testbed.access, cast.disk, {});
+      await turn(testbed.access, participants.disk, {});
     },
   };
 };

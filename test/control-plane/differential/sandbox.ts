@@ -19,12 +19,12 @@ import { ec2Actors } from '../../../sandbox/ec2/actors.ts';
 import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
 import { addVolume } from '../../../sandbox/ec2/scenario.ts';
 import { emptyEc2, instanceIn, volumeIn, type Instance } from '../../../sandbox/ec2/state.ts';
-import { ec2Underlay } from '../../../sandbox/ec2/underlay.ts';
+import { underlyingEc2 } from '../../../sandbox/ec2/underlying-cloud.ts';
 import { addMachine } from '../../../sandbox/scenes/ec2-database.ts';
-import type { Underlay } from '../../../sandbox/underlay.ts';
+import type { UnderlyingCloud } from '../../../sandbox/underlying-cloud.ts';
 import { createWorld } from '../../../sandbox/world.ts';
 import { portsOver } from '../../simulation/rig.ts';
-import type { Cast } from './cast.ts';
+import type { Participants } from './participants.ts';
 import { standingIn } from './lines.ts';
 import { recordWrites } from './recorder.ts';
 import type { Phase, DifferentialCluster } from './stage.ts';
@@ -40,13 +40,13 @@ interface Troubled {
   detachFails: boolean;
 }
 
-const underlayWith = (troubled: Troubled): Underlay<AwsParts> => ({
-  ...ec2Underlay,
+const underlyingWith = (troubled: Troubled): UnderlyingCloud<AwsParts> => ({
+  ...underlyingEc2,
   unpublish: (world, handle, machine) =>
-    troubled.detachFails ? { error: 'the driver is out of order' } : ec2Underlay.unpublish(world, handle, machine),
+    troubled.detachFails ? { error: 'the driver is out of order' } : underlyingEc2.unpublish(world, handle, machine),
 });
 
-const setUp = (world: AwsWorld): Cast => {
+const setUp = (world: AwsWorld): Participants => {
   const home = addMachine(world);
   settle(world);
   const disk = addVolume(world);
@@ -73,7 +73,7 @@ const worldWith = (seed: number, troubled: Troubled) => {
   const writings = recordWrites(cluster);
   const parts: AwsParts = { cluster, ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }, INSTANT) };
   const world: AwsWorld = createWorld<AwsParts>(
-    { ...clusterActors<AwsParts>(underlayWith(troubled)), ...ec2Actors() },
+    { ...clusterActors<AwsParts>(underlyingWith(troubled)), ...ec2Actors() },
     parts,
     {
       now: Date.UTC(2026, 10, 21),
@@ -133,12 +133,12 @@ const untilHolds = (world: AwsWorld, what: string, holds: () => boolean, withinM
 export const openSandboxStage = (seed: number): DifferentialCluster => {
   const troubled: Troubled = { detachFails: false };
   const { world, writings } = worldWith(seed, troubled);
-  const cast = setUp(world);
+  const participants = setUp(world);
   const phases: Phase[] = [];
-  const home = cast.instances.home;
-  const standing = standingIn(() => writings, cast);
+  const home = participants.instances.home;
+  const standing = standingIn(() => writings, participants);
   return {
-    cast,
+    participants,
     ask: personAt(world),
     stop: happening(world, home, (instance) => void stopByUser(world, instance, plainStop)),
     terminate: happening(world, home, (instance) => void terminate(world, instance)),
@@ -149,7 +149,7 @@ export const openSandboxStage = (seed: number): DifferentialCluster => {
     phase: (title, from) => void phases.push({ title, at: world.now(), from }),
     until: async (what, holds, withinMs = WITHIN_MS) => untilHolds(world, what, () => holds(standing()), withinMs),
     pass: async (ms) => world.advance(ms),
-    story: async () => ({ cast, phases, writings }),
+    story: async () => ({ participants, phases, writings }),
     close: async () => undefined,
   };
 };

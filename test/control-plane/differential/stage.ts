@@ -1,8 +1,8 @@
 import { NUDGE_ANNOTATION, OUT_OF_SERVICE } from '../../../kubernetes/names.ts';
 import { z } from 'zod';
-import type { Cast, NodeRole } from './cast.ts';
-import { attachmentTo, POD } from './cast.ts';
-import type { Standing, Writing } from './lines.ts';
+import type { Participants, NodeRole } from './participants.ts';
+import { attachmentTo, POD } from './participants.ts';
+import type { CurrentObjects, Writing } from './lines.ts';
 
 /** The start of a phase's times: its announcement, or the first change in it. */
 export type CountedFrom = 'announcement' | 'first change';
@@ -16,7 +16,7 @@ export interface Phase {
 
 /** Everything that happened on one stage. */
 export interface Story {
-  readonly cast: Cast;
+  readonly participants: Participants;
   readonly phases: readonly Phase[];
   readonly writings: readonly Writing[];
 }
@@ -26,7 +26,7 @@ export interface Story {
  * refuge. The words for what happens fit the real control plane and the sandbox.
  */
 export interface DifferentialCluster {
-  readonly cast: Cast;
+  readonly participants: Participants;
   readonly phase: (title: string, from: CountedFrom) => void;
   /** The machine at home goes off in the middle of whatever it did. */
   readonly stop: () => Promise<void>;
@@ -42,7 +42,7 @@ export interface DifferentialCluster {
   /** The outcome of Cloudfence's run for the machine at home. */
   readonly fence: () => Promise<string>;
   readonly release: () => Promise<string>;
-  readonly until: (what: string, holds: (standing: Standing) => boolean, withinMs?: number) => Promise<void>;
+  readonly until: (what: string, holds: (standing: CurrentObjects) => boolean, withinMs?: number) => Promise<void>;
   readonly pass: (ms: number) => Promise<void>;
   readonly story: () => Promise<Story>;
   readonly close: () => Promise<void>;
@@ -51,31 +51,36 @@ export interface DifferentialCluster {
 export type Incident = (stage: DifferentialCluster) => Promise<void>;
 
 /** What a person or a script does by hand. */
-const attachmentPath = (cast: Cast, place: NodeRole): string =>
-  `/apis/storage.k8s.io/v1/volumeattachments/${attachmentTo(cast, place)}`;
+const attachmentPath = (participants: Participants, place: NodeRole): string =>
+  `/apis/storage.k8s.io/v1/volumeattachments/${attachmentTo(participants, place)}`;
 
 const tainted = z.looseObject({ spec: z.looseObject({ taints: z.array(z.unknown()).default([]) }) });
 
-export const taint = async ({ ask, cast }: DifferentialCluster, effect: 'NoSchedule' | 'NoExecute'): Promise<void> => {
-  const path = `/api/v1/nodes/${cast.home}`;
+export const taint = async (
+  { ask, participants }: DifferentialCluster,
+  effect: 'NoSchedule' | 'NoExecute',
+): Promise<void> => {
+  const path = `/api/v1/nodes/${participants.home}`;
   const { spec } = tainted.parse(await ask('GET', path));
   await ask('PATCH', path, { spec: { taints: [...spec.taints, { ...OUT_OF_SERVICE, effect }] } });
 };
 
 /** No pod may come to the refuge any more. */
-export const cordonRefuge = async ({ ask, until, cast }: DifferentialCluster): Promise<void> => {
-  await ask('PATCH', `/api/v1/nodes/${cast.refuge}`, { spec: { unschedulable: true } });
+export const cordonRefuge = async ({ ask, until, participants }: DifferentialCluster): Promise<void> => {
+  await ask('PATCH', `/api/v1/nodes/${participants.refuge}`, { spec: { unschedulable: true } });
   await until('the refuge is tainted', ({ value }) => value('node refuge', 'taints').includes('unschedulable'));
 };
 
-export const forceDelete = async ({ ask, cast }: DifferentialCluster): Promise<void> =>
-  void (await ask('DELETE', `/api/v1/namespaces/${cast.namespace}/pods/${POD}`, { gracePeriodSeconds: 0 }));
+export const forceDelete = async ({ ask, participants }: DifferentialCluster): Promise<void> =>
+  void (await ask('DELETE', `/api/v1/namespaces/${participants.namespace}/pods/${POD}`, { gracePeriodSeconds: 0 }));
 
-export const deleteNode = async ({ ask, cast }: DifferentialCluster): Promise<void> =>
-  void (await ask('DELETE', `/api/v1/nodes/${cast.home}`));
+export const deleteNode = async ({ ask, participants }: DifferentialCluster): Promise<void> =>
+  void (await ask('DELETE', `/api/v1/nodes/${participants.home}`));
 
-export const deleteAttachment = async ({ ask, cast }: DifferentialCluster): Promise<void> =>
-  void (await ask('DELETE', attachmentPath(cast, 'home')));
+export const deleteAttachment = async ({ ask, participants }: DifferentialCluster): Promise<void> =>
+  void (await ask('DELETE', attachmentPath(participants, 'home')));
 
-export const nudge = async ({ ask, cast }: DifferentialCluster, place: NodeRole): Promise<void> =>
-  void (await ask('PATCH', attachmentPath(cast, place), { metadata: { annotations: { [NUDGE_ANNOTATION]: 'now' } } }));
+export const nudge = async ({ ask, participants }: DifferentialCluster, place: NodeRole): Promise<void> =>
+  void (await ask('PATCH', attachmentPath(participants, place), {
+    metadata: { annotations: { [NUDGE_ANNOTATION]: 'now' } },
+  }));

@@ -7,10 +7,10 @@ import type { Writing } from './lines.ts';
 import { listOf, watchEvent } from '../../testbed/objects.ts';
 
 /** What the watches of the real API server reported, and when it arrived (epoch ms). */
-export type Seen = Omit<Writing, 'by'>;
+export type WatchedWrite = Omit<Writing, 'by'>;
 
-export interface Watching {
-  readonly seen: () => readonly Seen[];
+export interface Watcher {
+  readonly seen: () => readonly WatchedWrite[];
   readonly close: () => void;
 }
 
@@ -32,7 +32,7 @@ const PATHS: Readonly<Record<Watched, string>> = {
   csinodes: '/apis/storage.k8s.io/v1/csinodes',
 };
 
-const seenIn = (kind: Watched, line: unknown): Seen => {
+const seenIn = (kind: Watched, line: unknown): WatchedWrite => {
   const { type, object } = watchEvent.parse(line);
   if (type === 'ERROR') throw new Error(`the watch of ${kind} broke off: ${JSON.stringify(object)}`);
   const { uid, resourceVersion } = known.parse(object).metadata;
@@ -40,9 +40,9 @@ const seenIn = (kind: Watched, line: unknown): Seen => {
 };
 
 /** Everything that changes from now on. */
-export const watchAll = async (api: Api, kinds: readonly Watched[]): Promise<Watching> => {
+export const watchAll = async (api: Api, kinds: readonly Watched[]): Promise<Watcher> => {
   const closing = new AbortController();
-  const seen: Seen[] = [];
+  const seen: WatchedWrite[] = [];
   let broken: unknown = null;
   const follow = async (kind: Watched, from: string): Promise<void> => {
     for await (const line of api.watch(`${PATHS[kind]}?watch=1&resourceVersion=${from}`, closing.signal))
@@ -64,7 +64,7 @@ export const watchAll = async (api: Api, kinds: readonly Watched[]): Promise<Wat
 /** A watch event may arrive before the answer to the request that caused it. */
 const AHEAD_MS = 1_000;
 
-const isAbout = ({ kind, object }: Seen) => {
+const isAbout = ({ kind, object }: WatchedWrite) => {
   const { metadata } = known.parse(object);
   return (entry: AuditEntry): boolean =>
     entry.resource === kind &&
@@ -73,13 +73,13 @@ const isAbout = ({ kind, object }: Seen) => {
     (entry.uid === '' || entry.uid === metadata.uid);
 };
 
-const isDoomed = ({ object }: Seen): boolean => known.parse(object).metadata.deletionTimestamp != null;
+const isDoomed = ({ object }: WatchedWrite): boolean => known.parse(object).metadata.deletionTimestamp != null;
 
 /**
  * Answers carry the revision that they made, except for bindings and for deletions that complete at once. A watch shows
  * such a pod twice: terminating and gone.
  */
-const causeOf = (seen: Seen, entries: readonly AuditEntry[]): AuditEntry | undefined => {
+const causeOf = (seen: WatchedWrite, entries: readonly AuditEntry[]): AuditEntry | undefined => {
   const own = entries.filter(isAbout(seen)).filter(({ at }) => at <= seen.at + AHEAD_MS);
   if (seen.gone) return own.findLast(({ verb }) => verb !== 'create');
   const unnamed = isDoomed(seen) ? 'delete' : 'create';
@@ -87,7 +87,7 @@ const causeOf = (seen: Seen, entries: readonly AuditEntry[]): AuditEntry | undef
 };
 
 /** Which user made each change, and when exactly. */
-export const withAuthors = (seen: readonly Seen[], entries: readonly AuditEntry[]): readonly Writing[] =>
+export const withAuthors = (seen: readonly WatchedWrite[], entries: readonly AuditEntry[]): readonly Writing[] =>
   seen.map((one) => {
     const cause = causeOf(one, entries);
     return { ...one, at: cause?.at ?? one.at, by: cause ? authorNamed(cause.user) : 'nobody knows' };

@@ -14,7 +14,7 @@ const ACCOUNT = '123456789012';
 
 /** The ways to run Cloudfence, each as a child process that knows only its environment. */
 
-export interface Ran {
+export interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -47,13 +47,13 @@ export const deployed = async ({ aws, ec2, settings, secret }: TestbedAccess, qu
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 
 /** A child process that has started, and that may be killed or frozen before it ends. */
-export interface Begun {
+export interface StartedProgram {
   readonly kill: (signal: NodeJS.Signals) => void;
-  readonly ended: Promise<Ran>;
+  readonly ended: Promise<ProgramResult>;
 }
 
-const begin = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): Begun => {
-  const { promise: ended, resolve } = Promise.withResolvers<Ran>();
+const begin = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): StartedProgram => {
+  const { promise: ended, resolve } = Promise.withResolvers<ProgramResult>();
   const child = execFile(process.execPath, [...args], { env, encoding: 'utf8' }, (error, stdout, stderr) =>
     resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stdout, stderr }),
   );
@@ -61,14 +61,14 @@ const begin = (env: Readonly<Record<string, string>>, args: readonly string[], s
   return { kill: (signal) => void child.kill(signal), ended };
 };
 
-const run = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): Promise<Ran> =>
+const run = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): Promise<ProgramResult> =>
   begin(env, args, stdin).ended;
 
 /** The built CLI, as a person runs it in a terminal. */
-export const runAtHand = (testbed: TestbedAccess, args: readonly string[]): Promise<Ran> =>
+export const runAtHand = (testbed: TestbedAccess, args: readonly string[]): Promise<ProgramResult> =>
   run(atHand(testbed), [pathOf('../../../cli/cloudfence.js'), ...args]);
 
-const runCli = (testbed: TestbedAccess, args: readonly string[]): Promise<Ran> =>
+const runCli = (testbed: TestbedAccess, args: readonly string[]): Promise<ProgramResult> =>
   runAtHand(testbed, [...args, '--json']);
 
 const outcome = z.looseObject({
@@ -87,13 +87,13 @@ export interface CliAnswer {
 }
 
 /** What the CLI said with `--json` about one machine. */
-export const answerIn = ({ code, stdout, stderr }: Ran): CliAnswer => {
+export const answerIn = ({ code, stdout, stderr }: ProgramResult): CliAnswer => {
   if (stdout === '') throw new Error(`cloudfence ended with ${code} and said nothing but: ${stderr}`);
   return { code, says: outcome.parse(JSON.parse(stdout)) };
 };
 
 /** The same as `cloudfence`, without waiting for it. */
-export const beginCloudfence = (testbed: TestbedAccess, ...args: readonly string[]): Begun =>
+export const beginCloudfence = (testbed: TestbedAccess, ...args: readonly string[]): StartedProgram =>
   begin(atHand(testbed), [pathOf('../../../cli/cloudfence.js'), ...args, '--json']);
 
 /** The built CLI with `--json`, under the service account of the shipped manifest. */
@@ -114,7 +114,7 @@ const beginFunction = async (
   name: FunctionName,
   event: object,
   queue: string | null,
-): Promise<Begun> =>
+): Promise<StartedProgram> =>
   begin(
     await deployed(testbed, queue),
     [pathOf('invoke-handler.ts'), entryOf(testbed.aws.functions, name)],
@@ -137,7 +137,7 @@ const invoke = async (
 const batchAnswer = z.strictObject({ batchItemFailures: z.array(z.looseObject({ itemIdentifier: z.string() })) });
 
 /** The same as `deliver`, without waiting for it. */
-export const beginDelivery = (testbed: TestbedAccess, batch: Batch): Promise<Begun> =>
+export const beginDelivery = (testbed: TestbedAccess, batch: Batch): Promise<StartedProgram> =>
   beginFunction(testbed, 'on-event', batch, null);
 
 /**

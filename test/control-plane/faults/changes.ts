@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Passing } from './gate.ts';
+import type { GateRequest } from './gate.ts';
 
 /** What a request of Cloudfence's would change, in fencing's own words for its steps. */
 export type Change =
@@ -46,9 +46,9 @@ const changes: readonly (readonly [RegExp, (body: string) => Change])[] = [
 
 const actions: Readonly<Record<string, Change>> = { DetachVolume: 'detach-disk', StopInstances: 'power-off' };
 
-export const actionOf = ({ body }: Passing): string => new URLSearchParams(body).get('Action') ?? '';
+export const actionOf = ({ body }: GateRequest): string => new URLSearchParams(body).get('Action') ?? '';
 
-const changeAtEc2 = (passing: Passing): Change | null => {
+const changeAtEc2 = (passing: GateRequest): Change | null => {
   const action = actionOf(passing);
   const change = actions[action] ?? null;
   if (change === null && !action.startsWith('Describe')) throw new Error(`nobody knows what ${action} changes`);
@@ -59,7 +59,7 @@ const changeAtEc2 = (passing: Passing): Change | null => {
  * Null for a read.
  * @throws Error for a change that no step makes
  */
-export const changeIn = (passing: Passing): Change | null => {
+export const changeIn = (passing: GateRequest): Change | null => {
   if (passing.to === 'ec2') return changeAtEc2(passing);
   if (passing.method === 'GET') return null;
   const line = `${passing.method} ${passing.path.split('?')[0]}`;

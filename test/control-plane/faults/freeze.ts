@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { changeIn } from './changes.ts';
-import type { Begun } from '../doors/doors.ts';
-import type { Handling, Passing } from './gate.ts';
-import type { Point } from './strike.ts';
+import type { StartedProgram } from '../doors/doors.ts';
+import type { Handling, GateRequest } from './gate.ts';
+import type { RunMoment } from './strike.ts';
 import { inWords, keyOf } from './strike.ts';
 
 /**
@@ -10,7 +10,7 @@ import { inWords, keyOf } from './strike.ts';
  * was read for the mark, and only the mark's own last check still holds it back.
  */
 export interface Pause {
-  readonly after: Point | null;
+  readonly after: RunMoment | null;
   readonly at: 'answer' | 'recheck' | 'read for the mark';
 }
 
@@ -30,7 +30,7 @@ export const STRAGGLES_MS = 60;
  * Each look at a Node reads its Lease and its CSINode, and a recheck reads only the Lease. So an extra Lease is a
  * recheck's.
  */
-export const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
+export const recheckSpotter = (): ((passing: GateRequest) => Promise<boolean>) => {
   let rechecks = 0;
   const read = { csinodes: 0, leases: 0 };
   return async ({ method, path }) => {
@@ -51,7 +51,7 @@ export const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
 export const NODE = /^\/api\/v1\/nodes\/[^/?]+$/;
 
 /** The first look reads the Node once. The next read is that of the recheck, from which the mark's patch is made. */
-const markSpotter = (): ((passing: Passing) => Promise<boolean>) => {
+const markSpotter = (): ((passing: GateRequest) => Promise<boolean>) => {
   let reads = 0;
   return async ({ method, path }) => {
     if (method !== 'GET' || !NODE.test(path)) return false;
@@ -60,14 +60,14 @@ const markSpotter = (): ((passing: Passing) => Promise<boolean>) => {
   };
 };
 
-export interface Freezing {
+export interface Freeze {
   readonly handling: Handling;
   /** Resolves once the process is stopped and its answer waits for it. */
   readonly frozen: Promise<void>;
 }
 
 /** Freezes the process at that moment, once. */
-export const freezeAt = ({ after, at }: Pause, running: () => Begun): Freezing => {
+export const freezeAt = ({ after, at }: Pause, running: () => StartedProgram): Freeze => {
   const { promise: frozen, resolve: tell } = Promise.withResolvers<void>();
   const isMoment = at === 'read for the mark' ? markSpotter() : recheckSpotter();
   const passed = new Set<string>();

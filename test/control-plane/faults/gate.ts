@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import { text } from 'node:stream/consumers';
 
 /** A request on its way from Cloudfence to the API server or to EC2. */
-export interface Passing {
+export interface GateRequest {
   readonly to: 'api' | 'ec2';
   readonly method: string;
   readonly path: string;
@@ -17,17 +17,17 @@ export interface GateResponse {
 }
 
 /** What a gate does with one request. If the gate gives no answer, it cuts the connection. */
-export type Handling = (passing: Passing, forward: () => Promise<GateResponse>) => Promise<GateResponse | 'cut'>;
+export type Handling = (passing: GateRequest, forward: () => Promise<GateResponse>) => Promise<GateResponse | 'cut'>;
 
 /** Sends a request on to the server behind the gate, with its original headers. */
-export type Forward = (passing: Passing, headers: IncomingHttpHeaders) => Promise<GateResponse>;
+export type Forward = (passing: GateRequest, headers: IncomingHttpHeaders) => Promise<GateResponse>;
 
 export interface Gate {
   readonly port: number;
   readonly close: () => void;
 }
 
-const passingIn = async (to: Passing['to'], request: IncomingMessage): Promise<Passing> => ({
+const passingIn = async (to: GateRequest['to'], request: IncomingMessage): Promise<GateRequest> => ({
   to,
   method: request.method ?? '',
   path: request.url ?? '',
@@ -36,7 +36,7 @@ const passingIn = async (to: Passing['to'], request: IncomingMessage): Promise<P
 
 /** Like any proxy, turns a missing server into a broken connection. */
 const openGate =
-  (to: Passing['to'], forward: Forward, handle: Handling) =>
+  (to: GateRequest['to'], forward: Forward, handle: Handling) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const cut = (): void => void request.socket.destroy();
     try {
@@ -53,7 +53,7 @@ const openGate =
 /** Opens `server`, which has no listeners yet, as a gate of that kind on a free port of 127.0.0.1. */
 export const openGateOn = async (
   server: Server,
-  to: Passing['to'],
+  to: GateRequest['to'],
   forward: Forward,
   handle: Handling,
 ): Promise<Gate> => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
-import type { Forward, Handling, Passing } from './gate.ts';
+import type { Forward, Handling, GateRequest } from './gate.ts';
 import { openGateOn } from './gate.ts';
 import { certificate, kubeconfigOf } from '../../testbed/identities.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
@@ -13,7 +13,7 @@ import { storeSecret } from '../../testbed/installation.ts';
 
 /** A request that reached a gate. */
 export interface GateTraffic {
-  readonly passing: Passing;
+  readonly passing: GateRequest;
   readonly change: Change | null;
   /** Mono ms. */
   readonly at: number;

@@ -10,7 +10,7 @@ import {
   cloudfence,
   deliver,
   stateChanges,
-  type Begun,
+  type StartedProgram,
   type CliAnswer,
 } from '../doors/doors.ts';
 import { openGates } from './gates.ts';
@@ -45,7 +45,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
   it('again and again, before and after each of its changes, ends as if undisturbed', async () => {
     const crippled = await openCrippled(testbed, 'killed');
     const { gates, home } = crippled;
-    let running: Begun | null = null;
+    let running: StartedProgram | null = null;
     let deaths = 0;
     gates.handle(
       strikeAtEach(() => {

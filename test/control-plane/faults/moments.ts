@@ -1,5 +1,5 @@
 import type { Change } from './changes.ts';
-import type { Point, When } from './strike.ts';
+import type { RunMoment, When } from './strike.ts';
 import { inWords, pointsOf } from './strike.ts';
 
 /**
@@ -21,6 +21,6 @@ export const CHANGES: readonly Change[] = [
 ];
 
 /** Before and after each of them. In between a run only reads, so these are all the moments there are. */
-export const moments: readonly (Point & { readonly when: When; readonly words: string })[] = pointsOf(CHANGES).flatMap(
-  (point) => (['before', 'after'] as const).map((when) => ({ ...point, when, words: inWords(point) })),
-);
+export const moments: readonly (RunMoment & { readonly when: When; readonly words: string })[] = pointsOf(
+  CHANGES,
+).flatMap((point) => (['before', 'after'] as const).map((when) => ({ ...point, when, words: inWords(point) })));

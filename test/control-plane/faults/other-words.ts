@@ -1,5 +1,5 @@
 import { actionOf } from './changes.ts';
-import type { GateResponse, Handling, Passing } from './gate.ts';
+import type { GateResponse, Handling, GateRequest } from './gate.ts';
 
 /**
  * Changes what EC2 says about instances the first `times` that it is asked, for states that moto passes through at once
@@ -13,7 +13,8 @@ export const inOtherWords = (change: (answer: GateResponse) => GateResponse, tim
   };
 };
 
-export const isLook = (passing: Passing): boolean => passing.to === 'ec2' && actionOf(passing) === 'DescribeInstances';
+export const isLook = (passing: GateRequest): boolean =>
+  passing.to === 'ec2' && actionOf(passing) === 'DescribeInstances';
 
 const replaced =
   (pattern: RegExp, by: string) =>

@@ -1,25 +1,25 @@
 import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
-import type { Handling, Passing } from './gate.ts';
+import type { Handling, GateRequest } from './gate.ts';
 
 /** A moment in a run: one of its changes passes for the n-th time. */
-export interface Point {
+export interface RunMoment {
   readonly change: Change;
   readonly nth: number;
 }
 
 export type When = 'before' | 'after';
 
-export const inWords = ({ change, nth }: Point): string => (nth === 1 ? change : `${change} number ${nth}`);
+export const inWords = ({ change, nth }: RunMoment): string => (nth === 1 ? change : `${change} number ${nth}`);
 
 /** Every change of a list as a moment: the second `nudge` in it is the second to pass. */
-export const pointsOf = (changes: readonly Change[]): readonly Point[] =>
+export const pointsOf = (changes: readonly Change[]): readonly RunMoment[] =>
   changes.map((change, at) => ({ change, nth: changes.slice(0, at + 1).filter((other) => other === change).length }));
 
 type Strike = () => void | Promise<void>;
 
 /** The same change requested twice has the same key. Each try of a mark differs, but all tries count as one. */
-export const keyOf = (passing: Passing): string => {
+export const keyOf = (passing: GateRequest): string => {
   const change = changeIn(passing);
   return `${change} ${passing.path} ${passing.to === 'ec2' || change === 'note' ? passing.body : ''}`;
 };
@@ -27,7 +27,7 @@ export const keyOf = (passing: Passing): string => {
 /**
  * Strikes once: before that change reaches its server, so that it never does, or after it, so that its answer is lost.
  */
-export const strikeAt = ({ change, nth }: Point, when: When, strike: Strike): Handling => {
+export const strikeAt = ({ change, nth }: RunMoment, when: When, strike: Strike): Handling => {
   const passed = new Set<string>();
   let struck = false;
   return async (passing, forward) => {

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { XMLBuilder } from 'fast-xml-parser';
 import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
-import type { GateResponse, Handling, Passing } from './gate.ts';
+import type { GateResponse, Handling, GateRequest } from './gate.ts';
 import { keyOf } from './strike.ts';
 
 /** What goes wrong on the connection to the API server or to EC2. */
 
-type Refuse = (to: Passing['to']) => GateResponse;
+type Refuse = (to: GateRequest['to']) => GateResponse;
 
 const statusOf = (code: number, reason: string, headers: Readonly<Record<string, string>> = {}): GateResponse => ({
   status: code,
@@ -66,7 +66,7 @@ const passOn: Handling = (_, forward) => forward();
 
 /** Only on the way to the server. */
 export const onTheWayTo =
-  (to: Passing['to'], trouble: Handling): Handling =>
+  (to: GateRequest['to'], trouble: Handling): Handling =>
   (passing, forward) =>
     (passing.to === to ? trouble : passOn)(passing, forward);
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { OwnTestbed } from '../../testbed/testbed.ts';
 import { openOwnTestbed } from '../../testbed/testbed.ts';
-import { cloudfence, runAtHand, type Ran } from '../doors/doors.ts';
+import { cloudfence, runAtHand, type ProgramResult } from '../doors/doors.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<Ran> =>
+const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<ProgramResult> =>
   runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs[who] } }, [
     'cap',
     ...flags,

@@ -3,7 +3,7 @@ import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
 import { cloudfence } from '../doors/doors.ts';
-import type { Lone } from '../scenes/lone.ts';
+import type { LonePodScene } from '../scenes/lone.ts';
 import { openLone } from '../scenes/lone.ts';
 
 const RECORD = 'cloudfence.dev/fence';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 /** A fence of this boot. Anyone who has seen a fence can write one like it. */
-const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<object> => {
+const forged = async ({ home, nodePath }: LonePodScene, changes: object = {}): Promise<object> => {
   const { metadata, status } = nodeSchema.parse(await testbed.admin.get(nodePath));
   const named = {
     cloud: 'aws',
@@ -53,7 +53,7 @@ const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<o
 const doubts: readonly {
   readonly what: string;
   readonly reason: string;
-  readonly metadata: (lone: Lone) => Promise<object>;
+  readonly metadata: (lone: LonePodScene) => Promise<object>;
 }[] = [
   {
     what: 'the id of another instance',

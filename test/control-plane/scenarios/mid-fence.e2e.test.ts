@@ -5,7 +5,7 @@ import { openTestbed } from '../../testbed/testbed.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { node as nodeSchema } from '../../testbed/objects.ts';
 import { until } from '../../testbed/until.ts';
-import type { Begun } from '../doors/doors.ts';
+import type { StartedProgram } from '../doors/doors.ts';
 import { answerIn, beginCloudfence, cloudfence } from '../doors/doors.ts';
 import type { Intervention } from '../scenes/by-hand.ts';
 import { removeFence, removeTaint, renewLease } from '../scenes/by-hand.ts';
@@ -27,7 +27,7 @@ const going = z.object({ phase: z.string() });
  * A fence that has come as far as its driver allows, which fails after eight seconds. Resolves while the fence
  * continues.
  */
-const underWay = async ({ scene, home, disk }: Stage): Promise<Begun> => {
+const underWay = async ({ scene, home, disk }: Stage): Promise<StartedProgram> => {
   await turn(testbed.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
   await home.stop();
   const begun = beginCloudfence(testbed.access, 'fence', home.instance, '--timeout', '90s');

@@ -5,7 +5,7 @@ import { openTestbed } from '../../testbed/testbed.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openGates } from '../faults/gates.ts';
 import { inOtherWords, inState } from '../faults/other-words.ts';
-import type { Lone } from '../scenes/lone.ts';
+import type { LonePodScene } from '../scenes/lone.ts';
 import { openLone } from '../scenes/lone.ts';
 
 let testbed: Testbed;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 /** Sets the Node's status from now on. */
-const says = ({ nodePath }: Lone, status: object) =>
+const says = ({ nodePath }: LonePodScene, status: object) =>
   testbed.admin.write('PATCH', `${nodePath}/status`, { status }, STRATEGIC);
 
 const ready = (status: 'True' | 'False') => ({
@@ -26,7 +26,7 @@ const ready = (status: 'True' | 'False') => ({
 
 const anotherBoot = { nodeInfo: { bootID: 'another' } };
 
-const renewLease = ({ home }: Lone) =>
+const renewLease = ({ home }: LonePodScene) =>
   testbed.admin.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, {
     spec: { renewTime: new Date().toISOString().replace('Z', '000Z') },
   });
@@ -34,7 +34,7 @@ const renewLease = ({ home }: Lone) =>
 /** A fenced machine runs again, and its Node has come this far. */
 const halves: readonly {
   readonly what: string;
-  readonly comes: (lone: Lone) => Promise<unknown>;
+  readonly comes: (lone: LonePodScene) => Promise<unknown>;
   readonly reason: RegExp;
 }[] = [
   {
@@ -55,7 +55,7 @@ const halves: readonly {
 ];
 
 describe.concurrent('a fence stays although the machine runs again, as long as', () => {
-  const openFenced = async (): Promise<Lone> => {
+  const openFenced = async (): Promise<LonePodScene> => {
     const lone = await openLone(testbed, 'not-back');
     await lone.home.stop();
     expect((await cloudfence(testbed.access, 'fence', lone.home.instance)).says.outcome).toBe('fenced');

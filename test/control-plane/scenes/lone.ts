@@ -11,7 +11,7 @@ import { podsOn } from './world.ts';
 const OURS = /cloudfence|out-of-service/;
 
 /** The smallest scene that can be fenced: one node with one pod and without a volume. */
-export interface Lone {
+export interface LonePodScene {
   readonly scene: Scene;
   readonly home: TestbedNode;
   readonly nodePath: string;
@@ -19,7 +19,11 @@ export interface Lone {
   readonly seen: () => Promise<object>;
 }
 
-export const openLone = async (testbed: Testbed, title: string, registration: Registration = {}): Promise<Lone> => {
+export const openLone = async (
+  testbed: Testbed,
+  title: string,
+  registration: Registration = {},
+): Promise<LonePodScene> => {
   const scene = await openScene(testbed, title);
   const home = await addMachine(testbed, scene.namespace, registration);
   await scene.create(lonePod('lone', { spec: on(home.name) }));

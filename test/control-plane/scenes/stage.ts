@@ -40,7 +40,7 @@ export const expectUntouched = async ({ scene, home, refuge, pods }: Stage): Pro
 };
 
 /** The expected ends of the nodes: fenced, gone, and unchanged for all others. */
-export interface Fate {
+export interface ExpectedNodes {
   readonly fenced?: readonly TestbedNode[];
   readonly gone?: readonly TestbedNode[];
 }
@@ -59,7 +59,7 @@ const settled = async (scene: Scene, wanted: World): Promise<World> => {
 /** Another pod runs on the refuge, its disk is only there, and nothing of ours is left except on fenced nodes. */
 export const expectMoved = async (
   { scene, refuge, former }: Stage,
-  { fenced = [], gone = [] }: Fate,
+  { fenced = [], gone = [] }: ExpectedNodes,
 ): Promise<void> => {
   const { metadata } = await scene.runs(POD, refuge);
   expect(metadata.uid).not.toBe(former);

@@ -82,16 +82,16 @@ export const worldOf = async (scene: Scene): Promise<World> => {
 };
 
 /** Where the volume of each claim should be. Null for nowhere. */
-export type Held = Readonly<Record<string, TestbedNode | readonly TestbedNode[] | null>>;
+export type VolumeHolders = Readonly<Record<string, TestbedNode | readonly TestbedNode[] | null>>;
 
-const namesOf = (held: Held[string]): readonly string[] =>
+const namesOf = (held: VolumeHolders[string]): readonly string[] =>
   [held ?? []]
     .flat()
     .map(({ name }) => name)
     .sort();
 
 /** EC2 and Kubernetes agree about each volume, and nothing of ours is left except on the fenced nodes. */
-export const worldWith = ({ nodes }: Scene, held: Held, fenced: readonly TestbedNode[]): World => ({
+export const worldWith = ({ nodes }: Scene, held: VolumeHolders, fenced: readonly TestbedNode[]): World => ({
   volumes: Object.fromEntries(
     Object.entries(held).map(([claim, where]) => [claim, { ec2: namesOf(where), kubernetes: namesOf(where) }]),
   ),

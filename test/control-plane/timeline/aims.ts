@@ -1,6 +1,6 @@
 import { grouped } from '../../bench/table.ts';
 import { medianOf, seconds } from './figures.ts';
-import type { Report, Way } from './report.ts';
+import type { Report, RemedyName } from './report.ts';
 import { rowOf, ways } from './report.ts';
 import { sameCalls, timeRatio, totals } from './sizes.ts';
 
@@ -18,7 +18,7 @@ export const inWords = ({ met, says }: Aim): string => `aim ${met ? 'met' : 'mis
 
 const signed = (value: number): string => (value < 0 ? `${seconds(-value)} s less` : `${seconds(value)} s more`);
 
-const speedOf = (report: Report, way: Way): readonly Aim[] => {
+const speedOf = (report: Report, way: RemedyName): readonly Aim[] => {
   const [own, floor] = [rowOf(report, way), rowOf(report, 'floor')].map((played) => medianOf(played, 'attached'));
   if (own === undefined || floor === undefined || Number.isNaN(own - floor)) return [];
   return [

@@ -1,5 +1,5 @@
 import { actionOf } from '../faults/changes.ts';
-import type { Passing } from '../faults/gate.ts';
+import type { GateRequest } from '../faults/gate.ts';
 import type { GateTraffic } from '../faults/gates.ts';
 
 /** The number of calls of one run, by kind. */
@@ -13,13 +13,13 @@ const RESOURCE = /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/(?=.))?([
 
 const verbOf = (method: string, named: boolean): string => (method === 'GET' && !named ? 'LIST' : method);
 
-const kindOf = (passing: Passing): string => {
+const kindOf = (passing: GateRequest): string => {
   if (passing.to === 'ec2') return `EC2 ${actionOf(passing)}`;
   const [, resource = passing.path, name, below = ''] = RESOURCE.exec(passing.path) ?? [];
   return `${verbOf(passing.method, name !== undefined)} ${resource}${below}`;
 };
 
-export const tally = (passings: readonly Passing[]): Calls => {
+export const tally = (passings: readonly GateRequest[]): Calls => {
   const calls: Record<string, number> = {};
   for (const passing of passings) calls[kindOf(passing)] = (calls[kindOf(passing)] ?? 0) + 1;
   return calls;

@@ -8,7 +8,7 @@ import type { Played } from './play.ts';
 import { atLeisure, closely, play } from './play.ts';
 import type { Remedy } from './remedies.ts';
 import { allDeleted, byCli, byColdHandler, byHandler, nodeDeleted, nothing, proofless, taintOnly } from './remedies.ts';
-import type { Counted, Row, Sized, Way } from './report.ts';
+import type { Counted, Row, Sized, RemedyName } from './report.ts';
 import { ways } from './report.ts';
 
 /** Each run has a node with its database of its own. */
@@ -23,7 +23,7 @@ const told = async (what: string, playing: Promise<Played>): Promise<Played> => 
   return played;
 };
 
-const slow: readonly (readonly [Way, Remedy])[] = [
+const slow: readonly (readonly [RemedyName, Remedy])[] = [
   ['nothing', nothing],
   ['noSchedule', taintOnly('NoSchedule')],
   ['noExecute', taintOnly('NoExecute')],
@@ -42,7 +42,7 @@ export const playSlow = (testbed: Testbed, patience: number): Promise<readonly R
 
 const takeTurns = async (
   testbed: Testbed,
-  turns: readonly (readonly [Way, Remedy])[],
+  turns: readonly (readonly [RemedyName, Remedy])[],
   runs: number,
 ): Promise<readonly Row[]> => {
   const rows = turns.map(([way, remedy]) => ({ way, remedy, played: new Array<Played>() }));

@@ -19,7 +19,7 @@ export type PhaseEvent =
   | { readonly of: 'disk'; readonly at: number; readonly holder: string | null };
 
 /** The objects of one crash. */
-export interface Cast {
+export interface CrashObjects {
   /** Uid of the pod that ran when the machine crashed. */
   readonly former: string;
   /** Names of the nodes: the dead one, and the one to move to. */
@@ -46,7 +46,7 @@ export type Moments = Readonly<Record<Phase, number | null>>;
 
 export const phases: readonly Phase[] = ['podGone', 'deleting', 'gone', 'detached', 'attached', 'running'];
 
-const isPhase = (phase: Phase, { former, home, refuge, machine }: Cast, seen: PhaseEvent): boolean => {
+const isPhase = (phase: Phase, { former, home, refuge, machine }: CrashObjects, seen: PhaseEvent): boolean => {
   switch (seen.of) {
     case 'pod':
       if (phase === 'podGone') return seen.uid === former && seen.gone;
@@ -60,11 +60,11 @@ const isPhase = (phase: Phase, { former, home, refuge, machine }: Cast, seen: Ph
   }
 };
 
-const firstOf = (phase: Phase, cast: Cast, seen: readonly PhaseEvent[]): number | null =>
-  seen.find((one) => isPhase(phase, cast, one))?.at ?? null;
+const firstOf = (phase: Phase, crashObjects: CrashObjects, seen: readonly PhaseEvent[]): number | null =>
+  seen.find((one) => isPhase(phase, crashObjects, one))?.at ?? null;
 
-export const momentsIn = (seen: readonly PhaseEvent[], cast: Cast): Moments =>
-  mapPhases((phase) => firstOf(phase, cast, seen));
+export const momentsIn = (seen: readonly PhaseEvent[], crashObjects: CrashObjects): Moments =>
+  mapPhases((phase) => firstOf(phase, crashObjects, seen));
 
 export const mapPhases = <T>(make: (phase: Phase) => T): Readonly<Record<Phase, T>> => ({
   podGone: make('podGone'),

@@ -17,27 +17,32 @@ export interface Played {
 }
 
 /** How long a recovery is watched, and how often. */
-export interface Patience {
+export interface WatchLimits {
   readonly forMs: number;
   readonly askEc2EveryMs: number;
 }
 
-export const closely: Patience = { forMs: 60_000, askEc2EveryMs: 50 };
-export const atLeisure = (seconds: number): Patience => ({ forMs: seconds * 1000, askEc2EveryMs: 500 });
+export const closely: WatchLimits = { forMs: 60_000, askEc2EveryMs: 50 };
+export const atLeisure = (seconds: number): WatchLimits => ({ forMs: seconds * 1000, askEc2EveryMs: 500 });
 
 const LOOK_EVERY_MS = 50;
 
 const waitFor = async (watch: Watch, crash: Crash, patienceMs: number): Promise<Moments> => {
-  const cast = { former: crash.former, home: crash.home.name, refuge: crash.refuge.name, machine: crash.home.instance };
+  const crashObjects = {
+    former: crash.former,
+    home: crash.home.name,
+    refuge: crash.refuge.name,
+    machine: crash.home.instance,
+  };
   const deadline = performance.now() + patienceMs;
   for (;;) {
-    const moments = momentsIn(watch.seen, cast);
+    const moments = momentsIn(watch.seen, crashObjects);
     if (isOver(moments) || performance.now() > deadline) return moments;
     await delay(LOOK_EVERY_MS);
   }
 };
 
-const playOn = async (crash: Crash, remedy: Remedy, { forMs, askEc2EveryMs }: Patience): Promise<Played> => {
+const playOn = async (crash: Crash, remedy: Remedy, { forMs, askEc2EveryMs }: WatchLimits): Promise<Played> => {
   const watch = watchRecovery(crash, askEc2EveryMs);
   await crash.home.stop();
   const zero = performance.now();
@@ -54,7 +59,7 @@ const playOn = async (crash: Crash, remedy: Remedy, { forMs, askEc2EveryMs }: Pa
  * Creates a database, takes its machine away, applies the remedy, and watches until everything is well or the time is
  * up.
  */
-export const play = async (testbed: Testbed, remedy: Remedy, patience: Patience): Promise<Played> => {
+export const play = async (testbed: Testbed, remedy: Remedy, patience: WatchLimits): Promise<Played> => {
   const crash = await setUpCrash(testbed);
   const played = await playOn(crash, remedy, patience);
   await clearAway(crash);

@@ -1,17 +1,18 @@
 import { median, medianOf, seconds } from './figures.ts';
-import type { Counted, Report, Way } from './report.ts';
+import type { Counted, Report, RemedyName } from './report.ts';
 import { rowOf, ways } from './report.ts';
 
 /** What the table shows, in sentences whose figures come from it. */
 
-const at = (report: Report, way: Way, phase: 'podGone' | 'attached'): number => medianOf(rowOf(report, way), phase);
+const at = (report: Report, way: RemedyName, phase: 'podGone' | 'attached'): number =>
+  medianOf(rowOf(report, way), phase);
 
-const attachedSays = (report: Report, way: Way): string => {
+const attachedSays = (report: Report, way: RemedyName): string => {
   const value = at(report, way, 'attached');
   return Number.isFinite(value) ? `after ${seconds(value)} s` : `not within ${report.patience} s`;
 };
 
-const SLOW: readonly Way[] = ['nothing', 'noSchedule', 'noExecute', 'node', 'all'];
+const SLOW: readonly RemedyName[] = ['nothing', 'noSchedule', 'noExecute', 'node', 'all'];
 
 const slowSays = (report: Report): string =>
   [
@@ -20,12 +21,12 @@ const slowSays = (report: Report): string =>
     ...SLOW.map((way) => `- ${ways[way]}: ${attachedSays(report, way)}`),
   ].join('\n');
 
-const shareOf = (report: Report, way: Way): string => {
+const shareOf = (report: Report, way: RemedyName): string => {
   const [gone, attached] = [at(report, way, 'podGone'), at(report, way, 'attached')];
   return `${ways[way]}: ${seconds(gone)} s until the old pod is gone, ${seconds(attached - gone)} s from there until the volume is attached elsewhere`;
 };
 
-const FAST: readonly Way[] = ['floor', 'warm', 'cold', 'cli'];
+const FAST: readonly RemedyName[] = ['floor', 'warm', 'cold', 'cli'];
 
 /**
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/volume/csi/csi_attacher.go:

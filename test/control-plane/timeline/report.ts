@@ -17,7 +17,7 @@ export interface Report {
 }
 
 export interface Row {
-  readonly way: Way;
+  readonly way: RemedyName;
   readonly played: readonly Played[];
 }
 
@@ -47,7 +47,7 @@ export const ways = {
   cli: 'Cloudfence: CLI',
 } as const;
 
-export type Way = keyof typeof ways;
+export type RemedyName = keyof typeof ways;
 
-export const rowOf = ({ rows }: Report, way: Way): readonly Played[] =>
+export const rowOf = ({ rows }: Report, way: RemedyName): readonly Played[] =>
   rows.find((row) => row.way === way)?.played ?? [];

@@ -9,7 +9,7 @@ import type { Report, Row } from './report.ts';
 import { recovered, sample, stuck } from './sample.ts';
 import { asText, recoveryTable } from './table.ts';
 
-const cast = { former: 'old', home: 'home', refuge: 'refuge', machine: 'i-1' };
+const crashObjects = { former: 'old', home: 'home', refuge: 'refuge', machine: 'i-1' };
 
 const pod = (at: number, uid: string, node: string, gone: boolean, running: boolean): PhaseEvent => ({
   of: 'pod',
@@ -51,12 +51,12 @@ const recovery: readonly PhaseEvent[] = [
 
 describe('the moments of a recovery', () => {
   it('are the first sightings of each step, in seconds after the remedy began', () => {
-    const moments = after(1_000, momentsIn(recovery, cast));
+    const moments = after(1_000, momentsIn(recovery, crashObjects));
     expect(moments).toEqual({ podGone: 0.1, deleting: 0.2, gone: 1.2, detached: 0.7, attached: 2.2, running: 2.7 });
   });
 
   it('are missing as long as they were not seen', () => {
-    const moments = momentsIn(recovery.slice(0, 6), cast);
+    const moments = momentsIn(recovery.slice(0, 6), crashObjects);
     expect(moments).toEqual({
       podGone: 1_100,
       deleting: 1_200,
@@ -65,14 +65,14 @@ describe('the moments of a recovery', () => {
       attached: null,
       running: null,
     });
-    expect([isOver(moments), isOver(momentsIn(recovery, cast))]).toEqual([false, true]);
+    expect([isOver(moments), isOver(momentsIn(recovery, crashObjects))]).toEqual([false, true]);
   });
 
   it('are not those of a pod that came back to the dead node', () => {
     const astray = recovery.map((seen): PhaseEvent =>
       seen.of === 'pod' && seen.uid === 'new' ? { ...seen, node: 'home' } : seen,
     );
-    expect(momentsIn(astray, cast).running).toBeNull();
+    expect(momentsIn(astray, crashObjects).running).toBeNull();
   });
 });
 

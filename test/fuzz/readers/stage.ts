@@ -15,7 +15,7 @@ interface Place {
 }
 
 /** What a handler left behind. */
-export interface Left {
+export interface HandlerEffects {
   readonly lines: readonly object[];
   readonly dead: readonly { readonly body: string; readonly reason: string }[];
   /** Messages that it sent to a queue. */
@@ -25,7 +25,7 @@ export interface Left {
 export interface Stage {
   readonly world: Place;
   /** Takes away what the handler has left, so that the next input begins with nothing. */
-  readonly take: () => Left;
+  readonly take: () => HandlerEffects;
   /** What must not have happened, since the last time it was asked. */
   readonly done: () => readonly string[];
 }
@@ -107,7 +107,7 @@ const LONGEST_MS = 90_000;
 
 const field = (line: object, name: string): unknown => new Map<string, unknown>(Object.entries(line)).get(name);
 
-const lost = ({ body, again, answer }: Delivered, { lines, dead, sent }: Left): readonly string[] => {
+const lost = ({ body, again, answer }: Delivered, { lines, dead, sent }: HandlerEffects): readonly string[] => {
   if (dead.some(({ reason }) => reason.trim() === '')) return ['leaves a dead letter without a reason'];
   if (body === null || again || answer !== undefined) return [];
   const known = dead.length + sent.length + lines.length > 0;
@@ -118,7 +118,7 @@ const misunderstoodIn = (lines: readonly object[]): boolean =>
   lines.some((line) => field(line, 'decision') === 'not-understood');
 
 /** A message that was not understood is a dead letter with the very same text. */
-const unburied = ({ body, again, answer }: Delivered, { lines, dead }: Left): readonly string[] =>
+const unburied = ({ body, again, answer }: Delivered, { lines, dead }: HandlerEffects): readonly string[] =>
   body !== null &&
   !again &&
   answer === undefined &&
@@ -127,7 +127,7 @@ const unburied = ({ body, again, answer }: Delivered, { lines, dead }: Left): re
     ? ['does not understand a message, and leaves no dead letter with its text']
     : [];
 
-const outcomeOf = ({ again }: Delivered, { lines, dead, sent }: Left): string => {
+const outcomeOf = ({ again }: Delivered, { lines, dead, sent }: HandlerEffects): string => {
   if (again) return 'delivered again';
   if (dead.length > 0) return 'dead letter';
   if (sent.length > 0) return 'sent on';

@@ -29,10 +29,10 @@ export interface Azure extends Subscription {
   readonly operations: Map<string, Reply>;
   readonly origin: string;
   /** Answers that something else gives in place of ARM or the app, until they are removed. */
-  readonly mishaps: Mishap[];
+  readonly mishaps: InjectedFailure[];
 }
 
-export interface Mishap {
+export interface InjectedFailure {
   readonly method?: string;
   readonly path: RegExp;
   readonly reply: Reply;

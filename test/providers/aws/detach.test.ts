@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PermissionDenied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
-import type { Mishap } from '../../../sandbox/ec2/faults.ts';
+import type { InjectedFailure } from '../../../sandbox/ec2/faults.ts';
 import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
@@ -29,14 +29,17 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'UnauthorizedOperation', status: 403 }, PermissionDenied],
     [{ kind: 'error', code: 'OperationNotPermitted', status: 400 }, Refused],
     [{ kind: 'drop' }, Unavailable],
-  ] satisfies [Mishap, unknown][])('leaves at most once: the SDK does not retry it (%o)', async (mishap, expected) => {
-    const { world, machine, disk } = withDisk();
-    addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
-    await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
-      expected,
-    );
-    expect(held(world, disk)).toBe(true);
-  });
+  ] satisfies [InjectedFailure, unknown][])(
+    'leaves at most once: the SDK does not retry it (%o)',
+    async (mishap, expected) => {
+      const { world, machine, disk } = withDisk();
+      addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
+      await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
+        expected,
+      );
+      expect(held(world, disk)).toBe(true);
+    },
+  );
 
   it('is an error if its answer was lost, although the disk goes', async () => {
     const { world, machine, disk } = withDisk();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { attach, detach } from '../../../sandbox/azure/attachments.ts';
-import { addFault, throttled, type Mishap } from '../../../sandbox/azure/faults.ts';
+import { addFault, throttled, type InjectedFailure } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, forget, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { disksOf, diskIn, machineIn, type AzureCloudWorld, type Knobs } from '../../../sandbox/azure/state.ts';
@@ -30,12 +30,15 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'OperationNotAllowed', status: 409 }, Refused],
     [{ kind: 'error', code: 'AuthorizationFailed', status: 403 }, PermissionDenied],
     [{ kind: 'drop' }, Unavailable],
-  ] satisfies [Mishap, unknown][])('leaves at most once: the SDK does not retry it (%o)', async (mishap, expected) => {
-    const { world, target, disk } = withDisk();
-    addFault(world.parts.azure, { call: POST, mishap });
-    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
-    expect(held(world, disk)).toBe(true);
-  });
+  ] satisfies [InjectedFailure, unknown][])(
+    'leaves at most once: the SDK does not retry it (%o)',
+    async (mishap, expected) => {
+      const { world, target, disk } = withDisk();
+      addFault(world.parts.azure, { call: POST, mishap });
+      await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
+      expect(held(world, disk)).toBe(true);
+    },
+  );
 
   it('is an error if its answer was lost, although the disk goes', async () => {
     const { world, target, disk } = withDisk();

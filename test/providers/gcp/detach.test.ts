@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, InvalidInput, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { addFault, limited, unavailable, type Mishap } from '../../../sandbox/gce/faults.ts';
+import { addFault, limited, unavailable, type InjectedFailure } from '../../../sandbox/gce/faults.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, recreate } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld, type Instance, type Knobs } from '../../../sandbox/gce/state.ts';
@@ -21,7 +21,7 @@ const held = (world: GceWorld, disk: string): boolean => {
   return (diskIn(world, disk)?.users.length ?? 0) > 0;
 };
 
-const detachWith = (mishap: Mishap, when: 'before' | 'after' = 'before') => {
+const detachWith = (mishap: InjectedFailure, when: 'before' | 'after' = 'before') => {
   const scene = withDisk();
   addFault(scene.world.parts.gce, { method: 'instances.detachDisk', when, mishap });
   return { ...scene, answer: cloudOf(scene.world).detach(scene.target, scene.disk, 'plain', granted, patient()) };
@@ -57,7 +57,7 @@ describe('a detach', () => {
     [{ kind: 'failing-operation', error: { code: 'RESOURCE_NOT_FOUND', status: 404 } }, Refused],
     [{ kind: 'failing-operation', error: { code: 'RESOURCE_IN_USE_BY_ANOTHER_RESOURCE', status: 400 } }, Refused],
     [{ kind: 'failing-operation', error: { code: 'SOMETHING_NEW', status: 503 } }, Unavailable],
-  ] satisfies [Mishap, unknown][])(
+  ] satisfies [InjectedFailure, unknown][])(
     'leaves at most once, and does not succeed while the disk names the machine (%o)',
     async (mishap, expected) => {
       const { world, disk, answer } = detachWith(mishap);

@@ -6,7 +6,7 @@ import type { PermittedPath } from '../../../transport/under-permit.ts';
 import type { Call } from '../network.ts';
 import { isGone, type Machine } from '../machines.ts';
 import { GROUP, machineIdOf, osDiskIdOf, SUBSCRIPTION, vmIdOf } from '../names.ts';
-import { type CloudSide, dateAt, holderOf, seenById, type Sight, sightOf } from './side.ts';
+import { type CloudSide, dateAt, holderOf, seenById, type ObservedMachine, sightOf } from './side.ts';
 
 /** ARM behind the SDK's client. Everything of providers/azure runs above it. */
 
@@ -18,10 +18,10 @@ const notFound = (): Error => errorOf(404, 'ResourceNotFound');
 /** A machine that starts is `stopped` for a moment, although no operation shows. */
 const SHOWS_STOPPED_MS = 4_500;
 
-const isBarelyStarting = ({ shown: { power, launchedAt }, at }: Sight): boolean =>
+const isBarelyStarting = ({ shown: { power, launchedAt }, at }: ObservedMachine): boolean =>
   power === 'starting' && at - launchedAt < SHOWS_STOPPED_MS;
 
-const powerOf = (sight: Sight): string => {
+const powerOf = (sight: ObservedMachine): string => {
   const { power, byGuest } = sight.shown;
   if (isBarelyStarting(sight)) return 'stopped';
   switch (power) {
@@ -36,12 +36,12 @@ const powerOf = (sight: Sight): string => {
   }
 };
 
-const isBusy = (sight: Sight): boolean => isOperatedOn(sight) && !isBarelyStarting(sight);
+const isBusy = (sight: ObservedMachine): boolean => isOperatedOn(sight) && !isBarelyStarting(sight);
 
-const isOperatedOn = ({ shown: { power, byGuest } }: Sight): boolean =>
+const isOperatedOn = ({ shown: { power, byGuest } }: ObservedMachine): boolean =>
   power === 'starting' || (power === 'stopping' && !byGuest);
 
-const vmOf = (sight: Sight): Vm => {
+const vmOf = (sight: ObservedMachine): Vm => {
   const { machine, shown } = sight;
   if (shown.power === 'gone' || shown.power === 'forgotten') throw notFound();
   const provisioning = isBusy(sight) ? 'Updating' : 'Succeeded';
@@ -67,7 +67,7 @@ const vmOf = (sight: Sight): Vm => {
   };
 };
 
-const osDiskOf = ({ machine, shown }: Sight): ArmDisk => {
+const osDiskOf = ({ machine, shown }: ObservedMachine): ArmDisk => {
   const isOff = shown.power === 'off' && !shown.byGuest;
   return {
     id: osDiskIdOf(machine.serial),
@@ -93,7 +93,7 @@ const diskAnswer = (side: CloudSide, id: string, age: number): ArmDisk => {
   };
 };
 
-const sightFor = (side: CloudSide, name: string, age: number): Sight => {
+const sightFor = (side: CloudSide, name: string, age: number): ObservedMachine => {
   const sight = seenById(side, machineIdOf('azure', name, 0), age);
   if (!sight) throw notFound();
   return sight;

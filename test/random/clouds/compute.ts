@@ -10,7 +10,7 @@ import { type PermittedPath, underPermit } from '../../../transport/under-permit
 import type { Call } from '../network.ts';
 import { isGone, type Machine } from '../machines.ts';
 import { numericIdOf, PROJECT, ZONES } from '../names.ts';
-import { type CloudSide, dateAt, holderOf, seenById, type Sight, sightOf } from './side.ts';
+import { type CloudSide, dateAt, holderOf, seenById, type ObservedMachine, sightOf } from './side.ts';
 
 /** Compute Engine behind the SDK's clients. Everything of providers/gcp runs above it. */
 
@@ -36,7 +36,7 @@ const notFound = (): Error => errorOf(404, 5, 'notFound');
 const PLACE = `projects/${PROJECT}/zones/${ZONES.gcp}`;
 const linkTo = (path: string): string => `https://www.googleapis.com/compute/v1/${path}`;
 
-const instanceOf = ({ machine, shown }: Sight): Instance => {
+const instanceOf = ({ machine, shown }: ObservedMachine): Instance => {
   if (shown.power === 'gone' || shown.power === 'forgotten') throw notFound();
   return {
     id: numericIdOf(machine),
@@ -60,7 +60,7 @@ interface Named {
   readonly instance: string;
 }
 
-const sightFor = (side: CloudSide, { instance }: Named, age: number): Sight => {
+const sightFor = (side: CloudSide, { instance }: Named, age: number): ObservedMachine => {
   const numbered = side.fleet.machines.find(
     (machine) => machine.cloud === 'gcp' && numericIdOf(machine) === instance && machine.createdAt <= side.now() - age,
   );

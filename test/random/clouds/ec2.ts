@@ -10,7 +10,7 @@ import {
 import type { Cloud } from '../../../fencing/model/cloud.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import type { PermittedPath } from '../../../transport/under-permit.ts';
-import { type CloudSide, holderOf, secondAt, seenById, type Sight } from './side.ts';
+import { type CloudSide, holderOf, secondAt, seenById, type ObservedMachine } from './side.ts';
 
 /** EC2 behind the SDK's client. Everything of providers/aws runs above it. */
 
@@ -28,12 +28,12 @@ const STATES = {
 const errorOf = (name: string, status: number): Error =>
   Object.assign(new Error(name), { name, $metadata: { httpStatusCode: status } });
 
-const reasonOf = ({ byGuest, hibernated }: Sight['shown']): string => {
+const reasonOf = ({ byGuest, hibernated }: ObservedMachine['shown']): string => {
   if (hibernated) return 'Client.UserInitiatedHibernate';
   return byGuest ? 'Client.InstanceInitiatedShutdown' : 'Client.UserInitiatedShutdown';
 };
 
-const instanceOf = ({ machine, shown }: Sight): Instance => {
+const instanceOf = ({ machine, shown }: ObservedMachine): Instance => {
   const power = shown.power === 'forgotten' ? 'gone' : shown.power;
   const isDown = power !== 'running' && power !== 'starting';
   const stopped = secondAt(shown.stoppedAt).toISOString().slice(0, 19).replace('T', ' ');

@@ -24,21 +24,21 @@ export interface CloudSide {
 }
 
 /** A machine as an answer shows it. */
-export interface Sight {
+export interface ObservedMachine {
   readonly machine: Machine;
   readonly shown: Shown;
   /** The time that the answer is about (ms). */
   readonly at: number;
 }
 
-export const sightOf = (machine: Machine, age: number, now: number): Sight => ({
+export const sightOf = (machine: Machine, age: number, now: number): ObservedMachine => ({
   machine,
   shown: shownAt(machine, now - age),
   at: now - age,
 });
 
 /** Returns the newest machine with the id that an answer shows. */
-export const seenById = ({ fleet, now }: CloudSide, id: string, age: number): Sight | null => {
+export const seenById = ({ fleet, now }: CloudSide, id: string, age: number): ObservedMachine | null => {
   const machine = fleet.machines.findLast((one) => one.id === id && one.createdAt <= now() - age);
   return machine ? sightOf(machine, age, now()) : null;
 };

@@ -12,7 +12,7 @@ import {
   type Knobs,
   type Machine,
 } from '../../../sandbox/azure/state.ts';
-import { azureUnderlay } from '../../../sandbox/azure/underlay.ts';
+import { underlyingAzure } from '../../../sandbox/azure/underlying-cloud.ts';
 import { azureWorld, cloudOf, MINUTE, NOW, patient } from './azure-world.ts';
 
 const machineOf = (world: AzureCloudWorld, id: string): Machine => {
@@ -36,7 +36,7 @@ const one = (knobs: Partial<Knobs> = {}) => {
 const mounted = () => {
   const { world, id, now } = one();
   const disk = addDisk(world, {}, { machine: id });
-  azureUnderlay.mount(world, disk.toUpperCase(), id);
+  underlyingAzure.mount(world, disk.toUpperCase(), id);
   return { world, id, now, disk };
 };
 
@@ -50,7 +50,7 @@ describe('the life of a machine in the sandbox', () => {
     for (; now().power !== 'running'; world.advance(250)) seen.set(`${now().power} ${now().provisioning}`, world.now());
     expect([...seen.keys()]).toEqual(['stopped Updating', 'starting Updating']);
     expect(now()).toMatchObject({ provisioning: 'Succeeded', guest: 'up', boot: 2, operation: null });
-    expect(azureUnderlay.bootOf(world, id)).toMatch(/\/2$/);
+    expect(underlyingAzure.bootOf(world, id)).toMatch(/\/2$/);
   });
 
   it('releases its disks at a deallocation and at a start, but not at a stop', () => {

@@ -5,14 +5,14 @@ import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume, stopGuest } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumeIn, volumesOf } from '../../../sandbox/ec2/state.ts';
-import { ec2Underlay } from '../../../sandbox/ec2/underlay.ts';
+import { underlyingEc2 } from '../../../sandbox/ec2/underlying-cloud.ts';
 import { MINUTE, clientOf, ec2World } from './ec2-world.ts';
 
 const mounted = () => {
   const world = ec2World();
   const machine = addInstance(world);
   const disk = addVolume(world, {}, { instance: machine });
-  expect(ec2Underlay.mount(world, disk, machine)).toBe(true);
+  expect(underlyingEc2.mount(world, disk, machine)).toBe(true);
   return { world, machine, disk };
 };
 
@@ -31,7 +31,7 @@ describe("disks in the sandbox's EC2", () => {
     expect(attachmentStates(world, disk)).toEqual(['detaching']);
     world.advance(MINUTE);
     expect(attachmentStates(world, disk)).toEqual(['busy']);
-    ec2Underlay.unmount(world, disk, machine);
+    underlyingEc2.unmount(world, disk, machine);
     expect(attachmentStates(world, disk)).toEqual([]);
     expect(world.parts.ec2.harm).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe("disks in the sandbox's EC2", () => {
     const world = ec2World();
     const machine = addInstance(world, { canHibernate: true });
     const disk = addVolume(world, {}, { instance: machine });
-    ec2Underlay.mount(world, disk, machine);
+    underlyingEc2.mount(world, disk, machine);
     const instance = instanceIn(world, machine);
     if (instance) stopByUser(world, instance, { ...plainStop, hibernate: true });
     world.advance(MINUTE);
@@ -114,22 +114,22 @@ describe('the EBS driver on the sandbox', () => {
   it('publishes and unpublishes by asking again, and never forces', () => {
     const world = ec2World();
     const [machine, disk] = [addInstance(world), addVolume(world)];
-    expect(ec2Underlay.publish(world, disk, machine)).toBe('pending');
-    expect(ec2Underlay.mount(world, disk, machine)).toBe(false);
+    expect(underlyingEc2.publish(world, disk, machine)).toBe('pending');
+    expect(underlyingEc2.mount(world, disk, machine)).toBe(false);
     world.advance(MINUTE);
-    expect(ec2Underlay.publish(world, disk, machine)).toBe('done');
-    ec2Underlay.mount(world, disk, machine);
-    expect(ec2Underlay.unpublish(world, disk, machine)).toBe('pending');
+    expect(underlyingEc2.publish(world, disk, machine)).toBe('done');
+    underlyingEc2.mount(world, disk, machine);
+    expect(underlyingEc2.unpublish(world, disk, machine)).toBe('pending');
     world.advance(MINUTE);
-    expect(ec2Underlay.unpublish(world, disk, machine)).toBe('pending');
-    ec2Underlay.unmount(world, disk, machine);
-    expect(ec2Underlay.unpublish(world, disk, machine)).toBe('done');
+    expect(underlyingEc2.unpublish(world, disk, machine)).toBe('pending');
+    underlyingEc2.unmount(world, disk, machine);
+    expect(underlyingEc2.unpublish(world, disk, machine)).toBe('done');
     expect(world.parts.ec2.harm).toEqual([]);
   });
 
   it('learns that a disk is in use elsewhere', () => {
     const { world, disk } = mounted();
-    expect(ec2Underlay.publish(world, disk, addInstance(world))).toEqual({
+    expect(underlyingEc2.publish(world, disk, addInstance(world))).toEqual({
       error: expect.stringMatching(/^VolumeInUse/),
     });
   });
@@ -137,12 +137,12 @@ describe('the EBS driver on the sandbox', () => {
   it('reports to the cloud controller machines that exist, are shut down, or are gone', () => {
     const world = ec2World();
     const states = ['running', 'stopping', 'stopped', 'terminated'] as const;
-    expect(states.map((state) => ec2Underlay.existence(world, addInstance(world, { state })))).toEqual([
+    expect(states.map((state) => underlyingEc2.existence(world, addInstance(world, { state })))).toEqual([
       'exists',
       'exists',
       'shut-down',
       'gone',
     ]);
-    expect(ec2Underlay.existence(world, 'i-ffffffff')).toBe('gone');
+    expect(underlyingEc2.existence(world, 'i-ffffffff')).toBe('gone');
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { mayDo, type Demand } from '../../../sandbox/ec2/iam/evaluate.ts';
+import { mayDo, type AccessRequest } from '../../../sandbox/ec2/iam/evaluate.ts';
 import { policyDocument } from '../../../sandbox/ec2/iam/policy-document.ts';
 
 const policy = (...Statement: readonly object[]) => policyDocument.parse({ Version: '2012-10-17', Statement });
 const allow = (Action: string, change: object = {}) => ({ Effect: 'Allow', Action, Resource: '*', ...change });
 const deny = (Action: string, change: object = {}) => ({ ...allow(Action, change), Effect: 'Deny' });
-const detach = (change: Partial<Demand> = {}): Demand => ({
+const detach = (change: Partial<AccessRequest> = {}): AccessRequest => ({
   action: 'ec2:DetachVolume',
   resource: 'arn:aws:ec2:eu-west-1:111122223333:volume/vol-1',
   context: {},
@@ -16,7 +16,7 @@ const tagged = {
 };
 
 describe('a policy', () => {
-  it.each<readonly [string, readonly object[], Partial<Demand>, boolean]>([
+  it.each<readonly [string, readonly object[], Partial<AccessRequest>, boolean]>([
     ['allows what it names', [allow('ec2:DetachVolume')], {}, true],
     ['allows nothing that it does not name', [allow('ec2:AttachVolume')], {}, false],
     ['ignores the case of an action', [allow('EC2:detachvolume')], {}, true],

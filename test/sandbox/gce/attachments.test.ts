@@ -4,7 +4,7 @@ import { addFault } from '../../../sandbox/gce/faults.ts';
 import { resume, suspend } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, deleteInstance, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld } from '../../../sandbox/gce/state.ts';
-import { gceUnderlay } from '../../../sandbox/gce/underlay.ts';
+import { underlyingGce } from '../../../sandbox/gce/underlying-cloud.ts';
 import { MINUTE, gceWorld, place, zone } from './gce-world.ts';
 import { handOf } from './sdk-hand.ts';
 
@@ -21,7 +21,7 @@ const mounted = () => {
   const world = gceWorld();
   const machine = addInstance(world);
   const disk = addDisk(world, {}, { instance: machine, deviceName: 'data' });
-  expect(gceUnderlay.mount(world, disk, machine)).toBe(true);
+  expect(underlyingGce.mount(world, disk, machine)).toBe(true);
   return { world, machine, disk };
 };
 
@@ -176,29 +176,29 @@ describe('the Persistent Disk driver on the sandbox', () => {
     const world = gceWorld();
     const [machine, disk] = [addInstance(world), addDisk(world)];
     expect([
-      gceUnderlay.publish(world, disk, machine),
-      gceUnderlay.publish(world, disk, machine),
-      gceUnderlay.mount(world, disk, machine),
+      underlyingGce.publish(world, disk, machine),
+      underlyingGce.publish(world, disk, machine),
+      underlyingGce.mount(world, disk, machine),
     ]).toEqual(['pending', 'pending', false]);
     world.advance(MINUTE);
-    expect([gceUnderlay.publish(world, disk, machine), gceUnderlay.unpublish(world, disk, machine)]).toEqual([
+    expect([underlyingGce.publish(world, disk, machine), underlyingGce.unpublish(world, disk, machine)]).toEqual([
       'done',
       'pending',
     ]);
     world.advance(MINUTE);
-    expect([gceUnderlay.unpublish(world, disk, machine), users(world, disk)]).toEqual(['done', []]);
+    expect([underlyingGce.unpublish(world, disk, machine), users(world, disk)]).toEqual(['done', []]);
   });
 
   it('learns that a disk is in use elsewhere, and treats a disk of a machine that is gone as detached', () => {
     const { world, machine, disk } = mounted();
-    expect(gceUnderlay.publish(world, disk, addInstance(world))).toEqual({
+    expect(underlyingGce.publish(world, disk, addInstance(world))).toEqual({
       error: expect.stringMatching(/^resourceInUseByAnotherResource/),
     });
     deleteInstance(world, machine);
     world.advance(MINUTE);
     expect([
-      gceUnderlay.unpublish(world, disk, machine),
-      gceUnderlay.existence(world, machine),
+      underlyingGce.unpublish(world, disk, machine),
+      underlyingGce.existence(world, machine),
       users(world, disk),
     ]).toEqual(['done', 'gone', []]);
   });
@@ -207,7 +207,7 @@ describe('the Persistent Disk driver on the sandbox', () => {
     const { world, machine } = mounted();
     stopGuest(world, machine);
     world.advance(MINUTE);
-    expect([instanceIn(world, machine)?.status, gceUnderlay.existence(world, machine)]).toEqual([
+    expect([instanceIn(world, machine)?.status, underlyingGce.existence(world, machine)]).toEqual([
       'TERMINATED',
       'exists',
     ]);

@@ -13,7 +13,7 @@ import {
   stopGuest,
 } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld } from '../../../sandbox/gce/state.ts';
-import { gceUnderlay } from '../../../sandbox/gce/underlay.ts';
+import { underlyingGce } from '../../../sandbox/gce/underlying-cloud.ts';
 import { MINUTE, gceWorld, place, zone } from './gce-world.ts';
 import { handOf } from './sdk-hand.ts';
 
@@ -43,7 +43,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     const after = await get(world, path);
     expect([after.id, after.status, after.creationTimestamp]).toEqual([id, 'RUNNING', before.creationTimestamp]);
     expect(after.lastStartTimestamp).not.toBe(before.lastStartTimestamp);
-    expect(gceUnderlay.bootOf(world, path)).toBe(`${String(id)}/2`);
+    expect(underlyingGce.bootOf(world, path)).toBe(`${String(id)}/2`);
     expect(told(world)).toEqual([
       'v1.compute.instances.stop first',
       'v1.compute.instances.stop last',

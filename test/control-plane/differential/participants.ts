@@ -4,7 +4,7 @@ import type { Writing } from './lines.ts';
 import { DRIVER } from '../kubelet/kubelet-node.ts';
 
 /** The people and objects of an incident, by the names that they have on one stage. */
-export interface Cast {
+export interface Participants {
   /** Names of the Nodes: of the machine that something happens to, and of the one to move to. */
   readonly home: string;
   readonly refuge: string;
@@ -19,20 +19,20 @@ export const POD = 'db-0';
 
 export type NodeRole = 'home' | 'refuge';
 
-export const attachmentTo = (cast: Cast, place: NodeRole): string =>
-  attachmentName({ driver: DRIVER, handle: cast.disk }, cast[place]);
+export const attachmentTo = (participants: Participants, place: NodeRole): string =>
+  attachmentName({ driver: DRIVER, handle: participants.disk }, participants[place]);
 
 /** Returns a text in which each name of the stage is replaced by its part in the story. */
-export const inStory = (cast: Cast, text: string): string => {
+export const inStory = (participants: Participants, text: string): string => {
   const parts: readonly (readonly [string, string])[] = [
-    [attachmentTo(cast, 'home'), 'ATTACHMENT-TO-HOME'],
-    [attachmentTo(cast, 'refuge'), 'ATTACHMENT-TO-REFUGE'],
-    [cast.home, 'HOME'],
-    [cast.refuge, 'REFUGE'],
-    [cast.instances.home, 'MACHINE-OF-HOME'],
-    [cast.instances.refuge, 'MACHINE-OF-REFUGE'],
-    [cast.volume, 'VOLUME'],
-    [cast.disk, 'DISK'],
+    [attachmentTo(participants, 'home'), 'ATTACHMENT-TO-HOME'],
+    [attachmentTo(participants, 'refuge'), 'ATTACHMENT-TO-REFUGE'],
+    [participants.home, 'HOME'],
+    [participants.refuge, 'REFUGE'],
+    [participants.instances.home, 'MACHINE-OF-HOME'],
+    [participants.instances.refuge, 'MACHINE-OF-REFUGE'],
+    [participants.volume, 'VOLUME'],
+    [participants.disk, 'DISK'],
   ];
   return parts.reduce((told, [name, part]) => (name === '' ? told : told.replaceAll(name, part)), text);
 };
@@ -48,19 +48,24 @@ const object = z.looseObject({
 });
 
 /** What the story calls the object that was written. Null if it is not part of the story. */
-export const ownerOf = (cast: Cast, { kind, object: written }: Pick<Writing, 'kind' | 'object'>): string | null => {
+export const ownerOf = (
+  participants: Participants,
+  { kind, object: written }: Pick<Writing, 'kind' | 'object'>,
+): string | null => {
   const { metadata, spec } = object.parse(written);
-  const place = [cast.home, cast.refuge].includes(metadata.name) ? inStory(cast, metadata.name).toLowerCase() : null;
+  const place = [participants.home, participants.refuge].includes(metadata.name)
+    ? inStory(participants, metadata.name).toLowerCase()
+    : null;
   switch (kind) {
     case 'nodes':
       return place && `node ${place}`;
     case 'csinodes':
       return place && `csinode ${place}`;
     case 'pods':
-      return metadata.namespace === cast.namespace && metadata.name === POD ? 'pod' : null;
+      return metadata.namespace === participants.namespace && metadata.name === POD ? 'pod' : null;
     case 'volumeattachments':
-      return spec.source.persistentVolumeName === cast.volume
-        ? `attachment to ${inStory(cast, spec.nodeName).toLowerCase()}`
+      return spec.source.persistentVolumeName === participants.volume
+        ? `attachment to ${inStory(participants, spec.nodeName).toLowerCase()}`
         : null;
   }
 };

@@ -1,4 +1,4 @@
-import type { DriverAnswer, Underlay } from '../underlay.ts';
+import type { DriverAnswer, UnderlyingCloud } from '../underlying-cloud.ts';
 import { attach, detach, settleDisks } from './attachments.ts';
 import { change } from './change.ts';
 import { ArmRefusal } from './refusal.ts';
@@ -8,7 +8,7 @@ import { attachmentTo, diskIn, machineIn, machinesIn } from './state.ts';
 /**
  * Azure for kubelets, the disk driver, and the cloud controller. The driver identifies machines by Node name.
  */
-export const azureUnderlay: Underlay<WithAzure> = {
+export const underlyingAzure: UnderlyingCloud<WithAzure> = {
   driver: 'disk.csi.azure.com',
   guestAlive: (world, machine) => machineIn(world, machine)?.guest === 'up',
   guestStopping: (world, machine) => ['stopping', 'deallocating'].includes(machineIn(world, machine)?.power ?? ''),

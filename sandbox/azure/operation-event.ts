@@ -2,7 +2,7 @@
  * The event that Event Grid delivers about an operation that was requested from ARM, in Event Grid's schema.
  * https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
  */
-export interface Notice {
+export interface OperationEvent {
   readonly id: string;
   readonly topic: string;
   readonly subject: string;

@@ -1,4 +1,4 @@
-import type { DriverAnswer, Underlay } from '../underlay.ts';
+import type { DriverAnswer, UnderlyingCloud } from '../underlying-cloud.ts';
 import { attach, detach } from './attachments.ts';
 import { change } from './instances.ts';
 import { openOperations } from './operations.ts';
@@ -9,7 +9,7 @@ import { diskIn, instanceIn, type GceWorld, type Instance, type WithGce } from '
  * Compute Engine as kubelets, the Persistent Disk CSI driver and the cloud controller meet it. Its cloud controller
  * never says that an instance is shut down: a stopped one exists, and its Node stays.
  */
-export const gceUnderlay: Underlay<WithGce> = {
+export const underlyingGce: UnderlyingCloud<WithGce> = {
   driver: 'pd.csi.storage.gke.io',
   guestAlive: (world, machine) => instanceIn(world, machine)?.guest === 'up',
   guestStopping: (world, machine) => ['PENDING_STOP', 'STOPPING'].includes(instanceIn(world, machine)?.status ?? ''),

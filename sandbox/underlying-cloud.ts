@@ -7,7 +7,7 @@ export type DriverAnswer = 'done' | 'pending' | { readonly error: string };
  * The cloud for kubelets, CSI drivers, and the cloud controller. The cluster half of the
  * sandbox knows only this; each cloud half implements it over its own state.
  */
-export interface Underlay<Parts> {
+export interface UnderlyingCloud<Parts> {
   /** CSI driver whose volumes live in this cloud, such as `ebs.csi.aws.com`. */
   readonly driver: string;
   /** Whether the guest executes instructions. True until the guest really stops, also during the shutdown. */

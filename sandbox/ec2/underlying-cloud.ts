@@ -1,4 +1,4 @@
-import type { DriverAnswer, Underlay } from '../underlay.ts';
+import type { DriverAnswer, UnderlyingCloud } from '../underlying-cloud.ts';
 import { attach, detach } from './attachments.ts';
 import { change, releaseBusy } from './instances.ts';
 import { Ec2Refusal } from './refusal.ts';
@@ -6,7 +6,7 @@ import type { Ec2World, Instance, Volume, WithEc2 } from './state.ts';
 import { attachmentTo, instanceIn, volumeIn } from './state.ts';
 
 /** EC2 for kubelets, the EBS CSI driver, and the cloud controller. */
-export const ec2Underlay: Underlay<WithEc2> = {
+export const underlyingEc2: UnderlyingCloud<WithEc2> = {
   driver: 'ebs.csi.aws.com',
   guestAlive: (world, machine) => instanceIn(world, machine)?.guest === 'up',
   guestStopping: (world, machine) => ['stopping', 'shutting-down'].includes(instanceIn(world, machine)?.state ?? ''),
