@@ -128,9 +128,11 @@ const slimGoogle: Plugin = {
 
 /** The API classes that kubernetes/ uses. List a new class here: until then, the build of the bundle fails. */
 const APIS: readonly string[] = [
+  'AppsV1Api',
   'AuthorizationV1Api',
   'CoordinationV1Api',
   'CoreV1Api',
+  'CustomObjectsApi',
   'EventsV1Api',
   'StorageV1Api',
   'VersionApi',

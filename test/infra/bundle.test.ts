@@ -64,7 +64,7 @@ describe('a bundle of models', () => {
 describe('a bundle', () => {
   it('is refused for an API whose models it would lack', async () => {
     await expect(bundleFunction(root, 'test/infra/entries/unnamed-api.ts', folder)).rejects.toThrow(
-      'AppsV1Api is bundled without its models',
+      'BatchV1Api is bundled without its models',
     );
   });
 
