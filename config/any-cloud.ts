@@ -112,6 +112,8 @@ const cloudOf = (registered: Registered, openKit: Open): Cloud => {
     },
     look: async (machines, ...how) =>
       (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
+    placeReadAtOnce: (machine) =>
+      opened.get(ownerOf(machine, registered)?.name ?? '')?.placeReadAtOnce?.(machine) ?? null,
     witness: async (machine, ...rest) => (await owning(machine)).witness(machine, ...rest),
     holders: async (volumes, signal) => {
       const ownOf = ({ diskOf }: CloudPlugin) => volumes.filter((volume) => diskOf(volume) !== null);

@@ -203,6 +203,7 @@ const wiringOf = (
     },
     formatMeasurements,
     newRunId: () => `demo-${(runs += 1)}`,
+    chance: () => 0,
     log,
   };
 };

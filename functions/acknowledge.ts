@@ -17,7 +17,23 @@ export interface DeadLetter {
 export interface Queues {
   readonly again: (message: LookAgain, delaySeconds: number) => Promise<void>;
   readonly dead: (letter: DeadLetter) => Promise<void>;
+  /**
+   * Sets after how many seconds the queue delivers a failed message again. Absent where the platform counts failures and
+   * waits by itself.
+   */
+  readonly postpone?: (receipt: string, delaySeconds: number) => Promise<void>;
 }
+
+const FIRST_REDELIVERY_S = 5;
+const LONGEST_REDELIVERY_S = 900;
+
+/**
+ * Returns the seconds until a message that has failed so many times is delivered again: 5 s, doubled with each failure
+ * up to 15 minutes. Ten failures take more than half an hour, so a short outage of the cloud or of a cluster creates no dead letters.
+ * `chance` takes off up to half of it, because many messages fail at the same moment.
+ */
+export const redeliveryDelay = (failures: number, chance: number): number =>
+  Math.ceil(Math.min(LONGEST_REDELIVERY_S, FIRST_REDELIVERY_S * 2 ** (failures - 1)) * (1 - chance / 2));
 
 /**
  * Limits the reason (characters), because a queue rejects a message whose attribute is too long. The beginning of the

@@ -16,6 +16,8 @@ export interface FunctionDependencies {
   /** Returns measures as fields of a log line, in the form that this platform turns into metrics. */
   readonly formatMeasurements: (measures: readonly Measurement[]) => object;
   readonly newRunId: () => string;
+  /** Returns a random number from 0 to 1. */
+  readonly chance: () => number;
   readonly log: (line: object) => void;
 }
 

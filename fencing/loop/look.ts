@@ -1,23 +1,13 @@
 import type { ClusterFacts, NodeFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import type { NodeQuery, Cluster, LookRequest } from '../model/cluster.ts';
-import { asCloudfenceError, Unavailable } from '../model/errors.ts';
+import { asCloudfenceError } from '../model/errors.ts';
 import { type DiskHolders, isImposter, type MachineFacts, type MachineId } from '../model/machine.ts';
 import { clustersToAsk, type ClusterSearchResult } from './locate.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
+import { createSharedLooks } from './shared-looks.ts';
 import { type RunState, type ClusterLocation, type Observation, saysOff } from './state.ts';
-
-const lookAtMachine = async (
-  { request }: RunState,
-  disks: boolean,
-  { cloud, clock, signal }: Ports,
-): Promise<Observation<MachineFacts>> => {
-  const askedAt = clock.now();
-  const [says] = await cloud.look([request.machine], { disks }, signal);
-  if (!says) throw new Unavailable(`the response of the cloud does not contain ${request.machine}`);
-  return { says, askedAt, gotAt: clock.now().mono };
-};
 
 const cluesFor = (known: RunState, machine: MachineFacts): NodeQuery => ({
   machine: known.request.machine,
@@ -88,7 +78,8 @@ export const runLook = async (
   known: RunState,
   ports: Ports,
 ): Promise<CommandResult> => {
-  const asked = wanted.machine ? lookAtMachine(known, wanted.disks, ports) : null;
+  const { look } = ports.looks ?? createSharedLooks(ports, () => 1);
+  const asked = wanted.machine ? look(known.request.machine, wanted.disks, ports.signal) : null;
   const found = wanted.cluster ? lookAtCluster(known, wanted.search, asked, ports) : null;
   const [machine, cluster] = await Promise.all([asked, found]);
   return { to: 'look', machine, cluster };

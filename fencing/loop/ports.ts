@@ -1,7 +1,8 @@
 import type { Cloud } from '../model/cloud.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { InvalidConfiguration } from '../model/errors.ts';
-import type { RunState, ClusterLocation } from './state.ts';
+import type { MachineFacts, MachineId } from '../model/machine.ts';
+import type { Observation, RunState, ClusterLocation } from './state.ts';
 import type { CommandResult } from './reduce.ts';
 import type { Command } from './next-command.ts';
 import type { Moment } from '../rules/view.ts';
@@ -13,6 +14,12 @@ export interface Clock {
   readonly timeout: (ms: number) => AbortSignal;
 }
 
+/** Looks at machines that the runs of one occasion make together. */
+export interface SharedLooks {
+  /** Looks once, live. @throws what `Cloud.look` throws, or the reason of `signal` */
+  readonly look: (machine: MachineId, disks: boolean, signal: AbortSignal) => Promise<Observation<MachineFacts>>;
+}
+
 /** Everything through which a run touches the world. */
 export interface Ports {
   readonly cloud: Cloud;
@@ -20,6 +27,8 @@ export interface Ports {
   readonly clock: Clock;
   /** Aborts whatever is in flight when it fires. */
   readonly signal: AbortSignal;
+  /** A run that is alone leaves this out. */
+  readonly looks?: SharedLooks;
   /** Receives each command and its result as they happen. */
   readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
 }

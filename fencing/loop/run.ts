@@ -22,6 +22,7 @@ import {
   type Start,
   withMachineRead,
 } from './state.ts';
+import { createSharedLooks } from './shared-looks.ts';
 import { takeSurvey } from './survey.ts';
 
 /** What all runs of one occasion share. */
@@ -55,8 +56,9 @@ export interface LocationHint {
 
 /**
  * The number of runs side by side: few enough for the APIs, and enough that one slow machine does not hold up the rest.
+ * More of them are no burden where they ask the cloud together.
  */
-const AT_A_TIME = 5;
+const AT_A_TIME = { apart: 5, together: 30 };
 
 /** Looks at each machine once, however often it is named, and brings each to an end, a wait, or a refusal. */
 export const react = async (
@@ -67,9 +69,13 @@ export const react = async (
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
   const reads = machines.length > 1 ? await lookAtAll(machines, ports) : [];
-  const limit = pLimit(AT_A_TIME);
+  const [apart, together] = [pLimit(AT_A_TIME.apart), pLimit(AT_A_TIME.together)];
+  const sharing = { ...ports, looks: createSharedLooks(ports, () => together.activeCount) };
   return Promise.all(
-    machines.map((machine) => limit(() => run(startOf(machine, reads, occasion, locationHints, ports), ports))),
+    machines.map((machine) => {
+      const limit = (ports.cloud.placeReadAtOnce?.(machine) ?? null) === null ? apart : together;
+      return limit(() => run(startOf(machine, reads, occasion, locationHints, ports), sharing));
+    }),
   );
 };
 

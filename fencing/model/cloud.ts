@@ -43,6 +43,13 @@ export interface Cloud {
   ) => Promise<readonly MachineFacts[]>;
 
   /**
+   * Returns the place whose machines one call reads, such as a region. Looks at machines of one place are worth making
+   * together. Returns null if the place is not known yet. A cloud that reads each machine in a call of its own leaves
+   * this method out. Pure.
+   */
+  readonly placeReadAtOnce?: (machine: MachineId) => string | null;
+
+  /**
    * Asks the disks themselves, by id, what they know of a machine that the cloud reports as `missing`. All of them have
    * to be found.
    */

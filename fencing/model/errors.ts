@@ -45,6 +45,9 @@ export class Unavailable extends CloudfenceError {
   readonly retry = true;
 }
 
+/** The cloud declined the call because it gets too many of them, ours or other people's. */
+export class Throttled extends Unavailable {}
+
 /** A cluster is unavailable. Its Nodes are unknown, not fine, and people should be told. */
 export class ClusterUnavailable extends Unavailable {}
 

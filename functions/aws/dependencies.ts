@@ -84,6 +84,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     queues: sqsQueues(memoized(sqs), environment),
     formatMeasurements: (measures) => embeddedMetricLine(environment.namespace, clock.now().wall, measures),
     newRunId,
+    chance: Math.random,
     log: (line) => console.log(JSON.stringify(line)),
   };
 };
@@ -113,6 +114,15 @@ const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueue
       DelaySeconds: delaySeconds,
     };
     await (await client()).send(new SendMessageCommand(input));
+  },
+  postpone: async (receipt, delaySeconds) => {
+    const { ChangeMessageVisibilityCommand } = await import('@aws-sdk/client-sqs');
+    const input = {
+      QueueUrl: named(queueUrl, 'CLOUDFENCE_QUEUE_URL'),
+      ReceiptHandle: receipt,
+      VisibilityTimeout: delaySeconds,
+    };
+    await (await client()).send(new ChangeMessageVisibilityCommand(input));
   },
   dead: async ({ reason, body }) => {
     const { SendMessageCommand } = await import('@aws-sdk/client-sqs');

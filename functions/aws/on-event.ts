@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
 import { type ManualRunResult, handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
-import { acknowledgeAll } from '../acknowledge.ts';
+import { asCloudfenceError } from '../../fencing/model/errors.ts';
+import { acknowledgeAll, redeliveryDelay } from '../acknowledge.ts';
+import { messageLine } from '../decision-log.ts';
 import { type Message, parseMessage, bodyText } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { fencingHandler } from './lambda.ts';
@@ -31,6 +33,7 @@ export const onEvent =
       context,
     );
     const again = await acknowledgeAll(messages, outcomes, dependencies);
+    await Promise.all(again.map(({ message }) => postpone(message, dependencies)));
     return {
       batchItemFailures: again.flatMap(({ message }) =>
         message.messageId === null ? [] : [{ itemIdentifier: message.messageId }],
@@ -40,18 +43,53 @@ export const onEvent =
 
 export const handler = fencingHandler(lazyDependencies(), onEvent);
 
+/** A message of the queue, or an event that arrived without one. */
+interface Received extends Message {
+  /** What names this delivery to the queue; null if it is not known. */
+  readonly receipt: string | null;
+  /** How often the queue has delivered the message, this time included. */
+  readonly receives: number;
+}
+
 /**
- * Reads only the body and the messageId of a record.
+ * Lets a failed message come back after seconds. Otherwise it stays invisible until the queue's visibility timeout ends,
+ * and it does so if this call fails.
+ * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+ */
+const postpone = async (
+  { receipt, receives }: Received,
+  { queues, chance, log }: FunctionDependencies,
+): Promise<void> => {
+  if (receipt === null || !queues.postpone) return;
+  try {
+    await queues.postpone(receipt, redeliveryDelay(receives, chance()));
+  } catch (error) {
+    log(messageLine('failed', 'queue', asCloudfenceError(error).message, null));
+  }
+};
+
+/**
+ * Reads only these fields of a record.
  * https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
  */
-const sqsRecord = z.looseObject({ messageId: z.string(), body: z.string() });
+const sqsRecord = z.looseObject({
+  messageId: z.string(),
+  body: z.string(),
+  receiptHandle: z.string().min(1).nullable().catch(null),
+  attributes: z
+    .object({ ApproximateReceiveCount: z.coerce.number().int().min(1) })
+    .catch({ ApproximateReceiveCount: 1 }),
+});
 /** Fields next to `Records` apply to every record. */
 const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
 
-export const messagesIn = (event: unknown): readonly Message[] => {
+export const messagesIn = (event: unknown): readonly Received[] => {
   const batch = sqsBatch.safeParse(event);
-  if (!batch.success) return [parseMessage(null, bodyText(event), () => readHints(event))];
-  return batch.data.Records.map((record) =>
-    parseMessage(record.messageId, record.body, () => readHints({ ...batch.data, Records: [record] })),
-  );
+  if (!batch.success)
+    return [{ ...parseMessage(null, bodyText(event), () => readHints(event)), receipt: null, receives: 1 }];
+  return batch.data.Records.map((record) => ({
+    ...parseMessage(record.messageId, record.body, () => readHints({ ...batch.data, Records: [record] })),
+    receipt: record.receiptHandle,
+    receives: record.attributes.ApproximateReceiveCount,
+  }));
 };

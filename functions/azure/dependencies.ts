@@ -83,6 +83,7 @@ const createDependencies: GetDependencies = async () => {
     expand: expandServed(openedCloud.cloud.expand, served),
     formatMeasurements: metricFields,
     newRunId,
+    chance: Math.random,
     lasts: environment.lasts,
   };
 };

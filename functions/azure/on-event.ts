@@ -5,7 +5,7 @@ import type { IgnoredEvent } from '../../fencing/model/hint.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
-import { acknowledgeAll, type Unacknowledged } from '../acknowledge.ts';
+import { acknowledgeAll, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
 import { type Message, parseMessage, type WorkItem, bodyText } from '../messages.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
@@ -112,27 +112,19 @@ export const expandScaleSets = async (message: Message, expand: Expand, limit: T
   return { ...message, items: items.flat(), ignored: [...message.ignored, ...gone.map(goneSet)] };
 };
 
-/**
- * Waits of 5 s to 15 minutes add up to about an hour, so that an outage of the cloud or of a cluster creates no dead
- * letters.
- */
 const MOST_FAILURES = 10;
-const SHORTEST_WAIT_S = 5;
-const LONGEST_WAIT_S = 900;
-
-const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_S, SHORTEST_WAIT_S * 2 ** (failures - 1));
 
 /** Sends a failed message again with a longer delay each time, and finally sends it to the dead-letter queue. */
 const tryAgain = async (
   { body, failures }: Received,
   why: string,
-  { queues, log }: Pick<AzureDependencies, 'queues' | 'log'>,
+  { queues, log, chance }: Pick<AzureDependencies, 'queues' | 'log' | 'chance'>,
 ): Promise<void> => {
   const failed = failures + 1;
   if (failed > MOST_FAILURES)
     return queues.dead({ body, reason: `the message failed ${counted(failed, 'time')}: ${why}` });
   const message: Retry = { cloudfence: 'retry', failures: failed, body };
-  const seconds = waitAfter(failed);
+  const seconds = redeliveryDelay(failed, chance());
   await queues.events(JSON.stringify(message), seconds);
   log(
     messageLine(

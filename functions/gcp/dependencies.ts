@@ -115,6 +115,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
     queues: pubSubQueues(publish, environment, () => clock.now().wall),
     formatMeasurements: metricFields,
     newRunId,
+    chance: Math.random,
     log: (line) => console.log(logLine(line)),
     letIn: async (authorization) => (await pushCheck())(authorization),
     letAsk: async (authorization) => (await doctorCheck())(authorization),

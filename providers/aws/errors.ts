@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied, Refused, Throttled, Unavailable } from '../../fencing/model/errors.ts';
 import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/no-answer.ts';
 
 /**
@@ -37,14 +37,21 @@ const DENIED: ReadonlySet<string> = new Set([
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   'InternalError',
   'InternalFailure',
-  'RequestLimitExceeded',
   'RequestTimeout',
   'ServerInternal',
   'ServiceUnavailable',
+  'Unavailable',
+]);
+
+const THROTTLED: ReadonlySet<string> = new Set([
+  'EC2ThrottledException',
+  'RequestLimitExceeded',
+  'RequestThrottled',
+  'RequestThrottledException',
+  'SlowDown',
   'Throttling',
   'ThrottlingException',
   'TooManyRequestsException',
-  'Unavailable',
 ]);
 
 /** Returns the service's own error code, or null when no service answered. */
@@ -99,8 +106,8 @@ export const toCloudfenceError = (caught: unknown, call: string): CloudfenceErro
   const status = answered.safeParse(caught).data?.$metadata.httpStatusCode ?? 0;
   const message = inWords(caught, call, status);
   if (DENIED.has(name)) return new PermissionDenied(message, { cause: caught });
-  if (UNAVAILABLE.has(name) || status < 400 || status === 429 || status >= 500)
-    return new Unavailable(message, { cause: caught });
+  if (THROTTLED.has(name) || status === 429) return new Throttled(message, { cause: caught });
+  if (UNAVAILABLE.has(name) || status < 400 || status >= 500) return new Unavailable(message, { cause: caught });
   if (status === 401 || status === 403) return new PermissionDenied(message, { cause: caught });
   return new Refused(message, { cause: caught });
 };

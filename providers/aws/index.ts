@@ -9,6 +9,7 @@ import { askDisks } from './disks.ts';
 export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; readonly region: string }): Cloud => ({
   name: 'aws',
   look: (machines, scope, signal) => lookAtMachines(clients.reads, region, machines, scope, signal),
+  placeReadAtOnce: () => region,
   witness: (machine, disks, signal) => askDisks(clients.reads, machine, disks, signal),
   detach: ({ machine }, disk, manner, permit, signal) => detachDisk(clients, { machine, disk, manner }, permit, signal),
   powerOff: ({ machine }, permit, signal) => powerOffMachine(clients, machine, permit, signal),

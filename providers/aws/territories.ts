@@ -19,6 +19,7 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
   return {
     name: home.cloud.name,
     look,
+    placeReadAtOnce: (machine) => territories.owners.get(machine)?.name ?? null,
     witness: (machine, disks, signal) => witnessIn(territories, machine, disks, signal),
     detach: async (from, disk, manner, permit, signal) =>
       (await owning(from.machine, signal)).detach(from, disk, manner, permit, signal),

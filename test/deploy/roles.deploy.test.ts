@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { addFault } from '../../sandbox/ec2/faults.ts';
 import { startCli } from '../cli/run-cli.ts';
 import { openAnnex } from './annex.ts';
 import { install, TAGS, type Installed } from './installed.ts';
@@ -35,7 +36,7 @@ const replayTheArchive = {
 
 beforeAll(async () => {
   deployed = await install({
-    holders: 2 + HOLDERS_FOR_TRIALS,
+    holders: 3 + HOLDERS_FOR_TRIALS,
     auth: true,
     params,
     before: (world, [lost]) => lost && stopIn(world, lost, 1_000),
@@ -43,7 +44,7 @@ beforeAll(async () => {
   const annex = await openAnnex();
   await deployed.storeParameter('/cloudfence/annex', annex.access);
   await deployed.archiveEvents();
-  trial = trialOn(deployed, 2, { replay: [replayTheArchive] });
+  trial = trialOn(deployed, 3, { replay: [replayTheArchive] });
   return async () => void (await Promise.all([deployed.close(), annex.close()]));
 });
 
@@ -71,6 +72,16 @@ const shapeOf = (answer: unknown) =>
 
 it('every action of every role has a story that needs it, or a reason why none does', () => {
   expect(forgotten).toEqual([]);
+});
+
+it('a message comes back within seconds after a failure, long before its visibility timeout of a minute', async () => {
+  const holder = deployed.holder(2);
+  const mishap = { kind: 'error', status: 403, code: 'UnauthorizedOperation' } as const;
+  addFault(deployed.world.parts.ec2, { action: 'DescribeInstances', mishap });
+  stopIn(deployed.world, holder, 1_000);
+  await deployed.tell(holder.machine, 'stopped');
+  await untilFenced(holder);
+  expect(deployed.harm()).toEqual([]);
 });
 
 it('the doctor finds no fault from inside', async () => {

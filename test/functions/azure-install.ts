@@ -76,6 +76,7 @@ const wiredOver = (
     expand: expandServed((named) => cloud.expand(named, never), served),
     formatMeasurements: metricFields,
     newRunId: () => `run-${(runs += 1)}`,
+    chance: () => 0,
     lasts: 60_000,
   });
 };

@@ -13,6 +13,7 @@ export interface Install {
   readonly lines: Record<string, unknown>[];
   readonly sentAgain: { readonly message: LookAgain; readonly delaySeconds: number }[];
   readonly dead: DeadLetter[];
+  readonly postponed: { readonly receipt: string; readonly delaySeconds: number }[];
   /** Nothing can be sent while this is set. */
   readonly outage: { queue: boolean };
   readonly context: () => { getRemainingTimeInMillis: () => number };
@@ -22,9 +23,9 @@ const LASTS_MS = 60_000;
 
 export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, change: Partial<Ports> = {}): Install => {
   const { signal: _signal, observe: _observe, ...ports } = { ...portsOver(world), ...change };
-  const install = { lines: [], sentAgain: [], dead: [], outage: { queue: false } } as Pick<
+  const install = { lines: [], sentAgain: [], dead: [], postponed: [], outage: { queue: false } } as Pick<
     Install,
-    'lines' | 'sentAgain' | 'dead' | 'outage'
+    'lines' | 'sentAgain' | 'dead' | 'postponed' | 'outage'
   >;
   const reachable = () => {
     if (install.outage.queue) throw new Error('the queue cannot be reached');
@@ -43,9 +44,14 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
         reachable();
         install.dead.push(letter);
       },
+      postpone: async (receipt, delaySeconds) => {
+        reachable();
+        install.postponed.push({ receipt, delaySeconds });
+      },
     },
     formatMeasurements: (measures) => embeddedMetricLine('Cloudfence', world.now(), measures),
     newRunId: () => `run-${(runs += 1)}`,
+    chance: () => 0,
     log: (line) => install.lines.push({ ...line }),
   };
   const context = () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseRecord } from '../../fencing/model/record.ts';
-import { MAX_ATTEMPTS } from '../../functions/acknowledge.ts';
+import { MAX_ATTEMPTS, redeliveryDelay } from '../../functions/acknowledge.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
@@ -219,6 +219,52 @@ describe('a failure', () => {
     });
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again('m-0'));
+  });
+
+  const failing = () => {
+    const { world, scene } = stopped();
+    addFault(world.parts.ec2, { mishap: { kind: 'error', status: 503, code: 'Unavailable' }, times: 1_000 });
+    const install = installOver(world);
+    const record = (receives: number) => ({
+      Records: [
+        {
+          messageId: 'm-0',
+          receiptHandle: 'receipt-0',
+          attributes: { ApproximateReceiveCount: String(receives) },
+          body: JSON.stringify(stateChange(scene.holder)),
+        },
+      ],
+    });
+    const receive = (receives: number) =>
+      onEvent(async () => install.dependencies)(record(receives), install.context());
+    return { install, receive };
+  };
+
+  it('comes back after seconds, which double with each delivery', async () => {
+    const { install, receive } = failing();
+    for (const receives of [1, 2, 9]) expect(await receive(receives)).toEqual(again('m-0'));
+    expect(install.postponed).toEqual([
+      { receipt: 'receipt-0', delaySeconds: 5 },
+      { receipt: 'receipt-0', delaySeconds: 10 },
+      { receipt: 'receipt-0', delaySeconds: 900 },
+    ]);
+  });
+
+  it('comes back with the visibility timeout if the queue cannot be asked for less, and the log says so', async () => {
+    const { install, receive } = failing();
+    install.outage.queue = true;
+    expect(await receive(1)).toEqual(again('m-0'));
+    expect(install.lines).toContainEqual(
+      expect.objectContaining({
+        decision: 'failed',
+        because: 'queue',
+        says: expect.stringContaining('cannot be reached'),
+      }),
+    );
+  });
+
+  it('comes back up to half of the time sooner, by chance', () => {
+    expect([0, 0.5, 1].map((chance) => redeliveryDelay(3, chance))).toEqual([20, 15, 10]);
   });
 
   it('is returned if the queue cannot accept the delayed message', async () => {

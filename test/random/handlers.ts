@@ -13,6 +13,8 @@ import type { CloudName } from './machines.ts';
 interface Delivered {
   readonly id: string;
   readonly body: string;
+  /** How often the queue has delivered it, this time included. */
+  readonly receives: number;
 }
 
 type Deliver = (
@@ -22,7 +24,12 @@ type Deliver = (
 ) => Promise<ReadonlySet<string>>;
 
 const toLambda: Deliver = async (batch, dependencies, limit) => {
-  const Records = batch.map(({ id, body }) => ({ messageId: id, body }));
+  const Records = batch.map(({ id, body, receives }) => ({
+    messageId: id,
+    body,
+    receiptHandle: id,
+    attributes: { ApproximateReceiveCount: String(receives) },
+  }));
   const answer = await onAwsEvent(async () => dependencies)({ Records }, limit);
   return new Set('batchItemFailures' in answer ? answer.batchItemFailures.map((one) => one.itemIdentifier) : []);
 };

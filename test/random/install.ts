@@ -76,7 +76,7 @@ export interface InstallOptions {
 /** The times of serverless.yml and infra/aws (ms). */
 const FUNCTION_LASTS_MS = 60_000;
 const VISIBILITY_MS = 6 * FUNCTION_LASTS_MS;
-const MOST_RECEIVES = 5;
+const MOST_RECEIVES = 10;
 const AT_ONCE = 5;
 const BATCH = 10;
 const MOST_SWEEPS = 5;
@@ -103,6 +103,12 @@ export const createInstall = (options: InstallOptions): Install => {
     deadLetters.push(letter);
     if (deadLetters.length > MOST_LETTERS) deadLetters.shift();
   };
+  const postpone = (id: number, delayMs: number): void => {
+    const message = queue.find((one) => one.id === id);
+    if (!message) return;
+    message.visibleAt = engine.now() + delayMs;
+    engine.after(delayMs, poll);
+  };
   const viaQueue = (process: Process, arrives: () => void): Promise<void> =>
     network.call(process, {
       service: 'queue',
@@ -120,9 +126,11 @@ export const createInstall = (options: InstallOptions): Install => {
     queues: {
       again: (message, seconds) => viaQueue(process, () => send(JSON.stringify(message), seconds * 1_000)),
       dead: (letter) => viaQueue(process, () => bury(letter)),
+      postpone: (receipt, seconds) => viaQueue(process, () => postpone(Number(receipt), seconds * 1_000)),
     },
     formatMeasurements: () => ({}),
     newRunId: () => `run${(ids += 1)}`,
+    chance: () => dice.between(0, 1_000) / 1_000,
     log,
   });
   const clusterFor = (process: Process) => {
@@ -200,7 +208,7 @@ export const createInstall = (options: InstallOptions): Install => {
     invoke(
       (dependencies, limit) =>
         deliverTo[options.home](
-          batch.map(({ id, body }) => ({ id: String(id), body })),
+          batch.map(({ id, body, receives }) => ({ id: String(id), body, receives })),
           dependencies,
           limit,
         ),

@@ -71,6 +71,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     queues: pubSubQueues(async () => publish, { againTopic: 'again', deadLetterTopic: 'dead-letters' }, world.now),
     formatMeasurements: metricFields,
     newRunId: () => `run-${(runs += 1)}`,
+    chance: () => 0,
     log: (line) => install.lines.push({ ...line }),
     letIn: (authorization) => check(authorization, never()),
     letAsk: (authorization) => checkDoctor(authorization, never()),

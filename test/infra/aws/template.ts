@@ -26,6 +26,7 @@ export const describeTemplate = (made: () => Made): void => {
   describe('the roles', () => {
     const extras: Readonly<Record<string, readonly string[]>> = {
       OnEventRole: [
+        'sqs:ChangeMessageVisibility',
         'sqs:DeleteMessage',
         'sqs:GetQueueAttributes',
         'sqs:ReceiveMessage',
@@ -180,7 +181,7 @@ export const describeTemplate = (made: () => Made): void => {
       expect(queues).toHaveLength(2);
       for (const [, queue] of queues) expect(queue).toMatchObject({ SqsManagedSseEnabled: true });
       expect(propertiesOf(made().usual, 'Queue')).toMatchObject({
-        RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['DeadLetterQueue', 'Arn'] }, maxReceiveCount: 5 },
+        RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['DeadLetterQueue', 'Arn'] }, maxReceiveCount: 10 },
       });
     });
 

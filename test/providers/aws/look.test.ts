@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, Refused, Throttled, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume, forget, stopGuest } from '../../../sandbox/ec2/scenario.ts';
@@ -149,10 +149,10 @@ describe('a look that EC2 does not answer', () => {
   });
 
   it.each([
-    ['RequestLimitExceeded', 503, Unavailable],
+    ['RequestLimitExceeded', 503, Throttled],
     ['InternalError', 500, Unavailable],
     ['SomethingNew', 500, Unavailable],
-    ['SomethingNew', 429, Unavailable],
+    ['SomethingNew', 429, Throttled],
     ['Unavailable', 400, Unavailable],
     ['UnauthorizedOperation', 403, PermissionDenied],
     ['AuthFailure', 401, PermissionDenied],

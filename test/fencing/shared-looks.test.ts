@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { createSharedLooks } from '../../fencing/loop/shared-looks.ts';
+import { Refused, Throttled, Unavailable } from '../../fencing/model/errors.ts';
+import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
+import { cloudThat, portsThat } from './ports.ts';
+import { machine, NOW } from './view-builder.ts';
+
+/** One call for the machines of one place, and how long the next call waits. */
+
+interface AskedCall {
+  readonly machines: readonly MachineId[];
+  readonly disks: boolean;
+  readonly mono: number;
+}
+
+type Answer = (call: AskedCall) => readonly MachineFacts[] | Error;
+
+const never = new AbortController().signal;
+const everyFact: Answer = ({ machines }) => machines.map((id) => machine({ machine: id }));
+
+/** A cloud whose calls take 100 ms of a clock that moves only when something waits for it. */
+const looksAt = (answer: Answer = everyFact, runs = 1, occasion = new AbortController()) => {
+  const calls: AskedCall[] = [];
+  let mono = 0;
+  const clock = {
+    ...portsThat().clock,
+    now: () => ({ wall: NOW + mono, mono }),
+    sleep: async (ms: number, signal: AbortSignal) => {
+      signal.throwIfAborted();
+      mono += ms;
+    },
+  };
+  const cloud = cloudThat({
+    placeReadAtOnce: (id) => (id === 'elsewhere' ? 'b' : id === 'nowhere' ? null : 'a'),
+    look: async (machines, { disks }) => {
+      const call = { machines, disks, mono };
+      calls.push(call);
+      await new Promise((resolve) => setImmediate(resolve));
+      mono += 100;
+      const says = answer(call);
+      if (says instanceof Error) throw says;
+      return says;
+    },
+  });
+  const ports = { cloud, clock, signal: occasion.signal };
+  return { calls, looks: createSharedLooks(ports, () => runs) };
+};
+
+const outcomesOf = async (all: readonly Promise<unknown>[]) =>
+  (await Promise.allSettled(all)).map((one) => (one.status === 'rejected' ? one.reason : 'answered'));
+
+describe('a look of a run that is alone', () => {
+  it('goes out at once, and its age counts from when it left', async () => {
+    const { calls, looks } = looksAt();
+    expect(await looks.look('m-1', true, never)).toEqual({
+      says: machine({ machine: 'm-1' }),
+      askedAt: { wall: NOW, mono: 0 },
+      gotAt: 100,
+    });
+    await looks.look('m-1', false, never);
+    expect(calls).toEqual([
+      { machines: ['m-1'], disks: true, mono: 0 },
+      { machines: ['m-1'], disks: false, mono: 100 },
+    ]);
+  });
+
+  it('fails if the answer does not contain the machine', async () => {
+    await expect(looksAt(() => []).looks.look('m-1', true, never)).rejects.toThrow(
+      'the response of the cloud does not contain m-1',
+    );
+  });
+
+  it('is not asked again if the cloud does not answer', async () => {
+    const gone = new Unavailable('no response');
+    const { calls, looks } = looksAt(() => gone);
+    await expect(looks.look('m-1', true, never)).rejects.toBe(gone);
+    expect(calls).toHaveLength(1);
+  });
+
+  it('is not sent after it was aborted', async () => {
+    const { calls, looks } = looksAt();
+    await expect(looks.look('m-1', true, AbortSignal.abort(new Unavailable('over')))).rejects.toThrow('over');
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('looks that come while another is under way', () => {
+  it('go out as one call, with disks if one of them asks for disks, and each gets its own machine', async () => {
+    const { calls, looks } = looksAt();
+    const first = looks.look('m-1', false, never);
+    const [, second, third] = await Promise.all([
+      first,
+      looks.look('m-2', false, never),
+      looks.look('m-3', true, never),
+    ]);
+    expect(calls).toEqual([
+      { machines: ['m-1'], disks: false, mono: 0 },
+      { machines: ['m-2', 'm-3'], disks: true, mono: 100 },
+    ]);
+    expect([second.says.machine, second.askedAt.mono]).toEqual(['m-2', 100]);
+    expect([third.says.machine, third.askedAt.mono, third.gotAt]).toEqual(['m-3', 100, 200]);
+  });
+
+  it('do not wait for another place, or for a machine of an unknown place', async () => {
+    const { calls, looks } = looksAt();
+    await Promise.all(['m-1', 'elsewhere', 'nowhere'].map((id) => looks.look(id, true, never)));
+    expect(calls.map(({ machines, mono }) => [machines, mono])).toEqual([
+      [['m-1'], 0],
+      [['elsewhere'], 0],
+      [['nowhere'], 0],
+    ]);
+  });
+
+  it('wait longer for company, the more runs there are', async () => {
+    const startsOf = async (runs: number) => {
+      const { calls, looks } = looksAt(everyFact, runs);
+      await Promise.all(['m-1', 'm-2'].map((id) => looks.look(id, true, never)));
+      return calls.map(({ mono }) => mono);
+    };
+    expect(await startsOf(3)).toEqual([0, 300]);
+    expect(await startsOf(50)).toEqual([0, 600]);
+  });
+
+  it('leave out a machine whose run has given up', async () => {
+    const { calls, looks } = looksAt();
+    const gaveUp = new AbortController();
+    const all = [
+      looks.look('m-1', true, never),
+      looks.look('m-2', true, gaveUp.signal),
+      looks.look('m-3', true, never),
+    ];
+    gaveUp.abort(new Unavailable('given up'));
+    expect(await outcomesOf(all)).toEqual(['answered', new Unavailable('given up'), 'answered']);
+    expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-3']]);
+  });
+
+  it('are asked one by one if one machine spoils the call for all', async () => {
+    const spoiled = new Refused('m-2 is not an id');
+    const { looks } = looksAt((call) => (call.machines.includes('m-2') ? spoiled : everyFact(call)));
+    const all = ['m-1', 'm-2', 'm-3'].map((id) => looks.look(id, true, never));
+    expect(await outcomesOf(all)).toEqual(['answered', spoiled, 'answered']);
+  });
+
+  it('all end when the occasion ends', async () => {
+    const occasion = new AbortController();
+    const over = new Unavailable('the occasion is over');
+    const { looks } = looksAt(
+      (call) => {
+        occasion.abort(over);
+        return everyFact(call);
+      },
+      3,
+      occasion,
+    );
+    const all = ['m-1', 'm-2'].map((id) => looks.look(id, true, never));
+    expect(await outcomesOf(all)).toEqual(['answered', over]);
+  });
+});
+
+describe('a look that the cloud throttles', () => {
+  const throttled = new Throttled('RequestLimitExceeded');
+
+  it('goes out again after a rest that doubles, and its age counts from the call that was answered', async () => {
+    const { calls, looks } = looksAt((call) => (calls.length < 4 ? throttled : everyFact(call)));
+    const { askedAt } = await looks.look('m-1', true, never);
+    expect(calls.map(({ mono }) => mono)).toEqual([0, 350, 950, 2_050]);
+    expect(askedAt.mono).toBe(2_050);
+  });
+
+  it('takes along the looks that came meanwhile', async () => {
+    const { calls, looks } = looksAt((call) => (calls.length < 2 ? throttled : everyFact(call)));
+    await Promise.all(['m-1', 'm-2'].map((id) => looks.look(id, true, never)));
+    expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-1', 'm-2']]);
+  });
+
+  it('fails after five calls, so that the run can say why it waits', async () => {
+    const { calls, looks } = looksAt(() => throttled);
+    await expect(looks.look('m-1', true, never)).rejects.toBe(throttled);
+    expect(calls).toHaveLength(5);
+  });
+
+  it('rests less after each success', async () => {
+    const { calls, looks } = looksAt((call) => (calls.length < 2 ? throttled : everyFact(call)));
+    for (const id of ['m-1', 'm-2', 'm-3']) await looks.look(id, true, never);
+    expect(calls.map(({ mono }) => mono)).toEqual([0, 350, 637.5, 878.125]);
+  });
+});
