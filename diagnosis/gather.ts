@@ -1,3 +1,4 @@
+import { PermissionDenied } from '../fencing/model/errors.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { CloudMemory } from './cloud-memory.ts';
 import {
@@ -28,11 +29,12 @@ interface Sources {
 }
 
 /** A chain as far as the objects that the pod names lead. */
-interface Start extends Omit<Chain, 'target' | 'holders' | 'disk' | 'diskId' | 'strangers' | 'attacher'> {
+interface Start extends Omit<
+  Chain,
+  'target' | 'holders' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherPlace'
+> {
   readonly handle: VolumeHandle | null;
 }
-
-const isOther = (pod: PodView) => (other: PodView) => other.uid !== pod.uid && !other.finished;
 
 const ownerOf = async (pod: PodView | undefined, { reading }: Sources): Promise<Chain['workload']> =>
   pod?.owner ? reading.workload(pod.namespace, pod.owner) : null;
@@ -50,7 +52,8 @@ const startOf = async (pod: PodView, claimName: string | null, sources: Sources)
   ]);
   const volumeName = known(claim)?.volumeName ?? '';
   const volume: Read<VolumeView> = volumeName === '' ? null : await reading.volume(volumeName);
-  const others = neighbors.filter((other) => isOther(pod)(other) && other.claims.includes(claimName ?? ''));
+  const users = neighbors.filter(({ uid, claims }) => uid !== pod.uid && claims.includes(claimName ?? ''));
+  const others = users.filter((other) => !other.finished);
   const handle = known(volume)?.handle ?? null;
   const [driver, workload, otherWorkload, networkFences] = await Promise.all([
     handle && reading.driver(handle.driver),
@@ -68,6 +71,7 @@ const startOf = async (pod: PodView, claimName: string | null, sources: Sources)
     volume,
     driver,
     others,
+    shutDown: users.filter(({ endedByShutdown }) => endedByShutdown),
     otherWorkload,
     networkFences,
     handle,
@@ -93,6 +97,8 @@ const placeAt = async (nodeName: string, handle: VolumeHandle | null, sources: S
 interface Located extends Start {
   readonly target: Place | null;
   readonly holders: readonly Place[];
+  readonly attacher: Chain['attacher'];
+  readonly attacherPlace: Place | null;
 }
 
 const located = async (start: Start, sources: Sources): Promise<Located> => {
@@ -102,7 +108,13 @@ const located = async (start: Start, sources: Sources): Promise<Located> => {
     own === null ? null : placeAt(own, start.handle, sources),
     ...[...names].map((name) => placeAt(name ?? '', start.handle, sources)),
   ]);
-  return { ...start, target: target ?? null, holders: holders.filter((place) => place !== null) };
+  return {
+    ...start,
+    target: target ?? null,
+    holders: holders.filter((place) => place !== null),
+    attacher: null,
+    attacherPlace: null,
+  };
 };
 
 const placesOf = ({ target, holders }: Located): readonly Place[] => (target ? [target, ...holders] : holders);
@@ -118,13 +130,23 @@ const unplaced = (chain: Located, { clouds }: Sources): readonly MachineId[] => 
     .filter((id) => !placed.has(id));
 };
 
+/** Without the permission to read Nodes, none is found. The read of a Node names what is missing. */
+const nodesOf = async (find: () => Promise<readonly string[]>): Promise<readonly string[]> => {
+  try {
+    return await find();
+  } catch (error) {
+    if (error instanceof PermissionDenied) return [];
+    throw error;
+  }
+};
+
 /** Finds the Nodes of the machines that the disk names. */
 const withDiskHolders = async (chain: Located, sources: Sources): Promise<Located> => {
   const { cluster, rules, clouds, signal } = sources;
   const found = await Promise.all(
     unplaced(chain, sources).map(async (machine) => {
       const nodeNames = known(clouds.machine(machine))?.nodeNames ?? [];
-      return cluster.cluster.find({ machine, nodeNames, machineOf: rules.machineOf }, signal);
+      return nodesOf(() => cluster.cluster.find({ machine, nodeNames, machineOf: rules.machineOf }, signal));
     }),
   );
   const names = new Set(found.flat());
@@ -151,11 +173,17 @@ const withSearched = async (chain: Located, sources: Sources): Promise<Located> 
   return { ...chain, holders: [...chain.holders, ...places] };
 };
 
-const needsAttacher = ({ target, handle }: Located): boolean =>
-  handle !== null && target !== null && known(target.attachment)?.attached !== true;
+/** Reads the attacher's Lease while the pod's Node waits for it, and finds out where its leader runs. */
+const withAttacher = async (chain: Located, sources: Sources): Promise<Located> => {
+  const { handle, target } = chain;
+  if (handle === null || target === null || known(target.attachment)?.attached === true) return chain;
+  const attacher = await sources.reading.attacher(handle.driver);
+  const node = known(attacher)?.node ?? null;
+  return { ...chain, attacher, attacherPlace: node === null ? null : await placeAt(node, null, sources) };
+};
 
-const finished = async (chain: Located, sources: Sources): Promise<Chain> => {
-  const { clouds, reading, rules } = sources;
+const finished = (chain: Located, sources: Sources): Chain => {
+  const { clouds, rules } = sources;
   const { handle, ...rest } = chain;
   const asked = (place: Place): Place => ({ ...place, power: clouds.machine(place.machine) });
   return {
@@ -165,7 +193,7 @@ const finished = async (chain: Located, sources: Sources): Promise<Chain> => {
     disk: clouds.disk(handle),
     diskId: handle && rules.diskOf(handle),
     strangers: unplaced(chain, sources).flatMap((machine) => known(clouds.machine(machine)) ?? []),
-    attacher: handle && needsAttacher(chain) ? await reading.attacher(handle.driver) : null,
+    attacherPlace: chain.attacherPlace && asked(chain.attacherPlace),
   };
 };
 
@@ -184,6 +212,7 @@ export const gather = async (pods: readonly PodView[], sources: Sources): Promis
   await clouds.lookAt([...machinesIn(near), ...near.flatMap((chain) => unplaced(chain, sources))]);
   const held = await eachOf(near, (chain) => withDiskHolders(chain, sources));
   const searched = await eachOf(held, (chain) => withSearched(chain, sources));
-  await clouds.lookAt(machinesIn(searched));
-  return eachOf(searched, (chain) => finished(chain, sources));
+  const led = await eachOf(searched, (chain) => withAttacher(chain, sources));
+  await clouds.lookAt([...machinesIn(led), ...led.flatMap(({ attacherPlace }) => attacherPlace?.machine ?? [])]);
+  return led.map((chain) => finished(chain, sources));
 };

@@ -65,11 +65,12 @@ const unread = 'unread' as const;
 /** A list beyond this is cut: nobody reads more, and an answer for a person must come soon. */
 const MOST_STUCK = 500;
 
-const mayWait = (pod: PodView): boolean => pod.claims.length > 0 && (!pod.ready || pod.deletionEnds !== null);
+const mayWait = (pod: PodView): boolean =>
+  !pod.finished && pod.claims.length > 0 && (!pod.ready || pod.deletionEnds !== null);
 
 type ReadPage<T> = Parameters<typeof pages<T>>[0];
 
-/** Returns the pods of a list that are not finished and pass the test. Stops when there are enough. */
+/** Returns the pods of a list that pass the test. Stops when there are enough. */
 const livingPods = async (
   readPage: ReadPage<V1Pod>,
   wanted: (pod: PodView) => boolean = () => true,
@@ -77,7 +78,7 @@ const livingPods = async (
 ): Promise<readonly PodView[]> => {
   const found: PodView[] = [];
   for await (const page of pages(readPage)) {
-    found.push(...page.map(podView).filter((pod) => !pod.finished && wanted(pod)));
+    found.push(...page.map(podView).filter(wanted));
     if (found.length >= most) break;
   }
   return found;
@@ -194,11 +195,11 @@ const storageReads = (
     );
     const [lease] = items;
     if (!lease) return null;
-    return {
-      lease: `${lease.metadata?.namespace ?? ''}/${name}`,
-      renewed: timeIn(renewTimeOf(lease)),
-      holder: lease.spec?.holderIdentity ?? null,
-    };
+    const namespace = lease.metadata?.namespace ?? '';
+    const holder = lease.spec?.holderIdentity ?? null;
+    const pod = holder === null ? null : await allowed(() => readPod(reader, { namespace, name: holder }), null);
+    const node = pod?.spec?.nodeName ?? null;
+    return { lease: `${namespace}/${name}`, renewed: timeIn(renewTimeOf(lease)), holder, node };
   }, unread),
   networkFences: () => allowed(() => readNetworkFences(reader), []),
 });

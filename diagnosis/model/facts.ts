@@ -172,7 +172,10 @@ export interface AttacherView {
   readonly lease: string;
   /** Epoch ms. */
   readonly renewed: number | null;
+  /** The pod that holds it. */
   readonly holder: string | null;
+  /** The Node of that pod, or null if there is no such pod. */
+  readonly node: string | null;
 }
 
 /** What a disk says about itself. */
@@ -219,7 +222,9 @@ export interface Chain {
   readonly driver: Read<DriverView>;
   /** The other pods that name the claim and are not finished. */
   readonly others: readonly PodView[];
-  /** What controls the first of them. */
+  /** Pods with the claim that a graceful shutdown of their machine ended. */
+  readonly shutDown: readonly PodView[];
+  /** What controls the first of the other pods. */
   readonly otherWorkload: Read<WorkloadView>;
   /** The Node of the pod. Null while it has none. */
   readonly target: Place | null;
@@ -230,6 +235,8 @@ export interface Chain {
   /** Machines that the cloud names as holders of the disk and that are no Node of the cluster. */
   readonly strangers: readonly MachineFacts[];
   readonly attacher: Read<AttacherView>;
+  /** The Node of the attacher's leader. Null if it is not known. */
+  readonly attacherPlace: Place | null;
   /** NetworkFences of the storage system that the cluster has. */
   readonly networkFences: readonly string[];
 }

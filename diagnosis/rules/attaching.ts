@@ -6,6 +6,7 @@ import {
   clock,
   handleOf,
   holdersOf,
+  kubelet,
   line,
   nameOf,
   nodeAt,
@@ -42,32 +43,58 @@ export const driverNotOnNode: Rule = (situation) => {
   });
 };
 
+/** The leader's Lease lasts 15 s (csi-lib-utils, leaderelection). */
 const ATTACHER_SILENT_MS = 15_000;
 const PATIENCE_MS = 30_000;
 
+/** Returns the attachment that has waited for an answer longest, or null. */
+const unansweredOf = (situation: Situation): AttachmentView | null => {
+  const { target, now } = situation;
+  const all = [target, ...holdersOf(situation)].map(attachmentAt).filter((one) => one !== null);
+  const waiting = all.find(
+    ({ deletingSince, attached, created }) =>
+      (deletingSince !== null || !attached) && now - (deletingSince ?? created) > PATIENCE_MS,
+  );
+  const isAnswered = all.some(({ attachError, detachError }) => attachError !== null || detachError !== null);
+  return isAnswered && situation.attacher === null ? null : (waiting ?? null);
+};
+
+const leaderWords = ({ attacher, now }: Situation): string => {
+  const view = known(attacher);
+  if (view === null) return 'no Lease of its attacher exists';
+  const age = view.renewed === null ? 'never' : `${span(now - view.renewed)} ago`;
+  return `its Lease ${view.lease} was renewed ${age} by ${view.holder ?? 'nobody'}`;
+};
+
+const isLeading = ({ attacher, now }: Situation): boolean =>
+  now - (known(attacher)?.renewed ?? 0) <= ATTACHER_SILENT_MS;
+
+/** The leader of the attacher is on a Node whose machine is off: a fence of that Node brings it back. */
+const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine, nodeName }: Place): Cause =>
+  cause('attacher-down', 'proved', 'by-fence', {
+    says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment. Its leader is on ${nodeName}, whose machine is off.`,
+    proof: [leaderWords(situation)],
+    machine,
+    waits: `${nameOf(situation.pod)} ← ${attachment.name} ← external-attacher ← ${nodeName}.`,
+    next: [`cloudfence fence ${nodeName}: the controller then starts on another Node`],
+  });
+
+const OFF = ['off', 'off-if-repeated', 'missing'];
+
 /** Nothing answers the attachment: no attacher runs, or its leader sits on a dead Node. */
 export const attacherDown: Rule = (situation) => {
-  const { target, attacher, now, pod } = situation;
-  const attachment = attachmentAt(target) ?? attachmentAt(holdersOf(situation)[0] ?? null);
-  if (!isAttachable(situation) || attachment === null || attacher === 'unread') return null;
-  const isAnswered = attachment.attachError !== null || attachment.detachError !== null;
-  const since = attachment.deletingSince ?? attachment.created;
-  const settled = attachment.deletingSince === null && attachment.attached;
-  if (isAnswered || settled || now - since < PATIENCE_MS) return null;
-  const silent = attacher === null || attacher.renewed === null || now - attacher.renewed > ATTACHER_SILENT_MS;
-  if (!silent) return null;
-  const driver = driverOf(situation);
-  const state =
-    attacher === null
-      ? 'no Lease of its attacher exists'
-      : `its Lease ${attacher.lease} was renewed ${attacher.renewed === null ? 'never' : `${span(now - attacher.renewed)} ago`} by ${attacher.holder ?? 'nobody'}`;
+  const { attacher, attacherPlace, now, pod } = situation;
+  const attachment = unansweredOf(situation);
+  if (!isAttachable(situation) || attachment === null || attacher === 'unread' || isLeading(situation)) return null;
+  if (attacherPlace && OFF.includes(known(attacherPlace.power)?.power ?? ''))
+    return leaderIsOff(situation, attachment, attacherPlace);
   return cause('attacher-down', attacher === null ? 'likely' : 'proved', 'by-person', {
-    says: `Nothing works for the CSI driver ${driver}: its controller does not answer the VolumeAttachment.`,
-    proof: [state, `VolumeAttachment ${attachment.name} has waited for ${span(now - since)} without an error`],
-    waits: `${nameOf(pod)} ← external-attacher of ${driver}.`,
+    says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment.`,
+    proof: [leaderWords(situation), ...(attacherPlace ? [kubelet(attacherPlace, now)] : [])],
+    waits: `${nameOf(pod)} ← ${attachment.name} ← external-attacher${attacherPlace ? ` ← ${attacherPlace.nodeName}` : ''}.`,
     next: [
-      `find the controller: kubectl get pods -A -o wide | grep -i csi`,
-      `if it sits on a dead Node, fence that Node first (cloudfence fence <node>), or force-delete that pod once the machine is off`,
+      'find the controller, and why it does not run: kubectl get pods -A -o wide | grep -i csi',
+      'if the machine of its Node is off: cloudfence fence <node>',
     ],
   });
 };

@@ -7,7 +7,7 @@ import { machineOfHolder, machineOfTarget } from './machine.ts';
 import { kubeletStuck, mountError } from './mounting.ts';
 import { anotherPod, movingNow, podDoesNotEnd, staysMounted } from './other-pods.ts';
 import { cause, nameOf, type Rule, saysElsewhere, volumeName } from './rule.ts';
-import { claimPending, claimTrouble, unscheduled, volumeTrouble } from './scheduling.ts';
+import { claimPending, claimTrouble, oncePod, unscheduled, volumeTrouble } from './scheduling.ts';
 
 /**
  * The questions of an expert, in their order: the first rule that knows the cause ends them. What comes first is what
@@ -25,11 +25,12 @@ const questions: readonly Rule[] = [
   claimPending,
   volumeTrouble,
   diskDeleted,
+  unscheduled, // before the machines: as long as the pod has no Node, nothing is attached for it
 
   // Which machine has it, and does that machine run?
   machineOfHolder,
   machineOfTarget,
-  unscheduled, // after the machines: a local volume's Node may be the dead one
+  oncePod, // after the machines: the other pod may be on a dead one
   podFinalizer,
 
   // Does another pod use it on a healthy Node?

@@ -1,24 +1,48 @@
-import { known } from '../model/facts.ts';
-import { attachmentAt, cause, holdersOf, isSilent, nameOf, retrySoon, type Rule, span, volumeName } from './rule.ts';
+import { known, type Situation } from '../model/facts.ts';
+import {
+  attachmentAt,
+  cause,
+  holdersOf,
+  isSilent,
+  nameOf,
+  podsAt,
+  retrySoon,
+  type Rule,
+  span,
+  volumeName,
+} from './rule.ts';
 
 /** What the disk itself says. */
 
-/** The disk names a machine that is no Node of the cluster. */
+/** Returns who holds the disk although no attachment says so: a machine that is no Node, or a Node. */
+const holderOutside = (situation: Situation): { readonly machine: string; readonly is: string } | null => {
+  const [stranger] = situation.strangers;
+  if (stranger) return { machine: stranger.machine, is: `which is no Node of this cluster (${stranger.power})` };
+  const named = new Set((known(situation.disk)?.holders ?? []).map(({ machine }) => machine));
+  const place = holdersOf(situation).find(
+    (one) => one.attachment === null && named.has(one.machine ?? '') && podsAt(one, situation).length === 0,
+  );
+  return place?.machine
+    ? { machine: place.machine, is: `the machine of ${place.nodeName}, without an attachment` }
+    : null;
+};
+
+/** The disk names a machine that Kubernetes does not know as its holder. */
 export const attachedOutside: Rule = (situation) => {
-  const { strangers, pod, target, diskId, disk } = situation;
-  const [stranger] = strangers;
-  if (!stranger || known(disk)?.shared || target === null) return null;
-  const since = known(disk)?.holders.find(({ machine }) => machine === stranger.machine)?.since ?? null;
+  const { pod, target, diskId, disk } = situation;
+  const holder = holderOutside(situation);
+  if (!holder || known(disk)?.shared || target === null) return null;
+  const since = known(disk)?.holders.find(({ machine }) => machine === holder.machine)?.since ?? null;
   const attachment = attachmentAt(target);
   return cause('attached-outside', 'proved', 'by-person', {
-    says: `The disk ${diskId ?? ''} is attached to ${stranger.machine}, which is no Node of this cluster (${stranger.power}).`,
+    says: `The disk ${diskId ?? ''} is attached to ${holder.machine}, ${holder.is}.`,
     proof: [
-      `the disk itself names ${stranger.machine}${since === null ? '' : `, attached since ${new Date(since).toISOString()}`}`,
+      `the disk itself names ${holder.machine}${since === null ? '' : `, attached since ${new Date(since).toISOString()}`}`,
       'no VolumeAttachment names that machine',
     ],
-    waits: `${nameOf(pod)} ← disk ← ${stranger.machine}, which Kubernetes does not know and will not touch.`,
+    waits: `${nameOf(pod)} ← disk ← ${holder.machine}, from which Kubernetes detaches nothing.`,
     next: [
-      `find out what ${stranger.machine} is, unmount the disk there, and detach it in the cloud`,
+      `find out what uses it on ${holder.machine}, unmount the disk there, and detach it in the cloud`,
       ...(attachment ? [`${pod.name} follows within five minutes; ${retrySoon(attachment)}`] : []),
     ],
   });

@@ -50,7 +50,7 @@ const proofOf = (place: Place, situation: Situation, facts: MachineFacts | null)
   kubelet(place, situation.now),
   ...(facts ? [cloudSays(facts)] : []),
   ...(isInUse(place, situation) ? [`${place.nodeName} listed the volume as mounted when it last reported`] : []),
-  ...(podsAt(place, situation).some(({ endedByShutdown }) => endedByShutdown)
+  ...(situation.shutDown.some(({ node }) => node === place.nodeName)
     ? ['its pods ended by a graceful shutdown, but the volume was not unmounted']
     : []),
 ];

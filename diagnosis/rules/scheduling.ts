@@ -1,5 +1,5 @@
 import { known, type ClaimView, type EventView, type Situation, type VolumeView } from '../model/facts.ts';
-import { cause, line, nameOf, type Rule } from './rule.ts';
+import { cause, holdersOf, isSilent, kubelet, line, nameOf, type Rule } from './rule.ts';
 
 /** The claim and the PersistentVolume, and a pod for which the scheduler finds no Node. */
 
@@ -63,7 +63,8 @@ export const claimPending: Rule = (situation) => {
         `see whether it runs: kubectl get csidriver ${claim.provisioner ?? ''}; kubectl get pods -A | grep -i csi`,
       ],
     });
-  return waitsForConsumer(situation, claim, waits) ?? noVolume(situation, claim, waits);
+  const unbound = eventOf(claim, ['FailedBinding', 'VolumeMismatch']);
+  return (unbound ? null : waitsForConsumer(situation, claim, waits)) ?? noVolume(unbound, waits);
 };
 
 const waitsForConsumer = ({ pod }: Situation, claim: ClaimView, waits: string) => {
@@ -82,9 +83,8 @@ const waitsForConsumer = ({ pod }: Situation, claim: ClaimView, waits: string) =
   });
 };
 
-const noVolume = (_: Situation, claim: ClaimView, waits: string) => {
-  const told = eventOf(claim, ['FailedBinding', 'VolumeMismatch']);
-  return cause('no-volume', told ? 'proved' : 'likely', 'by-person', {
+const noVolume = (told: EventView | null, waits: string) =>
+  cause('no-volume', told ? 'proved' : 'likely', 'by-person', {
     says: `The claim has no PersistentVolume${told ? `: ${line(told.says)}` : '.'}`,
     waits: `${waits} ← a PersistentVolume that fits.`,
     next: [
@@ -92,7 +92,6 @@ const noVolume = (_: Situation, claim: ClaimView, waits: string) => {
       'a Released PersistentVolume serves again when its claimRef is removed; look at its data first',
     ],
   });
-};
 
 /** The PersistentVolume does not exist, or goes. */
 export const volumeTrouble: Rule = (situation) => {
@@ -136,36 +135,51 @@ const TEXTS = {
   once: /ReadWriteOncePod access mode already in-use/,
 };
 
-/** The scheduler names the volume as the reason. */
+/** The only claim of its kind: another pod uses it. */
+export const oncePod: Rule = ({ pod, others }) => {
+  if (pod.node !== null || !TEXTS.once.test(pod.unscheduled ?? '')) return null;
+  const users = others.map(nameOf).join(', ');
+  return cause('read-write-once-pod', 'proved', 'by-person', {
+    says: `The claim is ReadWriteOncePod, and another pod uses it: ${users || 'one of this namespace'}.`,
+    proof: [line(pod.unscheduled ?? '')],
+    waits: `${nameOf(pod)} ← ${users || 'the other pod'}.`,
+    next: ['stop the other pod first; for a Deployment: strategy Recreate', 'or use ReadWriteOnce'],
+  });
+};
+
+const inAnotherZone = (situation: Situation, says: string) => {
+  const { pod, now } = situation;
+  const zones = known(situation.volume)?.zones ?? [];
+  const silent = holdersOf(situation).filter((place) => isSilent(place, now));
+  return cause('wrong-zone', 'proved', 'by-person', {
+    says: `No Node where the pod may run is in the zone of the volume${zones.length > 0 ? ` (${zones.join(', ')})` : ''}.`,
+    proof: [line(says), ...silent.map((place) => `${kubelet(place, now)}, and has the volume`)],
+    waits: `${nameOf(pod)} ← scheduler ← a Node in the zone of the volume.`,
+    next: [
+      'add a Node in that zone, or mend what keeps the pod off the Nodes there',
+      'or restore a snapshot of the disk in another zone',
+      ...(silent.length > 0 ? ['a fence frees the volume, but brings no Node into its zone'] : []),
+    ],
+  });
+};
+
+/** The scheduler finds no Node. */
 export const unscheduled: Rule = (situation) => {
   const { pod } = situation;
-  const volume = known(situation.volume);
-  if (pod.node !== null || pod.unscheduled === null) return null;
   const says = pod.unscheduled;
-  const waits = `${nameOf(pod)} ← scheduler.`;
-  if (TEXTS.once.test(says))
-    return cause('read-write-once-pod', 'proved', 'by-person', {
-      says: `The claim is ReadWriteOncePod, and another pod uses it: ${situation.others.map(nameOf).join(', ') || 'of this namespace'}.`,
-      proof: [line(says)],
-      waits: `${nameOf(pod)} ← ${situation.others.map(nameOf).join(', ') || 'the other pod'}.`,
-      next: ['stop the other pod first; for a Deployment: strategy Recreate', 'or use ReadWriteOnce'],
-    });
-  if (volume && volume.hosts.length > 0 && TEXTS.affinity.test(says)) return pinned(situation, volume);
-  if (TEXTS.affinity.test(says) || TEXTS.zone.test(says))
-    return cause('wrong-zone', 'proved', 'by-person', {
-      says: `No Node where the pod may run is in the zone of the volume${volume && volume.zones.length > 0 ? ` (${volume.zones.join(', ')})` : ''}.`,
-      proof: [line(says)],
-      waits,
-      next: [
-        'add a Node in that zone, or mend what keeps the pod off the Nodes there',
-        'or restore a snapshot of the disk in another zone',
-      ],
-    });
-  if (!TEXTS.full.test(says)) return null;
-  return cause('node-full', 'proved', 'by-person', {
-    says: 'The Nodes where the pod may run can attach no further volume.',
+  const volume = known(situation.volume);
+  if (pod.node !== null || says === null || TEXTS.once.test(says)) return null;
+  if (volume && volume.hosts.length > 0) return pinned(situation, volume);
+  if (TEXTS.affinity.test(says) || TEXTS.zone.test(says)) return inAnotherZone(situation, says);
+  const isFull = TEXTS.full.test(says);
+  return cause(isFull ? 'node-full' : 'not-the-volume', 'proved', 'by-person', {
+    says: isFull
+      ? 'The Nodes where the pod may run can attach no further volume.'
+      : `${nameOf(pod)} does not wait for a volume: the scheduler finds no Node for it.`,
     proof: [line(says)],
-    waits,
-    next: ['add a Node', 'look for VolumeAttachments that nobody needs: kubectl get volumeattachments'],
+    waits: `${nameOf(pod)} ← scheduler.`,
+    next: isFull
+      ? ['add a Node', 'look for VolumeAttachments that nobody needs: kubectl get volumeattachments']
+      : ['mend what the scheduler names'],
   });
 };

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
+import { put, write } from '../../sandbox/history.ts';
+import { addInstance } from '../../sandbox/ec2/scenario.ts';
+import { volumeIn, type Volume } from '../../sandbox/ec2/state.ts';
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { diagnoseSandbox, edit, theCause } from './rig.ts';
+import { addPod, at, attachFailed, attachmentOn, twoNodes, unanswered } from './scenes.ts';
+
+/** The attachment to the pod's Node, its driver and attacher, and the cloud. */
+
+const changeDisk = (world: AwsWorld, id: string, change: Partial<Volume>): void => {
+  const volume = volumeIn(world, id);
+  if (volume) put(world.parts.ec2.volumes, id, { ...volume, ...change });
+};
+
+const held = (world: AwsWorld, instance: string, state: 'attached' | 'detaching' = 'attached') => ({
+  attachments: [
+    { instance, device: '/dev/xvdz', state, at: world.now() - 1_500_000, deleteOnTermination: false, forced: false },
+  ],
+});
+
+describe('the driver and its attacher', () => {
+  it('the driver is not registered on the pod’s Node', async () => {
+    const { world, node } = unanswered();
+    edit(world, 'csinodes', [node], ({ spec }) => void (spec.drivers = []));
+    expect(theCause(await diagnoseSandbox(world))).toMatchObject({ kind: 'driver-not-on-node', confidence: 'proved' });
+  });
+
+  it('no attacher answers, and its Lease is missing or old', async () => {
+    const { world } = unanswered();
+    expect(theCause(await diagnoseSandbox(world))).toMatchObject({ kind: 'attacher-down', confidence: 'likely' });
+    writerAs(world, 'attacher').create('leases', {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'external-attacher-leader-ebs-csi-aws-com', namespace: 'kube-system' },
+      spec: {
+        holderIdentity: 'ebs-csi-controller-0',
+        renewTime: new Date(world.now() - 240_000).toISOString().replace('Z', '000Z'),
+      },
+    });
+    const answer = await diagnoseSandbox(world);
+    expect(answer.text).toMatchInlineSnapshot(`
+      "
+      pod default/app  not started for 5m00s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim app-data
+      └ claim app-data  Bound, ReadWriteOnce
+        └ volume pvc-default-app-data  ebs.csi.aws.com vol-00000000000000006, eu-west-1a
+          └ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:00:10Z, the kubelet lists it as mounted
+            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 5m04s, last Lease 00:05:06Z
+              └ machine i-00000000000000003  running (running), asked now
+          └ disk vol-00000000000000006  available, eu-west-1a, attached to no machine
+      CAUSE   The controller of the CSI driver ebs.csi.aws.com does not answer the VolumeAttachment. [proved: attacher-down]
+      PROOF   its Lease kube-system/external-attacher-leader-ebs-csi-aws-com was renewed 4m00s ago by ebs-csi-controller-0
+      WAITS   default/app ← csi-a9f34f23f3fd874121db8d982377de272b76511152578013610994f6889bf031 ← external-attacher.
+      NEXT    find the controller, and why it does not run: kubectl get pods -A -o wide | grep -i csi
+              if the machine of its Node is off: cloudfence fence <node>
+      "
+    `);
+    expect(theCause(answer)).toMatchObject({ kind: 'attacher-down', confidence: 'proved' });
+  });
+
+  it('a VolumeAttachment that no pod uses does not go, and says why', async () => {
+    const { world, node, other } = twoNodes();
+    addPod(world, 'app', other);
+    settle(world);
+    world.parts.cluster.knobs.attacherDown = true;
+    const pod = getObject(world, 'pods', 'app', 'default');
+    if (pod) writerAs(world, 'person').remove('pods', pod, 0);
+    addPod(world, 'next', node);
+    world.advance(200_000);
+    edit(world, 'volumeattachments', [attachmentOn(world, other).metadata.name], ({ status }) => {
+      status.detachError = {
+        time: at(world, -60_000),
+        message: 'rpc error: code = Internal desc = Could not detach: api error UnauthorizedOperation: no',
+      };
+    });
+    const answer = await diagnoseSandbox(world);
+    expect(answer.text).toMatchInlineSnapshot(`
+      "
+      pod default/next  not started for 3m20s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim app-data
+      └ claim app-data  Bound, ReadWriteOnce
+        └ volume pvc-default-app-data  ebs.csi.aws.com vol-00000000000000006, eu-west-1a
+          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:10Z, detach requested 3m19s ago, detachError 1m00s ago, no pod uses it
+            └ Node ip-10-0-0-11.eu-west-1.compute.internal  Ready for 3m28s, last Lease 00:03:26Z
+              └ machine i-00000000000000001  running (running), asked now
+          └ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:02:15Z, the kubelet lists it as mounted
+            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 3m28s, last Lease 00:03:26Z
+              └ machine i-00000000000000003  running (running), asked now
+          └ disk vol-00000000000000006  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:11Z
+      CAUSE   No pod uses pvc-default-app-data on ip-10-0-0-11.eu-west-1.compute.internal, but its VolumeAttachment does not go: rpc error: code = Internal desc = Could not detach: api error UnauthorizedOperation: no [proved: stale-attachment]
+      PROOF   its deletion was requested 3m19s ago
+              detachError at 00:02:34Z
+              finalizers: external-attacher/ebs-csi-aws-com
+              whether its attacher runs is not known
+      WAITS   default/next ← csi-764b2aedb99389997b9d4c2c9e072d606bc855f08153089ab7c1e2e3b2b67ec1 ← the attacher of ebs.csi.aws.com.
+      NEXT    mend what the error names: credentials, limits, or the disk itself
+              the attacher tries again within five minutes; at once: kubectl annotate volumeattachment csi-764b2aedb99389997b9d4c2c9e072d606bc855f08153089ab7c1e2e3b2b67ec1 nudge=1
+              once the cloud shows the disk detached, remove the finalizer of the VolumeAttachment
+      "
+    `);
+    expect(theCause(answer)).toMatchObject({ kind: 'stale-attachment', confidence: 'proved' });
+  });
+});
+
+describe('what the driver answers', () => {
+  it.each([
+    [
+      'attach-limit',
+      'Attachment limit exceeded for volume vol-1 on node i-1: operation error EC2: AttachVolume, api error AttachmentLimitExceeded: i-1',
+    ],
+    [
+      'attached-outside',
+      'rpc error: code = Internal desc = Could not attach volume: VolumeInUse: vol-1 is already attached to an instance status code: 400',
+    ],
+    [
+      'not-permitted',
+      'rpc error: code = Internal desc = api error UnauthorizedOperation: You are not authorized. Encoded authorization failure message: x',
+    ],
+    ['throttled', 'rpc error: code = Internal desc = api error RequestLimitExceeded: Request limit exceeded.'],
+    ['disk-deleted', 'rpc error: code = NotFound desc = api error InvalidVolume.NotFound: The volume does not exist'],
+    ['wrong-zone', 'rpc error: code = Internal desc = api error InvalidVolume.ZoneMismatch: not in the same zone'],
+    [
+      'key-unusable',
+      'rpc error: code = Internal desc = CustomerKeyHasBeenRevoked: The encrypted volume was unable to access the KMS master key',
+    ],
+    [
+      'attach-limit',
+      'rpc error: code = Internal desc = ERROR CODE: OperationNotAllowed: The maximum number of data disks allowed to be attached to a VM of this size is 4.',
+    ],
+    ['detach-pending', 'Attach volume failed: ERROR CODE: AttachDiskWhileBeingDetached: Cannot attach data disk'],
+    ['not-permitted', '"code": "AuthorizationFailed", "message": "The client does not have authorization"'],
+    ['lun-taken', 'Code="InvalidParameter" Message="A disk at LUN 3 already exists."'],
+    [
+      'attach-limit',
+      'operation op-1 failed (UNSUPPORTED_OPERATION): Maximum hyperdisk-balanced disks count should be less than or equal to [16], Requested : [17]',
+    ],
+    [
+      'attached-outside',
+      "operation op-1 failed (RESOURCE_IN_USE_BY_ANOTHER_RESOURCE): The disk resource 'd' is already being used by 'i'",
+    ],
+    ['throttled', 'googleapi: Error 403: Too many pending operations on a resource., rateLimitExceeded'],
+    ['attach-failed', 'rpc error: code = Internal desc = something new'],
+  ])('%s: %s', async (kind, says) => {
+    const { world } = attachFailed(says);
+    const answer = await diagnoseSandbox(world);
+    expect(theCause(answer).kind, answer.text).toBe(kind);
+    expect(theCause(answer).proof.join()).toContain(kind === 'attach-failed' ? 'attachError' : says.slice(0, 40));
+  });
+});
+
+describe('what the disk itself says', () => {
+  it('a machine that is no Node has it', async () => {
+    const { world, disk } = unanswered();
+    changeDisk(world, disk, held(world, addInstance(world)));
+    world.parts.cluster.knobs.attacherDown = false;
+    world.advance(60_000);
+    const answer = await diagnoseSandbox(world);
+    expect(answer.text).toMatchInlineSnapshot(`
+      "
+      pod default/app  not started for 6m00s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim app-data
+      └ claim app-data  Bound, ReadWriteOnce
+        └ volume pvc-default-app-data  ebs.csi.aws.com vol-00000000000000006, eu-west-1a
+          └ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:00:10Z, attachError 29s ago, the kubelet lists it as mounted
+            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 6m04s, last Lease 00:06:06Z
+              └ machine i-00000000000000003  running (running), asked now
+          └ disk vol-00000000000000006  in-use, eu-west-1a, attached to i-00000000000000007 since 23:40:10Z
+      CAUSE   The disk vol-00000000000000006 is attached to i-00000000000000007, which is no Node of this cluster (running). [proved: attached-outside]
+      PROOF   the disk itself names i-00000000000000007, attached since 2025-12-31T23:40:10.000Z
+              no VolumeAttachment names that machine
+      WAITS   default/app ← disk ← i-00000000000000007, from which Kubernetes detaches nothing.
+      NEXT    find out what uses it on i-00000000000000007, unmount the disk there, and detach it in the cloud
+              app follows within five minutes; at once: kubectl annotate volumeattachment csi-a9f34f23f3fd874121db8d982377de272b76511152578013610994f6889bf031 nudge=1
+      "
+    `);
+    expect(theCause(answer)).toMatchObject({ kind: 'attached-outside', confidence: 'proved', ending: 'by-person' });
+  });
+
+  it('the cloud does not know it', async () => {
+    const { world, disk } = unanswered();
+    write(world.parts.ec2.volumes, disk, null, world.now());
+    world.advance(60_000);
+    expect(theCause(await diagnoseSandbox(world))).toMatchObject({ kind: 'disk-deleted', confidence: 'proved' });
+  });
+
+  it('its detach does not end', async () => {
+    const { world, scene, node, other, disk } = twoNodes();
+    addPod(world, 'app', other);
+    settle(world);
+    const pod = getObject(world, 'pods', 'app', 'default');
+    world.parts.cluster.knobs.attacherDown = true;
+    if (pod) writerAs(world, 'person').remove('pods', pod, 0);
+    addPod(world, 'next', node);
+    world.advance(200_000);
+    edit(world, 'volumeattachments', [attachmentOn(world, other).metadata.name], ({ status }) => {
+      status.detachError = {
+        time: at(world, -60_000),
+        message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+      };
+    });
+    changeDisk(world, disk, held(world, scene.holder, 'detaching'));
+    const answer = await diagnoseSandbox(world);
+    expect(theCause(answer), answer.text).toMatchObject({ kind: 'disk-busy', confidence: 'proved' });
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { stopped } from '../simulation/incidents.ts';
+import { diagnoseSandbox, theCause } from './rig.ts';
+
+/** What the credentials do not allow is named, and the rest of the answer still stands. */
+
+const denying = (resource: string) => ({
+  api: {
+    before: ({ path }: { readonly path: string }) => {
+      if (!path.split('?')[0]?.split('/').includes(resource)) return undefined;
+      const body = {
+        kind: 'Status',
+        status: 'Failure',
+        reason: 'Forbidden',
+        message: `${resource} is forbidden`,
+        code: 403,
+      };
+      return { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    },
+  },
+});
+
+describe('a read that is denied is named:', () => {
+  it.each([
+    ['events', 'machine-off'],
+    ['csinodes', 'machine-off'],
+    ['csidrivers', 'machine-off'],
+    ['leases', 'machine-off'],
+    ['volumeattachments', 'machine-off'],
+    ['persistentvolumes', 'machine-off'],
+    ['persistentvolumeclaims', 'machine-off'],
+    ['nodes', 'machine-off'],
+  ])('%s, and the answer is %s', async (resource, kind) => {
+    const { world } = stopped();
+    world.advance(120_000);
+    const answer = await diagnoseSandbox(world, 'pod/default/db-0', denying(resource));
+    expect(answer.unread.join('\n')).toContain(`${resource} is forbidden`);
+    expect(theCause(answer).kind, answer.text).toBe(kind);
+    expect(answer.text).toContain('UNREAD');
+  });
+
+  it('pods, and then there is no answer', async () => {
+    const { world } = stopped();
+    const { findings, unread } = await diagnoseSandbox(world, 'pod/default/db-0', denying('pods'));
+    expect(findings).toEqual([]);
+    expect(unread.join()).toContain('pods is forbidden');
+  });
+});
