@@ -22,6 +22,7 @@ const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => 
   find: async (...args) => (await opened()).cluster.find(...args),
   identify: async (...args) => (await opened()).cluster.identify(...args),
   look: async (...args) => (await opened()).cluster.look(...args),
+  attachment: async (...args) => (await opened()).cluster.attachment(...args),
   recheck: async (...args) => (await opened()).cluster.recheck(...args),
   apply: async (...args) => (await opened()).cluster.apply(...args),
   recordEvent: async (...args) => (await opened()).cluster.recordEvent(...args),

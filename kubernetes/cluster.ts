@@ -1,6 +1,7 @@
 import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
 import type { Cluster, LookRequest } from '../fencing/model/cluster.ts';
 import type { Permit } from '../fencing/model/permit.ts';
+import { attachmentFacts, readAttachment } from './attachments.ts';
 import { applyStep, recordEvent, type StepSession } from './apply.ts';
 import { surveyConnectivity } from './leases.ts';
 import { type Clock, createConnection, type Connection } from './connection.ts';
@@ -81,6 +82,11 @@ export const clusterOver = (name: string, connection: Connection, jitter: Jitter
     identify: (node, signal) =>
       asked(async () => (await readExistingNode(reader(signal), node))?.identitySources ?? null),
     look: (request, signal) => asked(() => look(request, signal)),
+    attachment: (attachment, signal) =>
+      asked(async () => {
+        const found = await readAttachment(reader(signal), attachment);
+        return found && attachmentFacts(found);
+      }),
     recheck: (node, signal) => asked(() => rechecks.read(reader(signal), node)),
     apply: (step, permit, signal) => asked(() => applyStep(session(permit, signal), step)),
     recordEvent: (about, event, signal) => recordEvent(writer(null, signal), about, event, clock.now()),

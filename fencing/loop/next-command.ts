@@ -10,7 +10,7 @@ import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { markKey, stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
-import type { Act, Decision, Moment } from '../rules/view.ts';
+import type { Act, Awaited, Decision, Moment } from '../rules/view.ts';
 
 /**
  * The next thing to do. Reads may be combined. Of the commands that change the world, only steps of one kind on several
@@ -53,7 +53,8 @@ export type Command =
     }
   /** Dry run or shadow mode: the step is only imagined. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
-  | { readonly do: 'pause'; readonly ms: number; readonly because: Reason }
+  /** `until`: what may end the pause earlier. */
+  | { readonly do: 'pause'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
   | { readonly do: 'end'; readonly ending: NonNullable<RunState['ending']> }
   | {
       readonly do: 'record-event';
@@ -160,7 +161,7 @@ const pauseOrEnd = (known: RunState, now: Moment): Command => {
   const handedOver = known.lately?.outcome === 'waiting' && known.handsOver.has(reason.code);
   return now.mono + ms >= known.deadline || handedOver
     ? { do: 'end', ending: endingAtDeadline(known) }
-    : { do: 'pause', ms, because: reason };
+    : { do: 'pause', ms, because: reason, until: null };
 };
 
 const follow = (known: RunState, decision: Decision, now: Moment): Command => {
@@ -178,7 +179,7 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
     case 'search':
       return lookAt({ cluster: true, search: true });
     case 'wait':
-      return imaginedWaitEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
+      return imaginedWaitEnds(known) ?? waitOrEnd(known, decision, now);
     case 'end':
       if (endsImagined(known, decision.outcome)) return { do: 'end', ending: imaginedEnding(known) };
       return {
@@ -221,10 +222,16 @@ const imaginedWaitEnds = (known: RunState): Command | null =>
 const endsImagined = (known: RunState, outcome: OutcomeKind): boolean =>
   hasImagined(known) && (outcome === 'fenced' || outcome === 'released');
 
-const waitOrEnd = (known: RunState, ms: number, reason: Reason, now: Moment): Command =>
-  now.mono + ms >= known.deadline || known.handsOver.has(reason.code)
-    ? { do: 'end', ending: waitingEnd(known, reason, ms) }
-    : { do: 'pause', ms, because: reason };
+type Wait = Pick<Extract<Decision, { do: 'wait' }>, 'ms' | 'because' | 'until'>;
+
+/** A wait that something else may end is cut short at the run's deadline. Any other that lasts longer ends the run. */
+const waitOrEnd = (known: RunState, { ms, because: reason, until }: Wait, now: Moment): Command => {
+  const left = known.deadline - now.mono - 1;
+  const lasts = until ? Math.min(ms, Math.max(left, patience.pollShortest)) : ms;
+  return lasts > left || known.handsOver.has(reason.code)
+    ? { do: 'end', ending: waitingEnd(known, reason, lasts) }
+    : { do: 'pause', ms: lasts, because: reason, until };
+};
 
 /**
  * Returns the next command towards a step: a fresh proof, then a recheck of the record and the Lease, then the call.
@@ -280,10 +287,6 @@ const renewProof = (known: RunState, machine: Observation<MachineFacts>, now: Mo
   const took = machine.gotAt - machine.askedAt.mono;
   const tooSlow = known.proofRenewed && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
   if (!tooSlow) return lookAt({ machine: true, disks: false });
-  return waitOrEnd(
-    known,
-    SLOW_CLOUD_MS,
-    because('unavailable', `the cloud took ${Math.round(took)} ms to respond, which is too long for a proof`),
-    now,
-  );
+  const says = `the cloud took ${Math.round(took)} ms to respond, which is too long for a proof`;
+  return waitOrEnd(known, { ms: SLOW_CLOUD_MS, because: because('unavailable', says), until: null }, now);
 };

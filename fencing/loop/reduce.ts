@@ -39,7 +39,9 @@ export type CommandResult =
   | ({ readonly to: 'recheck' } & Rechecked)
   /** One answer for each step of the command, in the same order. */
   | { readonly to: 'act'; readonly answers: readonly StepAnswer[]; readonly sentAt: Moment }
-  | { readonly to: 'imagine' | 'pause' | 'record-event' | 'conclude' }
+  | { readonly to: 'imagine' | 'record-event' | 'conclude' }
+  /** How often it asked for an attachment meanwhile. */
+  | { readonly to: 'pause'; readonly polls: number }
   | { readonly to: 'end'; readonly ending: Ending }
   | { readonly to: 'failed'; readonly error: CloudfenceError };
 
@@ -76,7 +78,7 @@ export const reduce = (known: RunState, command: Command, result: CommandResult,
     case 'imagine':
       return command.do === 'imagine' ? applyImagined(known, command, now) : known;
     case 'pause':
-      return rested(known, command);
+      return rested(known, command, result.polls);
     case 'record-event':
       return { ...known, eventRecorded: true };
     case 'conclude':
@@ -146,14 +148,14 @@ const claimed = (known: RunState, { says, recheck }: Extract<CommandResult, { to
   return recheck ? rechecked(after, recheck) : after;
 };
 
-const rested = (known: RunState, command: Command): RunState => {
+const rested = (known: RunState, command: Command, polls: number): RunState => {
   const lately =
     command.do === 'pause' && known.resumeAt === null
       ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms }
       : known.lately;
   const memory = {
     ...known.memory,
-    polls: known.memory.polls + 1,
+    polls: known.memory.polls + 1 + polls,
     sinceLook: new Set<string>(),
     failedSinceLook: new Set<string>(),
     witness: null,
@@ -176,4 +178,5 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, now: 
  * just started knows no roles yet.
  */
 const wasAllowedBefore = ({ memory }: RunState, command: Command): boolean =>
-  memory.firstLease !== undefined && (command.do === 'recheck' || (command.do === 'look' && !command.search));
+  memory.firstLease !== undefined &&
+  (command.do === 'recheck' || command.do === 'pause' || (command.do === 'look' && !command.search));

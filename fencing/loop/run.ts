@@ -14,6 +14,7 @@ import { failedEnding } from './failing.ts';
 import { actsOf, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import { reduce, type CommandResult } from './reduce.ts';
+import { rest } from './rest.ts';
 import {
   startRun,
   type ClusterLocation,
@@ -168,7 +169,7 @@ const carryOut = async (
   known: RunState,
   ports: Ports,
 ): Promise<CommandResult> => {
-  const { clock, cloud, signal } = ports;
+  const { cloud, signal } = ports;
   switch (command.do) {
     case 'look':
       return runLook(command, known, ports);
@@ -190,8 +191,7 @@ const carryOut = async (
     case 'imagine':
       return { to: 'imagine' };
     case 'pause':
-      await clock.sleep(command.ms, signal);
-      return { to: 'pause' };
+      return rest(command, known, ports);
     case 'end':
       return { to: 'end', ending: command.ending };
     case 'record-event':

@@ -1,4 +1,4 @@
-import type { ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
+import type { AttachmentFacts, ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
 import type { Admission, Claim } from './ledger.ts';
 import type { IdentitySource, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
@@ -71,6 +71,9 @@ export interface Cluster {
    * Returns the Node's uid, record, taints, and Lease as they are at this moment. The uid is null if the Node is gone.
    */
   readonly recheck: (node: string, signal: AbortSignal) => Promise<Recheck>;
+
+  /** Returns the attachment of this name as it is at this moment, or null if it does not exist. */
+  readonly attachment: (name: string, signal: AbortSignal) => Promise<AttachmentFacts | null>;
 
   /** Applies one step. Checks `permit` right before the request leaves. */
   readonly apply: (step: ClusterStep, permit: Permit, signal: AbortSignal) => Promise<StepResult>;

@@ -111,5 +111,7 @@ export const patience = {
   clusterFacts: 5_000,
   /** The shortest and the longest time between two looks at something that goes away by itself. */
   pollShortest: 250,
+  /** While only attachments are awaited, everything else is read again after this time. */
+  lookAgain: 5_000,
   pollLongest: 2_000,
 } as const;

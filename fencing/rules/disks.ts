@@ -51,7 +51,10 @@ const goingFor = (view: View, { key, attachment }: VolumeFacts): number =>
 const patienceWith = ({ attachment }: VolumeFacts): number =>
   attachment === null || attachment.detachError !== null ? patience.detachFailed : patience.detachStuck;
 
-const stuck = (view: View, volume: VolumeFacts): boolean => goingFor(view, volume) >= patienceWith(volume);
+/** Returns when Kubernetes has had long enough for the detach (ms from now; not positive if it has). */
+export const detachDueIn = (view: View, volume: VolumeFacts): number => patienceWith(volume) - goingFor(view, volume);
+
+const stuck = (view: View, volume: VolumeFacts): boolean => detachDueIn(view, volume) <= 0;
 
 export const detach = (view: Pick<View, 'machine'>, disk: DiskAttachment, manner: 'plain' | 'forced'): CloudStep => ({
   do: 'detach-disk',

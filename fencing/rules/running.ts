@@ -10,7 +10,7 @@ import { targetNode, isUnmarked } from './mark.ts';
 import { vouchReason } from './proof.ts';
 import { isFencedWithoutRecord } from './release.ts';
 import { type Decision, fenced, ignore, type Moment, refuse, type Rule, takeStep, type View, wait } from './view.ts';
-import { pollDelay } from './waits.ts';
+import { pollDelay, waitForOperation } from './waits.ts';
 
 /**
  * Ends the run if there is neither a Node nor anything that one left behind. Either everything is done, or the machine
@@ -99,8 +99,8 @@ export const stopping: Rule = (view) => {
   const { power, machine, offUnderOperation } = view.machine;
   if (power !== 'stopping') return null;
   if (offUnderOperation)
-    return wait(
-      pollDelay(view),
+    return waitForOperation(
+      view,
       because('stopping', `${machine} seems to be off, but an operation on it has not finished`),
     );
   const { node } = view.cluster;

@@ -1,5 +1,5 @@
 import type { CloudIdentityRules } from '../model/cloud.ts';
-import type { Census, ClusterFacts } from '../model/cluster-facts.ts';
+import type { AttachmentFacts, Census, ClusterFacts } from '../model/cluster-facts.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from '../model/machine.ts';
 import type { Policy } from '../model/policy.ts';
@@ -64,7 +64,7 @@ export interface Memory {
   readonly connectivity: Census | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */
   readonly admission: Admission | null;
-  /** The number of looks since something last changed. */
+  /** The number of looks, and of questions after one attachment, since something last changed. */
   readonly polls: number;
 }
 
@@ -94,6 +94,14 @@ export interface Act {
   readonly because: Reason;
 }
 
+/** Attachments that go away by themselves. Asking for one of them costs less than a look. */
+export interface Awaited {
+  /** The attachments as they were seen. The wait ends once all are gone, or one reports another error. */
+  readonly attachments: readonly AttachmentFacts[];
+  /** The wait also ends if Kubernetes has not begun to delete one of them by then (monotonic ms). */
+  readonly deletedBy: number;
+}
+
 export type Decision =
   /** `alongside`: further steps of the same kind that need not wait for each other. */
   | { readonly do: 'step'; readonly step: Step; readonly because: Reason; readonly alongside: readonly Act[] }
@@ -103,7 +111,8 @@ export type Decision =
   | { readonly do: 'claim'; readonly boot: string | null; readonly because: Reason }
   /** Looks again, this time through the list of all attachments. */
   | { readonly do: 'search'; readonly because: Reason }
-  | { readonly do: 'wait'; readonly ms: number; readonly because: Reason }
+  /** `until`: what may end the wait earlier. Null if only time does. */
+  | { readonly do: 'wait'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
   | {
       readonly do: 'end';
       readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored' | 'failed';
@@ -131,7 +140,12 @@ export const takeSteps = (acts: readonly Act[]): Decision | null => {
   const alongside = others.filter(({ step }) => step.do === first.step.do).slice(0, MOST_SIDE_BY_SIDE - 1);
   return { do: 'step', ...first, alongside };
 };
-export const wait = (ms: number, reason: Reason): Decision => ({ do: 'wait', ms, because: reason });
+export const wait = (ms: number, reason: Reason, until: Awaited | null = null): Decision => ({
+  do: 'wait',
+  ms,
+  because: reason,
+  until,
+});
 export const refuse = (reason: Reason): Decision => ({ do: 'end', outcome: 'refused', because: reason });
 export const ignore = (reason: Reason): Decision => ({ do: 'end', outcome: 'ignored', because: reason });
 export const fail = (reason: Reason): Decision => ({ do: 'end', outcome: 'failed', because: reason });

@@ -1,8 +1,9 @@
-import type { PodFacts } from '../model/cluster-facts.ts';
-import { because, counted, listSome } from '../model/reason.ts';
-import { type Rule, type View, wait } from './view.ts';
+import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
+import { because, counted, listSome, type Reason } from '../model/reason.ts';
+import { type Awaited, type Decision, type Rule, type View, wait } from './view.ts';
 import { patience } from '../model/policy.ts';
-import { attachedDiskOf, isDetachDeclined } from './disks.ts';
+import { unwantedForMs } from './attachments.ts';
+import { attachedDiskOf, detachDueIn, isDetachDeclined } from './disks.ts';
 import {
   hasComeBack,
   isDeletionDeclined,
@@ -17,7 +18,7 @@ import {
  * Returns the time until the next look (ms). Looks come quickly at first and slowly later: what goes away by itself
  * goes within a second or within minutes.
  */
-export const pollDelay = ({ memory }: View): number =>
+export const pollDelay = ({ memory }: Pick<View, 'memory'>): number =>
   Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));
 
 /** Waits for pods that Cloudfence deleted and that still exist. */
@@ -41,22 +42,46 @@ export const waitForPods: Rule = (view) => {
   return wait(pollDelay(view), because('pods-going', says));
 };
 
+/** Returns what ends the wait for the attachments of these volumes. */
+const awaited = (view: View, volumes: readonly VolumeFacts[]): Awaited => ({
+  attachments: volumes.flatMap(({ attachment }) => attachment ?? []),
+  deletedBy: Math.min(
+    ...volumes.map(({ key }) => view.now.mono + patience.attachmentLingers - unwantedForMs(view, key)),
+  ),
+});
+
+/**
+ * Returns how long (ms) nothing but the attachments themselves has to be looked at: until the first disk is to be
+ * detached through the cloud, and not for long.
+ */
+const untilLook = (view: View, volumes: readonly VolumeFacts[]): number => {
+  const times = volumes.map((volume) => detachDueIn(view, volume)).filter((ms) => ms > 0);
+  return Math.max(pollDelay(view), Math.min(patience.lookAgain, ...times));
+};
+
+const volumesGoing = (view: View): readonly VolumeFacts[] =>
+  view.cluster.volumes.filter((volume) => volume.attachment && podsWanting(view, volume.key).length === 0);
+
+/**
+ * Waits for the end of an operation on a machine that seems to be off. If attachments are going, it is the driver's
+ * detach, and no rule acts on them before it ends.
+ */
+export const waitForOperation = (view: View, reason: Reason): Decision => {
+  const attachments = volumesGoing(view).flatMap(({ attachment }) => attachment ?? []);
+  return attachments.length > 0
+    ? wait(patience.lookAgain, reason, { attachments, deletedBy: Infinity })
+    : wait(pollDelay(view), reason);
+};
+
 /** Waits for attachments that no pod wants. Attach-detach and the attacher remove them, or the rules above help. */
 export const waitForAttachments: Rule = (view) => {
   if (view.cluster.nameTaken) return null;
-  const going = view.cluster.volumes.filter(
-    (volume) => volume.attachment && podsWanting(view, volume.key).length === 0,
-  );
+  const going = volumesGoing(view);
   if (going.length === 0) return null;
   const errors = going.map((volume) => volume.attachment?.detachError).filter((error) => error != null);
   const driverErrors = errors.length > 0 ? `; the driver says: ${errors.join('; ')}` : '';
-  return wait(
-    pollDelay(view),
-    because(
-      'attachments-going',
-      `Kubernetes detaches ${counted(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})${driverErrors}`,
-    ),
-  );
+  const says = `Kubernetes detaches ${counted(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})${driverErrors}`;
+  return wait(untilLook(view, going), because('attachments-going', says), awaited(view, going));
 };
 
 /** Waits for disks that the cloud still shows at the machine although Kubernetes has released them. */

@@ -19,7 +19,19 @@ import {
   sweptBy,
   worldLater,
 } from './explore.ts';
-import { acted, type Call, callsOf, hasExpired, outdated, type RunAt, runLater, runText } from './runs.ts';
+import { attachmentFacts } from './facts.ts';
+import {
+  acted,
+  type Call,
+  callsOf,
+  hasExpired,
+  isOver,
+  outdated,
+  rested,
+  type RunAt,
+  runLater,
+  runText,
+} from './runs.ts';
 import { numbered, onceEach, onceFor, stateKeys } from './state-table.ts';
 import { spend } from './surroundings.ts';
 import { stepInWords, TIME_PASSES } from './story.ts';
@@ -201,13 +213,21 @@ const runEdges = (numbers: Numbers) => {
     begun.set(besides, known);
     return known(world, () => runs.numberOf(newRun(worlds.valueOf(world), besides, scenario)));
   };
+  const restedRuns = onceFor<number>();
+  const movesOf = (world: number, number: number, run: RunAt): readonly RunEdge[] => {
+    if (run.at === 'act') return acts(world, number, run);
+    if (run.at !== 'pause') return learns(world, number);
+    if (!isOver(run, attachmentFacts(worlds.valueOf(world), scenario.cloud))) return [];
+    const after = restedRuns(number, () => runs.numberOf(rested(run)));
+    return [{ says: 'sees that its pause is over', world, wrote: false, breaks: null, run: after }];
+  };
   return (world: number, number: number, other: number): readonly RunEdge[] => {
     const run = runs.valueOf(number);
     if (run === null) {
       const first = firstOf(world, runs.valueOf(other)?.known.runId ?? null);
       return [{ says: 'begins', world, wrote: false, breaks: null, run: first }];
     }
-    const moves = run.at === 'act' ? acts(world, number, run) : learns(world, number);
+    const moves = movesOf(world, number, run);
     return [...moves, { says: 'is killed', world, wrote: false, breaks: null, run: NOBODY }];
   };
 };

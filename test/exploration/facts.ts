@@ -107,7 +107,7 @@ const podFacts = (world: World, cloud: ExploredCloud): readonly PodFacts[] => [
     : [{ ...usualPod, ...NEIGHBOR, deleting: world.neighbor === 'deleting', volumes: [] }]),
 ];
 
-const attachmentFacts = (world: World, { attachedTo }: ExploredCloud): AttachmentFacts | null =>
+export const attachmentFacts = (world: World, { attachedTo }: ExploredCloud): AttachmentFacts | null =>
   world.attachment === 'gone'
     ? null
     : {

@@ -1,5 +1,5 @@
 import { ProofExpired, type Refused, Unavailable } from '../../fencing/model/errors.ts';
-import type { ClusterFacts, NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { AttachmentFacts, ClusterFacts, NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { patience, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
@@ -8,7 +8,7 @@ import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fenci
 import type { StepAnswer } from '../../fencing/loop/apply-answers.ts';
 import { reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
-import type { Memory } from '../../fencing/rules/view.ts';
+import type { Awaited, Memory } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { NODE } from './facts.ts';
 import { afterTime, aTickLater, LONG_AGO, NOW, TICK_MS } from './time.ts';
@@ -200,7 +200,8 @@ export const runLater = (run: RunAt, transit: number): RunAt => {
     }
     case 'pause': {
       const until = afterTime(run.until, TICK_MS);
-      return until <= NOW.mono ? learned(known, run.command, { to: 'pause' }) : { ...run, known, until };
+      const later = { ...run, known, until, command: { ...run.command, until: awaitedLater(run.command.until) } };
+      return until <= NOW.mono ? rested(later) : later;
     }
   }
 };
@@ -208,6 +209,21 @@ export const runLater = (run: RunAt, transit: number): RunAt => {
 /** Returns the run after a result. */
 export const learned = (known: RunState, command: Command, result: CommandResult): RunAt =>
   waiting(canonical(reduce(known, command, result, NOW)));
+
+type Paused = Extract<RunAt, { at: 'pause' }>;
+
+const awaitedLater = (until: Awaited | null): Awaited | null =>
+  until && { ...until, deletedBy: Math.max(afterTime(until.deletedBy, TICK_MS), NOW.mono - TICK_MS) };
+
+/** Returns the run after its pause. */
+export const rested = ({ known, command }: Paused): RunAt => learned(known, command, { to: 'pause', polls: 0 });
+
+/** Returns whether the run is told by an attachment that its pause is over. */
+export const isOver = ({ command: { until } }: Paused, attachment: AttachmentFacts | null): boolean => {
+  const [seen] = until?.attachments ?? [];
+  if (!until || !seen) return false;
+  return attachment?.uid !== seen.uid || (attachment.deletingSince === null && NOW.mono >= until.deletedBy);
+};
 
 export const observed = <T>(says: T): Observation<T> => ({ says, askedAt: NOW, gotAt: NOW.mono });
 
@@ -322,7 +338,7 @@ const waitsFor = (run: RunAt): unknown => {
         run.answers.map((answer) => (answer instanceof Error ? answer.name : answer)),
       ];
     case 'pause':
-      return run.until;
+      return [run.until, run.command.until?.attachments[0]?.uid, run.command.until?.deletedBy];
     case 'end':
       return null;
   }

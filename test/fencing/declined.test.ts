@@ -129,8 +129,8 @@ describe('a fence whose detach is declined', () => {
       expect(nextCommand({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
       const paused = reduce(
         waiting,
-        { do: 'pause', ms: 10, because: because('attachments-going', 'Kubernetes detaches 1 volume') },
-        { to: 'pause' },
+        { do: 'pause', ms: 10, because: because('attachments-going', 'Kubernetes detaches 1 volume'), until: null },
+        { to: 'pause', polls: 0 },
         now,
       );
       expect(nextCommand(paused, { ...now, mono: paused.deadline })).toMatchObject(denial);

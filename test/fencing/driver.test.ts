@@ -286,8 +286,11 @@ describe('a pause', () => {
   it('sleeps for as long as the command says', async () => {
     const slept: number[] = [];
     const clock: Clock = { ...steppingClock(), sleep: async (ms) => void slept.push(ms) };
-    expect(await execute({ do: 'pause', ms: 700, because: because('not-fenced', 'x') }, { clock })).toEqual({
+    expect(
+      await execute({ do: 'pause', ms: 700, because: because('not-fenced', 'x'), until: null }, { clock }),
+    ).toEqual({
       to: 'pause',
+      polls: 0,
     });
     expect(slept).toEqual([700]);
   });

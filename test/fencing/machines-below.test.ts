@@ -29,6 +29,7 @@ const clusterWith = (disks: readonly string[], nameTaken = false, attached = tru
       pods: [],
       volumes: disks.map((handle) => volume({ handle, attachment: attachment({ attached }) })),
     }),
+  attachment: unasked,
   recheck: unasked,
   apply: unasked,
   recordEvent: unasked,

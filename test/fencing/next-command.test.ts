@@ -4,7 +4,7 @@ import { emptyMemory, type RunState, startRun } from '../../fencing/loop/state.t
 import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';
 import type { Memory, Moment } from '../../fencing/rules/view.ts';
-import { admitted, ago, cluster, machine, marked, node, pod, NOW, view, volume } from './view-builder.ts';
+import { admitted, ago, attachment, cluster, machine, marked, node, pod, NOW, view, volume } from './view-builder.ts';
 
 /** The next command of a run, for each thing that it may know or not know. */
 
@@ -179,6 +179,23 @@ describe('a step', () => {
     ['... which takes two attempts', read(0, 1_800), look({ machine: true, disks: false })],
     ['... and ends the run if there is no time left', { proofRenewed: true, deadline: 3_800, ...read(0, 1_800) }, end],
   ])('%s', (_, change, expected) => expect(next(change, 1_800)).toMatchObject(expected));
+
+  it('that is awaited lets the run use all its time', () => {
+    const going = facts({
+      node: marked(),
+      pods: [],
+      volumes: [volume({ attachment: attachment({ deletingSince: NOW }) })],
+    });
+    const never = { policy: { ...defaultPolicy, detach: 'never' as const } };
+    const waits = (deadline: number) => next({ ...going, ...never, deadline });
+    expect(waits(60_000)).toMatchObject({
+      do: 'pause',
+      ms: patience.lookAgain,
+      until: { attachments: [{ name: 'csi-1' }] },
+    });
+    expect(waits(1_100)).toMatchObject({ do: 'pause', ms: 999 });
+    expect(waits(100 + patience.pollShortest)).toMatchObject({ do: 'end', ending: { outcome: 'waiting' } });
+  });
 
   it('measures how long the cloud took from the request', () => {
     expect(next({ proofRenewed: true, ...read(900, 2_000) }, 2_700)).toEqual(look({ machine: true, disks: false }));

@@ -14,6 +14,7 @@ export const clusterThat = (answers: Partial<Cluster> = {}): Cluster => ({
   find: unasked,
   identify: unasked,
   look: unasked,
+  attachment: unasked,
   recheck: unasked,
   apply: unasked,
   recordEvent: unasked,

@@ -321,8 +321,8 @@ describe('an answer', () => {
       { ...read, cleared: { step: 'x', at: 0 }, resumeAt: null },
       { sinceLook: new Set(['x']), witness: 'held', connectivity: alone, polls: 3 },
     );
-    const pause: Command = { do: 'pause', ms: 700, because: because('stopping', 'it stops') };
-    const after = reduce(waited, pause, { to: 'pause' }, at(500));
+    const pause: Command = { do: 'pause', ms: 700, because: because('stopping', 'it stops'), until: null };
+    const after = reduce(waited, pause, { to: 'pause', polls: 0 }, at(500));
     expect(after).toMatchObject({
       machine: null,
       cluster: null,
@@ -332,8 +332,10 @@ describe('an answer', () => {
     });
     expect(after.memory).toMatchObject({ polls: 4, witness: null, connectivity: null, sinceLook: new Set() });
     const failing = { outcome: 'failed', reason: because('denied', ''), ms: 1 } as const;
-    expect(reduce({ ...waited, resumeAt: 600, lately: failing }, pause, { to: 'pause' }, at(500)).lately).toBe(failing);
-    expect(reduce({ ...waited, lately: failing }, look, { to: 'pause' }, at(500)).lately).toBe(failing);
+    expect(
+      reduce({ ...waited, resumeAt: 600, lately: failing }, pause, { to: 'pause', polls: 0 }, at(500)).lately,
+    ).toBe(failing);
+    expect(reduce({ ...waited, lately: failing }, look, { to: 'pause', polls: 0 }, at(500)).lately).toBe(failing);
   });
 });
 

@@ -107,3 +107,42 @@ describe('disks that go', () => {
     ],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
+
+describe('a wait for attachments', () => {
+  const until = (change: Partial<View['cluster']>, memory: Partial<Memory> = {}, rest: Partial<View> = {}) => {
+    const decision = decide(fencing({ node: marked(), ...change }, memory, rest));
+    return decision.do === 'wait' ? { ms: decision.ms, until: decision.until } : decision.do;
+  };
+  const leaving = attachment({ deletingSince: NOW - 1_000 });
+  const volumes = [volume({ attachment: leaving })];
+  const { now } = view();
+  it('ends with them, and otherwise lasts until everything is looked at again', () => {
+    expect(until({ volumes }, {}, { policy: { ...defaultPolicy, detach: 'never' } })).toEqual({
+      ms: patience.lookAgain,
+      until: { attachments: [leaving], deletedBy: now.mono + patience.attachmentLingers },
+    });
+  });
+
+  it('ends when a disk is to be detached through the cloud', () => {
+    const soon = volume({ attachment: attachment({ deletingSince: NOW - patience.detachStuck + 3_000 }) });
+    expect(until({ volumes: [soon] })).toMatchObject({ ms: 3_000 });
+    const late = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
+    expect(until({ volumes: [late] })).toMatchObject({ ms: patience.lookAgain });
+  });
+
+  it('also lasts for an operation on the machine, which is their detach', () => {
+    const busy = { machine: machine({ disks: [], power: 'stopping', offUnderOperation: true }) };
+    expect(until({ volumes }, {}, busy)).toEqual({
+      ms: patience.lookAgain,
+      until: { attachments: [leaving], deletedBy: Infinity },
+    });
+    expect(until({ volumes, pods: [pod()] }, {}, busy)).toEqual({ ms: patience.pollShortest, until: null });
+  });
+
+  it('ends when Kubernetes has not begun to delete them after three seconds', () => {
+    const memory = { unwanted: new Map([['a-driver^disk-1', now.mono - 1_000]]) };
+    expect(until({ volumes: [volume({ attachment: attachment() })] }, memory)).toMatchObject({
+      until: { deletedBy: now.mono + patience.attachmentLingers - 1_000 },
+    });
+  });
+});

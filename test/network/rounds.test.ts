@@ -35,13 +35,13 @@ const most = (
 // oxfmt-ignore
 const rows: readonly Row[] = [
   //                       to the first, last delete; calls to the cluster, cloud; kB; calls for each second of waiting
-  ['aws',   'cold', ONE,  most(9,  9,  83, 14,  176, 21.4)],
-  ['aws',   'warm', ONE,  most(7,  7,  82, 14,  145, 21.4)],
-  ['aws',   'cold', FULL, most(17, 30, 645, 12, 3900)],
-  ['azure', 'cold', ONE,  most(12,  12, 97, 26,  203, 15.8)],
-  ['azure', 'warm', ONE,  most(8,  8, 96, 26,  172, 15.8)],
-  ['gcp',   'cold', ONE,  most(12,  12,  83, 20,  168, 22.8)],
-  ['gcp',   'warm', ONE,  most(8,  8,  82, 20,  137, 22.8)],
+  ['aws',   'cold', ONE,  most(9,  9,  53, 4,  121, 10.5)],
+  ['aws',   'warm', ONE,  most(7,  7,  52, 4,  88, 10.5)],
+  ['aws',   'cold', FULL, most(13, 19, 430, 4, 1010)],
+  ['azure', 'cold', ONE,  most(12,  12, 62, 8,  140, 6.7)],
+  ['azure', 'warm', ONE,  most(8,  8, 61, 8,  107, 6.7)],
+  ['gcp',   'cold', ONE,  most(12,  12,  53, 5,  119, 10.5)],
+  ['gcp',   'warm', ONE,  most(8,  8,  52, 5,  86, 10.5)],
 ];
 
 const exceeded = (counts: Counts, limits: Partial<Counts>): Readonly<Record<string, string>> =>

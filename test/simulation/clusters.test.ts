@@ -20,6 +20,7 @@ const silent = (): Cluster => {
     find: fail,
     identify: fail,
     look: fail,
+    attachment: fail,
     recheck: fail,
     apply: fail,
     recordEvent: fail,

@@ -132,6 +132,17 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     });
   });
 
+  it('reads one attachment in a short call, and one that is gone', async () => {
+    const node = await makeNode(harness());
+    const standing = await makeAttachment(harness(), fresh('csi'), node.name, 'data');
+    expect(await harness().cluster.attachment(standing.name, unhurried())).toMatchObject({
+      name: standing.name,
+      uid: standing.uid,
+      deletingSince: null,
+    });
+    expect(await harness().cluster.attachment(fresh('gone'), unhurried())).toBeNull();
+  });
+
   it('reports to people on the Node, however much there is to report', async () => {
     const node = await makeNode(harness());
     const reason = 'FenceRefused';
