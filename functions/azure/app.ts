@@ -1,5 +1,11 @@
 import { app } from '@azure/functions';
-import { doctor as doctorOver, fence as fenceOver, replay as replayOver, sweep as sweepOver } from './handlers.ts';
+import {
+  diagnose as diagnoseOver,
+  doctor as doctorOver,
+  fence as fenceOver,
+  replay as replayOver,
+  sweep as sweepOver,
+} from './handlers.ts';
 import { onEvent as onEventOver } from './on-event.ts';
 import { lazyDependencies } from './dependencies.ts';
 
@@ -15,6 +21,7 @@ export const sweep = sweepOver(getDependencies);
 export const replay = replayOver(getDependencies);
 export const fence = fenceOver(getDependencies);
 export const doctor = doctorOver(getDependencies);
+export const diagnose = diagnoseOver(getDependencies);
 
 /** Azure replaces a name between percent signs with the app setting of that name. */
 app.serviceBusQueue('on-event', {
@@ -32,3 +39,4 @@ app.timer('sweep', {
 app.http('replay', { methods: ['POST'], authLevel: 'function', handler: replay });
 app.http('fence', { methods: ['POST'], authLevel: 'function', handler: fence });
 app.http('doctor', { methods: ['POST'], authLevel: 'function', handler: doctor });
+app.http('diagnose', { methods: ['POST'], authLevel: 'function', handler: diagnose });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
-import { doctor as diagnose, isFailing } from '../doctor.ts';
+import { diagnose as diagnoseWith } from '../diagnose.ts';
+import { doctor as runDoctor, isFailing } from '../doctor.ts';
 import { runFenceRequest, fenceRequestFields, parseFenceRequest, handleManualReplay } from '../invocation.ts';
 import { sweep as sweepAll, type SweepResult } from '../sweep.ts';
 import { manualHandler, type HttpFunction, invocationContext, type PlatformLogger } from './http.ts';
@@ -49,6 +50,12 @@ export const sweep =
 export const doctor = (getDependencies: GetDependencies): HttpFunction =>
   manualHandler(
     getDependencies,
-    (question, { dependencies }) => diagnose(async () => dependencies)(question),
+    (question, { dependencies }) => runDoctor(async () => dependencies)(question),
     (answer) => (isFailing(answer) ? 500 : 200),
+  );
+
+/** Says why pods wait for their volumes: `{"target": "pod/prod/db-0"}`. */
+export const diagnose = (getDependencies: GetDependencies): HttpFunction =>
+  manualHandler(getDependencies, (asked, { dependencies, limit }) =>
+    diagnoseWith(async () => dependencies)(asked, limit),
   );

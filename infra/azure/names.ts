@@ -11,7 +11,7 @@ export const appNames = ['app', 'door'] as const;
 export type AppName = (typeof appNames)[number];
 
 const functionsIn: Readonly<Record<AppName, readonly string[]>> = {
-  app: ['on-event', 'sweep', 'replay', 'fence', 'doctor'],
+  app: ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose'],
   door: ['webhook'],
 };
 
@@ -20,7 +20,7 @@ export const functionNames: readonly string[] = appNames.flatMap((name) => funct
 export const appOf = (name: string): AppName | null => appNames.find((app) => functionsIn[app].includes(name)) ?? null;
 
 /** The functions that a person can call. */
-export const httpFunctions = ['webhook', 'replay', 'fence', 'doctor'] as const;
+export const httpFunctions = ['webhook', 'replay', 'fence', 'doctor', 'diagnose'] as const;
 
 interface InstallScope {
   readonly subscription: string;

@@ -26,6 +26,7 @@ const descriptions: Readonly<Record<string, string>> = {
   sweep: 'Finds what events missed',
   replay: 'Processes an event as if it had just arrived',
   fence: 'Checks one machine on request, and fences it if it is off',
+  diagnose: 'Says why a pod waits for its volume',
   doctor: 'Checks whether a fence would work with the accounts and network of this install',
 };
 

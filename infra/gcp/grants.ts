@@ -112,6 +112,7 @@ const callersOf = (name: FunctionName, names: ResourceNames, people: readonly st
     case 'replay':
     case 'fence':
     case 'doctor':
+    case 'diagnose':
       return people;
   }
 };

@@ -1,6 +1,6 @@
 /** Names of an install. Each begins with its prefix, `cloudfence-<stage>`, so that stages do not collide. */
 
-export const functionNames = ['on-event', 'sweep', 'replay', 'fence', 'doctor'] as const;
+export const functionNames = ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose'] as const;
 export type FunctionName = (typeof functionNames)[number];
 
 interface InstallScope {

@@ -128,3 +128,9 @@ export const findsAllWell: Scenario = {
     ),
   },
 };
+
+/** The diagnosis reads the cluster, the machine, and the disk. What it could not read, it names. */
+export const readsEverything: Scenario = {
+  play: (deployed, name, { silent }) => deployed.call(name, { target: silent.volume }),
+  goodEnd: { unread: [], findings: expect.toSatisfy((findings: readonly unknown[]) => findings.length > 0) },
+};

@@ -5,12 +5,13 @@ import {
   givesUpWithAReason,
   looksAgainLater,
   powersOff,
+  readsEverything,
   replaysTheArchive,
   type Scenario,
 } from './role-scenarios.ts';
 import { shippedActions, type ShippedAction } from './shipped-actions.ts';
 
-/** The stories that need an action. The doctor's own story needs all of its actions. */
+/** The stories that need an action. The stories of the doctor and of the diagnosis need all of their actions. */
 const needing: Readonly<Record<string, readonly Scenario[]>> = {
   'ec2:DescribeInstances': [freesTheDisk],
   'ec2:DescribeVolumes': [freesTheDisk],
@@ -50,7 +51,8 @@ export const notPlayed: Readonly<Record<string, string>> = {
 
 export const scenariosFor = ({ name, action }: ShippedAction): readonly Scenario[] => {
   const scenarios = Object.hasOwn(needing, action) ? (needing[action] ?? []) : [];
-  return name === 'doctor' && scenarios.length > 0 ? [findsAllWell] : scenarios;
+  const own = { doctor: [findsAllWell], diagnose: [readsEverything] }[name];
+  return own && scenarios.length > 0 ? own : scenarios;
 };
 
 /** Every action of every role that is played, by the story that needs it. */

@@ -94,7 +94,7 @@ describe('the CloudFormation template of a release', () => {
     const functions = Object.values((await stack()).Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
     const keys = functions.map(({ Properties }) => Properties['Code']);
     expect(keys).toEqual(
-      ['on-event', 'sweep', 'replay', 'fence', 'doctor'].map((name) => ({
+      ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose'].map((name) => ({
         S3Bucket: { Ref: 'CodeBucket' },
         S3Key: { 'Fn::Sub': `\${CodePrefix}${name}.zip` },
       })),

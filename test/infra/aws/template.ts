@@ -37,6 +37,7 @@ export const describeTemplate = (made: () => Made): void => {
       ReplayRole: ['ec2:DetachVolume', 'events:StartReplay'],
       FenceRole: ['ec2:DetachVolume'],
       DoctorRole: ['lambda:InvokeFunction'],
+      DiagnoseRole: [],
     };
 
     it.each(Object.entries(extras))('%s may do exactly what its function calls', (name, extra) => {
@@ -47,7 +48,7 @@ export const describeTemplate = (made: () => Made): void => {
 
     it('are one for each function', () => {
       const roles = functionsOf(made().usual).map(([, { Role }]) => JSON.stringify(Role));
-      expect(new Set(roles).size).toBe(5);
+      expect(new Set(roles).size).toBe(6);
       expect(roles.sort()).toEqual(
         roleNames(made().usual)
           .map((name) => JSON.stringify({ 'Fn::GetAtt': [name, 'Arn'] }))
@@ -260,7 +261,9 @@ export const describeTemplate = (made: () => Made): void => {
     it('each function has a log group with a retention', () => {
       const groups = Object.values(ofType(made().usual, 'AWS::Logs::LogGroup'));
       expect(groups.map(({ LogGroupName }) => String(LogGroupName)).toSorted()).toEqual(
-        ['doctor', 'fence', 'on-event', 'replay', 'sweep'].map((name) => `/aws/lambda/cloudfence-prod-${name}`),
+        ['diagnose', 'doctor', 'fence', 'on-event', 'replay', 'sweep'].map(
+          (name) => `/aws/lambda/cloudfence-prod-${name}`,
+        ),
       );
       for (const group of groups) expect(group).toMatchObject({ RetentionInDays: 30 });
     });
@@ -311,7 +314,14 @@ export const describeTemplate = (made: () => Made): void => {
     it('has the same bytes when it is built again', async () => {
       const again = await made().service.package('prod', '--region', 'eu-west-1');
       const zips = (await readdir(made().packaged.folder)).filter((file) => file.endsWith('.zip'));
-      expect(zips.sort()).toEqual(['doctor.zip', 'fence.zip', 'on-event.zip', 'replay.zip', 'sweep.zip']);
+      expect(zips.sort()).toEqual([
+        'diagnose.zip',
+        'doctor.zip',
+        'fence.zip',
+        'on-event.zip',
+        'replay.zip',
+        'sweep.zip',
+      ]);
       for (const zip of zips)
         expect(await readFile(path.join(again.folder, zip))).toEqual(
           await readFile(path.join(made().packaged.folder, zip)),
@@ -326,7 +336,7 @@ export const describeTemplate = (made: () => Made): void => {
     });
 
     it('holds the cloud and the Kubernetes client in separate files; the second is loaded when it is needed', async () => {
-      for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) {
+      for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose']) {
         const folder = path.join(made().service.folder, 'dist/functions', name);
         const parts = await Promise.all(
           (await readdir(folder)).map(async (file) => ({

@@ -141,6 +141,7 @@ describe('a deployment', () => {
       ['user:me@example.org'],
       ['user:me@example.org'],
       ['user:me@example.org'],
+      ['user:me@example.org'],
     ]);
   });
 

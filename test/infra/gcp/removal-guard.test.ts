@@ -51,7 +51,8 @@ describe('the removal guard', () => {
   });
 
   it('refuses if a region does not list its functions', async () => {
-    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
+    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose'])
+      google.store.objects.delete(path(name));
     google.store.unreachable = ['projects/my-project/locations/asia-east1'];
     await expect(guarded()).rejects.toThrow(/asia-east1/);
   });
@@ -67,12 +68,14 @@ describe('the removal guard', () => {
   });
 
   it('allows a removal that was interrupted after all functions were gone', async () => {
-    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
+    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose'])
+      google.store.objects.delete(path(name));
     expect(await guarded()).toMatch(/The function doctor does not exist/);
   });
 
   it('does not block an interrupted removal of another stage', async () => {
-    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
+    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose'])
+      google.store.objects.delete(path(name));
     google.store.objects.set(path('x-doctor'), { name: path('x-doctor') });
     expect(await guarded()).toMatch(/The function doctor does not exist/);
   });
