@@ -1,91 +1,11 @@
-import type { Disk } from '@azure/arm-compute';
 import { PermissionDenied, Refused } from '../../fencing/model/errors.ts';
-import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
+import type { MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import type { AzureClients, OperationPolling } from './client.ts';
-import { readDisk, isHeldBy, whyDiskIsKept } from './disks.ts';
 import { toCloudfenceError } from './errors.ts';
-import { isSameDisk, machinePath } from './identity.ts';
-import {
-  type NameHolder,
-  type Operation,
-  sendDetach,
-  type CallOptions,
-  sendPowerOff,
-  readIncarnation,
-} from './machines.ts';
+import { type Operation, type CallOptions, sendPowerOff, readIncarnation } from './machines.ts';
 import { statusesOf } from './power.ts';
-
-interface DetachRequest {
-  readonly from: MachineTarget;
-  readonly disk: DiskId;
-  readonly manner: 'plain' | 'forced';
-}
-
-const CALL = 'attachDetachDataDisks/action';
-
-/**
- * Asks Azure to detach the disk from this exact machine. Azure has no compare-and-swap for a detach. Therefore this
- * function reads the disk, and the machine that has the name now, right before the call. It reads the disk again if
- * Azure declines.
- * https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks
- *
- * @throws Unavailable, PermissionDenied, Refused, ProofExpired
- */
-export const detachDisk = async (
-  clients: AzureClients,
-  wanted: DetachRequest,
-  permit: Permit,
-  signal: AbortSignal,
-): Promise<void> => {
-  const [disk, holder] = await Promise.all([
-    readDisk(clients, wanted.disk, signal),
-    readIncarnation(clients, wanted.from, { signal, withPowerState: false }),
-  ]);
-  if (!disk || !isHeldBy(disk, wanted.from.machine)) return;
-  const path = mayDetach(disk, holder, wanted);
-  const detachOption = wanted.manner === 'forced' ? { detachOption: 'ForceDetach' } : {};
-  try {
-    const target = { diskId: disk.id ?? wanted.disk, ...detachOption };
-    await sendUnderPermit(clients, { name: CALL, permit, signal }, (client, options) =>
-      sendDetach(client, path, target, options),
-    );
-  } catch (refusal) {
-    if (!(refusal instanceof Refused)) throw refusal;
-    await confirmDetached(clients, wanted, refusal, signal);
-  }
-};
-
-/**
- * Returns the path of the machine if it is the intended one and the disk, which names it, may be detached from it.
- *
- * @throws Refused
- */
-const mayDetach = (disk: Disk, holder: NameHolder, { from, disk: id }: DetachRequest) => {
-  if (holder.said === 'other') throw new Refused(`${id} is attached to ${from.machine}, but ${holder.why}`);
-  const isOsDisk = isSameDisk(holder.vm.storageProfile?.osDisk?.managedDisk?.id, id);
-  const keep = isOsDisk ? 'OS disk' : whyDiskIsKept(from.machine, disk);
-  if (keep !== null) throw new Refused(`Cloudfence does not detach ${id} from ${from.machine}: ${keep}`);
-  return holder.path;
-};
-
-const FORCE_REFUSED =
-  '. Scale sets may refuse ForceDetach: the next run asks for a plain detach again, and `az vmss disk detach` does so by hand';
-
-const confirmDetached = async (
-  clients: AzureClients,
-  { from, disk, manner }: DetachRequest,
-  refusal: Refused,
-  signal: AbortSignal,
-): Promise<void> => {
-  const read = await readDisk(clients, disk, signal);
-  const advice = manner === 'forced' && machinePath(from.machine)?.kind === 'instance' ? FORCE_REFUSED : '';
-  if (read && isHeldBy(read, from.machine))
-    throw new Refused(`${refusal.message}; disk ${disk} is still attached to ${from.machine}${advice}`, {
-      cause: refusal.cause,
-    });
-};
 
 /**
  * Power states that a hard power-off can end. A starting machine is left alone, because someone has just asked for the
@@ -129,7 +49,7 @@ type SendCall = (client: ReturnType<AzureClients['writes']>, options: CallOption
  *
  * @throws Unavailable, PermissionDenied (the call itself), Refused, ProofExpired
  */
-const sendUnderPermit = async (
+export const sendUnderPermit = async (
   { writes, polling }: AzureClients,
   call: PermittedCall,
   send: SendCall,

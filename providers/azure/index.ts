@@ -2,7 +2,8 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { diskOf, immutableIdsOf, machineOf, machinesNamed, unservedScope } from './identity.ts';
 import type { AzureClients } from './client.ts';
-import { detachDisk, powerOffMachine } from './actions.ts';
+import { powerOffMachine } from './actions.ts';
+import { createDetach } from './detach.ts';
 import { expandScaleSets, lookAtMachines } from './look.ts';
 import { holders, askDisks } from './disks.ts';
 
@@ -15,17 +16,20 @@ export interface AzureCloud extends Cloud {
 }
 
 /** Implements `Cloud` for the machines and disks of one Azure subscription. */
-export const azureCloud = (clients: AzureClients): AzureCloud => ({
-  name: 'azure',
-  look: (machines, scope, signal) => lookAtMachines(clients, machines, scope, signal),
-  witness: (machine, disks, signal) => askDisks(clients, machine, disks, signal),
-  holders: (volumes, signal) => holders(clients, volumes, signal),
-  detach: (from, disk, manner, permit, signal) => detachDisk(clients, { from, disk, manner }, permit, signal),
-  powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
-  expand: (machines, signal) => expandScaleSets(clients, machines, signal),
-  machineOf,
-  immutableIdsOf,
-  unservedScope: (source) => unservedScope(source, clients.subscription),
-  diskOf,
-  machinesNamed,
-});
+export const azureCloud = (clients: AzureClients): AzureCloud => {
+  const detach = createDetach(clients);
+  return {
+    name: 'azure',
+    look: (machines, scope, signal) => lookAtMachines(clients, machines, scope, signal),
+    witness: (machine, disks, signal) => askDisks(clients, machine, disks, signal),
+    holders: (volumes, signal) => holders(clients, volumes, signal),
+    detach: (from, disk, manner, permit, signal) => detach({ from, disk, manner }, permit, signal),
+    powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
+    expand: (machines, signal) => expandScaleSets(clients, machines, signal),
+    machineOf,
+    immutableIdsOf,
+    unservedScope: (source) => unservedScope(source, clients.subscription),
+    diskOf,
+    machinesNamed,
+  };
+};

@@ -93,11 +93,11 @@ const inForm = z.object({
 export const sendDetach = (
   client: ComputeManagementClient,
   path: MachinePath,
-  disk: { readonly diskId: string; readonly detachOption?: string },
+  disks: readonly { readonly diskId: string; readonly detachOption?: string }[],
   { signal, everyMs }: CallOptions,
 ): Operation => {
   const options = { abortSignal: signal, updateIntervalInMs: everyMs };
-  const body = { dataDisksToDetach: [disk] };
+  const body = { dataDisksToDetach: [...disks] };
   return path.kind === 'vm'
     ? client.virtualMachines.attachDetachDataDisks(path.group, path.name, body, options)
     : client.virtualMachineScaleSetVMs.attachDetachDataDisks(path.group, path.set, path.instance, body, options);

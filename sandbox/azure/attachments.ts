@@ -58,11 +58,32 @@ export const attach = (world: AzureCloudWorld, disk: Disk, machine: Machine): Op
   return hold(world, machine);
 };
 
+/** Detaches several disks in one operation, or none. @throws what `detach` throws */
+export const detachAll = (
+  world: AzureCloudWorld,
+  disks: readonly Disk[],
+  machine: Machine,
+  forced: boolean,
+): Operation => {
+  const attached = disks.map((disk) => attachmentToDetach(world, disk, machine, forced));
+  endOperation(world, machine.operation, 'OperationPreempted');
+  disks.forEach((disk, nth) => {
+    const attachment = attached[nth];
+    if (attachment) replace(world, disk, { ...attachment, state: 'detaching', forced: attachment.forced || forced });
+    appoint(world, world.parts.azure.knobs.detachTakes, disk, machine);
+  });
+  return hold(world, machine);
+};
+
+/** Detaches one disk. @throws ArmRefusal Conflict, OperationNotAllowed, InvalidParameter */
+export const detach = (world: AzureCloudWorld, disk: Disk, machine: Machine, forced: boolean): Operation =>
+  detachAll(world, [disk], machine, forced);
+
 /**
  * A forced detach replaces a plain detach of the same disk. @throws ArmRefusal Conflict, OperationNotAllowed,
  * InvalidParameter
  */
-export const detach = (world: AzureCloudWorld, disk: Disk, machine: Machine, forced: boolean): Operation => {
+const attachmentToDetach = (world: AzureCloudWorld, disk: Disk, machine: Machine, forced: boolean): Attachment => {
   const attachment = attachmentTo(disk, machine.id);
   if (!attachment || disk.os)
     throw new ArmRefusal('InvalidParameter', `'${disk.name}' is no data disk of '${machine.name}'.`);
@@ -71,10 +92,7 @@ export const detach = (world: AzureCloudWorld, disk: Disk, machine: Machine, for
   const overtakes = forced && attachment.state === 'detaching';
   if (machine.operation !== null && !overtakes) throw busy(machine.name);
   if (machine.guest === 'frozen') throw notAllowed(`'${machine.name}' is hibernated.`);
-  endOperation(world, machine.operation, 'OperationPreempted');
-  replace(world, disk, { ...attachment, state: 'detaching', forced: attachment.forced || forced });
-  appoint(world, world.parts.azure.knobs.detachTakes, disk, machine);
-  return hold(world, machine);
+  return attachment;
 };
 
 /** Completes an attach, or a detach if the guest has released the disk. */

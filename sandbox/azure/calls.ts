@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { asOf } from '../history.ts';
-import { attach, detach } from './attachments.ts';
+import { attach, detachAll } from './attachments.ts';
 import { isForced } from './interface.ts';
 import { deallocate, powerOff, remove, restart, start } from './machines.ts';
 import { ArmRefusal, notFound } from './refusal.ts';
@@ -99,13 +99,16 @@ const diskNamed = (world: AzureCloudWorld, id: string): Disk => {
   return disk;
 };
 
-/** The sandbox accepts one disk in one call. ARM accepts many. */
+/** The sandbox attaches one disk in one call. ARM attaches many. */
 const attachDetach: Handler = (world, call) => {
   const order = dataDisks.safeParse(call.body);
   if (!order.success) throw new ArmRefusal('InvalidRequestContent', 'The request content was invalid.');
-  const [off] = order.data.dataDisksToDetach;
-  if (off)
-    return { operation: detach(world, diskNamed(world, off.diskId), target(world, call), isForced(off.detachOption)) };
+  const off = order.data.dataDisksToDetach;
+  const forced = off.some(({ detachOption }) => isForced(detachOption));
+  if (off.length > 0) {
+    const disks = off.map(({ diskId }) => diskNamed(world, diskId));
+    return { operation: detachAll(world, disks, target(world, call), forced) };
+  }
   const [on] = order.data.dataDisksToAttach;
   if (on) return { operation: attach(world, diskNamed(world, on.diskId), target(world, call)) };
   throw new ArmRefusal('InvalidParameter', 'No disk is named.');

@@ -1,0 +1,158 @@
+import type { Disk } from '@azure/arm-compute';
+import { type CloudfenceError, ProofExpired, Refused } from '../../fencing/model/errors.ts';
+import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
+import type { Permit } from '../../fencing/model/permit.ts';
+import { sendUnderPermit } from './actions.ts';
+import type { AzureClients } from './client.ts';
+import { isHeldBy, readDisk, whyDiskIsKept } from './disks.ts';
+import { toCloudfenceError } from './errors.ts';
+import { isSameDisk, machinePath, type MachinePath } from './identity.ts';
+import { type NameHolder, readIncarnation, sendDetach } from './machines.ts';
+
+export interface DetachRequest {
+  readonly from: MachineTarget;
+  readonly disk: DiskId;
+  readonly manner: 'plain' | 'forced';
+}
+
+type Detach = (wanted: DetachRequest, permit: Permit, signal: AbortSignal) => Promise<void>;
+
+/** A detach that waits for the others of its call. */
+interface Waiting {
+  readonly wanted: DetachRequest;
+  readonly permit: Permit;
+  readonly signal: AbortSignal;
+  readonly settle: (failure: CloudfenceError | null) => void;
+}
+
+const CALL = 'attachDetachDataDisks/action';
+
+/**
+ * Returns the function that asks Azure to detach a disk from exactly one machine. A machine takes one operation at a
+ * time. Therefore the detaches from one machine that are asked for at one moment leave in one call, and each of them
+ * has its own result.
+ *
+ * Azure has no compare-and-swap for a detach. Therefore the disks, and the machine that has the name now, are read
+ * right before the call. The disks are read again if Azure declines.
+ * https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks
+ *
+ * @throws Unavailable, PermissionDenied, Refused, ProofExpired
+ */
+export const createDetach = (clients: AzureClients): Detach => {
+  const calls = new Map<string, Waiting[]>();
+  return ({ from, disk, manner }, permit, signal) =>
+    new Promise((resolve, reject) => {
+      const settle: Waiting['settle'] = (failure) => (failure ? reject(failure) : resolve());
+      const one = { wanted: { from, disk, manner }, permit, signal, settle };
+      const key = `${from.machine} ${from.incarnation ?? ''} ${manner}`;
+      const others = calls.get(key);
+      if (others) return void others.push(one);
+      const call = [one];
+      calls.set(key, call);
+      setImmediate(() => {
+        calls.delete(key);
+        void detachTogether(clients, one, call);
+      });
+    });
+};
+
+interface Ready {
+  readonly one: Waiting;
+  readonly diskId: string;
+  readonly path: MachinePath;
+}
+
+/** Sends one call for all that may be detached. It never rejects: each of them is told its own result. */
+const detachTogether = async (clients: AzureClients, first: Waiting, all: readonly Waiting[]): Promise<void> => {
+  try {
+    const ready = await judged(clients, first, all);
+    const [{ path } = { path: null }] = ready;
+    if (path) await send(clients, path, first, ready);
+  } catch (caught) {
+    for (const { settle } of all) settle(toCloudfenceError(caught, CALL));
+  }
+};
+
+/** Settles what is detached already, and what must not be detached. Returns the rest. */
+const judged = async (clients: AzureClients, { wanted, signal }: Waiting, all: readonly Waiting[]) => {
+  const [holder, ...disks] = await Promise.all([
+    readIncarnation(clients, wanted.from, { signal, withPowerState: false }),
+    ...all.map((one) => readDisk(clients, one.wanted.disk, signal)),
+  ]);
+  return all.flatMap((one, nth): readonly Ready[] => {
+    const disk = disks[nth] ?? null;
+    if (!disk || !isHeldBy(disk, one.wanted.from.machine)) {
+      one.settle(null);
+      return [];
+    }
+    const why = whyNotDetached(disk, holder, one.wanted);
+    if (why !== null || holder.said === 'other') {
+      one.settle(new Refused(why ?? ''));
+      return [];
+    }
+    return [{ one, diskId: disk.id ?? one.wanted.disk, path: holder.path }];
+  });
+};
+
+/** Returns why the disk must not be detached: another machine has the name, or the disk stays with this one. */
+const whyNotDetached = (disk: Disk, holder: NameHolder, { from, disk: id }: DetachRequest): string | null => {
+  if (holder.said === 'other') return `${id} is attached to ${from.machine}, but ${holder.why}`;
+  const isOsDisk = isSameDisk(holder.vm.storageProfile?.osDisk?.managedDisk?.id, id);
+  const keep = isOsDisk ? 'OS disk' : whyDiskIsKept(from.machine, disk);
+  return keep === null ? null : `Cloudfence does not detach ${id} from ${from.machine}: ${keep}`;
+};
+
+/** The call leaves while all permits are valid, and its answer counts while all are. */
+const jointPermit = (all: readonly Ready[]): Permit => ({
+  check: () => all.forEach(({ one }) => one.permit.check()),
+  ended: AbortSignal.any(all.map(({ one }) => one.permit.ended)),
+});
+
+const send = async (
+  clients: AzureClients,
+  path: MachinePath,
+  first: Waiting,
+  ready: readonly Ready[],
+): Promise<void> => {
+  const { wanted, signal } = first;
+  const detachOption = wanted.manner === 'forced' ? { detachOption: 'ForceDetach' } : {};
+  const targets = ready.map(({ diskId }) => ({ diskId, ...detachOption }));
+  try {
+    await sendUnderPermit(clients, { name: CALL, permit: jointPermit(ready), signal }, (client, options) =>
+      sendDetach(client, path, targets, options),
+    );
+    for (const { one } of ready) one.settle(null);
+  } catch (caught) {
+    if (caught instanceof ProofExpired && ready.length > 1) return sendFirst(clients, path, first, ready, caught);
+    if (!(caught instanceof Refused)) throw caught;
+    await Promise.all(ready.map(({ one }) => confirmDetached(clients, one, caught)));
+  }
+};
+
+/** Nothing has left. The permit of the first may last longer than those of the others, so it is sent alone. */
+const sendFirst = async (
+  clients: AzureClients,
+  path: MachinePath,
+  first: Waiting,
+  ready: readonly Ready[],
+  expired: ProofExpired,
+): Promise<void> => {
+  for (const { one } of ready.slice(1)) one.settle(expired);
+  await send(clients, path, first, ready.slice(0, 1));
+};
+
+const FORCE_REFUSED =
+  '. Scale sets may refuse ForceDetach: the next run asks for a plain detach again, and `az vmss disk detach` does so by hand';
+
+/** Azure declines a call as a whole. So each disk itself tells whether it is detached. */
+const confirmDetached = async (
+  clients: AzureClients,
+  { wanted: { from, disk, manner }, signal, settle }: Waiting,
+  refusal: Refused,
+): Promise<void> => {
+  const read = await readDisk(clients, disk, signal);
+  const advice = manner === 'forced' && machinePath(from.machine)?.kind === 'instance' ? FORCE_REFUSED : '';
+  const isHeld = read !== null && isHeldBy(read, from.machine);
+  const says = `${refusal.message}; disk ${disk} is still attached to ${from.machine}${advice}`;
+  settle(isHeld ? new Refused(says, { cause: refusal.cause }) : null);
+};

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { ProofExpired, Refused } from '../../../fencing/model/errors.ts';
+import type { Permit } from '../../../fencing/model/permit.ts';
+import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
+import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
+import { granted } from '../../permits.ts';
+import { azureWorld, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
+
+/** A machine takes one operation at a time, so the detaches that are asked for together leave in one call. */
+
+const scene = (disks: number) => {
+  const world = azureWorld({});
+  const machine = addMachine(world, { power: 'deallocated' });
+  const target = { machine, incarnation: machineIn(world, machine)?.vmId ?? null };
+  const cloud = cloudOf(world);
+  const detach = (disk: string, permit: Permit = granted) => cloud.detach(target, disk, 'plain', permit, patient());
+  const isHeld = (disk: string): boolean => (diskIn(world, disk)?.attachments.length ?? 0) > 0;
+  const attached = Array.from({ length: disks }, () => addDisk(world, {}, { machine }));
+  return { world, machine, attached, detach, isHeld };
+};
+
+/** A permit that is over when the call is about to leave. */
+const over: Permit = {
+  check: () => {
+    throw new ProofExpired('the recheck is too old');
+  },
+  ended: new AbortController().signal,
+};
+
+describe('detaches from one machine that are asked for together', () => {
+  it('leave in one operation', async () => {
+    const { world, attached, detach, isHeld } = scene(5);
+    const before = Object.keys(world.parts.azure.operations).length;
+    await Promise.all(attached.map((disk) => detach(disk)));
+    expect(Object.keys(world.parts.azure.operations).length - before).toBe(1);
+    world.advance(MINUTE);
+    expect(attached.filter(isHeld)).toEqual([]);
+  });
+
+  it('each have a result of their own', async () => {
+    const { world, attached, detach, isHeld } = scene(2);
+    const free = addDisk(world);
+    const root = Object.keys(world.parts.azure.disks).find((id) => diskIn(world, id)?.os);
+    const results = await Promise.allSettled([...attached, free, root ?? ''].map((disk) => detach(disk)));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+    expect(results[3]).toMatchObject({ reason: expect.any(Refused) });
+    world.advance(MINUTE);
+    expect(attached.filter(isHeld)).toEqual([]);
+  });
+
+  it('do not hold up the first if the permits of the others are over', async () => {
+    const { world, attached, detach, isHeld } = scene(3);
+    const results = await Promise.allSettled(attached.map((disk, nth) => detach(disk, nth === 0 ? granted : over)));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(results[1]).toMatchObject({ reason: expect.any(ProofExpired) });
+    world.advance(MINUTE);
+    expect(attached.map(isHeld)).toEqual([false, true, true]);
+  });
+
+  it('are not sent if no permit is valid', async () => {
+    const { world, attached, detach, isHeld } = scene(2);
+    const results = await Promise.allSettled(attached.map((disk) => detach(disk, over)));
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    world.advance(MINUTE);
+    expect(attached.map(isHeld)).toEqual([true, true]);
+  });
+});
