@@ -11,7 +11,7 @@ const time = (moment: number): string => new Date(moment).toISOString().replace(
 
 const titled = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** Codes are in lower case for the one kind and, here and there, in title case for the other. */
+/** Codes are in lower case. The display status of the provisioning is in title case. */
 const statusesOf = ({ power, provisioning, provisionedAt }: Machine): readonly Json[] => [
   {
     code: `ProvisioningState/${provisioning.toLowerCase()}`,

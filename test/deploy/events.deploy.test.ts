@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 
 const untilFenced = async (holder: Holder, timeout: number): Promise<void> => {
-  await expect.poll(() => deployed.standOf(holder), { timeout, interval: 100 }).toEqual(fencedAndMoved);
+  await expect.poll(() => deployed.fenceStateOf(holder), { timeout, interval: 100 }).toEqual(fencedAndMoved);
   expect(deployed.harm()).toEqual([]);
 };
 
 it('a machine whose events were lost is found and fenced by the sweep', async () => {
   const lost = deployed.holder(0);
   expect(await deployed.invoke('sweep', {})).toMatchObject({ results: [{ instance: lost.machine }], unreachable: [] });
-  if (deployed.standOf(lost).phase !== 'fenced') await deployed.invoke('sweep', {});
+  if (deployed.fenceStateOf(lost).phase !== 'fenced') await deployed.invoke('sweep', {});
   await untilFenced(lost, 20_000);
 });
 
@@ -55,7 +55,10 @@ it('a machine that is still stopping comes back through the queue and is fenced 
   stopIn(deployed.world, holder, 6_000);
   await deployed.tell(holder.machine, 'stopping');
   await expect.poll(() => deployed.waitingMessages(), { timeout: 10_000, interval: 100 }).toBeGreaterThan(0);
-  expect([deployed.stateOf(holder), deployed.standOf(holder)]).toEqual(['stopping', { phase: null, diskMoved: false }]);
+  expect([deployed.stateOf(holder), deployed.fenceStateOf(holder)]).toEqual([
+    'stopping',
+    { phase: null, diskMoved: false },
+  ]);
   await untilFenced(holder, 45_000);
 });
 
@@ -64,7 +67,7 @@ it('a function that is killed in mid-fence leaves its record, and the redelivery
   const killed: unknown[] = [];
   afterNodeWrite = (path) => {
     if (killed.length > 0 || !path.endsWith(holder.node)) return false;
-    killed.push({ functions: deployed.ministack.killFunctions(), ...deployed.standOf(holder) });
+    killed.push({ functions: deployed.ministack.killFunctions(), ...deployed.fenceStateOf(holder) });
     return true;
   };
   stopIn(deployed.world, holder, 500);

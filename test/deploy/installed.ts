@@ -7,10 +7,10 @@ import type { Authority } from '../../sandbox/ec2/iam/authority.ts';
 import { openLiveSandbox, type LiveSandbox } from '../cli/live-sandbox.ts';
 import { openService } from '../infra/packaged-service.ts';
 import { STAGE } from './access.ts';
-import { handsOn, type ManualActions } from './hands.ts';
+import { manualActionsAt, type ManualActions } from './manual-actions.ts';
 import { startMinistack, type Ministack } from './ministack.ts';
 import { authorityOf, rolesAt, type Roles } from './roles.ts';
-import { holdersIn, standOf, tagAll, type Holder, type FenceState } from './stopping-machines.ts';
+import { holdersIn, fenceStateOf, tagAll, type Holder, type FenceState } from './stopping-machines.ts';
 
 /** Cloudfence as `serverless deploy` installs it on ministack, with EC2 and Kubernetes in the sandbox. */
 export interface Installed extends Omit<ManualActions, 'storeSecret'> {
@@ -20,7 +20,7 @@ export interface Installed extends Omit<ManualActions, 'storeSecret'> {
   readonly roles: Roles;
   /** The machine with the disk of that ordinal. */
   readonly holder: (ordinal: number) => Holder;
-  readonly standOf: (holder: Holder) => FenceState;
+  readonly fenceStateOf: (holder: Holder) => FenceState;
   /** The state of its instance according to EC2. */
   readonly stateOf: (holder: Holder) => string | undefined;
   readonly harm: () => AwsWorld['parts']['ec2']['harm'];
@@ -101,7 +101,7 @@ const onCluster = ({ sandbox, holders }: Awaited<ReturnType<typeof openCluster>>
     if (!holder) throw new Error(`there are only ${holders.length} holders`);
     return holder;
   },
-  standOf: (holder: Holder) => standOf(sandbox.world, holder),
+  fenceStateOf: (holder: Holder) => fenceStateOf(sandbox.world, holder),
   stateOf: ({ machine }: Holder) => instanceIn(sandbox.world, machine)?.state,
   harm: () => sandbox.world.parts.ec2.harm,
 });
@@ -125,7 +125,7 @@ export const install = async (wanted: Wanted): Promise<Installed> => {
         [...args, ...PLACE, ...paramsFor(environment['AWS_ENDPOINT_URL_EC2'] ?? '', wanted)],
         ministack.environment,
       );
-    const { storeSecret, ...hands } = handsOn(ministack.url);
+    const { storeSecret, ...hands } = manualActionsAt(ministack.url);
     await storeSecret('cloudfence-sandbox-kubeconfig', await readFile(kubeconfig, 'utf8'));
     const { code, said } = await serverless('deploy');
     if (code !== 0) throw new Error(said);

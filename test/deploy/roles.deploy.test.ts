@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { addFault } from '../../sandbox/ec2/faults.ts';
 import { startCli } from '../cli/run-cli.ts';
-import { openAnnex } from './annex.ts';
+import { openSecondCluster } from './second-cluster.ts';
 import { install, TAGS, type Installed } from './installed.ts';
 import * as scenarios from './role-scenarios.ts';
 import { forgotten, namesIn, played } from './role-table.ts';
@@ -18,7 +18,7 @@ let trial: Trial;
 
 const params = {
   clusters:
-    '[{"name":"sandbox","secret":"cloudfence-sandbox-kubeconfig"},{"name":"annex","parameter":"/cloudfence/annex"}]',
+    '[{"name":"sandbox","secret":"cloudfence-sandbox-kubeconfig"},{"name":"secondCluster","parameter":"/cloudfence/second-cluster"}]',
   policy: '{"cap":{"share":1,"atOnce":1},"detach":"always","unreachable":"power-off"}',
 };
 
@@ -41,15 +41,15 @@ beforeAll(async () => {
     params,
     before: (world, [lost]) => lost && stopIn(world, lost, 1_000),
   });
-  const annex = await openAnnex();
-  await deployed.storeParameter('/cloudfence/annex', annex.access);
+  const secondCluster = await openSecondCluster();
+  await deployed.storeParameter('/cloudfence/second-cluster', secondCluster.access);
   await deployed.archiveEvents();
   trial = trialOn(deployed, 3, { replay: [replayTheArchive] });
-  return async () => void (await Promise.all([deployed.close(), annex.close()]));
+  return async () => void (await Promise.all([deployed.close(), secondCluster.close()]));
 });
 
 const untilFenced = async (holder: Holder): Promise<void> => {
-  await expect.poll(() => deployed.standOf(holder), { timeout: 30_000, interval: 100 }).toEqual(fencedAndMoved);
+  await expect.poll(() => deployed.fenceStateOf(holder), { timeout: 30_000, interval: 100 }).toEqual(fencedAndMoved);
   expect(deployed.harm()).toEqual([]);
 };
 
@@ -113,7 +113,7 @@ it('a manual event gets the same JSON as from the CLI', async () => {
   const event = stateChange(machine, 'stopped');
   const dry = await deployed.call('replay', { ...event, dryRun: true });
   expect(dry).toMatchObject({ outcome: 'would-fence', dryRun: true, instance: machine });
-  expect(deployed.standOf(deployed.holder(0))).toEqual({ phase: null, diskMoved: false });
+  expect(deployed.fenceStateOf(deployed.holder(0))).toEqual({ phase: null, diskMoved: false });
   const answer = await deployed.call('replay', event);
   expect(answer).toMatchObject({ instance: machine, node, cluster: 'sandbox', dryRun: false });
   expect(shapeOf(answer)).toEqual(shapeOf(await cliReplay(event)));
@@ -178,7 +178,7 @@ describe.each([['sweep'], FENCING.filter((name) => name !== 'sweep')])(
 it('the sweep finishes what waited for the attacher once that is back', async () => {
   deployed.world.parts.cluster.knobs.attacherDown = false;
   await deployed.call('sweep', {});
-  const phases = () => FENCING.map((name) => deployed.standOf(trial.dead(name)).phase);
+  const phases = () => FENCING.map((name) => deployed.fenceStateOf(trial.dead(name)).phase);
   await expect.poll(phases, { timeout: 30_000, interval: 100 }).toEqual(FENCING.map(() => 'fenced'));
   expect(deployed.harm()).toEqual([]);
 });

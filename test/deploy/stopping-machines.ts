@@ -115,7 +115,7 @@ export interface FenceState {
   readonly diskMoved: boolean;
 }
 
-export const standOf = (world: AwsWorld, { machine, node, volume }: Holder): FenceState => {
+export const fenceStateOf = (world: AwsWorld, { machine, node, volume }: Holder): FenceState => {
   const annotation = getObject(world, 'nodes', node)?.metadata.annotations?.[RECORD_ANNOTATION] ?? '';
   const at = holderOf(world, volume);
   return { phase: parseRecord(annotation)?.phase ?? null, diskMoved: at !== '' && at !== machine };

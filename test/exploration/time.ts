@@ -22,8 +22,8 @@ const OLDEST_MS = ticks(OLDEST_TICKS);
 export const LONG_AGO: Moment = { wall: NOW.wall - OLDEST_MS, mono: NOW.mono - OLDEST_MS };
 
 /**
- * The times of the protocol, each in so few ticks that their order remains. An exploration needs the order of the
- * times, not their length. The life of a proof is not among them: it keeps its real length.
+ * The times of the protocol. Each has only as many ticks as its place in their order needs. An exploration needs the
+ * order of the times, not their length. The life of a proof is not among them: it keeps its real length.
  */
 const shortPatience: Readonly<Record<keyof typeof patience, number>> = {
   secondRead: ticks(1),

@@ -171,7 +171,7 @@ describe('what a Node that is gone left, if no attachment names a machine', () =
     expect(asked).toEqual([]);
   });
 
-  it('is dated from before the question to the cluster until after the one to the disks', async () => {
+  it('lasts from before the question to the cluster until after the question to the disks', async () => {
     expect(await found(left, knowingHolders())).toMatchObject({ askedAt: { mono: 1_010 }, gotAt: 1_020 });
   });
 });

@@ -99,7 +99,7 @@ describe('a pod that changes while it is being failed', () => {
   });
   const GONE = answer(404, 'NotFound');
 
-  /** The write is answered with the one, and each read after it with the other. */
+  /** The server answers the write with `written`, and each later read with `then`. */
   const failing = async (written: ApiAnswer, then?: ApiAnswer) => {
     let sent = false;
     const stage = faultyCluster({

@@ -16,12 +16,12 @@ const unknownAfterReturn: Plan = {
     { at: 331_000, do: 'stop', machine: 0, byGuest: false, takes: 500 },
     { at: 348_000, do: 'start', machine: 0 },
   ],
-  weather: [{ fault: 'not-found', service: 'cloud', from: 540_000, until: 660_000, share: 1 }],
+  faultPeriods: [{ fault: 'not-found', service: 'cloud', from: 540_000, until: 660_000, share: 1 }],
   until: 660_000,
 };
 
 test('a cloud that knows the machine keeps its Node', async () => {
-  expect(failureOf(await play({ ...unknownAfterReturn, weather: [] }))).toBeNull();
+  expect(failureOf(await play({ ...unknownAfterReturn, faultPeriods: [] }))).toBeNull();
 });
 
 // The disks that its own fence freed are no witness.

@@ -119,17 +119,17 @@ interface World {
   readonly engine: Engine;
   readonly dice: Dice;
   readonly assumption: Assumption;
-  readonly onlooker: MachineListener;
+  readonly listener: MachineListener;
 }
 
-export const createFleet = ({ engine, dice, assumption, onlooker }: World): Fleet => {
+export const createFleet = ({ engine, dice, assumption, listener }: World): Fleet => {
   const machines: Machine[] = [];
   const disks = new Map<string, Disk>();
   const change: Fleet['change'] = (machine, changes) => {
     machine.shown = { ...machine.shown, ...changes };
     machine.history.push({ at: engine.now(), shown: machine.shown });
     if (machine.history.length > MOST_HISTORY) machine.history.shift();
-    onlooker.changed();
+    listener.changed();
   };
   /** The guest does nothing any more from now on. */
   const guestEnds = (machine: Machine, keepsMemory: boolean): void => {
@@ -138,19 +138,19 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
     if (!keepsMemory) machine.mounting.clear();
     machine.postsAt = Infinity;
     machine.mountsFrom = Infinity;
-    onlooker.down(machine);
+    listener.down(machine);
   };
   const goesDown = (machine: Machine, takes: number, then: () => void): void => {
     engine.after(takes, () => {
       if (machine.shown.power !== 'stopping') return;
       then();
-      onlooker.announces(machine);
+      listener.announces(machine);
     });
   };
   const posts = (machine: Machine, boot: number): void => {
     if (machine.boot !== boot || machine.shown.power !== 'running' || !machine.connected) return;
     machine.lastRenewal = null;
-    onlooker.kubeletPosts(machine);
+    listener.kubeletPosts(machine);
   };
   const guestBegins = (machine: Machine, least: { readonly post: number; readonly mount: number }): void => {
     const postsIn = least.post + dice.between(0, 15_000);
@@ -160,17 +160,17 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
     machine.mountsFrom = engine.now() + mountsIn;
     const { boot } = machine;
     engine.after(postsIn, () => posts(machine, boot));
-    engine.after(mountsIn, onlooker.changed);
-    onlooker.boots(machine);
+    engine.after(mountsIn, listener.changed);
+    listener.boots(machine);
   };
   const free = (machine: Machine): void => {
     for (const disk of disks.values())
       if (disk.holder === machine) {
         disk.holder = null;
-        onlooker.detached(machine, disk);
+        listener.detached(machine, disk);
       }
     machine.shown = { ...machine.shown, disks: [] };
-    onlooker.changed();
+    listener.changed();
   };
   const gone = (machine: Machine): void => {
     guestEnds(machine, false);
@@ -208,14 +208,14 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
       engine.after(dice.between(500, assumption.bootToPost - 1_000), () => {
         if (machine.shown.power !== 'starting') return;
         change(machine, { power: 'running' });
-        onlooker.announces(machine);
+        listener.announces(machine);
       });
     },
     terminate: (machine, takes) => {
       const { power } = machine.shown;
       if (power === 'off') {
         gone(machine);
-        onlooker.announces(machine);
+        listener.announces(machine);
       }
       if (power !== 'running') return;
       change(machine, { power: 'stopping', byGuest: false, stoppedAt: engine.now() });
@@ -242,7 +242,7 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
       if (!isUp(machine) || !machine.connected) return;
       machine.lastRenewal ??= renewedAt(machine, engine.now()) ?? -1;
       machine.connected = false;
-      onlooker.down(machine);
+      listener.down(machine);
     },
     reconnect: (machine) => {
       if (machine.connected) return;
@@ -259,7 +259,7 @@ export const createFleet = ({ engine, dice, assumption, onlooker }: World): Flee
     detach: (machine, disk) => {
       if (disk.holder !== machine) return;
       disk.holder = null;
-      onlooker.detached(machine, disk);
+      listener.detached(machine, disk);
       machine.mounted.delete(disk.id);
       machine.mounting.delete(disk.id);
       const left = machine.shown.disks.filter((id) => id !== disk.id);

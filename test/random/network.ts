@@ -71,13 +71,13 @@ const CLIENT_TIMEOUT_MS = 10_000;
 interface Surroundings {
   readonly engine: Engine;
   readonly dice: Dice;
-  readonly weather: readonly FaultPeriod[];
+  readonly faultPeriods: readonly FaultPeriod[];
   readonly assumption: Assumption;
   readonly note: (fault: CallFault) => void;
 }
 
-export const createNetwork = ({ engine, dice, weather, assumption, note }: Surroundings): Network => {
-  const coming = weather.toSorted((a, b) => b.from - a.from);
+export const createNetwork = ({ engine, dice, faultPeriods, assumption, note }: Surroundings): Network => {
+  const coming = faultPeriods.toSorted((a, b) => b.from - a.from);
   let present: readonly FaultPeriod[] = [];
   const faultOf = (service: Service): CallFault | null => {
     const now = engine.now();

@@ -39,7 +39,7 @@ export interface Plan {
   readonly sweepEvery: number;
   readonly until: number;
   readonly happenings: readonly Planned[];
-  readonly weather: readonly FaultPeriod[];
+  readonly faultPeriods: readonly FaultPeriod[];
 }
 
 const SECOND = 1_000;
@@ -87,7 +87,7 @@ const sizeOf = (dice: Dice): number => {
   return size < 0.99 ? dice.between(5, 9) : dice.between(12, 30);
 };
 
-const weatherOf = (dice: Dice, until: number): readonly FaultPeriod[] =>
+const faultPeriodsOf = (dice: Dice, until: number): readonly FaultPeriod[] =>
   Array.from({ length: dice.between(0, 4) }, () => {
     const from = dice.between(BEGINS_AT, until);
     const service = dice.oneOf(SERVICES);
@@ -176,6 +176,6 @@ export const planFor = (seed: number): Plan => {
     sweepEvery: 5 * MINUTE,
     until,
     happenings: [...incidents, ...disturbances].filter(({ at }) => at < until).sort((a, b) => a.at - b.at),
-    weather: weatherOf(dice, until),
+    faultPeriods: faultPeriodsOf(dice, until),
   };
 };

@@ -8,8 +8,8 @@ export const failureOf = ({ violations, stuck }: Pick<Played, 'violations' | 'st
   violations[0]?.breaks ?? (stuck.length > 0 ? 'stuck' : null);
 
 const simpler = (plan: Plan): readonly Plan[] => [
-  ...(plan.weather.length > 0 ? [{ ...plan, weather: [] }] : []),
-  ...plan.weather.map((_, at) => ({ ...plan, weather: plan.weather.toSpliced(at, 1) })),
+  ...(plan.faultPeriods.length > 0 ? [{ ...plan, faultPeriods: [] }] : []),
+  ...plan.faultPeriods.map((_, at) => ({ ...plan, faultPeriods: plan.faultPeriods.toSpliced(at, 1) })),
   ...(plan.lostEvents > 0 ? [{ ...plan, lostEvents: 0 }] : []),
   ...(plan.doubledEvents > 0 ? [{ ...plan, doubledEvents: 0 }] : []),
   ...(plan.maxSkew > 0 ? [{ ...plan, maxSkew: 0 }] : []),

@@ -64,7 +64,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const network = createNetwork({
     engine,
     dice: diceFor(plan.seed, 'network'),
-    weather: plan.weather,
+    faultPeriods: plan.faultPeriods,
     assumption: plan.assumption,
     note: (fault) => count(`fault ${fault}`),
   });
@@ -72,7 +72,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     engine,
     dice: diceFor(plan.seed, 'machines'),
     assumption: plan.assumption,
-    onlooker: {
+    listener: {
       down: (machine) => cluster.kubeletSilent(machine),
       boots: (machine) => {
         lastOff.set(machine, engine.now());

@@ -66,7 +66,7 @@ const every = <T>(
   return made;
 };
 
-const weatherOf = (dice: Dice, until: number): readonly FaultPeriod[] =>
+const faultPeriodsOf = (dice: Dice, until: number): readonly FaultPeriod[] =>
   every(dice, 5 * MINUTE, 20 * MINUTE, until, (from): readonly FaultPeriod[] => {
     const service = dice.oneOf(['kubernetes', 'cloud', 'queue'] as const);
     const fault = dice.oneOf(['throttled', 'server-error', 'denied', 'request-lost', 'answer-lost', 'slow'] as const);
@@ -97,6 +97,6 @@ export const soakPlan = (seed: number, hours: number): Plan => {
     sweepEvery: 5 * MINUTE,
     until,
     happenings: [...incidents, ...disturbances].toSorted((a, b) => a.at - b.at),
-    weather: weatherOf(dice, until),
+    faultPeriods: faultPeriodsOf(dice, until),
   };
 };

@@ -134,7 +134,9 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
     putVolumes(machine.node, (handles) => handles.filter((handle) => handle !== handleOf(disk)));
     engine.after(dice.between(1_000, 2_000), () => attachElsewhere(home));
   };
-  /** What attach-detach and the attacher do: they let a disk go that no pod of a Node out of service wants. */
+  /**
+   * Does the work of attach-detach and the attacher: detaches each disk that no pod of an out-of-service Node wants.
+   */
   const letGo = (home: Home): void => {
     const { machine, disk, namespace, pod } = home;
     const node = objects.nodes.get(machine.node);

@@ -191,11 +191,11 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): 
   const offAt = new Map<string, number>();
   const fencedAfter = new Map<string, number>();
   let deadLetters = 0;
-  const weather = [
+  const faultPeriods = [
     { fault: 'throttled', service: 'kubernetes', from: 0, until: Infinity, share: DECLINED_SHARE } as const,
   ];
   const network = metered(
-    createNetwork({ engine, dice: diceFor(1, 'network'), weather, assumption, note: () => undefined }),
+    createNetwork({ engine, dice: diceFor(1, 'network'), faultPeriods, assumption, note: () => undefined }),
     engine,
     diceFor(1, 'retries'),
     counted,
@@ -204,7 +204,7 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): 
     engine,
     dice: diceFor(1, 'machines'),
     assumption,
-    onlooker: {
+    listener: {
       down: (machine) => {
         offAt.set(machine.id, engine.now());
         cluster.silent(machine);

@@ -15,13 +15,13 @@ const setting = ({
   databases,
   policy,
   assumption,
-  weather,
+  faultPeriods,
   lostEvents,
 }: Plan): readonly string[] => [
   `Seed ${seed}: ${clouds.length} machines (${clouds.join(', ')}), ${databases} databases, functions on ${home}.`,
   `Policy: detach ${policy.detach}, deleteNode ${policy.deleteNode}, unreachable ${policy.unreachable}, optOut ${policy.optOut}, cap ${policy.cap.share} and ${policy.cap.atOnce} at once.`,
   `Assumption: staleness ${assumption.staleness} ms, transit ${assumption.transit} ms, boot to mount ${assumption.bootToMount} ms. ${lostEvents * 100} % of the events are lost.`,
-  ...weather.map(
+  ...faultPeriods.map(
     ({ fault, service, from, until, share }) =>
       `From ${from / 1_000} s to ${until / 1_000} s, ${share * 100} % of the calls to ${service} are ${fault}.`,
   ),

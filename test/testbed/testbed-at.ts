@@ -1,5 +1,5 @@
 import type { MotoControl } from '../contract/provider/moto-harness.ts';
-import { motoHand } from '../contract/provider/moto-harness.ts';
+import { motoControl } from '../contract/provider/moto-harness.ts';
 import type { Api } from './api.ts';
 import { openApi } from './api.ts';
 import type { TestbedAccess } from './installation.ts';
@@ -17,7 +17,7 @@ export interface Testbed {
 
 export const testbedAt = async (access: TestbedAccess): Promise<Testbed> => {
   const admin = openApi(access.server, access.ca, access.tokens.admin);
-  const [ec2, kubelets] = await Promise.all([motoHand(access.ec2.endpoint), openKubelets(admin)]);
+  const [ec2, kubelets] = await Promise.all([motoControl(access.ec2.endpoint), openKubelets(admin)]);
   return {
     access,
     admin,

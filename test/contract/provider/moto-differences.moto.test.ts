@@ -10,7 +10,7 @@ import {
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorCodeOf } from '../../../providers/aws/errors.ts';
 import type { MotoControl } from './moto-harness.ts';
-import { motoHand } from './moto-harness.ts';
+import { motoControl } from './moto-harness.ts';
 import { startMoto } from './moto-server.ts';
 import { openStrictProxy } from './strict-proxy.ts';
 
@@ -134,8 +134,8 @@ describe('moto, where it differs from EC2', () => {
   beforeAll(async () => {
     const moto = await startMoto();
     const proxy = await openStrictProxy(moto.url, 'us-east-1');
-    bare = await motoHand(moto.url);
-    strict = await motoHand(proxy.url);
+    bare = await motoControl(moto.url);
+    strict = await motoControl(proxy.url);
     return async () => {
       await proxy.close();
       await moto.close();

@@ -30,7 +30,7 @@ export interface MotoControl {
   readonly holderOf: (disk: string) => Promise<string | null>;
 }
 
-export const motoHand = async (endpoint: string): Promise<MotoControl> => {
+export const motoControl = async (endpoint: string): Promise<MotoControl> => {
   const client = new EC2Client({ endpoint, region, credentials });
   const { Images } = await client.send(new DescribeImagesCommand({ Owners: ['amazon'] }));
   const ImageId = Images?.[0]?.ImageId;
@@ -58,7 +58,7 @@ export const motoHand = async (endpoint: string): Promise<MotoControl> => {
 export const motoHarness = async (): Promise<ProviderHarness> => {
   const moto = await startMoto();
   const proxy = await openStrictProxy(moto.url, region);
-  const { client, machine, disk, holderOf } = await motoHand(proxy.url);
+  const { client, machine, disk, holderOf } = await motoControl(proxy.url);
   return {
     cloud: awsCloud({ clients: ec2Clients({ region, credentials, endpoint: proxy.url }), region }),
     unknownMachine: 'i-0fffffffffffffff1',

@@ -56,7 +56,7 @@ const setUp = async (
   };
 };
 
-const handsOn = (
+const manualActionsAt = (
   { access, admin }: Testbed,
   participants: Participants,
   home: TestbedNode,
@@ -81,7 +81,7 @@ export const openRealStage = async (testbed: Testbed): Promise<DifferentialClust
   const phases: Phase[] = [];
   const standing = standingIn(() => watching.seen().map((seen) => ({ ...seen, by: '' })), participants);
   return {
-    ...handsOn(testbed, participants, home),
+    ...manualActionsAt(testbed, participants, home),
     phase: (title, from) => void phases.push({ title, at: Date.now(), from }),
     until: async (what, holds, withinMs = WITHIN_MS) =>
       void (await until(what, async () => holds(standing()), withinMs)),

@@ -38,7 +38,7 @@ const attachmentsIn = async ({ testbed }: Scene) =>
 
 type Attachment = Awaited<ReturnType<typeof attachmentsIn>>[number];
 
-/** Only the node if everything is settled, or else the node with what is in progress there. */
+/** Returns the name of the node, and what is in progress there, if anything is. */
 const saidOf = ({ metadata, spec, status }: Attachment): string => {
   if (metadata.deletionTimestamp != null) return `${spec.nodeName} (going)`;
   return status.attached ? spec.nodeName : `${spec.nodeName} (coming)`;

@@ -97,12 +97,12 @@ export const watchRecovery = ({ scene: { testbed, namespace }, disk, volume }: C
       attached: status.attached && !gone,
     });
   };
-  const onlookers = [
+  const listeners = [
     follow(testbed, `/api/v1/namespaces/${namespace}/pods`, pod, heedPod, signal),
     follow(testbed, ATTACHMENTS, volumeAttachment, heedAttachment, signal),
     askEc2(testbed, disk, askEc2EveryMs, (holder, at) => void seen.push({ of: 'disk', at, holder }), signal),
   ].map((looking) => unlessTold(looking, signal));
-  const all = Promise.all(onlookers);
+  const all = Promise.all(listeners);
   all.catch(() => undefined);
   return {
     seen,

@@ -6,7 +6,7 @@ import type { PermittedPath } from '../../../transport/under-permit.ts';
 import type { Call } from '../network.ts';
 import { isGone, type Machine } from '../machines.ts';
 import { GROUP, machineIdOf, osDiskIdOf, SUBSCRIPTION, vmIdOf } from '../names.ts';
-import { type CloudSide, dateAt, holderOf, seenById, type ObservedMachine, sightOf } from './side.ts';
+import { type CloudSide, dateAt, holderOf, seenById, type ObservedMachine, observedMachineOf } from './side.ts';
 
 /** ARM behind the SDK's client. Everything of providers/azure runs above it. */
 
@@ -81,7 +81,7 @@ const osDiskOf = ({ machine, shown }: ObservedMachine): ArmDisk => {
 
 const diskAnswer = (side: CloudSide, id: string, age: number): ArmDisk => {
   const owner = side.fleet.machines.find((machine) => osDiskIdOf(machine.serial) === id);
-  if (owner && !isGone(owner)) return osDiskOf(sightOf(owner, age, side.now()));
+  if (owner && !isGone(owner)) return osDiskOf(observedMachineOf(owner, age, side.now()));
   if (!side.fleet.disks.has(id)) throw notFound();
   const holder = holderOf(side, id, age);
   return {

@@ -10,7 +10,7 @@ import { type PermittedPath, underPermit } from '../../../transport/under-permit
 import type { Call } from '../network.ts';
 import { isGone, type Machine } from '../machines.ts';
 import { numericIdOf, PROJECT, ZONES } from '../names.ts';
-import { type CloudSide, dateAt, holderOf, seenById, type ObservedMachine, sightOf } from './side.ts';
+import { type CloudSide, dateAt, holderOf, seenById, type ObservedMachine, observedMachineOf } from './side.ts';
 
 /** Compute Engine behind the SDK's clients. Everything of providers/gcp runs above it. */
 
@@ -64,7 +64,9 @@ const sightFor = (side: CloudSide, { instance }: Named, age: number): ObservedMa
   const numbered = side.fleet.machines.find(
     (machine) => machine.cloud === 'gcp' && numericIdOf(machine) === instance && machine.createdAt <= side.now() - age,
   );
-  const sight = numbered ? sightOf(numbered, age, side.now()) : seenById(side, `${PLACE}/instances/${instance}`, age);
+  const sight = numbered
+    ? observedMachineOf(numbered, age, side.now())
+    : seenById(side, `${PLACE}/instances/${instance}`, age);
   if (!sight) throw notFound();
   return sight;
 };

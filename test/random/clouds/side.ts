@@ -31,7 +31,7 @@ export interface ObservedMachine {
   readonly at: number;
 }
 
-export const sightOf = (machine: Machine, age: number, now: number): ObservedMachine => ({
+export const observedMachineOf = (machine: Machine, age: number, now: number): ObservedMachine => ({
   machine,
   shown: shownAt(machine, now - age),
   at: now - age,
@@ -40,7 +40,7 @@ export const sightOf = (machine: Machine, age: number, now: number): ObservedMac
 /** Returns the newest machine with the id that an answer shows. */
 export const seenById = ({ fleet, now }: CloudSide, id: string, age: number): ObservedMachine | null => {
   const machine = fleet.machines.findLast((one) => one.id === id && one.createdAt <= now() - age);
-  return machine ? sightOf(machine, age, now()) : null;
+  return machine ? observedMachineOf(machine, age, now()) : null;
 };
 
 /** Returns which machine an answer shows as the holder of a disk. */

@@ -85,7 +85,7 @@ const archived = async (events: EventBridgeClient, lambda: LambdaClient): Promis
   );
 };
 
-export const handsOn = (endpoint: string): ManualActions => {
+export const manualActionsAt = (endpoint: string): ManualActions => {
   const access = accessTo(endpoint);
   const [events, queues, secrets] = [
     new EventBridgeClient(access),

@@ -8,7 +8,7 @@ export interface SecondCluster {
   readonly close: () => Promise<void>;
 }
 
-export const openAnnex = async (): Promise<SecondCluster> => {
+export const openSecondCluster = async (): Promise<SecondCluster> => {
   const { url, caData, close } = await openKubernetesServer(apiOf(createAwsSandbox({ seed: 4, now: Date.now() })));
   return { access: JSON.stringify({ server: url, ca: caData, token: ADMIN_TOKEN }), close };
 };
