@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openService, templateIn } from '../packaged-service.ts';
+import { openService } from '../packaged-service.ts';
 import { plain } from './stage-files.ts';
 
 it('the parameters fix the region: a command that names another region, or none if none is written, is rejected', async () => {
@@ -9,8 +9,6 @@ it('the parameters fix the region: a command that names another region, or none 
     service.package('nowhere'),
     service.run(['info', '--stage', 'here', '--region', 'us-east-1'], {}),
   ]);
-  const here = await service.package('here');
-  const bucket = JSON.stringify(await templateIn(here));
   await service.close();
   expect(elsewhere).toMatchObject({
     code: 1,
@@ -24,5 +22,4 @@ it('the parameters fix the region: a command that names another region, or none 
     code: 1,
     said: expect.stringMatching(/Cloudfence did nothing[\s\S]*sets eu-north-1/),
   });
-  expect(bucket).toContain('cloudfence-here-eu-north-1-on-event');
 });

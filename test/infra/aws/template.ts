@@ -328,6 +328,10 @@ export const describeTemplate = (made: () => Made): void => {
         );
     });
 
+    it('is for the region of its stage', () => {
+      expect(JSON.stringify(made().other)).toContain(`cloudfence-full-${full.region}-on-event`);
+    });
+
     it('separates stages by name', () => {
       const called = (template: PackagedTemplate) =>
         JSON.stringify(template).match(/cloudfence-(prod|full)[\w-]*/g) ?? [];

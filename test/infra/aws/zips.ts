@@ -7,7 +7,7 @@ import { openLiveSandbox, type LiveSandbox } from '../../cli/live-sandbox.ts';
 import {
   fencedAndMoved,
   holdersIn,
-  standOf,
+  fenceStateOf,
   stateChange,
   stopIn,
   type Holder,
@@ -75,7 +75,7 @@ export const describeZips = (made: () => Made): void => {
     };
 
     const untilFenced = async (at: number): Promise<void> => {
-      await expect.poll(() => standOf(sandbox.world, holder(at)), { timeout: 20_000 }).toEqual(fencedAndMoved);
+      await expect.poll(() => fenceStateOf(sandbox.world, holder(at)), { timeout: 20_000 }).toEqual(fencedAndMoved);
       expect(sandbox.world.parts.ec2.harm).toEqual([]);
     };
 
@@ -95,7 +95,7 @@ export const describeZips = (made: () => Made): void => {
       };
       expect(await invoke('on-event', event)).toEqual({ batchItemFailures: [] });
       await untilFenced(0);
-      expect(standOf(sandbox.world, holder(1))).toEqual({ phase: null, diskMoved: false });
+      expect(fenceStateOf(sandbox.world, holder(1))).toEqual({ phase: null, diskMoved: false });
     });
 
     it('sweep fences the machine that no event named', async () => {

@@ -22,6 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([google.close(), service.close()]));
 
+/** Where a deployment leaves its package. Another one can deploy it without building it again. */
+const PACKAGE = '.serverless';
+
 const run = (command: readonly string[], stage = 'prod') =>
   service.run([...command, '-c', 'serverless.gcp.yml', '--stage', stage], { CLOUDFENCE_GCP_ENDPOINT: google.url });
 const runAgainstNobody = (...command: readonly string[]) =>
@@ -104,7 +107,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     });
     expect(deployed()).toHaveLength(5);
     const before = google.writes().length;
-    expect(await run(['deploy'])).toMatchObject({ code: 0 });
+    expect(await run(['deploy', '--package', PACKAGE])).toMatchObject({ code: 0 });
     expect(google.writes().slice(before)).toEqual([]);
     expect(await run(['info'])).toMatchObject({ code: 0, said: expect.stringMatching(/on-event: ACTIVE at http/) });
     expect(await run(['logs', '-f', 'sweep'])).toMatchObject({ code: 0, said: expect.stringMatching(/swept/) });
