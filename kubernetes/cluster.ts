@@ -6,7 +6,8 @@ import { applyStep, recordEvent, type StepSession } from './apply.ts';
 import { surveyConnectivity } from './leases.ts';
 import { type Clock, createConnection, type Connection } from './connection.ts';
 import { findNodes } from './find.ts';
-import { createClaimBases, enterClaim, concludeClaim, concludeUnless, type LedgerAccess } from './ledger.ts';
+import type { LedgerAccess } from './ledger-map.ts';
+import { createLedger, type Ledger } from './ledger.ts';
 import { withReadableAnswers } from './errors.ts';
 import type { Link } from './exchange.ts';
 import { lookAtCluster } from './look.ts';
@@ -55,16 +56,14 @@ const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter) => 
     signal,
     jitter,
   });
-  return { rechecks, claims: createClaimBases(clock), session, registry };
+  return { rechecks, ledger: createLedger(clock), session, registry };
 };
 
-type Claims = ReturnType<typeof createClaimBases>;
-
 /** Returns the look, which also reads for a claim that may follow. */
-const lookOver = ({ reader, clock }: Connection, claims: Claims) => {
+const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger) => {
   const version = versionReader(clock);
   return async (request: LookRequest, signal: AbortSignal): Promise<ClusterFacts> => {
-    const prepared = request.beforeClaim ? claims.prepare(reader(signal)) : null;
+    const prepared = request.beforeClaim ? prepare(reader(signal)) : null;
     const [facts] = await Promise.all([lookAtCluster(reader(signal), { version, now: clock.now }, request), prepared]);
     return facts;
   };
@@ -73,8 +72,8 @@ const lookOver = ({ reader, clock }: Connection, claims: Claims) => {
 /** Returns a cluster behind the interface that fencing needs, over a connection to its API server. */
 export const clusterOver = (name: string, connection: Connection, jitter: Jitter): Cluster => {
   const { reader, writer, clock } = connection;
-  const { rechecks, claims, session, registry } = sessionsOver(connection, jitter);
-  const look = lookOver(connection, claims);
+  const { rechecks, ledger, session, registry } = sessionsOver(connection, jitter);
+  const look = lookOver(connection, ledger);
   const asked = <T>(read: () => Promise<T>): Promise<T> => withReadableAnswers(name, read);
   return {
     name,
@@ -92,9 +91,9 @@ export const clusterOver = (name: string, connection: Connection, jitter: Jitter
     recordEvent: (about, event, signal) => recordEvent(writer(null, signal), about, event, clock.now()),
     surveyConnectivity: (node, staleFor, machine, signal) =>
       asked(() => surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine)),
-    claim: (wanted, signal) => asked(() => enterClaim(registry(signal), wanted, claims.take())),
-    conclude: (machine, signal) => asked(() => concludeClaim(registry(signal), machine)),
-    concludeUnless: (showing, signal) => asked(() => concludeUnless(registry(signal), showing)),
+    claim: (wanted, signal) => asked(() => ledger.claim(registry(signal), wanted)),
+    conclude: (machine, signal) => asked(() => ledger.conclude(registry(signal), machine)),
+    concludeUnless: (showing, signal) => asked(() => ledger.concludeUnless(registry(signal), showing)),
     suspects: (staleFor, signal) => asked(() => findSuspects(reader(signal), { now: clock.now(), staleFor })),
   };
 };

@@ -119,24 +119,25 @@ const answer = async (place: Place, batch: readonly WaitingLook[], ports: Sharin
   }
 };
 
-const answerAll = async (place: Place, ports: SharingPorts): Promise<void> => {
-  for (let batch = takeBatch(place); batch.length > 0; batch = takeBatch(place)) {
-    await answer(place, batch, ports);
-    if (place.rest > 0) await ports.clock.sleep(place.rest, ports.signal);
-  }
-};
-
-/** Answers what waits. Whatever ends this early ends all that wait. */
-const work = async (place: Place, ports: SharingPorts): Promise<void> => {
-  if (place.isWorking) return;
-  place.isWorking = true;
+/** Rests until the next call. Whatever ends the occasion ends all looks that wait. */
+const restThen = async (place: Place, { clock, signal }: LookPorts): Promise<void> => {
   try {
-    await answerAll(place, ports);
+    if (place.rest > 0) await clock.sleep(place.rest, signal);
   } catch (error) {
     for (const { reject } of place.waiting) reject(error);
     place.waiting = [];
-  } finally {
-    place.isWorking = false;
+  }
+};
+
+/** Answers what waits. Ends in the same moment in which nothing waits, so that no look comes between. */
+const work = async (place: Place, ports: SharingPorts): Promise<void> => {
+  if (place.isWorking) return;
+  for (;;) {
+    const batch = takeBatch(place);
+    place.isWorking = batch.length > 0;
+    if (batch.length === 0) return;
+    await answer(place, batch, ports);
+    await restThen(place, ports);
   }
 };
 

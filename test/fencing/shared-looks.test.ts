@@ -134,6 +134,15 @@ describe('looks that come while another is under way', () => {
     expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-3']]);
   });
 
+  it('all go out, at whichever moment one follows another', async () => {
+    const { calls, looks } = looksAt();
+    for (let moments = 0; moments < 30; moments += 1) {
+      await looks.look('m-1', true, never);
+      for (let moment = 0; moment < moments; moment += 1) await Promise.resolve();
+    }
+    expect(calls).toHaveLength(30);
+  });
+
   it('are asked one by one if one machine spoils the call for all', async () => {
     const spoiled = new Refused('m-2 is not an id');
     const { looks } = looksAt((call) => (call.machines.includes('m-2') ? spoiled : everyFact(call)));
