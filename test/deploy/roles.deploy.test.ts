@@ -18,7 +18,7 @@ let trial: Trial;
 
 const params = {
   clusters:
-    '[{"name":"sandbox","secret":"cloudfence-sandbox-kubeconfig"},{"name":"secondCluster","parameter":"/cloudfence/second-cluster"}]',
+    '[{"name":"sandbox","secret":"cloudfence-sandbox-kubeconfig"},{"name":"second","parameter":"/cloudfence/second-cluster"}]',
   policy: '{"cap":{"share":1,"atOnce":1},"detach":"always","unreachable":"power-off"}',
 };
 
