@@ -56,7 +56,7 @@ const lookTogether = async (batch: readonly WaitingLook[], ports: LookPorts): Pr
   }
 };
 
-/** One machine may have spoiled the call for all, so each is asked for by itself. */
+/** One machine may have made the cloud decline the call for all, so each is asked for by itself. */
 const lookOneByOne = (batch: readonly WaitingLook[], ports: LookPorts): Promise<unknown> =>
   Promise.all(
     batch.map(({ machine, disks, resolve, reject }) => lookAlone(machine, disks, ports).then(resolve, reject)),
@@ -114,7 +114,7 @@ const answer = async (place: Place, batch: readonly WaitingLook[], ports: Sharin
     place.rest = Math.max(restForCompany(ports.runs()), place.rest * SHORTER);
   } catch (error) {
     if (error instanceof Throttled) askAgain(place, batch, error);
-    else if (batch.length > 1) await lookOneByOne(batch, ports);
+    else if (batch.length > 1 && !(error instanceof Unavailable)) await lookOneByOne(batch, ports);
     else for (const { reject } of batch) reject(error);
   }
 };

@@ -150,6 +150,16 @@ describe('looks that come while another is under way', () => {
     expect(await outcomesOf(all)).toEqual(['answered', spoiled, 'answered']);
   });
 
+  it('all fail if the cloud does not answer, which is no machine’s fault', async () => {
+    const gone = new Unavailable('no response');
+    const { calls, looks } = looksAt(() =>
+      calls.length === 1 ? everyFact({ machines: ['m-1'], disks: true, mono: 0 }) : gone,
+    );
+    const all = ['m-1', 'm-2', 'm-3'].map((id) => looks.look(id, true, never));
+    expect(await outcomesOf(all)).toEqual(['answered', gone, gone]);
+    expect(calls).toHaveLength(2);
+  });
+
   it('all end when the occasion ends', async () => {
     const occasion = new AbortController();
     const over = new Unavailable('the occasion is over');
