@@ -11,7 +11,17 @@ import { z } from 'zod';
 /** The service as `serverless package` builds it, in a folder of its own, without a network and without credentials. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const rooms = ['fencing', 'providers', 'kubernetes', 'transport', 'config', 'functions', 'infra', 'stages'];
+const rooms = [
+  'fencing',
+  'diagnosis',
+  'providers',
+  'kubernetes',
+  'transport',
+  'config',
+  'functions',
+  'infra',
+  'stages',
+];
 const services = readdirSync(root).filter((name) => /^serverless.*\.yml$/.test(name));
 
 const template = z.object({

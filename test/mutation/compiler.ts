@@ -7,7 +7,16 @@ import type { Survivor } from './survivors.ts';
 
 const run = promisify(execFile);
 const TYPESCRIPT = resolve('node_modules/typescript/bin/tsc');
-const COPIED = ['package.json', 'tsconfig.json', 'fencing', 'providers', 'kubernetes', 'transport', 'config'];
+const COPIED = [
+  'package.json',
+  'tsconfig.json',
+  'fencing',
+  'diagnosis',
+  'providers',
+  'kubernetes',
+  'transport',
+  'config',
+];
 
 /** The shipped checks, except those that a mutant would break by leaving something unused. */
 const checks = {
