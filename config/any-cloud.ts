@@ -161,6 +161,8 @@ export const anyCloud = (
   open: Open,
   configured: ReadonlySet<string>,
 ): Omit<OpenedCloud, 'access'> => ({
+  driverFaultOf: (sentence) =>
+    registered.map(({ driverFaultOf }) => driverFaultOf(sentence)).find((fault) => fault !== null) ?? null,
   viewDisks: async (volumes, signal) => {
     const perCloud = registered.map(async ({ name, diskOf }) => {
       const own = volumes.filter((volume) => diskOf(volume) !== null);

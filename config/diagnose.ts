@@ -1,6 +1,6 @@
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../diagnosis/answer.ts';
-import type { DiagnosedCluster, ReadDriverFault } from '../diagnosis/ports.ts';
+import type { DiagnosedCluster } from '../diagnosis/ports.ts';
 import type { Target } from '../diagnosis/target.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
@@ -8,13 +8,12 @@ import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { react } from '../fencing/loop/run.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
-import { registeredClouds } from './clouds.ts';
 import type { OpenCluster } from './open-clusters.ts';
 import { newRunId } from './system.ts';
 
 /** What a diagnosis works with. */
 export interface DiagnosisTools {
-  readonly openedCloud: Pick<OpenedCloud, 'viewDisks'>;
+  readonly openedCloud: Pick<OpenedCloud, 'viewDisks' | 'driverFaultOf'>;
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis'>[];
   readonly policy: Policy;
   readonly ports: Omit<Ports, 'observe'>;
@@ -35,19 +34,12 @@ const rehearsing =
     return outcome ?? null;
   };
 
-const faultReader = async (): Promise<ReadDriverFault> => {
-  const clouds = await registeredClouds();
-  return (sentence) =>
-    clouds.map(({ driverFaultOf }) => driverFaultOf(sentence)).find((fault) => fault !== null) ?? null;
-};
-
 /** Diagnoses with the clouds and clusters of this configuration. @throws CloudfenceError */
 export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promise<Answer> => {
   const { openedCloud, openClusters, ports } = tools;
-  const faultOf = await faultReader();
   const clusters = openClusters.map(({ cluster, diagnosis }): DiagnosedCluster => ({
     cluster,
-    read: async (signal) => (await diagnosis())(faultOf, signal),
+    read: async (signal) => (await diagnosis())(openedCloud.driverFaultOf, signal),
   }));
   return diagnose(target, {
     clusters,

@@ -67,6 +67,8 @@ export interface OpenedCloud {
    * @throws Unavailable, PermissionDenied, Refused
    */
   readonly viewDisks: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskView[]>;
+  /** Returns what this cloud's error code in the sentence of a CSI driver means, or null. Pure. */
+  readonly driverFaultOf: CloudPlugin['driverFaultOf'];
   /** Access to clusters that this cloud manages, or whose credentials it keeps. */
   readonly access: CloudAccess;
 }

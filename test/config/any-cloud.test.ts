@@ -68,6 +68,7 @@ const clouds = (broken: readonly string[] = []) => {
       cloud,
       readHints: () => ({ hints: [], faults: [], ignored: [] }),
       viewDisks: async () => [],
+      driverFaultOf: () => null,
       expand,
       probes: [{ where: name, ask: async () => 'well', destructiveCalls: async () => [] }],
       access,

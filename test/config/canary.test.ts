@@ -211,6 +211,7 @@ const noCloud = (): OpenedCloud => ({
   },
   readHints: () => ({ hints: [], faults: [], ignored: [] }),
   viewDisks: async () => [],
+  driverFaultOf: () => null,
   probes: [],
   access: { managedCluster: nobody, secret: nobody },
 });

@@ -1,5 +1,6 @@
 import { answerJson, answerLines, answerSchema, type FindingJson } from '../../diagnosis/answer.ts';
 import { parseTarget } from '../../diagnosis/target.ts';
+import { registeredClouds } from '../../config/clouds.ts';
 import { runDiagnosis } from '../../config/diagnose.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { connectionOf, createCluster } from '../../kubernetes/cluster.ts';
@@ -29,8 +30,14 @@ export const diagnoseSandbox = async (
   const options = clusterIn(world, apiOf(world, { faults: troubles.api ?? {} }));
   const connection = connectionOf(options);
   const ports = portsOver(world, troubles);
+  const clouds = await registeredClouds();
+  const driverFaultOf = (sentence: string) =>
+    clouds.map((cloud) => cloud.driverFaultOf(sentence)).find((fault) => fault !== null) ?? null;
   const answer = await runDiagnosis(parseTarget(target), {
-    openedCloud: { viewDisks: (volumes, signal) => viewDisks(clientsOver(world, troubles).reads, volumes, signal) },
+    openedCloud: {
+      driverFaultOf,
+      viewDisks: (volumes, signal) => viewDisks(clientsOver(world, troubles).reads, volumes, signal),
+    },
     openClusters: [
       {
         cluster: createCluster(options),

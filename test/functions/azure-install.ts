@@ -66,6 +66,7 @@ const wiredOver = (
       cloud,
       readHints,
       viewDisks: async () => [],
+      driverFaultOf: () => null,
       probes: [{ where: 'azure', ask: async () => 'all well', destructiveCalls: async () => [] }],
       access: { managedCluster: unused, secret: unused },
     },

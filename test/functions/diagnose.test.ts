@@ -26,6 +26,7 @@ const deployed = () => {
       readHints: () => ({ hints: [], faults: [], ignored: [] }),
       viewDisks: (volumes: Parameters<typeof viewDisks>[1], signal: AbortSignal) =>
         viewDisks(clientsOver(world).reads, volumes, signal),
+      driverFaultOf: () => null,
       probes: [],
       access: { managedCluster: nothing, secret: nothing },
     },

@@ -52,6 +52,7 @@ const wiredWith = ({
     ],
     readHints: () => ({ hints: [], faults: [], ignored: [] }),
     viewDisks: async () => [],
+    driverFaultOf: () => null,
     access: { managedCluster: nothing, secret: nothing, parameter: nothing },
   };
   const getDependencies = async () => ({

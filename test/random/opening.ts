@@ -10,6 +10,7 @@ export const openingOf = ({ ports }: FunctionDependencies) => ({
     cloud: ports.cloud,
     readHints: () => ({ hints: [], faults: [], ignored: [] }),
     viewDisks: async () => [],
+    driverFaultOf: () => null,
     probes: [],
     access: { managedCluster: nothing, secret: nothing },
   },

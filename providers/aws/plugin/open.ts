@@ -3,6 +3,7 @@ import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import type { OpenedCloud, CloudOptions, CloudProbe } from '../../plugin.ts';
 import { ec2Clients, type Ec2Clients } from '../client.ts';
 import { withCloudfenceErrors } from '../errors.ts';
+import { driverFaultOf } from '../driver-faults.ts';
 import { readHints } from '../events/read-hints.ts';
 import { awsCloud } from '../index.ts';
 import { viewDisks, viewDisksOfAll } from '../disk-views.ts';
@@ -40,6 +41,7 @@ export const openAws = async ({
     cloud,
     readHints,
     viewDisks: viewDisksOver(clients),
+    driverFaultOf,
     probes: [probeOf(cloud.name, { clients, region, tags })],
     access: awsAccess(region),
   };

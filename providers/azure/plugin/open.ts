@@ -1,4 +1,5 @@
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
+import { driverFaultOf } from '../driver-faults.ts';
 import { readHints } from '../events/read-hints.ts';
 import { armScope, azureClients, type AzureClients } from '../client.ts';
 import { lazyCredential } from '../lazy-credential.ts';
@@ -50,6 +51,7 @@ export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promi
     cloud,
     readHints,
     viewDisks: (volumes, signal) => viewDisks(clients, volumes, signal),
+    driverFaultOf,
     expand: cloud.expand,
     probes: [probeOf(clients, { credential, endpoint })],
     access,

@@ -1,5 +1,6 @@
 import type { Cloud } from '../../../fencing/model/cloud.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
+import { driverFaultOf } from '../driver-faults.ts';
 import { readHints } from '../events/read-hints.ts';
 import { viewDisks } from '../disk-views.ts';
 import { gcpCloud } from '../index.ts';
@@ -47,6 +48,7 @@ export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<O
     cloud,
     readHints,
     viewDisks: (volumes, signal) => viewDisks(clients, volumes, signal),
+    driverFaultOf,
     probes: [probeOf(clients)],
     probesFor: async (machines) =>
       [...Map.groupBy(new Set(machines), projectOf)].flatMap(([project, [first, ...rest]]) =>

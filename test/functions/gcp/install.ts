@@ -80,6 +80,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
       probes: [],
       readHints: () => ({ hints: [], faults: [], ignored: [] }),
       viewDisks: async () => [],
+      driverFaultOf: () => null,
       access: { managedCluster: nothing, secret: nothing },
     },
     openClusters: [

@@ -105,7 +105,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
       code: 0,
       said: expect.stringMatching(/function on-event: created[\s\S]*log sink .*: created/),
     });
-    expect(deployed()).toHaveLength(5);
+    expect(deployed()).toHaveLength(6);
     const before = google.writes().length;
     expect(await run(['deploy', '--package', PACKAGE])).toMatchObject({ code: 0 });
     expect(google.writes().slice(before)).toEqual([]);
@@ -129,7 +129,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
       code: 1,
       said: expect.stringMatching(/no answer from the API server[\s\S]*--force-remove/),
     });
-    expect(deployed()).toHaveLength(5);
+    expect(deployed()).toHaveLength(6);
   });
 
   it('remove deletes everything if there are no fences', async () => {

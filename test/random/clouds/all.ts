@@ -30,6 +30,7 @@ export const simulatedClouds = (side: CloudSide, clouds: readonly CloudName[]): 
       cloud: found,
       readHints: () => ({ hints: [], faults: [], ignored: [] }),
       viewDisks: async () => [],
+      driverFaultOf: () => null,
       probes: [],
       access,
     };
