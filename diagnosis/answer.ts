@@ -84,17 +84,34 @@ const labelled = (label: string, lines: readonly string[]): readonly string[] =>
   lines.map((text, at) => `${(at === 0 ? label : '').padEnd(LABEL)}${text}`);
 
 const rehearsed = ({ outcome, reason, steps }: Rehearsal): readonly string[] => [
-  `cloudfence fence would end as ${outcome} (${reason})`,
+  `cloudfence fence would end as ${outcome}: ${reason.slice(reason.startsWith(`${outcome}: `) ? outcome.length + 2 : 0)}`,
   ...steps.map(({ step, target }) => `${step.padEnd(22)} ${target}`),
 ];
+
+type Tree = FindingJson['tree'];
+
+/** Returns whether another branch of this depth follows under the same line. */
+const goesOn = (tree: Tree, at: number, depth: number): boolean => {
+  const after = tree.slice(at + 1);
+  const end = after.findIndex((line) => line.depth < depth);
+  return after.slice(0, end === -1 ? undefined : end).some((line) => line.depth === depth);
+};
+
+/** Draws what leads to a line of the tree. */
+const branchesOf = (tree: Tree, at: number): string => {
+  const depth = tree[at]?.depth ?? 0;
+  return Array.from({ length: depth }, (_, above) => {
+    const more = goesOn(tree, at, above + 1);
+    if (above + 1 === depth) return more ? '├ ' : '└ ';
+    return more ? '│ ' : '  ';
+  }).join('');
+};
 
 const inWords = { proved: 'proved', likely: 'likely', 'cannot-tell': 'cannot tell' } as const;
 
 const findingLines = ({ cluster, cause, tree, rehearsal }: FindingJson, several: boolean): readonly string[] => [
   ...(several ? [`cluster ${cluster}`] : []),
-  ...tree.map(({ depth, what, says }) =>
-    `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${what}  ${says}`.trimEnd(),
-  ),
+  ...tree.map(({ what, says }, at) => `${branchesOf(tree, at)}${what}  ${says}`.trimEnd()),
   ...labelled('CAUSE', [`${cause.says} [${inWords[cause.confidence]}: ${cause.kind}]`]),
   ...labelled('PROOF', cause.proof),
   ...labelled('WAITS', [cause.waits]),

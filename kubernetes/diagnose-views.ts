@@ -20,8 +20,8 @@ import type {
 } from '../diagnosis/model/facts.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { ReadDriverFault } from '../diagnosis/ports.ts';
-import { HOSTNAME_LABEL, OUT_OF_SERVICE, ZONE_LABEL } from './names.ts';
-import { hasFenceTraces, hasTaint } from './node-facts.ts';
+import { HOSTNAME_LABEL, ZONE_LABEL } from './names.ts';
+import { hasFenceTraces } from './node-facts.ts';
 import { attachmentIdentitySource, csiNodeIdentitySources, nodeIdentitySources } from './node.ts';
 import { controllerOf, isFinished } from './pods.ts';
 import { csiHandleOf, parseUniqueVolumeName, pvcsOfPod } from './volumes.ts';
@@ -175,7 +175,6 @@ export const attachmentView = (attachment: V1VolumeAttachment, faultOf: ReadDriv
     attachError: errorView(status?.attachError, faultOf),
     detachError: errorView(status?.detachError, faultOf),
     finalizers: metadata?.finalizers ?? [],
-    lun: status?.attachmentMetadata?.['LUN'] ?? null,
     source: attachmentIdentitySource(attachment),
   };
 };
@@ -195,20 +194,17 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeView, 'ready' | 'read
 };
 
 export const nodeView = (node: V1Node, csiNode: V1CSINode | null | 'unread', leaseRenewed: number | null): NodeView => {
-  const { metadata, spec, status } = node;
+  const { metadata, status } = node;
   const own = csiNode === 'unread' ? null : csiNode;
   return {
     name: metadata?.name ?? '',
     ...readiness(node),
     zone: metadata?.labels?.[ZONE_LABEL] ?? null,
-    windows: metadata?.labels?.['kubernetes.io/os'] === 'windows',
-    unschedulable: spec?.unschedulable ?? false,
     leaseRenewed,
     drivers: csiNode === 'unread' ? 'unread' : driversOf(own),
     inUse: handlesOf(status?.volumesInUse ?? []),
     attached: handlesOf((status?.volumesAttached ?? []).map(({ name }) => name)),
     identitySources: [...nodeIdentitySources(node), ...csiNodeIdentitySources(own)],
-    outOfService: hasTaint(node, OUT_OF_SERVICE.key),
     fenced: hasFenceTraces(node),
   };
 };

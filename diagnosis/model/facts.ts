@@ -132,8 +132,6 @@ export interface AttachmentView {
   readonly attachError: ErrorView | null;
   readonly detachError: ErrorView | null;
   readonly finalizers: readonly string[];
-  /** The LUN that the driver recorded, if it records one. */
-  readonly lun: string | null;
   /** The machine's id as the attacher noted it. */
   readonly source: IdentitySource | null;
 }
@@ -144,8 +142,6 @@ export interface NodeView {
   /** When `ready` last changed (epoch ms). */
   readonly readySince: number;
   readonly zone: string | null;
-  readonly windows: boolean;
-  readonly unschedulable: boolean;
   /** When its kubelet last renewed its Lease (epoch ms). Null without a Lease. */
   readonly leaseRenewed: number | null;
   /** The registered CSI drivers, and how many volumes each may attach; null if the driver does not say. */
@@ -154,7 +150,6 @@ export interface NodeView {
   readonly inUse: readonly VolumeHandle[];
   readonly attached: readonly VolumeHandle[];
   readonly identitySources: readonly IdentitySource[];
-  readonly outOfService: boolean;
   /** A fence of Cloudfence stands on it. */
   readonly fenced: boolean;
 }

@@ -1,4 +1,4 @@
-import type { Census, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
+import type { SurveyOfClusters, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
 import { CloudfenceError, PermissionDenied, ProofExpired } from '../model/errors.ts';
 import { applyImagined } from './imagine.ts';
 import {
@@ -34,7 +34,7 @@ export type CommandResult =
     }
   | { readonly to: 'locate'; readonly found: readonly ClusterSearchResult[] }
   | { readonly to: 'witness'; readonly says: Witness }
-  | { readonly to: 'survey-connectivity'; readonly says: Census }
+  | { readonly to: 'survey-connectivity'; readonly says: SurveyOfClusters }
   | { readonly to: 'claim'; readonly says: Admission; readonly recheck: Rechecked | null }
   | ({ readonly to: 'recheck' } & Rechecked)
   /** One answer for each step of the command, in the same order. */

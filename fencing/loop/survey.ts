@@ -1,4 +1,4 @@
-import type { Census } from '../model/cluster-facts.ts';
+import type { SurveyOfClusters } from '../model/cluster-facts.ts';
 import type { Cluster, NodeQuery } from '../model/cluster.ts';
 import { asCloudfenceError } from '../model/errors.ts';
 import type { IdentitySource } from '../model/machine.ts';
@@ -6,7 +6,7 @@ import { clusterAt, type Ports, STALE_LEASE_MS } from './ports.ts';
 import type { RunState } from './state.ts';
 
 type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
-type Elsewhere = Pick<Census, 'elsewhere' | 'unanswered'>;
+type Elsewhere = Pick<SurveyOfClusters, 'elsewhere' | 'unanswered'>;
 
 /**
  * Searches another cluster for Nodes that name the machine. A cluster that does not answer may hold one, so it is part
@@ -38,7 +38,7 @@ const machineOn = ({ request: { machine }, identityRules, machine: read }: RunSt
  *
  * @throws CloudfenceError if the machine's own cluster does not answer
  */
-export const takeSurvey = async (node: string, known: RunState, ports: Ports): Promise<Census> => {
+export const takeSurvey = async (node: string, known: RunState, ports: Ports): Promise<SurveyOfClusters> => {
   const { location } = known;
   const machine = machineOn(known);
   const others = ports.clusters.filter(({ name }) => name !== location?.cluster);

@@ -171,7 +171,7 @@ export interface ConnectivitySurvey {
 }
 
 /** The survey of the machine's own cluster, and which Nodes of the other clusters name the machine. */
-export interface Census extends ConnectivitySurvey {
+export interface SurveyOfClusters extends ConnectivitySurvey {
   /** Each with its cluster, in words for people. */
   readonly elsewhere: readonly string[];
   /** Clusters that gave no answer, and why. Any of them may hold a Node that names the machine. */

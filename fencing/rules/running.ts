@@ -1,4 +1,10 @@
-import { type Census, type FirstStopping, isOfShownBoot, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
+import {
+  type SurveyOfClusters,
+  type FirstStopping,
+  isOfShownBoot,
+  type NodeFacts,
+  shortHash,
+} from '../model/cluster-facts.ts';
 import { type MachineFacts, machineOfProviderID, type Power } from '../model/machine.ts';
 import { beginsNothing, patience } from '../model/policy.ts';
 import { because, counted, type Reason, listSome } from '../model/reason.ts';
@@ -164,11 +170,11 @@ const unreachableFor = ({ machine, now }: View, node: NodeFacts): number =>
   node.ready === 'True' ? 0 : now.wall - Math.max(node.readySince, machine.since ?? 0);
 
 /** Returns why the machine may also be that of another Node, of this cluster or of another one, or null. */
-const whyClaimed = ({ machine: { machine } }: View, node: NodeFacts, census: Census): string | null => {
-  const claimants = [...census.nodesNamingMachine.filter((name) => name !== node.name), ...census.elsewhere];
+const whyClaimed = ({ machine: { machine } }: View, node: NodeFacts, survey: SurveyOfClusters): string | null => {
+  const claimants = [...survey.nodesNamingMachine.filter((name) => name !== node.name), ...survey.elsewhere];
   if (claimants.length > 0)
     return `${listSome(claimants)} also names ${machine}, or does not say yet which machine it is`;
-  return census.unanswered.length > 0 ? `another Node may name ${machine} in ${listSome(census.unanswered)}` : null;
+  return survey.unanswered.length > 0 ? `another Node may name ${machine} in ${listSome(survey.unanswered)}` : null;
 };
 
 /**

@@ -1,5 +1,5 @@
 import type { CloudIdentityRules } from '../model/cloud.ts';
-import type { AttachmentFacts, Census, ClusterFacts } from '../model/cluster-facts.ts';
+import type { AttachmentFacts, SurveyOfClusters, ClusterFacts } from '../model/cluster-facts.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from '../model/machine.ts';
 import type { Policy } from '../model/policy.ts';
@@ -61,7 +61,7 @@ export interface Memory {
   /** The list of all attachments was searched for those of this Node. */
   readonly searched: boolean;
   readonly marks: number;
-  readonly connectivity: Census | null;
+  readonly connectivity: SurveyOfClusters | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */
   readonly admission: Admission | null;
   /** The number of looks, and of questions after one attachment, since something last changed. */

@@ -47,9 +47,9 @@ describe('the driver and its attacher', () => {
       pod default/app  not started for 5m00s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim app-data
       └ claim app-data  Bound, ReadWriteOnce
         └ volume pvc-default-app-data  ebs.csi.aws.com vol-00000000000000006, eu-west-1a
-          └ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:00:10Z, the kubelet lists it as mounted
-            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 5m04s, last Lease 00:05:06Z
-              └ machine i-00000000000000003  running (running), asked now
+          ├ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:00:10Z, the kubelet lists it as mounted
+          │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 5m04s, last Lease 00:05:06Z
+          │   └ machine i-00000000000000003  running (running), asked now
           └ disk vol-00000000000000006  available, eu-west-1a, attached to no machine
       CAUSE   The controller of the CSI driver ebs.csi.aws.com does not answer the VolumeAttachment. [proved: attacher-down]
       PROOF   its Lease kube-system/external-attacher-leader-ebs-csi-aws-com was renewed 4m00s ago by ebs-csi-controller-0
@@ -82,12 +82,12 @@ describe('the driver and its attacher', () => {
       pod default/next  not started for 3m20s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim app-data
       └ claim app-data  Bound, ReadWriteOnce
         └ volume pvc-default-app-data  ebs.csi.aws.com vol-00000000000000006, eu-west-1a
-          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:10Z, detach requested 3m19s ago, detachError 1m00s ago, no pod uses it
-            └ Node ip-10-0-0-11.eu-west-1.compute.internal  Ready for 3m28s, last Lease 00:03:26Z
-              └ machine i-00000000000000001  running (running), asked now
-          └ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:02:15Z, the kubelet lists it as mounted
-            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 3m28s, last Lease 00:03:26Z
-              └ machine i-00000000000000003  running (running), asked now
+          ├ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:10Z, detach requested 3m19s ago, detachError 1m00s ago, no pod uses it
+          │ └ Node ip-10-0-0-11.eu-west-1.compute.internal  Ready for 3m28s, last Lease 00:03:26Z
+          │   └ machine i-00000000000000001  running (running), asked now
+          ├ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:02:15Z, the kubelet lists it as mounted
+          │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 3m28s, last Lease 00:03:26Z
+          │   └ machine i-00000000000000003  running (running), asked now
           └ disk vol-00000000000000006  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:11Z
       CAUSE   No pod uses pvc-default-app-data on ip-10-0-0-11.eu-west-1.compute.internal, but its VolumeAttachment does not go: rpc error: code = Internal desc = Could not detach: api error UnauthorizedOperation: no [proved: stale-attachment]
       PROOF   its deletion was requested 3m19s ago
@@ -162,9 +162,9 @@ describe('what the disk itself says', () => {
       pod default/app  not started for 6m00s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim app-data
       └ claim app-data  Bound, ReadWriteOnce
         └ volume pvc-default-app-data  ebs.csi.aws.com vol-00000000000000006, eu-west-1a
-          └ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:00:10Z, attachError 29s ago, the kubelet lists it as mounted
-            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 6m04s, last Lease 00:06:06Z
-              └ machine i-00000000000000003  running (running), asked now
+          ├ attachment to ip-10-0-0-13.eu-west-1.compute.internal  not attached yet, since 00:00:10Z, attachError 29s ago, the kubelet lists it as mounted
+          │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 6m04s, last Lease 00:06:06Z
+          │   └ machine i-00000000000000003  running (running), asked now
           └ disk vol-00000000000000006  in-use, eu-west-1a, attached to i-00000000000000007 since 23:40:10Z
       CAUSE   The disk vol-00000000000000006 is attached to i-00000000000000007, which is no Node of this cluster (running). [proved: attached-outside]
       PROOF   the disk itself names i-00000000000000007, attached since 2025-12-31T23:40:10.000Z

@@ -18,9 +18,9 @@ describe('a pod whose volume is on a machine that', () => {
       pod default/db-0  runs, not ready, created 2m35s ago on ip-10-0-0-11.eu-west-1.compute.internal, needs claim data-db-0
       └ claim data-db-0  Bound, ReadWriteOnce
         └ volume pvc-default-data-db-0  ebs.csi.aws.com vol-00000000000000005, eu-west-1a
-          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, the kubelet lists it as mounted
-            └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 1m17s, last Lease 00:00:26Z
-              └ machine i-00000000000000001  off (stopped), asked now
+          ├ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, the kubelet lists it as mounted
+          │ └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 1m17s, last Lease 00:00:26Z
+          │   └ machine i-00000000000000001  off (stopped), asked now
           └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
       CAUSE   The machine of ip-10-0-0-11.eu-west-1.compute.internal is off. Kubernetes may not detach pvc-default-data-db-0, because it cannot know that. [proved: machine-off]
       PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal is NotReady for 1m17s, last Lease 00:00:26Z
@@ -29,7 +29,7 @@ describe('a pod whose volume is on a machine that', () => {
       WAITS   default/db-0 ← the kubelet of ip-10-0-0-11.eu-west-1.compute.internal, which cannot answer. Kubernetes starts no timer while this pod exists.
       NEXT    cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal --dry-run
               cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal
-      DRY RUN cloudfence fence would end as would-fence (would-fence: dry run: Cloudfence would take 2 steps, and would then wait for Kubernetes)
+      DRY RUN cloudfence fence would end as would-fence: dry run: Cloudfence would take 2 steps, and would then wait for Kubernetes
               mark                   node/ip-10-0-0-11.eu-west-1.compute.internal
               delete-pod             pod/default/db-0
       "
@@ -49,12 +49,12 @@ describe('a pod whose volume is on a machine that', () => {
       pod default/db-0  not started for 30s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim data-db-0
       └ claim data-db-0  Bound, ReadWriteOnce
         └ volume pvc-default-data-db-0  ebs.csi.aws.com vol-00000000000000005, eu-west-1a
-          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, no pod uses it, the kubelet lists it as mounted
-            └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 5m47s, last Lease 00:00:26Z
-              └ machine i-00000000000000001  off (stopped), asked now
-          └ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
-            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 6m59s, last Lease 00:06:56Z
-              └ machine i-00000000000000003  running (running), asked now
+          ├ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, no pod uses it, the kubelet lists it as mounted
+          │ └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 5m47s, last Lease 00:00:26Z
+          │   └ machine i-00000000000000001  off (stopped), asked now
+          ├ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
+          │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 6m59s, last Lease 00:06:56Z
+          │   └ machine i-00000000000000003  running (running), asked now
           └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
       CAUSE   The machine of ip-10-0-0-11.eu-west-1.compute.internal is off. Kubernetes may not detach pvc-default-data-db-0, because it cannot know that. [proved: machine-off]
       PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal is NotReady for 5m47s, last Lease 00:00:26Z
@@ -63,7 +63,7 @@ describe('a pod whose volume is on a machine that', () => {
       WAITS   default/db-0 ← attach-detach controller ← the kubelet of ip-10-0-0-11.eu-west-1.compute.internal, which cannot answer. Kubernetes' six-minute timer fires about 00:12:35Z, unless it is switched off (--disable-force-detach-on-timeout).
       NEXT    cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal --dry-run
               cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal
-      DRY RUN cloudfence fence would end as would-fence (would-fence: dry run: Cloudfence would take 1 step, and would then wait for Kubernetes)
+      DRY RUN cloudfence fence would end as would-fence: dry run: Cloudfence would take 1 step, and would then wait for Kubernetes
               mark                   node/ip-10-0-0-11.eu-west-1.compute.internal
       "
     `);
@@ -83,9 +83,9 @@ describe('a pod whose volume is on a machine that', () => {
       pod default/db-0  runs, not ready, created 2m10s ago on ip-10-0-0-11.eu-west-1.compute.internal, needs claim data-db-0
       └ claim data-db-0  Bound, ReadWriteOnce
         └ volume pvc-default-data-db-0  ebs.csi.aws.com vol-00000000000000005, eu-west-1a
-          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, the kubelet lists it as mounted
-            └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 1m12s, last Lease 00:00:06Z
-              └ machine i-00000000000000001  running (running), asked now
+          ├ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, the kubelet lists it as mounted
+          │ └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 1m12s, last Lease 00:00:06Z
+          │   └ machine i-00000000000000001  running (running), asked now
           └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
       CAUSE   ip-10-0-0-11.eu-west-1.compute.internal is cut off or hangs, but its machine runs, and it may still write to pvc-default-data-db-0. Do not fence it as it is. [proved: machine-unreachable]
       PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal is NotReady for 1m12s, last Lease 00:00:06Z
@@ -135,12 +135,12 @@ describe('a pod whose volume is on a machine that', () => {
       pod default/db-0  not started for 15s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim data-db-0
       └ claim data-db-0  Bound, ReadWriteOnce
         └ volume pvc-default-data-db-0  ebs.csi.aws.com vol-00000000000000005, eu-west-1a
-          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, no pod uses it
-            └ Node ip-10-0-0-11.eu-west-1.compute.internal  does not exist
-              └ machine i-00000000000000001  off (stopped), asked now
-          └ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
-            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 1m29s, last Lease 00:01:26Z
-              └ machine i-00000000000000003  running (running), asked now
+          ├ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:06Z, no pod uses it
+          │ └ Node ip-10-0-0-11.eu-west-1.compute.internal  does not exist
+          │   └ machine i-00000000000000001  off (stopped), asked now
+          ├ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
+          │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 1m29s, last Lease 00:01:26Z
+          │   └ machine i-00000000000000003  running (running), asked now
           └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
       CAUSE   Node ip-10-0-0-11.eu-west-1.compute.internal no longer exists, and its machine is gone or off, but pvc-default-data-db-0 is still attached to it. [proved: node-gone]
       PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal does not exist
@@ -149,7 +149,7 @@ describe('a pod whose volume is on a machine that', () => {
       WAITS   default/db-0 ← attach-detach controller ← a Node that does not exist. Kubernetes' six-minute timer fires about 00:07:20Z, unless it is switched off (--disable-force-detach-on-timeout).
       NEXT    cloudfence fence i-00000000000000001
               or check that nothing runs on i-00000000000000001, then: kubectl delete volumeattachment csi-fac884f77a6b2c9a1951a3290ecb3cf2c55c2c57e346dcd3e325c8224473ff77
-      DRY RUN cloudfence fence would end as would-fence (would-fence: dry run: Cloudfence would take 1 step, and would then wait for Kubernetes)
+      DRY RUN cloudfence fence would end as would-fence: dry run: Cloudfence would take 1 step, and would then wait for Kubernetes
               delete-attachment      volumeattachment/csi-fac884f77a6b2c9a1951a3290ecb3cf2c55c2c57e346dcd3e325c8224473ff77
       "
     `);

@@ -21,12 +21,12 @@ describe('another pod has the volume:', () => {
       pod default/web-15-pod  not started for 2m00s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim app-data
       └ claim app-data  Bound, ReadWriteOnce
         └ volume pvc-default-app-data  ebs.csi.aws.com vol-00000000000000006, eu-west-1a
-          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:10Z, used by default/web-14-pod, the kubelet lists it as mounted
-            └ Node ip-10-0-0-11.eu-west-1.compute.internal  Ready for 4m04s, last Lease 00:04:06Z
-              └ machine i-00000000000000001  running (running), asked now
-          └ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
-            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 4m04s, last Lease 00:04:06Z
-              └ machine i-00000000000000003  running (running), asked now
+          ├ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:10Z, used by default/web-14-pod, the kubelet lists it as mounted
+          │ └ Node ip-10-0-0-11.eu-west-1.compute.internal  Ready for 4m04s, last Lease 00:04:06Z
+          │   └ machine i-00000000000000001  running (running), asked now
+          ├ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
+          │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 4m04s, last Lease 00:04:06Z
+          │   └ machine i-00000000000000003  running (running), asked now
           └ disk vol-00000000000000006  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:11Z
       CAUSE   The rollout of Deployment web starts web-15-pod before it stops web-14-pod, and pvc-default-app-data serves one Node at a time. Nothing is broken. [proved: rollout-surge]
       PROOF   both pods belong to Deployment web, revisions 15 and 14
@@ -53,12 +53,12 @@ describe('another pod has the volume:', () => {
       pod default/backup  not started for 2m00s on ip-10-0-0-13.eu-west-1.compute.internal, needs claim app-data
       └ claim app-data  Bound, ReadWriteOnce
         └ volume pvc-default-app-data  ebs.csi.aws.com vol-00000000000000006, eu-west-1a
-          └ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:10Z, used by default/app, the kubelet lists it as mounted
-            └ Node ip-10-0-0-11.eu-west-1.compute.internal  Ready for 2m08s, last Lease 00:02:06Z
-              └ machine i-00000000000000001  running (running), asked now
-          └ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
-            └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 2m08s, last Lease 00:02:06Z
-              └ machine i-00000000000000003  running (running), asked now
+          ├ attachment to ip-10-0-0-11.eu-west-1.compute.internal  attached, since 00:00:10Z, used by default/app, the kubelet lists it as mounted
+          │ └ Node ip-10-0-0-11.eu-west-1.compute.internal  Ready for 2m08s, last Lease 00:02:06Z
+          │   └ machine i-00000000000000001  running (running), asked now
+          ├ no attachment to ip-10-0-0-13.eu-west-1.compute.internal
+          │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 2m08s, last Lease 00:02:06Z
+          │   └ machine i-00000000000000003  running (running), asked now
           └ disk vol-00000000000000006  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:11Z
       CAUSE   Two workloads share the claim app-data, and pvc-default-app-data serves one Node at a time. [proved: shared-claim]
       PROOF   default/app runs on ip-10-0-0-11.eu-west-1.compute.internal, controlled by nothing

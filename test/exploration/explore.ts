@@ -1,5 +1,5 @@
 import { Refused } from '../../fencing/model/errors.ts';
-import type { Census, ClusterFacts, Recheck } from '../../fencing/model/cluster-facts.ts';
+import type { SurveyOfClusters, ClusterFacts, Recheck } from '../../fencing/model/cluster-facts.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
 import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
@@ -67,7 +67,7 @@ export type Answer =
   | { readonly to: 'cluster'; readonly says: ClusterFacts }
   | { readonly to: 'recheck'; readonly says: Recheck }
   | { readonly to: 'witness'; readonly says: Witness }
-  | { readonly to: 'survey-connectivity'; readonly says: Census }
+  | { readonly to: 'survey-connectivity'; readonly says: SurveyOfClusters }
   | { readonly to: 'claim'; readonly says: Admission; readonly recheck: Recheck };
 
 type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
@@ -87,7 +87,7 @@ export const questionsOf = (run: RunAt): readonly Question[] => {
 };
 
 /** The cluster has another Node in the same zone, which is reachable. */
-const surveyOf = ({ connected, lease }: World): Census => ({
+const surveyOf = ({ connected, lease }: World): SurveyOfClusters => ({
   unreachable: connected && lease.age < 2 ? [] : [NODE],
   zone: [NODE, 'node-b'],
   nodesNamingMachine: [NODE],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
-import { type Census, shortHash } from '../../fencing/model/cluster-facts.ts';
+import { type SurveyOfClusters, shortHash } from '../../fencing/model/cluster-facts.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { View } from '../../fencing/rules/view.ts';
@@ -235,10 +235,10 @@ describe('what the cap says', () => {
 
 describe('a machine that runs while its Node is unreachable', () => {
   const unreachable = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
-  const census = (
+  const survey = (
     names: readonly string[],
     zone: readonly string[] = ['node-a', 'node-b'],
-    change: Partial<Census> = {},
+    change: Partial<SurveyOfClusters> = {},
   ) => ({ memory: { ...view().memory, connectivity: { ...alone, unreachable: names, zone, ...change } } });
   const running = (change: Partial<View>, nodeChange = unreachable) =>
     view({
@@ -250,63 +250,63 @@ describe('a machine that runs while its Node is unreachable', () => {
   const cases: readonly [string, View, string][] = [
     ['is reported and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
     ['under power-off, others are asked about first', running({}), 'survey-connectivity unreachable-but-running'],
-    ['under power-off, it is powered off if it is the only one', running(census(['node-a'])), 'power-off'],
+    ['under power-off, it is powered off if it is the only one', running(survey(['node-a'])), 'power-off'],
     [
       '... and if the cap admits it',
-      running({ memory: { ...census(['node-a']).memory, admission: null } }),
+      running({ memory: { ...survey(['node-a']).memory, admission: null } }),
       'claim cap-reached',
     ],
     [
       'never past the cap, because a machine that is powered off has to be fenced',
-      running({ memory: { ...census(['node-a']).memory, admission: refusedAt } }),
+      running({ memory: { ...survey(['node-a']).memory, admission: refusedAt } }),
       'refused cap-reached',
     ],
     [
       'never before five minutes',
-      running(census(['node-a']), node({ ready: 'Unknown', readySince: NOW - 60_000 })),
+      running(survey(['node-a']), node({ ready: 'Unknown', readySince: NOW - 60_000 })),
       'refused power-off-refused',
     ],
     [
       'never a control-plane node',
-      running(census(['node-a']), { ...unreachable, controlPlane: true }),
+      running(survey(['node-a']), { ...unreachable, controlPlane: true }),
       'refused power-off-refused',
     ],
-    ['never if another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],
+    ['never if another node is unreachable too', running(survey(['node-a', 'node-c'])), 'refused power-off-refused'],
     [
       'never while another Node also names the machine',
-      running(census(['node-a'], alone.zone, { nodesNamingMachine: ['node-a', 'node-new'] })),
+      running(survey(['node-a'], alone.zone, { nodesNamingMachine: ['node-a', 'node-new'] })),
       'refused power-off-refused',
     ],
     [
       '... not even in another cluster',
-      running(census(['node-a'], alone.zone, { elsewhere: ['node-new in two'] })),
+      running(survey(['node-a'], alone.zone, { elsewhere: ['node-new in two'] })),
       'refused power-off-refused',
     ],
     [
       '... and never while another cluster cannot be asked',
-      running(census(['node-a'], alone.zone, { unanswered: ['two (no route to host)'] })),
+      running(survey(['node-a'], alone.zone, { unanswered: ['two (no route to host)'] })),
       'refused power-off-refused',
     ],
     [
       'never within five minutes of its start, however long its Node was silent before',
-      running({ ...census(['node-a']), machine: machine({ power: 'running', since: NOW - 60_000 }) }),
+      running({ ...survey(['node-a']), machine: machine({ power: 'running', since: NOW - 60_000 }) }),
       'refused power-off-refused',
     ],
-    ['never if a whole zone is unreachable', running(census(['node-a'], ['node-a'])), 'refused power-off-refused'],
-    ['never if its Lease is fresh', running(census([])), 'refused power-off-refused'],
+    ['never if a whole zone is unreachable', running(survey(['node-a'], ['node-a'])), 'refused power-off-refused'],
+    ['never if its Lease is fresh', running(survey([])), 'refused power-off-refused'],
     [
       'never if its Lease was renewed since it was first read',
-      running({ memory: { ...census(['node-a']).memory, firstLease: ago(90_000) } }),
+      running({ memory: { ...survey(['node-a']).memory, firstLease: ago(90_000) } }),
       'refused power-off-refused',
     ],
     [
       'never if it is opted out',
-      running(census(['node-a']), { ...unreachable, optOuts: [optOut('no')] }),
+      running(survey(['node-a']), { ...unreachable, optOuts: [optOut('no')] }),
       'refused opted-out',
     ],
     [
       'once only',
-      running({ memory: { ...census(['node-a']).memory, takenAt: new Map([['power-off m-1', 0]]) } }),
+      running({ memory: { ...survey(['node-a']).memory, takenAt: new Map([['power-off m-1', 0]]) } }),
       'wait stopping-too-long',
     ],
   ];
@@ -315,13 +315,13 @@ describe('a machine that runs while its Node is unreachable', () => {
 
 describe('a machine that stays in stopping', () => {
   const silent = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
-  const census = (claimants = ['node-a']) => ({
+  const survey = (claimants = ['node-a']) => ({
     memory: { ...view().memory, connectivity: { ...alone, nodesNamingMachine: claimants } },
   });
   const stopping = (
     minutes: number,
     unreachable: 'report' | 'power-off',
-    change: Partial<View> = census(),
+    change: Partial<View> = survey(),
     stands = silent,
   ) =>
     view({
@@ -347,15 +347,15 @@ describe('a machine that stays in stopping', () => {
       stopping(11, 'power-off', {}),
       'survey-connectivity unreachable-but-running',
     ],
-    ['... never while its Node is Ready', stopping(11, 'power-off', census(), node()), 'refused power-off-refused'],
+    ['... never while its Node is Ready', stopping(11, 'power-off', survey(), node()), 'refused power-off-refused'],
     [
       '... never a control-plane node',
-      stopping(11, 'power-off', census(), { ...silent, controlPlane: true }),
+      stopping(11, 'power-off', survey(), { ...silent, controlPlane: true }),
       'refused power-off-refused',
     ],
     [
       '... never while another Node names the machine',
-      stopping(11, 'power-off', census(['node-new'])),
+      stopping(11, 'power-off', survey(['node-new'])),
       'refused power-off-refused',
     ],
     ['if the cloud gives no time, the kubelet’s silence does not count', untimed(NOW), 'wait stopping'],

@@ -1,6 +1,6 @@
 import type {
   AttachmentFacts,
-  Census,
+  SurveyOfClusters,
   ClusterFacts,
   NodeFacts,
   OptOut,
@@ -164,7 +164,7 @@ export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
 });
 
 /** No other Node is out of reach, and none names the machine. */
-export const alone: Census = {
+export const alone: SurveyOfClusters = {
   unreachable: ['node-a'],
   zone: ['node-a', 'node-b'],
   nodesNamingMachine: ['node-a'],
