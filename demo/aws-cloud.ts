@@ -86,7 +86,7 @@ export const demoCloud: DemoCloud<AwsParts> = {
   shortNode: (node) => node.split('.')[0] ?? node,
   without: {},
   holders: (world, volume) => volumeIn(world, volume)?.attachments ?? [],
-  harm: (world) => world.parts.ec2.harm,
+  violations: (world) => world.parts.ec2.violations,
   stop: change((world, instance) => stopByUser(world, instance, plainStop)),
   destroy: change(terminate),
   start: change(start),

@@ -72,7 +72,7 @@ export const demoCloud: DemoCloud<AzureParts> = {
   },
   holders: (world, volume) =>
     (diskIn(world, volume)?.attachments ?? []).map((one) => ({ instance: one.machine, state: one.state })),
-  harm: (world) => world.parts.azure.harm,
+  violations: (world) => world.parts.azure.violations,
   stop: change(deallocate),
   destroy: change(remove),
   start: change(start),

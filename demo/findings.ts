@@ -29,8 +29,8 @@ const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, inst
 };
 
 export const dataUnharmed = question('data-unharmed', (world, { demoCloud }) => {
-  const harm = demoCloud.harm(world);
-  return unless(harm.length === 0, harm.map(({ what }) => what).join('; '));
+  const violations = demoCloud.violations(world);
+  return unless(violations.length === 0, violations.map(({ what }) => what).join('; '));
 });
 
 export const diskMoved = question('disk-moved', (world, story) => diskIsAt(world, story, story.spare));

@@ -65,7 +65,7 @@ export const demoCloud: DemoCloud<GceParts> = {
   shortNode: (node) => node,
   without: {},
   holders: (world, volume) => (diskIn(world, volume)?.users ?? []).map((instance) => ({ instance, state: 'attached' })),
-  harm: (world) => world.parts.gce.harm,
+  violations: (world) => world.parts.gce.violations,
   stop: order('stop', stop),
   destroy: order('delete', remove),
   start: order('start', start),

@@ -50,7 +50,7 @@ export interface DemoCloud<P extends ClusterParts> {
   /** Scenarios that show nothing on this cloud, and why. */
   readonly without: Readonly<Record<string, string>>;
   readonly holders: (world: World<P>, volume: string) => readonly Holder[];
-  readonly harm: (world: World<P>) => readonly { readonly what: string }[];
+  readonly violations: (world: World<P>) => readonly { readonly what: string }[];
   readonly stop: (world: World<P>, instance: string) => void;
   /** Destroys the machine for good. */
   readonly destroy: (world: World<P>, instance: string) => void;

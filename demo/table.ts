@@ -35,8 +35,8 @@ const podCell = ({ pod }: AtTheEnd, shortened: (node: string) => string): string
   return `${shortened(pod.node)}, ${pod.deleting ? 'unreachable' : pod.phase}`;
 };
 
-const harmCell = ({ harm }: AtTheEnd): string =>
-  harm.length === 0 ? 'none' : `${counted(harm.length, 'time')}: data may be lost`;
+const violationsCell = ({ violations }: AtTheEnd): string =>
+  violations.length === 0 ? 'none' : `${counted(violations.length, 'time')}: data may be lost`;
 
 const TAINTS: ReadonlySet<string> = new Set(['out-of-service', 'quarantine']);
 
@@ -64,7 +64,7 @@ export const tableLines = <P extends ClusterParts>({
     '',
     endRow('in the end, the disk is attached to', (end) => diskCell(end, story.demoCloud.shortName)),
     endRow('the database runs on', (end) => podCell(end, story.demoCloud.shortNode)),
-    endRow('harm to data', harmCell),
+    endRow('harm to data', violationsCell),
     endRow('of Cloudfence, on the old Node', leftCell),
   ];
 };
@@ -133,7 +133,7 @@ interface AtTheEnd {
   /** The instances that hold the disk, with their states. */
   readonly disk: readonly { readonly instance: string; readonly state: string }[];
   readonly pod: PodAtTheEnd | null;
-  readonly harm: readonly string[];
+  readonly violations: readonly string[];
   /** What Cloudfence left on the Node, or null if the Node no longer exists. */
   readonly leftOnNode: readonly string[] | null;
 }
@@ -146,7 +146,7 @@ const atTheEnd = <P extends ClusterParts>(world: World<P>, story: Story<P>): AtT
       .holders(world, story.volume)
       .map(({ instance }) => ({ instance, state: demoCloud.machine(world, instance).state })),
     pod: podAtTheEnd(world, story),
-    harm: demoCloud.harm(world).map(({ what }) => what),
+    violations: demoCloud.violations(world).map(({ what }) => what),
     leftOnNode: node ? tracesOn(node) : null,
   };
 };

@@ -5,7 +5,7 @@ import { machinesIn } from './state.ts';
 const mayWrite = ({ guest, mounts }: Machine, disk: string): boolean => guest !== 'down' && mounts.includes(disk);
 
 const note = (world: AzureCloudWorld, what: string): void => {
-  world.parts.azure.harm.push({ at: world.now(), what });
+  world.parts.azure.violations.push({ at: world.now(), what });
 };
 
 export const noteDetached = (world: AzureCloudWorld, disk: string, from: Machine): void => {

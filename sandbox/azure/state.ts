@@ -109,7 +109,7 @@ export interface AzureState {
   readonly sets: string[];
   /** All events that Event Grid would deliver, oldest first. */
   readonly events: OperationEvent[];
-  readonly harm: InvariantViolation[];
+  readonly violations: InvariantViolation[];
   readonly faults: Fault[];
   serial: number;
 }
@@ -131,7 +131,7 @@ export const emptyAzure = (
   operations: {},
   sets: [],
   events: [],
-  harm: [],
+  violations: [],
   faults: [],
   serial: 0,
 });

@@ -6,7 +6,7 @@ const mayWrite = (instance: Instance, volume: string): boolean =>
   instance.guest !== 'down' && instance.mounts.includes(volume);
 
 const note = (world: Ec2World, what: string): void => {
-  world.parts.ec2.harm.push({ at: world.now(), what });
+  world.parts.ec2.violations.push({ at: world.now(), what });
 };
 
 export const noteDetached = (world: Ec2World, volume: string, from: Instance): void => {

@@ -81,7 +81,7 @@ export interface Ec2State {
   readonly volumes: VersionedStore<Volume>;
   /** All events that EventBridge would deliver, oldest first. */
   readonly events: StateChangeEnvelope[];
-  readonly harm: InvariantViolation[];
+  readonly violations: InvariantViolation[];
   readonly faults: Fault[];
   serial: number;
 }
@@ -101,7 +101,7 @@ export const emptyEc2 = (
   instances: {},
   volumes: {},
   events: [],
-  harm: [],
+  violations: [],
   faults: [],
   serial: 0,
 });

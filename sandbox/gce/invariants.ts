@@ -8,7 +8,7 @@ const called = ({ path, id, guest }: Instance): string => `${path} (${id}), whos
 
 export const noteDetached = (world: GceWorld, disk: string, from: Instance): void => {
   if (mayWrite(from, disk))
-    world.parts.gce.harm.push({
+    world.parts.gce.violations.push({
       at: world.now(),
       what: `${disk} was detached from ${called(from)} and has it mounted`,
     });
@@ -17,7 +17,7 @@ export const noteDetached = (world: GceWorld, disk: string, from: Instance): voi
 export const noteAttached = (world: GceWorld, disk: string, to: Instance): void => {
   for (const other of instancesIn(world)) {
     if (other.id === to.id || !mayWrite(other, disk)) continue;
-    world.parts.gce.harm.push({
+    world.parts.gce.violations.push({
       at: world.now(),
       what: `${disk} was attached to ${to.path} (${to.id}) while ${called(other)}, has it mounted`,
     });
@@ -25,7 +25,7 @@ export const noteAttached = (world: GceWorld, disk: string, to: Instance): void 
 };
 
 export const noteDiscarded = (world: GceWorld, instance: Instance): void =>
-  void world.parts.gce.harm.push({
+  void world.parts.gce.violations.push({
     at: world.now(),
     what: `what was on the local SSDs of ${called(instance)}, was discarded`,
   });

@@ -99,7 +99,7 @@ export interface GceState {
   readonly operations: Operation[];
   /** All entries that the log router would deliver, oldest first. */
   readonly events: LogEntry[];
-  readonly harm: InvariantViolation[];
+  readonly violations: InvariantViolation[];
   readonly faults: Fault[];
   serial: number;
 }
@@ -135,7 +135,7 @@ export const emptyGce = (
   disks: {},
   operations: [],
   events: [],
-  harm: [],
+  violations: [],
   faults: [],
   serial: 0,
 });

@@ -60,7 +60,7 @@ describe('a cluster on Azure', () => {
       instance: live.scene.holder,
     });
     expect(recordOn(live)).toMatchObject({ cloud: 'azure', machine: live.scene.holder });
-    expect(live.world.parts.azure.harm).toEqual([]);
+    expect(live.world.parts.azure.violations).toEqual([]);
   });
 
   it('an event of a scale set stands for the machines of the set', async () => {

@@ -70,7 +70,7 @@ describe('fence', () => {
       'steps',
       'left',
     ]);
-    expect(stateOf(sandbox.world)).toMatchObject({ nodes: fencedNode(), harm: [] });
+    expect(stateOf(sandbox.world)).toMatchObject({ nodes: fencedNode(), violations: [] });
   });
 
   it('by Node name: prints words, and has nothing left to do the second time', async () => {

@@ -22,7 +22,7 @@ describe('the demo, in the world with Cloudfence', () => {
     const keys = node(end)?.spec.taints?.map(({ key }) => key) ?? [];
     expect([keys.includes(QUARANTINE.key), keys.includes(OUT_OF_SERVICE.key)]).toEqual([true, false]);
     expect(at(end, 'new-pod-running')).toBeLessThan(15_000);
-    expect(end.lanes.fenced.world.parts.ec2.harm).toEqual([]);
+    expect(end.lanes.fenced.world.parts.ec2.violations).toEqual([]);
     expect(end.verdict.right).toBe(true);
   });
 
@@ -70,7 +70,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(brought.slice(0, 2)).toEqual(['the event: EC2 says stopped', 'the event: EC2 says running']);
     expect(new Set(brought.slice(2))).toEqual(new Set(['an internal message of Cloudfence: look again']));
     expect(end.deliveries.every(({ after }) => after === 'deleted')).toBe(true);
-    expect(end.lanes.fenced.world.parts.ec2.harm).toEqual([]);
+    expect(end.lanes.fenced.world.parts.ec2.violations).toEqual([]);
     expect(end.verdict.right).toBe(true);
   });
 

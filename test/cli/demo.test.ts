@@ -12,7 +12,7 @@ const answer = z.object({
   }),
   outcomes: z.record(
     z.string(),
-    z.object({ disk: z.array(z.object({ instance: z.string() })), harm: z.array(z.string()) }),
+    z.object({ disk: z.array(z.object({ instance: z.string() })), violations: z.array(z.string()) }),
   ),
   verdict: z.object({
     right: z.boolean(),
@@ -33,7 +33,10 @@ const reached = ({ timelines }: Answer) =>
  * machine that fails.
  */
 const ends = ({ instance, outcomes }: Answer) =>
-  Object.values(outcomes).map(({ disk, harm }) => ({ held: disk.map((holder) => holder.instance === instance), harm }));
+  Object.values(outcomes).map(({ disk, violations }) => ({
+    held: disk.map((holder) => holder.instance === instance),
+    violations,
+  }));
 
 const json = async (seed: string, scenario = 'stopped') => {
   const { code, lines } = await shown({ scenario, seed, json: true });
@@ -56,8 +59,8 @@ describe('cloudfence demo', () => {
     expect(other.says.timelines).not.toEqual(one.says.timelines);
     expect([reached(other.says), ends(other.says)]).toEqual([reached(one.says), ends(one.says)]);
     expect(ends(one.says)).toEqual([
-      { held: [true], harm: [] },
-      { held: [false], harm: [] },
+      { held: [true], violations: [] },
+      { held: [false], violations: [] },
     ]);
     expect(other.says.verdict).toEqual(one.says.verdict);
   });

@@ -58,7 +58,7 @@ describe('a cluster on Google Cloud', () => {
       results: [{ outcome: 'fenced', node: live.node, instance: live.scene.holder }],
     });
     expect(recordOn(live)).toMatchObject({ cloud: 'gcp', machine: live.scene.holder });
-    expect(live.world.parts.gce.harm).toEqual([]);
+    expect(live.world.parts.gce.violations).toEqual([]);
   });
 
   it('fence by path and fence by Node name mean the same machine', async () => {

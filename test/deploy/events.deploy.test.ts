@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 const untilFenced = async (holder: Holder, timeout: number): Promise<void> => {
   await expect.poll(() => deployed.fenceStateOf(holder), { timeout, interval: 100 }).toEqual(fencedAndMoved);
-  expect(deployed.harm()).toEqual([]);
+  expect(deployed.violations()).toEqual([]);
 };
 
 it('a machine whose events were lost is found and fenced by the sweep', async () => {

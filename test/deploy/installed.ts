@@ -23,7 +23,7 @@ export interface Installed extends Omit<ManualActions, 'storeSecret'> {
   readonly fenceStateOf: (holder: Holder) => FenceState;
   /** The state of its instance according to EC2. */
   readonly stateOf: (holder: Holder) => string | undefined;
-  readonly harm: () => AwsWorld['parts']['ec2']['harm'];
+  readonly violations: () => AwsWorld['parts']['ec2']['violations'];
   /** Any command of `serverless` on this install. */
   readonly serverless: (...args: readonly string[]) => Promise<{ readonly code: number | null; readonly said: string }>;
   /** A function's answer to an event, by `serverless invoke -p <file>`. */
@@ -103,7 +103,7 @@ const onCluster = ({ sandbox, holders }: Awaited<ReturnType<typeof openCluster>>
   },
   fenceStateOf: (holder: Holder) => fenceStateOf(sandbox.world, holder),
   stateOf: ({ machine }: Holder) => instanceIn(sandbox.world, machine)?.state,
-  harm: () => sandbox.world.parts.ec2.harm,
+  violations: () => sandbox.world.parts.ec2.violations,
 });
 
 /** @throws what `serverless` said, if the deployment fails. Nothing is left running then. */

@@ -39,9 +39,9 @@ export const freesTheDisk: Scenario = {
   play: async (deployed, name, { dead }) => {
     await deployed.call(name, errandFor(name, dead.machine));
     await deployed.forgetWaiting();
-    return { diskIsOff: !isHeldBy(deployed, dead), harm: deployed.harm() };
+    return { diskIsOff: !isHeldBy(deployed, dead), violations: deployed.violations() };
   },
-  goodEnd: { diskIsOff: true, harm: [] },
+  goodEnd: { diskIsOff: true, violations: [] },
 };
 
 export const powersOff: Scenario = {

@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 const untilFenced = async (holder: Holder): Promise<void> => {
   await expect.poll(() => deployed.fenceStateOf(holder), { timeout: 30_000, interval: 100 }).toEqual(fencedAndMoved);
-  expect(deployed.harm()).toEqual([]);
+  expect(deployed.violations()).toEqual([]);
 };
 
 const cliReplay = async (event: object): Promise<unknown> => {
@@ -81,7 +81,7 @@ it('a message comes back within seconds after a failure, long before its visibil
   stopIn(deployed.world, holder, 1_000);
   await deployed.tell(holder.machine, 'stopped');
   await untilFenced(holder);
-  expect(deployed.harm()).toEqual([]);
+  expect(deployed.violations()).toEqual([]);
 });
 
 it('the doctor finds no fault from inside', async () => {
@@ -180,7 +180,7 @@ it('the sweep finishes what waited for the attacher once that is back', async ()
   await deployed.call('sweep', {});
   const phases = () => FENCING.map((name) => deployed.fenceStateOf(trial.dead(name)).phase);
   await expect.poll(phases, { timeout: 30_000, interval: 100 }).toEqual(FENCING.map(() => 'fenced'));
-  expect(deployed.harm()).toEqual([]);
+  expect(deployed.violations()).toEqual([]);
 });
 
 /** One at a time: if other machines are also out of reach, Cloudfence suspects the network. */

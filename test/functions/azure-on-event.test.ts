@@ -38,7 +38,7 @@ describe('a batch', () => {
   ])('fences the machine of an event in %s and leaves nothing in any queue', async (_, message) => {
     const { world, disk, holder, spare, install } = off();
     await drainQueue(world, install, message(holder));
-    expect([holderOf(world, disk), world.parts.azure.harm, install.queues]).toEqual([spare, [], { events: [] }]);
+    expect([holderOf(world, disk), world.parts.azure.violations, install.queues]).toEqual([spare, [], { events: [] }]);
     expect(install.lines.at(-1)).toMatchObject({
       level: 'log',
       decision: 'fenced',
@@ -160,7 +160,7 @@ describe('an instance that ARM denies', () => {
     await drainQueue(world, install, gridEvent(holder));
     expect(install.lines.filter(({ decision }) => decision === 'step')).toEqual([]);
     expect(install.lines).toContainEqual(expect.objectContaining({ because: reason }));
-    expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([holder, []]);
+    expect([holderOf(world, disk), world.parts.azure.violations]).toEqual([holder, []]);
   });
 });
 

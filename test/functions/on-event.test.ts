@@ -30,7 +30,7 @@ describe('a batch', () => {
     world.advance(60_000);
     expect(stateOf(world)).toMatchObject({
       disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
-      harm: [],
+      violations: [],
     });
     expect(install).toMatchObject({ sentAgain: [], dead: [] });
   });
@@ -185,7 +185,7 @@ describe('a machine that has to wait', () => {
     expect(await deliver(install, install.sentAgain[0]?.message)).toEqual(again());
     expect(stateOf(world)).toMatchObject({
       disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
-      harm: [],
+      violations: [],
     });
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
@@ -204,7 +204,7 @@ describe('a machine that has to wait', () => {
     world.advance(300_000);
     expect(stateOf(world)).toMatchObject({
       disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
-      harm: [],
+      violations: [],
     });
   });
 });

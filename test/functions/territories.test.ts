@@ -40,7 +40,7 @@ describe('a machine of another account', () => {
     world.advance(60_000);
     expect(stateOf(world)).toMatchObject({
       disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
-      harm: [],
+      violations: [],
     });
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
     expect(JSON.stringify(world.parts.cluster.objects.nodes)).toContain(`${SANDBOX_ACCOUNT} ${SANDBOX_REGION}`);
@@ -80,7 +80,7 @@ describe('a machine of another account', () => {
       outcome: 'fenced',
       instance: scene.holder,
     });
-    expect(stateOf(world).harm).toEqual([]);
+    expect(stateOf(world).violations).toEqual([]);
   });
 
   it.each([

@@ -152,10 +152,10 @@ describe('the out-of-service taint', () => {
     world.parts.cluster.knobs.unmountMs = 5_000;
     taintOutOfService(world, 'node-1', 'NoSchedule');
     world.advance(1_000);
-    expect(world.parts.cloud.harm).toEqual([]);
+    expect(world.parts.cloud.violations).toEqual([]);
     forceDeletePods(world, 'node-1');
     world.advance(2_000);
-    expect(world.parts.cloud.harm).toEqual(['disk-1']);
+    expect(world.parts.cloud.violations).toEqual(['disk-1']);
   });
 
   it('takes the disk from under a guest that is only cut off', () => {
@@ -164,6 +164,6 @@ describe('the out-of-service taint', () => {
     taintOutOfService(world, 'node-1', 'NoSchedule');
     forceDeletePods(world, 'node-1');
     world.advance(2_000);
-    expect(world.parts.cloud.harm).toEqual(['disk-1']);
+    expect(world.parts.cloud.violations).toEqual(['disk-1']);
   });
 });

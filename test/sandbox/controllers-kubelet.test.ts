@@ -149,6 +149,6 @@ describe('a kubelet', () => {
     expect(node(world)?.status.volumesInUse).toEqual([]);
     world.advance(10_000);
     expect(db(world)?.status.phase).toBe('Running');
-    expect(world.parts.cloud.harm).toEqual([]);
+    expect(world.parts.cloud.violations).toEqual([]);
   });
 });

@@ -71,7 +71,7 @@ describe('the cluster over EC2', () => {
       spec: { nodeName: nodeFor(other) },
       status: { phase: 'Running' },
     });
-    expect(world.parts.ec2.harm).toEqual([]);
+    expect(world.parts.ec2.violations).toEqual([]);
   });
 
   it('has the node back with another bootID after a stop and a start', () => {

@@ -16,7 +16,7 @@ export interface PlainCloud {
     { state: 'running' | 'stopping' | 'stopped' | 'terminated'; boot: number; mounts: string[] }
   >;
   readonly disks: Record<string, { on: string | null; refuses: 'attach' | 'detach' | null }>;
-  readonly harm: string[];
+  readonly violations: string[];
 }
 
 export interface PlainParts {
@@ -53,7 +53,7 @@ const underlyingPlainCloud: UnderlyingCloud<PlainParts> = {
     if (disk?.refuses === 'detach') return { error: `InternalError: ${handle}` };
     if (disk?.on !== machine) return 'done';
     if (alive(world, machine) && world.parts.cloud.machines[machine]?.mounts.includes(handle))
-      world.parts.cloud.harm.push(handle);
+      world.parts.cloud.violations.push(handle);
     disk.on = null;
     return 'pending';
   },
@@ -71,7 +71,7 @@ const underlyingPlainCloud: UnderlyingCloud<PlainParts> = {
 export const emptyPlainWorld = (seed: number): PlainWorld =>
   createWorld(
     clusterActors(underlyingPlainCloud),
-    { cluster: emptyCluster(), cloud: { machines: {}, disks: {}, harm: [] } },
+    { cluster: emptyCluster(), cloud: { machines: {}, disks: {}, violations: [] } },
     { now: Date.UTC(2026, 10, 21), seed },
   );
 

@@ -66,7 +66,7 @@ describe.each([
     const zone = allOff(9, end);
     const times = await fencedAt(zone, look, 45);
     expect([within(times, 0, 15), within(times, 15, 30), within(times, 30, 45)]).toEqual(expected);
-    expect(stateOf(zone.world).harm).toEqual([]);
+    expect(stateOf(zone.world).violations).toEqual([]);
   });
 });
 
@@ -153,7 +153,7 @@ describe('work that comes back to a parked Node', () => {
       outcome: 'fenced',
       steps: expect.arrayContaining([expect.objectContaining({ step: 'mark' })]),
     });
-    expect(stateOf(world).harm).toEqual([]);
+    expect(stateOf(world).violations).toEqual([]);
   });
 
   it('counts for the others: at most so many within the window, whichever fences they are', async () => {

@@ -102,7 +102,7 @@ describe.each(effects)('a taint of someone else’s (%s)', (effect) => {
     });
     expect(taintsOf(incident)).toEqual([THEIRS]);
     expect(ourLabels(incident)).toEqual([]);
-    expect(stateOf(incident.world).harm).toEqual([]);
+    expect(stateOf(incident.world).violations).toEqual([]);
   });
 });
 
@@ -134,7 +134,7 @@ describe('a taint with which a person replaced ours', () => {
     await sweepFor(incident, 200_000);
     expect(taintsOf(incident)).toEqual([`${KEY}=nodeshutdown:NoSchedule`]);
     expect(ourLabels(incident)).toEqual([]);
-    expect(stateOf(incident.world).harm).toEqual([]);
+    expect(stateOf(incident.world).violations).toEqual([]);
   });
 });
 

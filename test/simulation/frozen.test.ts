@@ -29,9 +29,9 @@ describe.each(incidents.filter(([, , right]) => right === 'fenced'))('a machine 
       frozen.advance(HOURS);
       await thaw(known, frozen);
       frozen.advance(AFTERMATH_MS);
-      const { disks, harm } = stateOf(frozen);
+      const { disks, violations } = stateOf(frozen);
       expect(disks, `frozen before ${command.do}`).toContain(`${scene.volume} at ${scene.spare} attached`);
-      expect(harm).toEqual([]);
+      expect(violations).toEqual([]);
     }
   });
 });
@@ -75,7 +75,7 @@ describe.each([
         world.advance(BOOTS_WITHIN_MS);
       });
       const when = `frozen before ${crossing.command.do}`;
-      expect(frozen.parts.ec2.harm, when).toEqual([]);
+      expect(frozen.parts.ec2.violations, when).toEqual([]);
       expect(deleted, when).toEqual([]);
       expect(after, when).toEqual(expect.arrayContaining([...before]));
     }
@@ -89,7 +89,7 @@ describe.each([
         world.advance(1_000);
       });
       expect(deleted, `frozen before ${crossing.command.do}`).toEqual([]);
-      expect(frozen.parts.ec2.harm).toEqual([]);
+      expect(frozen.parts.ec2.violations).toEqual([]);
     }
   });
 });
@@ -130,8 +130,8 @@ it('a machine that was started and stopped again meanwhile is fenced again, unde
     frozen.advance(60_000);
     await thaw({ ...known, deadline: frozen.now() + HOURS }, frozen);
     frozen.advance(AFTERMATH_MS);
-    const { disks, harm } = stateOf(frozen);
+    const { disks, violations } = stateOf(frozen);
     expect(disks, `frozen before ${command.do}`).toContain(`${scene.volume} at ${scene.spare} attached`);
-    expect(harm).toEqual([]);
+    expect(violations).toEqual([]);
   }
 });

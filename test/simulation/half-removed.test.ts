@@ -21,7 +21,7 @@ const labelOf = (incident: Incident): string | undefined => nodeOf(incident)?.me
 const recordOf = (incident: Incident): string | undefined =>
   nodeOf(incident)?.metadata.annotations?.[RECORD_ANNOTATION];
 const nothingIsLeft = (incident: Incident): void =>
-  expect([taintsOf(incident), labelOf(incident), recordOf(incident), stateOf(incident.world).harm]).toEqual([
+  expect([taintsOf(incident), labelOf(incident), recordOf(incident), stateOf(incident.world).violations]).toEqual([
     [],
     undefined,
     undefined,

@@ -54,7 +54,7 @@ it('a kubelet that claims another Node’s machine does not prevent its fence, a
       reason: { code: 'identity-contradicted', says: expect.stringContaining(victim) },
     }),
   );
-  expect(stateOf(world).harm).toEqual([]);
+  expect(stateOf(world).violations).toEqual([]);
 });
 
 it('nor if an event names that machine and its Node’s name cannot be guessed', async () => {
@@ -68,5 +68,5 @@ it('nor if an event names that machine and its Node’s name cannot be guessed',
   expect(await react([victim], occasion, { ...ports, cloud: nameless })).toMatchObject([
     { machine: victim, outcome: 'fenced' },
   ]);
-  expect(stateOf(world).harm).toEqual([]);
+  expect(stateOf(world).violations).toEqual([]);
 });

@@ -71,7 +71,7 @@ it('the place of a machine whose Node was deleted is given back within minutes',
   const [, second = ''] = machines;
   expect(await fenceOne(world, second)).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
   expect(await sweepFor(zone, 4)).toEqual([second]);
-  expect(stateOf(world).harm).toEqual([]);
+  expect(stateOf(world).violations).toEqual([]);
 });
 
 it('the place of a machine that runs again, and was never marked, is given back within minutes', async () => {

@@ -47,7 +47,7 @@ describe.each(incidents)('a machine %s', (_, happen, right) => {
     expect(outcome.outcome).toBe(right);
     world.advance(AFTERMATH_MS);
     const expected = shape(world);
-    expect(world.parts.ec2.harm).toEqual([]);
+    expect(world.parts.ec2.violations).toEqual([]);
     expect(crossings.length).toBeGreaterThan(4);
     for (const crossing of someOf(crossings)) {
       expect(await killedBefore(crossing, scene.holder), `killed before ${crossing.command.do}`).toEqual(expected);

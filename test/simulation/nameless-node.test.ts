@@ -82,7 +82,7 @@ describe('a Node on which nothing names its machine any more', () => {
       { outcome: 'refused', reason: { code: 'identity-unproven' }, node: nameOf(incident), steps: [lifted] },
     ]);
     expect(taintsOf(incident)).toEqual([QUARANTINE]);
-    expect(stateOf(incident.world).harm).toEqual([]);
+    expect(stateOf(incident.world).violations).toEqual([]);
   });
 
   it('loses it although its cluster does not say what else may name the machine', async () => {
@@ -146,7 +146,7 @@ describe('a Node on which nothing names its machine any more', () => {
     });
     names(incident, [scene.holder]);
     for (const until = world.now() + 200_000; world.now() < until; world.advance(20_000)) await sweepOnce(incident);
-    expect([taintsOf(incident), stateOf(world).harm]).toEqual([[], []]);
+    expect([taintsOf(incident), stateOf(world).violations]).toEqual([[], []]);
   });
 });
 

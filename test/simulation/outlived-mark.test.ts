@@ -85,7 +85,7 @@ const unharmed = ({ world, scene }: Incident): void => {
   expect(instanceIn(world, scene.holder)).toMatchObject({ state: 'running', mounts: [scene.volume] });
   expect(stateOf(world)).toMatchObject({
     disks: expect.arrayContaining([`${scene.volume} at ${scene.holder} attached`]),
-    harm: [],
+    violations: [],
   });
 };
 
@@ -276,7 +276,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
     expect(taintsOf(incident)).toContain('cloudfence.dev/quarantine');
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
-    expect(stateOf(world).harm).toEqual([]);
+    expect(stateOf(world).violations).toEqual([]);
   });
 });
 
@@ -337,7 +337,7 @@ describe('a parked Node', () => {
       outcome: 'fenced',
       steps: [{ step: 'park' }],
     });
-    expect(stateOf(world).harm).toEqual([]);
+    expect(stateOf(world).violations).toEqual([]);
   });
 });
 

@@ -53,7 +53,7 @@ it('a machine out of reach is powered off under power-off, proven off, and then 
   expect(instanceIn(world, scene.holder)?.state).toBe('stopped');
   expect(stateOf(world)).toMatchObject({
     disks: expect.arrayContaining([expect.stringContaining(`${scene.volume} at i-`)]),
-    harm: [],
+    violations: [],
   });
   expect(stateOf(world).disks).not.toContain(`${scene.volume} at ${scene.holder} attached`);
 });

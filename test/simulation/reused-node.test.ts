@@ -58,7 +58,7 @@ describe('a new machine under the Node of an old one, for which the cloud gives 
         reason: { code: 'lease-renewed-after-off' },
         steps: [],
       });
-      expect([pod(), taintsOf(incident), stateOf(incident.world).harm]).toEqual(['Running', [], []]);
+      expect([pod(), taintsOf(incident), stateOf(incident.world).violations]).toEqual(['Running', [], []]);
     },
   );
 });
@@ -77,7 +77,7 @@ describe('a new machine under the Node of a terminated one', () => {
       reason: { code: 'lease-renewed-after-off' },
       steps: [],
     });
-    expect([pod(), taintsOf(incident), stateOf(incident.world).harm]).toEqual(['Running', [], []]);
+    expect([pod(), taintsOf(incident), stateOf(incident.world).violations]).toEqual(['Running', [], []]);
   });
 
   it('keeps its pods under a mark that a killed run left, and loses the taint', async () => {
@@ -88,7 +88,7 @@ describe('a new machine under the Node of a terminated one', () => {
     const said = await sweepFor(incident, 120_000);
     expect(said[0]).toMatchObject({ said: 'refused identity-contradicted', steps: ['lift-out-of-service'] });
     expect(said.slice(1).flatMap(({ steps }) => steps)).toEqual([]);
-    expect([pod(), taintsOf(incident), stateOf(incident.world).harm]).toEqual(['Running', [QUARANTINE], []]);
+    expect([pod(), taintsOf(incident), stateOf(incident.world).violations]).toEqual(['Running', [QUARANTINE], []]);
   });
 
   it.each([
@@ -141,7 +141,7 @@ describe('a new machine under the Node of a terminated one', () => {
       const outcome = await fence(incident, { runId: 'late-event', lasts: 60_000 });
       expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'identity-contradicted' }, steps: [] });
       expect(outcome.reason.says).toContain('delete the Node');
-      expect([pod(), stateOf(incident.world).harm]).toEqual([before, []]);
+      expect([pod(), stateOf(incident.world).violations]).toEqual([before, []]);
       expect(taintsOf(incident)).not.toContain(QUARANTINE);
     },
   );

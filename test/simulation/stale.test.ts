@@ -21,7 +21,7 @@ const destructionAfter = (world: AwsWorld, since: number): number =>
     ({ at, user, verb }) => user === 'kubernetes-admin' && verb === 'delete' && at >= since,
   ).length;
 
-const harmOfStarting = async ({
+const violationsOfStarting = async ({
   staleUpTo = 0,
   transit = 0,
   bootTakes,
@@ -32,7 +32,7 @@ const harmOfStarting = async ({
 }): Promise<number> => {
   const { world, scene } = crowded();
   const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine: scene.holder }));
-  let harm = 0;
+  let violations = 0;
   for (const { known, world: before } of someOf(crossings)) {
     for (const startedEarlier of [0, 500, 1_000, 2_000]) {
       const other = before.fork();
@@ -41,10 +41,10 @@ const harmOfStarting = async ({
       startMachine(other, scene.holder);
       other.advance(startedEarlier);
       await thaw({ ...known, deadline: other.now() + 60_000 }, other, slowOrders(other, transit));
-      harm += destructionAfter(other, upSince(other, scene.holder, started)) + other.parts.ec2.harm.length;
+      violations += destructionAfter(other, upSince(other, scene.holder, started)) + other.parts.ec2.violations.length;
     }
   }
-  return harm;
+  return violations;
 };
 
 it.each([
@@ -57,12 +57,12 @@ it.each([
     { staleUpTo: 2_000, transit: 3_000, bootTakes: 8_000 },
   ],
 ])('no invariant is violated while S + 2 s + transit < B: %s', async (_, parameters) => {
-  expect(await harmOfStarting(parameters)).toBe(0);
+  expect(await violationsOfStarting(parameters)).toBe(0);
 });
 
 it.each([
   ['boots faster than reads become current', { staleUpTo: 20_000, bootTakes: 500 }],
   ['boots faster than calls arrive', { transit: 8_000, bootTakes: 3_000 }],
 ])('the assumption is needed: without it, a machine that %s can violate an invariant', async (_, parameters) => {
-  expect(await harmOfStarting(parameters)).toBeGreaterThan(0);
+  expect(await violationsOfStarting(parameters)).toBeGreaterThan(0);
 });

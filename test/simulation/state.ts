@@ -25,7 +25,7 @@ export const stateOf = (world: AwsWorld) => ({
     ),
   ),
   nodes: sorted(listObjects(world, 'nodes').map(nodeLine)),
-  harm: world.parts.ec2.harm,
+  violations: world.parts.ec2.violations,
 });
 
 const sorted = (lines: readonly string[]): readonly string[] => lines.toSorted((a, b) => a.localeCompare(b));

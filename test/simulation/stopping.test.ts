@@ -63,7 +63,7 @@ it('a stop that hangs is forced off by a later run, ten minutes after an earlier
   expect(outcome).toMatchObject({ outcome: 'fenced' });
   expect(outcome.steps[0]).toMatchObject({ step: 'power-off', result: 'done' });
   expect(noted(incident)).toBeNull();
-  expect(world.parts.ec2.harm).toEqual([]);
+  expect(world.parts.ec2.violations).toEqual([]);
 });
 
 it('... whenever the earlier run was killed after its note, and whichever run comes later', async () => {
@@ -174,7 +174,7 @@ it('a machine is fenced once it has stopped after all, and the note goes without
   expect(outcome).toMatchObject({ outcome: 'fenced' });
   expect(outcome.steps.map(({ step }) => step)).not.toContain('note-stopping');
   expect(noted(incident)).toBeNull();
-  expect(world.parts.ec2.harm).toEqual([]);
+  expect(world.parts.ec2.violations).toEqual([]);
 });
 
 it.each([

@@ -95,7 +95,7 @@ it.each([700, 1_500])('a cloud that answers slowly does not prevent the detach o
   const ports = portsOver(world, { ec2Takes: () => takes });
   await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
   expect(stateOf(world).disks).toContain(`${scene.volume} at nobody`);
-  expect(world.parts.ec2.harm).toEqual([]);
+  expect(world.parts.ec2.violations).toEqual([]);
 });
 
 it('a cloud that is too slow for any proof is waited for with pauses, and nothing is done', async () => {

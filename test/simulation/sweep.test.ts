@@ -91,7 +91,7 @@ describe('a machine that is off', () => {
     world.advance(AFTERMATH_MS);
     expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
     expect(nodeLine(incident)).toMatch(/ \[cloudfence.dev\/quarantine] fenced labelled$/);
-    expect(stateOf(world).harm).toEqual([]);
+    expect(stateOf(world).violations).toEqual([]);
   });
 
   it('is left to its event for as long as the silence may be short', async () => {
@@ -112,10 +112,10 @@ describe('a machine that is off', () => {
     expect(stateOf(world).attachments).toEqual([expect.stringContaining(`to ${scene.nodeOf(scene.holder)} attached`)]);
     await sweepOf(world);
     world.advance(AFTERMATH_MS);
-    const { attachments, disks, harm } = stateOf(world);
+    const { attachments, disks, violations } = stateOf(world);
     expect(attachments).toEqual([expect.stringContaining(`to ${scene.nodeOf(scene.spare)} attached`)]);
     expect(disks).toContain(`${scene.volume} at ${scene.spare} attached`);
-    expect(harm).toEqual([]);
+    expect(violations).toEqual([]);
   });
 });
 
@@ -162,7 +162,7 @@ describe('a machine that is off, among many that only look dead', () => {
     ).toEqual([...stuck].toSorted());
     expect(outcomes).toContainEqual(expect.objectContaining({ machine: last, outcome: 'fenced' }));
     expect(volumeIn(world, disk)?.attachments).toEqual([]);
-    expect(stateOf(world).harm).toEqual([]);
+    expect(stateOf(world).violations).toEqual([]);
   });
 
   it('comes before all that run if there is not enough time for every one', async () => {

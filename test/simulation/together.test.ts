@@ -41,10 +41,10 @@ it.each([
       const world = untouched.fork();
       await interleave(world, scene.holder, order);
       world.advance(AFTERMATH_MS);
-      const { disks, harm, attachments } = stateOf(world);
+      const { disks, violations, attachments } = stateOf(world);
       expect(disks).toContain(`${scene.volume} at ${scene.spare} attached`);
       expect(attachments).toHaveLength(1);
-      expect(harm).toEqual([]);
+      expect(violations).toEqual([]);
     }),
     { numRuns: runsOf(60), seed: 11 },
   );

@@ -32,5 +32,5 @@ it('a pod that tolerates our taint stays on a parked Node until Kubernetes evict
   await sweepFor(incident, 500_000);
   expect(getObject(world, 'pods', 'patient', 'default')).toBeUndefined();
   expect(getObject(world, 'nodes', node)?.spec.taints?.map(({ key }) => key)).not.toContain(OUT_OF_SERVICE);
-  expect(stateOf(world).harm).toEqual([]);
+  expect(stateOf(world).violations).toEqual([]);
 });

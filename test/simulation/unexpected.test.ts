@@ -108,7 +108,7 @@ describe('an unforeseen fault', () => {
     const { outcomes, unreachable } = await sweepOf(world, portsFor(world, unlucky));
     expect(outcomes).toContainEqual(expect.objectContaining(failed(unlucky)));
     expect(outcomes).toContainEqual(expect.objectContaining({ machine: other, outcome: 'fenced' }));
-    expect([unreachable, stateOf(world).harm]).toEqual([[], []]);
+    expect([unreachable, stateOf(world).violations]).toEqual([[], []]);
   });
 
   it.each(troubles)('in %s ends that run in a batch of events as well', async (_, portsFor) => {

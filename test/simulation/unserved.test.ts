@@ -55,7 +55,11 @@ const cutOff = (world: AwsWorld, scene: DatabaseScene): void => {
 const portsTo = (world: AwsWorld, cloud: Cloud): Ports => ({ ...portsOver(world), cloud });
 
 /** Kubernetes itself evicts the pods of a Node that is out of reach. */
-const ownWriting = ({ nodes, attachments, harm }: ReturnType<typeof stateOf>) => ({ nodes, attachments, harm });
+const ownWriting = ({ nodes, attachments, violations }: ReturnType<typeof stateOf>) => ({
+  nodes,
+  attachments,
+  violations,
+});
 
 describe('a machine of an unserved account', () => {
   it.each(['reachable', 'cut off'])('is left alone, whatever volume of ours a pod on it claims (%s)', async (how) => {
@@ -105,7 +109,7 @@ describe('a machine of an unserved account', () => {
     const outcome = await run(freshRun(world, ports, { machine: scene.spare }), ports);
     expect(['refused', 'ignored']).toContain(outcome.outcome);
     expect(outcome.steps).toEqual([]);
-    expect(ownWriting(stateOf(world)).harm).toEqual(before.harm);
+    expect(ownWriting(stateOf(world)).violations).toEqual(before.violations);
   });
 });
 

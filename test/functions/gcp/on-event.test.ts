@@ -43,7 +43,7 @@ describe('a pushed log entry', () => {
     expect(await deliver(install, entryOf(world))).toEqual({ status: 204 });
     world.advance(MINUTE);
     expect(taints(world, holder)).toContain(QUARANTINE);
-    expect([diskIn(world, disk)?.users, world.parts.gce.harm, install.published]).toEqual([[spare], [], []]);
+    expect([diskIn(world, disk)?.users, world.parts.gce.violations, install.published]).toEqual([[spare], [], []]);
   });
 
   it('may arrive twice, and as a CloudEvent of Eventarc', async () => {
@@ -55,7 +55,7 @@ describe('a pushed log entry', () => {
     };
     expect(await onEvent(async () => install.dependencies)(cloudEvent, install.limit())).toEqual({ status: 204 });
     expect(taints(world, holder).filter((key) => key === QUARANTINE)).toHaveLength(1);
-    expect([world.parts.gce.harm, install.published]).toEqual([[], []]);
+    expect([world.parts.gce.violations, install.published]).toEqual([[], []]);
   });
 
   it('of another project is refused by name', async () => {
@@ -216,7 +216,7 @@ describe('a machine that has to wait', () => {
     world.advance(MINUTE);
     expect(await deliver(never, sent?.text, sent?.attributes)).toEqual({ status: 204 });
     world.advance(5 * MINUTE);
-    expect([diskIn(world, disk)?.users, world.parts.gce.harm]).toEqual([[spare], []]);
+    expect([diskIn(world, disk)?.users, world.parts.gce.violations]).toEqual([[spare], []]);
   });
 
   it('is released in two halves once the machine runs again', async () => {

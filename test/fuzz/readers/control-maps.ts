@@ -15,7 +15,7 @@ import { clusterIn, never } from '../../sandbox/in-process.ts';
 import { stopMachine } from '../../simulation/incidents.ts';
 import { type Damage, damaged, decoded } from '../damage.ts';
 import type { Reader, Reading } from '../judge.ts';
-import { harmIn } from './harm.ts';
+import { violationsIn } from './violations.ts';
 import { deliverTo, type Stage } from './stage.ts';
 
 /** The two ConfigMaps: the ledger, which runs write, and the settings, which people write. */
@@ -127,7 +127,7 @@ const delivered = async (text: string, byEvent: boolean): Promise<Reading> => {
       : await sweep(get)(null, context()),
     again: false,
   }));
-  return { ...reading, wrong: [...(reading.wrong ?? []), ...harmIn(world, scene), ...writtenIn(world)] };
+  return { ...reading, wrong: [...(reading.wrong ?? []), ...violationsIn(world, scene), ...writtenIn(world)] };
 };
 
 export const controlMapReaders: readonly Reader[] = [

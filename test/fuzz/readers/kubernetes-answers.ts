@@ -12,7 +12,7 @@ import { clusterOver } from '../../simulation/rig.ts';
 import { diedAfterMark } from '../../simulation/walk.ts';
 import { type Damage, damaged, decoded } from '../damage.ts';
 import type { Reader, Reading } from '../judge.ts';
-import { harmIn } from './harm.ts';
+import { violationsIn } from './violations.ts';
 import { createWatch, deliverTo, guarded, renewed, type Stage } from './stage.ts';
 
 /** Answers of the API server, read by the client, under whole runs of the loop and of the sweep. */
@@ -174,7 +174,7 @@ export const kubernetesAnswerReaders: readonly Reader[] = [
     read: async (damage) => {
       const opened = open(off, null);
       const reading = await deliver(opened, scene.holder, damage);
-      return { ...reading, wrong: [...(reading.wrong ?? []), ...harmIn(opened.world, scene)] };
+      return { ...reading, wrong: [...(reading.wrong ?? []), ...violationsIn(opened.world, scene)] };
     },
   },
 ];

@@ -76,7 +76,7 @@ export const describeZips = (made: () => Made): void => {
 
     const untilFenced = async (at: number): Promise<void> => {
       await expect.poll(() => fenceStateOf(sandbox.world, holder(at)), { timeout: 20_000 }).toEqual(fencedAndMoved);
-      expect(sandbox.world.parts.ec2.harm).toEqual([]);
+      expect(sandbox.world.parts.ec2.violations).toEqual([]);
     };
 
     it('doctor finds no fault', async () => {

@@ -25,7 +25,7 @@ describe('a power-off', () => {
     const { world, machine, target } = running();
     addLocalSsd(world, machine);
     await cloudOf(world).powerOff(target, granted, patient());
-    expect([instanceIn(world, machine)?.status, world.parts.gce.harm]).toEqual(['STOPPING', []]);
+    expect([instanceIn(world, machine)?.status, world.parts.gce.violations]).toEqual(['STOPPING', []]);
   });
 
   it('is refused, with the reason, if they cannot be kept', async () => {
@@ -35,7 +35,7 @@ describe('a power-off', () => {
     const refused = cloudOf(world).powerOff(target, granted, patient());
     await expect(refused).rejects.toBeInstanceOf(Refused);
     await expect(refused).rejects.toThrow(/local SSDs.*--discard-local-ssd/);
-    expect([instanceIn(world, machine)?.status, world.parts.gce.harm]).toEqual(['RUNNING', []]);
+    expect([instanceIn(world, machine)?.status, world.parts.gce.violations]).toEqual(['RUNNING', []]);
   });
 
   it('is refused for a suspended machine and without a target', async () => {

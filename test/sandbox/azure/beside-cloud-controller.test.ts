@@ -42,7 +42,7 @@ describe('a fence next to the cloud controller of Azure', () => {
     world.advance(600_000);
     expect(outOfService(world, holder)).toEqual(['NoExecute']);
     expect(podUid(world)).toBe(moved);
-    expect(world.parts.azure.harm).toEqual([]);
+    expect(world.parts.azure.violations).toEqual([]);
   });
 
   it('outlasts the return of the Node until the boot is proven fresh: the controller removes its own taint and not our quarantine', async () => {
@@ -80,7 +80,7 @@ describe('a fence next to the cloud controller of Azure', () => {
     change(world, holder, start, 120_000);
     expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
     expect(getObject(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
-    expect(world.parts.azure.harm).toEqual([]);
+    expect(world.parts.azure.violations).toEqual([]);
   });
 
   it('removes none of the taints that the controller added later', async () => {

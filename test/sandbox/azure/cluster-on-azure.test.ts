@@ -69,7 +69,7 @@ describe('the cluster over Azure', () => {
       spec: { nodeName: nodeNameOf(world, spare) },
       status: { phase: 'Running' },
     });
-    expect(world.parts.azure.harm).toEqual([]);
+    expect(world.parts.azure.violations).toEqual([]);
   });
 
   it('has the node back with another bootID after a deallocation and a start', () => {

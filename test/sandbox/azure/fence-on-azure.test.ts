@@ -22,7 +22,7 @@ describe('a whole fence on Azure', () => {
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
     expect(world.now() - began).toBeLessThan(60_000);
     world.advance(30_000);
-    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+    expect([holderOf(world, disk), runsOn(world), world.parts.azure.violations]).toEqual([
       spare,
       nodeNameOf(world, spare),
       [],
@@ -44,7 +44,7 @@ describe('a whole fence on Azure', () => {
     world.advance(30_000);
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
     world.advance(30_000);
-    expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([spare, []]);
+    expect([holderOf(world, disk), world.parts.azure.violations]).toEqual([spare, []]);
   });
 
   it('detaches the disk if Kubernetes does not', async () => {
@@ -53,7 +53,7 @@ describe('a whole fence on Azure', () => {
     change(world, holder, deallocate);
     const outcome = await react(world, holder);
     expect(outcome.steps.map(({ step, result }) => [step, result])).toContainEqual(['detach-disk', 'done']);
-    expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([null, []]);
+    expect([holderOf(world, disk), world.parts.azure.violations]).toEqual([null, []]);
   });
 
   it('names the refusal if a scale set does not detach by force, and the next run detaches plainly', async () => {
@@ -86,7 +86,7 @@ describe('a whole fence on Azure', () => {
     world.advance(60_000);
     expect(await sweepOnce(world)).toMatchObject([{ outcome: 'fenced' }]);
     world.advance(60_000);
-    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+    expect([holderOf(world, disk), runsOn(world), world.parts.azure.violations]).toEqual([
       spare,
       nodeNameOf(world, spare),
       [],
@@ -98,7 +98,7 @@ describe('a whole fence on Azure', () => {
     change(world, holder, deallocate, 5_000);
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
     world.advance(30_000);
-    expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([spare, []]);
+    expect([holderOf(world, disk), world.parts.azure.violations]).toEqual([spare, []]);
   });
 
   it.each([100, 400])(
@@ -108,7 +108,7 @@ describe('a whole fence on Azure', () => {
       change(world, holder, remove);
       expect(await react(world, holder, takes)).toMatchObject({ outcome: 'fenced' });
       world.advance(60_000);
-      expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+      expect([holderOf(world, disk), runsOn(world), world.parts.azure.violations]).toEqual([
         spare,
         nodeNameOf(world, spare),
         [],
@@ -146,6 +146,6 @@ describe('a whole fence on Azure', () => {
     change(world, holder, start);
     expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
     expect(getObject(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
-    expect([runsOn(world), world.parts.azure.harm]).toEqual([nodeNameOf(world, spare), []]);
+    expect([runsOn(world), world.parts.azure.violations]).toEqual([nodeNameOf(world, spare), []]);
   });
 });

@@ -58,7 +58,7 @@ describe.each(stops)('%s that hangs', (_, stop, hideOsDisk) => {
     expect(after.at(-1)).toMatchObject({ outcome: 'waiting', reason: { code: 'stopping-too-long' } });
     expect(told(incident)).toContain('MachineStoppingTooLong');
     expect(after.flatMap(({ steps }) => steps)).toEqual([]);
-    expect(incident.world.parts.azure.harm).toEqual([]);
+    expect(incident.world.parts.azure.violations).toEqual([]);
   });
 
   it('is then forced under power-off, proven off, and fenced', async () => {
@@ -69,7 +69,7 @@ describe.each(stops)('%s that hangs', (_, stop, hideOsDisk) => {
     expect(['deallocated', 'stopped']).toContain(machineIn(world, holder)?.power);
     expect(disksOf(world, holder).map(({ id }) => id)).not.toContain(disk);
     expect(noted(incident)).toBeNull();
-    expect(world.parts.azure.harm).toEqual([]);
+    expect(world.parts.azure.violations).toEqual([]);
   });
 });
 
@@ -88,7 +88,7 @@ describe('a machine that has been off for a long time while the driver detaches 
       expect(outcome).toMatchObject({ outcome: 'fenced' });
       expect(outcome.steps.map(({ step }) => step)).toEqual(['mark', 'delete-pod', 'park']);
       expect(told(incident)).not.toContain('MachineStoppingTooLong');
-      expect(incident.world.parts.azure.harm).toEqual([]);
+      expect(incident.world.parts.azure.violations).toEqual([]);
     },
   );
   it.each(['report', 'power-off'] as const)('... nor by sweeps (%s)', async (unreachable) => {

@@ -127,7 +127,7 @@ describe('disks in the sandbox', () => {
     detach(world, diskOf(world, disk), now(), true);
     world.advance(MINUTE);
     expect(diskOf(world, disk).attachments).toEqual([]);
-    expect(world.parts.azure.harm).toMatchObject([{ what: expect.stringContaining('detached') }]);
+    expect(world.parts.azure.violations).toMatchObject([{ what: expect.stringContaining('detached') }]);
   });
 
   it('leave a guest that releases them, or that is down, without a violation', () => {
@@ -135,7 +135,7 @@ describe('disks in the sandbox', () => {
     detach(world, diskOf(world, disk), now(), false);
     world.advance(MINUTE);
     haltGuest(world, id);
-    expect([diskOf(world, disk).attachments, world.parts.azure.harm]).toEqual([[], []]);
+    expect([diskOf(world, disk).attachments, world.parts.azure.violations]).toEqual([[], []]);
   });
 
   it('cause a violation if they are attached elsewhere while a guest may write', () => {
@@ -144,7 +144,7 @@ describe('disks in the sandbox', () => {
     world.parts.azure.disks[disk] = { present: { ...diskOf(world, disk), attachments: [] }, past: [] };
     attach(world, diskOf(world, disk), machineOf(world, other));
     expect(now().guest).toBe('up');
-    expect(world.parts.azure.harm).toMatchObject([{ what: expect.stringContaining('attached') }]);
+    expect(world.parts.azure.violations).toMatchObject([{ what: expect.stringContaining('attached') }]);
   });
 
   it('stay with a hibernated guest, whose memory will write again', () => {

@@ -41,7 +41,7 @@ it.each(['disk', 'time'] as const)(
     expect(phaseOf(world, holder)).toBe('fenced');
     world.advance(30_000);
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
-    expect(world.parts.azure.harm).toEqual([]);
+    expect(world.parts.azure.violations).toEqual([]);
   },
 );
 
@@ -54,7 +54,7 @@ it('a machine is fenced to the end although Cloudfence detaches its disk meanwhi
   expect(outcome.steps.map(({ step, result }) => [step, result])).toContainEqual(['detach-disk', 'done']);
   expect(marks(outcome)).toHaveLength(1);
   expect(diskIn(world, disk)?.attachments).toEqual([]);
-  expect(world.parts.azure.harm).toEqual([]);
+  expect(world.parts.azure.violations).toEqual([]);
 });
 
 it('a machine is fenced again under a new fence if it really was started in between', async () => {
@@ -66,5 +66,5 @@ it('a machine is fenced again under a new fence if it really was started in betw
   const again = await react(world, holder);
   expect(['fenced', 'ignored']).toContain(again.outcome);
   expect(phaseOf(world, holder)).toBe('fenced');
-  expect(world.parts.azure.harm).toEqual([]);
+  expect(world.parts.azure.violations).toEqual([]);
 });

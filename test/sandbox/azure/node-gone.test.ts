@@ -86,7 +86,7 @@ describe.each([
         },
       ]);
       world.advance(90 * SECOND);
-      expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+      expect([holderOf(world, disk), runsOn(world), world.parts.azure.violations]).toEqual([
         spare,
         nodeNameOf(world, spare),
         [],
@@ -102,7 +102,7 @@ describe.each([
     const before = untouched(world);
     const outcomes = await found(made);
     expect(outcomes).toMatchObject([{ outcome: 'ignored', reason: { code: 'machine-running' }, steps: [] }]);
-    expect([untouched(world), world.parts.azure.harm]).toEqual([before, []]);
+    expect([untouched(world), world.parts.azure.violations]).toEqual([before, []]);
   });
 
   it.each(ways)('is distinguished by %s from the machine that now holds the disk', async (__, found) => {
@@ -141,7 +141,7 @@ it('a machine of Azure whose Node was deleted by hand has its disk detached thro
     'detach-disk',
     'done',
   ]);
-  expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([null, []]);
+  expect([holderOf(world, disk), world.parts.azure.violations]).toEqual([null, []]);
 });
 
 it.each([40, 45, 50, 55, 60, 65])(
@@ -152,7 +152,7 @@ it.each([40, 45, 50, 55, 60, 65])(
     change(world, holder, remove, ago * SECOND);
     await react(world, holder, 400);
     world.advance(90 * SECOND);
-    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+    expect([holderOf(world, disk), runsOn(world), world.parts.azure.violations]).toEqual([
       spare,
       nodeNameOf(world, spare),
       [],

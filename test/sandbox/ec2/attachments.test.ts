@@ -33,7 +33,7 @@ describe("disks in the sandbox's EC2", () => {
     expect(attachmentStates(world, disk)).toEqual(['busy']);
     underlyingEc2.unmount(world, disk, machine);
     expect(attachmentStates(world, disk)).toEqual([]);
-    expect(world.parts.ec2.harm).toEqual([]);
+    expect(world.parts.ec2.violations).toEqual([]);
   });
 
   it('go when the busy guest has stopped', async () => {
@@ -42,7 +42,7 @@ describe("disks in the sandbox's EC2", () => {
     stopGuest(world, machine);
     world.advance(MINUTE);
     expect(attachmentStates(world, disk)).toEqual([]);
-    expect(world.parts.ec2.harm).toEqual([]);
+    expect(world.parts.ec2.violations).toEqual([]);
   });
 
   it('cause a violation if they are taken from a living guest, and again if another machine gets them', async () => {
@@ -51,7 +51,7 @@ describe("disks in the sandbox's EC2", () => {
     world.advance(MINUTE);
     const other = addInstance(world);
     await clientOf(world).send(new AttachVolumeCommand({ VolumeId: disk, InstanceId: other, Device: '/dev/sdf' }));
-    expect(world.parts.ec2.harm.map((harm) => harm.what)).toEqual([
+    expect(world.parts.ec2.violations.map((violations) => violations.what)).toEqual([
       `${disk} was detached from ${machine}, whose guest is up and has it mounted`,
       `${disk} was attached to ${other} while ${machine}, whose guest is up, has it mounted`,
     ]);
@@ -67,7 +67,7 @@ describe("disks in the sandbox's EC2", () => {
     world.advance(MINUTE);
     await detach(world, disk, machine);
     world.advance(MINUTE);
-    expect(world.parts.ec2.harm).toHaveLength(1);
+    expect(world.parts.ec2.violations).toHaveLength(1);
   });
 
   it('cause no violation if they leave a stopped machine', async () => {
@@ -77,7 +77,7 @@ describe("disks in the sandbox's EC2", () => {
     await detach(world, disk, machine);
     world.advance(MINUTE);
     expect(attachmentStates(world, disk)).toEqual([]);
-    expect(world.parts.ec2.harm).toEqual([]);
+    expect(world.parts.ec2.violations).toEqual([]);
   });
 
   it('are refused where EC2 refuses them', async () => {
@@ -124,7 +124,7 @@ describe('the EBS driver on the sandbox', () => {
     expect(underlyingEc2.unpublish(world, disk, machine)).toBe('pending');
     underlyingEc2.unmount(world, disk, machine);
     expect(underlyingEc2.unpublish(world, disk, machine)).toBe('done');
-    expect(world.parts.ec2.harm).toEqual([]);
+    expect(world.parts.ec2.violations).toEqual([]);
   });
 
   it('learns that a disk is in use elsewhere', () => {

@@ -34,7 +34,7 @@ describe("disks in the sandbox's Compute Engine", () => {
     expect(users(world, disk)).toEqual([]);
     await attach(world, addInstance(world), disk);
     world.advance(MINUTE);
-    expect(world.parts.gce.harm.map(({ what }) => what)).toEqual([
+    expect(world.parts.gce.violations.map(({ what }) => what)).toEqual([
       expect.stringMatching(/was detached from .*node-1 .*guest is up/),
       expect.stringMatching(/was attached to .*node-\d+ .* while .*node-1 .*guest is up/),
     ]);
@@ -47,13 +47,13 @@ describe("disks in the sandbox's Compute Engine", () => {
     world.advance(MINUTE);
     await detach(world, machine, 'data');
     world.advance(MINUTE);
-    expect(world.parts.gce.harm).toHaveLength(1);
+    expect(world.parts.gce.violations).toHaveLength(1);
     const calm = mounted();
     stopGuest(calm.world, calm.machine);
     calm.world.advance(MINUTE);
     await detach(calm.world, calm.machine, 'data');
     calm.world.advance(MINUTE);
-    expect([users(calm.world, calm.disk), calm.world.parts.gce.harm]).toEqual([[], []]);
+    expect([users(calm.world, calm.disk), calm.world.parts.gce.violations]).toEqual([[], []]);
   });
 
   it('stay mounted through a suspension, but not through a stop', () => {

@@ -30,7 +30,7 @@ describe('a machine of Compute Engine that has stopped', () => {
     world.advance(MINUTE);
     expect(diskIn(world, disk)?.users).toEqual([spare]);
     expect(podRunsOn(world)).toBe(nodeNameOf(spare));
-    expect(world.parts.gce.harm).toEqual([]);
+    expect(world.parts.gce.violations).toEqual([]);
   });
 
   it('has its disk detached through Compute Engine if the attacher is down, by the number of the machine', async () => {
@@ -45,7 +45,7 @@ describe('a machine of Compute Engine that has stopped', () => {
       targetId: instanceIn(world, holder)?.id,
       error: null,
     });
-    expect(world.parts.gce.harm).toEqual([]);
+    expect(world.parts.gce.violations).toEqual([]);
   });
 
   it('is released once it has been started again', async () => {
@@ -59,7 +59,7 @@ describe('a machine of Compute Engine that has stopped', () => {
     world.advance(2 * MINUTE);
     expect(await fence(world, holder)).toMatchObject({ outcome: 'released' });
     expect(mark(world, holder)).toEqual([]);
-    expect(world.parts.gce.harm).toEqual([]);
+    expect(world.parts.gce.violations).toEqual([]);
   });
 });
 
@@ -92,7 +92,7 @@ describe('a machine of Compute Engine that was deleted', () => {
     expect(instanceIn(world, holder)).toBeUndefined();
     expect((await fence(world, holder)).outcome).toBe('fenced');
     world.advance(MINUTE);
-    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.harm]).toEqual([
+    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.violations]).toEqual([
       [spare],
       nodeNameOf(spare),
       [],
@@ -118,7 +118,7 @@ describe('a machine of Compute Engine that was deleted', () => {
       reason: { code: 'identity-contradicted' },
       steps: [],
     });
-    expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.harm]).toEqual([false, []]);
+    expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.violations]).toEqual([false, []]);
   });
 });
 

@@ -62,7 +62,7 @@ describe.each([
     const { world, disk, holder, spare } = made;
     expect(await found(made)).toMatchObject([{ outcome: 'fenced', machine: holder }]);
     world.advance(90 * SECOND);
-    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.harm]).toEqual([
+    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.violations]).toEqual([
       [spare],
       nodeNameOf(spare),
       [],
@@ -83,7 +83,7 @@ describe.each([
     expect([
       diskIn(world, disk)?.users,
       getObject(world, 'pods', 'db-0', 'default')?.metadata.uid,
-      world.parts.gce.harm,
+      world.parts.gce.violations,
     ]).toEqual([[], before, []]);
   });
 });

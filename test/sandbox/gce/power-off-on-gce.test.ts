@@ -34,7 +34,7 @@ it('a machine with local SSDs is powered off by policy with their data kept, and
     status: 'TERMINATED',
     disks: expect.arrayContaining([expect.objectContaining({ source: null })]),
   });
-  expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.harm]).toEqual([false, []]);
+  expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.violations]).toEqual([false, []]);
 });
 
 it('a machine whose local SSDs cannot be kept is left running, and a person is told what to do', async () => {
@@ -44,7 +44,7 @@ it('a machine whose local SSDs cannot be kept is left running, and a person is t
     outcome: 'failed',
     reason: { code: 'step-refused', says: expect.stringContaining('--discard-local-ssd') },
   });
-  expect([instanceIn(world, holder)?.status, diskIn(world, disk)?.users, world.parts.gce.harm]).toEqual([
+  expect([instanceIn(world, holder)?.status, diskIn(world, disk)?.users, world.parts.gce.violations]).toEqual([
     'RUNNING',
     [holder],
     [],

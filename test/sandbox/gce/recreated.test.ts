@@ -63,5 +63,5 @@ it('our taint frees the volumes of the deleted machine, and goes before the new 
   const next = instanceIn(world, holder);
   if (next) start(world, next);
   await sweepFor(world, 5 * MINUTE);
-  expect([taintsOf(world, holder), world.parts.gce.harm]).toEqual([[], []]);
+  expect([taintsOf(world, holder), world.parts.gce.violations]).toEqual([[], []]);
 });

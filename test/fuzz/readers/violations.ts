@@ -3,11 +3,11 @@ import type { DatabaseScene } from '../../../sandbox/scenes/ec2-database.ts';
 import { stateOf } from '../../simulation/state.ts';
 
 /** What must hold whatever happens to the machine that is off: its neighbor keeps everything, and nobody is harmed. */
-export const harmIn = (world: AwsWorld, scene: DatabaseScene): readonly string[] => {
-  const { harm, nodes } = stateOf(world);
+export const violationsIn = (world: AwsWorld, scene: DatabaseScene): readonly string[] => {
+  const { violations, nodes } = stateOf(world);
   const spareNode = scene.nodeOf(scene.spare);
   return [
-    ...harm.map(({ what }) => `harm: ${what}`),
+    ...violations.map(({ what }) => what),
     ...nodes
       .filter((line) => line.startsWith(spareNode) && line !== `${spareNode} []`)
       .map((line) => `touches ${line}`),
