@@ -226,9 +226,10 @@ type Wait = Pick<Extract<Decision, { do: 'wait' }>, 'ms' | 'because' | 'until'>;
 
 /** A wait that something else may end is cut short at the run's deadline. Any other that lasts longer ends the run. */
 const waitOrEnd = (known: RunState, { ms, because: reason, until }: Wait, now: Moment): Command => {
-  const left = known.deadline - now.mono - 1;
+  const left = known.deadline - now.mono;
   const lasts = until ? Math.min(ms, Math.max(left, patience.pollShortest)) : ms;
-  return lasts > left || known.handsOver.has(reason.code)
+  const isTooLong = until ? lasts > left : lasts >= left;
+  return isTooLong || known.handsOver.has(reason.code)
     ? { do: 'end', ending: waitingEnd(known, reason, lasts) }
     : { do: 'pause', ms: lasts, because: reason, until };
 };

@@ -78,7 +78,7 @@ export const reduce = (known: RunState, command: Command, result: CommandResult,
     case 'imagine':
       return command.do === 'imagine' ? applyImagined(known, command, now) : known;
     case 'pause':
-      return rested(known, command, result.polls);
+      return rested(known, command, result.polls, now);
     case 'record-event':
       return { ...known, eventRecorded: true };
     case 'conclude':
@@ -148,11 +148,16 @@ const claimed = (known: RunState, { says, recheck }: Extract<CommandResult, { to
   return recheck ? rechecked(after, recheck) : after;
 };
 
-const rested = (known: RunState, command: Command, polls: number): RunState => {
+/**
+ * Returns the state after a pause: everything is read again. If the time is up, nothing is read any more, and the end
+ * says what the last look showed.
+ */
+const rested = (known: RunState, command: Command, polls: number, now: Moment): RunState => {
   const lately =
     command.do === 'pause' && known.resumeAt === null
       ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms }
       : known.lately;
+  if (now.mono >= known.deadline) return { ...known, resumeAt: null, lately };
   const memory = {
     ...known.memory,
     polls: known.memory.polls + 1 + polls,

@@ -193,8 +193,8 @@ describe('a step', () => {
       ms: patience.lookAgain,
       until: { attachments: [{ name: 'csi-1' }] },
     });
-    expect(waits(1_100)).toMatchObject({ do: 'pause', ms: 999 });
-    expect(waits(100 + patience.pollShortest)).toMatchObject({ do: 'end', ending: { outcome: 'waiting' } });
+    expect(waits(1_100)).toMatchObject({ do: 'pause', ms: 1_000 });
+    expect(waits(99 + patience.pollShortest)).toMatchObject({ do: 'end', ending: { outcome: 'waiting' } });
   });
 
   it('measures how long the cloud took from the request', () => {

@@ -337,6 +337,17 @@ describe('an answer', () => {
     ).toBe(failing);
     expect(reduce({ ...waited, lately: failing }, look, { to: 'pause', polls: 0 }, at(500)).lately).toBe(failing);
   });
+
+  it('to a pause that lasts until the deadline keeps what the end tells people', () => {
+    const pause: Command = { do: 'pause', ms: 700, because: because('attachments-going', 'it goes'), until: null };
+    const after = (deadline: number) => reduce({ ...read, deadline }, pause, { to: 'pause', polls: 0 }, at(500));
+    expect(after(500)).toMatchObject({
+      machine: read.machine,
+      cluster: read.cluster,
+      lately: { outcome: 'waiting', reason: { code: 'attachments-going' } },
+    });
+    expect(after(501).machine).toBeNull();
+  });
 });
 
 describe('a call that fails', () => {
