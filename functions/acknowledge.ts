@@ -29,8 +29,8 @@ const LONGEST_REDELIVERY_S = 900;
 
 /**
  * Returns the seconds until a message that has failed so many times is delivered again: 5 s, doubled with each failure
- * up to 15 minutes. Ten failures take more than half an hour, so a short outage of the cloud or of a cluster creates no dead letters.
- * `chance` takes off up to half of it, because many messages fail at the same moment.
+ * up to 15 minutes. `chance` takes off up to half of it, because many messages fail at the same moment. Ten failures take
+ * 18 to 36 minutes, so a short outage of the cloud or of a cluster creates no dead letters.
  */
 export const redeliveryDelay = (failures: number, chance: number): number =>
   Math.ceil(Math.min(LONGEST_REDELIVERY_S, FIRST_REDELIVERY_S * 2 ** (failures - 1)) * (1 - chance / 2));

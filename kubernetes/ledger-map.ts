@@ -135,6 +135,17 @@ const putBack = async (queue: Queue, group: readonly WaitingChange[], { clock, j
   await clock.sleep(pauseBetween(most, jitter), someone).catch(() => undefined);
 };
 
+/**
+ * Returns the ledger after a write, to decide the next changes on. Takes only the version from the answer: a proxy may
+ * have answered. Undefined if the answer has none, and then the ledger is read again.
+ */
+const afterWrite = (answer: V1ConfigMap, entries: readonly LedgerEntry[]): V1ConfigMap | undefined => {
+  const resourceVersion = answer.metadata?.resourceVersion;
+  return resourceVersion === undefined
+    ? undefined
+    : { metadata: { resourceVersion }, data: { [key]: writtenLedger(entries) } };
+};
+
 /** Writes the changes of a group with the access of the first one. Returns false if someone else has written since. */
 const isGroupWritten = async (
   queue: Queue,
@@ -144,10 +155,10 @@ const isGroupWritten = async (
   const map = queue.known === undefined ? await readMap(access) : queue.known;
   queue.known = undefined;
   const { write, ends } = decideAll(group, entriesIn(map));
-  const after = write === null ? map : await written(access, map, write);
-  if (write !== null && after === null) return false;
+  const answer = write && (await written(access, map, write));
+  if (write && !answer) return false;
   for (const done of ends) done();
-  if (queue.waiting.length > 0) queue.known = after;
+  if (queue.waiting.length > 0) queue.known = write && answer ? afterWrite(answer, write) : map;
   return true;
 };
 

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { StepResult } from '../model/cluster.ts';
-import { asCloudfenceError } from '../model/errors.ts';
+import { asCloudfenceError, CloudfenceError, Unavailable } from '../model/errors.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome, StepReport } from '../model/outcome.ts';
 import { type Permit, permitUntil } from '../model/permit.ts';
@@ -145,6 +145,10 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
 /** The time (ms) after the run's deadline for the last calls, such as the Event on the Node. */
 const LAST_CALLS_MS = 1_000;
 
+/** The end of the run's time is no fault of ours, whatever the call that it cut off makes of it. */
+const outOfTime = (error: unknown): CloudfenceError =>
+  error instanceof CloudfenceError ? error : new Unavailable('the time was up before an answer came', { cause: error });
+
 /** Runs one command. Returns errors as results too. An unexpected error keeps its stack as its cause. */
 export const executeCommand = async (
   command: Exclude<Command, { do: 'finish' }>,
@@ -158,7 +162,7 @@ export const executeCommand = async (
   try {
     return await carryOut(command, known, { ...ports, signal });
   } catch (error) {
-    return { to: 'failed', error: asCloudfenceError(error) };
+    return { to: 'failed', error: timeUp.aborted ? outOfTime(error) : asCloudfenceError(error) };
   } finally {
     inFlight.abort();
   }

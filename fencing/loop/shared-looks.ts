@@ -44,11 +44,7 @@ const lookAlone = async (machine: MachineId, disks: boolean, ports: LookPorts): 
 /** @throws what the cloud's one answer throws, for all of them */
 const lookTogether = async (batch: readonly WaitingLook[], ports: LookPorts): Promise<void> => {
   const machines = batch.map(({ machine }) => machine);
-  const seen = await lookAtAll(
-    machines,
-    batch.some(({ disks }) => disks),
-    ports,
-  );
+  const seen = await lookAtAll(machines, batch[0]?.disks ?? false, ports);
   for (const { machine, resolve, reject } of batch) {
     const found = seen.get(machine);
     if (found) resolve(found);
@@ -82,7 +78,7 @@ const restAfterThrottle = (rest: number): number => Math.min(LONGEST_REST_MS, Ma
 /** The most machines in one call. */
 const AT_ONCE = 100;
 
-/** The looks of one place. One call is under way at a time. */
+/** The looks of one place, with disks or without. One call is under way at a time. */
 interface Place {
   waiting: readonly WaitingLook[];
   isWorking: boolean;
@@ -154,9 +150,11 @@ const lookAt =
 /** `runs` returns how many runs share the looks now. */
 export const createSharedLooks = (ports: LookPorts, runs: () => number): SharedLooks => {
   const places = new Map<string, Place>();
-  const placeOf = (name: string): Place => {
-    const place = places.get(name) ?? { waiting: [], isWorking: false, rest: 0 };
-    places.set(name, place);
+  /** A look that only renews a proof does not wait for those that read disks, which may take longer. */
+  const placeOf = (name: string, disks: boolean): Place => {
+    const key = `${name} ${disks ? 'with' : 'without'} disks`;
+    const place = places.get(key) ?? { waiting: [], isWorking: false, rest: 0 };
+    places.set(key, place);
     return place;
   };
   return {
@@ -164,7 +162,7 @@ export const createSharedLooks = (ports: LookPorts, runs: () => number): SharedL
       const name = ports.cloud.placeReadAtOnce?.(machine) ?? null;
       return name === null
         ? lookAlone(machine, disks, { ...ports, signal })
-        : lookAt(placeOf(name), { ...ports, runs })(machine, disks, signal);
+        : lookAt(placeOf(name, disks), { ...ports, runs })(machine, disks, signal);
     },
   };
 };

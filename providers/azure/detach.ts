@@ -1,5 +1,5 @@
 import type { Disk } from '@azure/arm-compute';
-import { type CloudfenceError, ProofExpired, Refused } from '../../fencing/model/errors.ts';
+import { type CloudfenceError, PermissionDenied, ProofExpired, Refused } from '../../fencing/model/errors.ts';
 import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { sendUnderPermit } from './actions.ts';
@@ -124,8 +124,22 @@ const send = async (
     for (const { one } of ready) one.settle(null);
   } catch (caught) {
     if (caught instanceof ProofExpired && ready.length > 1) return sendFirst(clients, path, first, ready, caught);
+    if (ready.length > 1 && isDeclined(caught)) return sendOneByOne(clients, path, ready);
     if (!(caught instanceof Refused)) throw caught;
     await Promise.all(ready.map(({ one }) => confirmDetached(clients, one, caught)));
+  }
+};
+
+const isDeclined = (caught: unknown): boolean => caught instanceof Refused || caught instanceof PermissionDenied;
+
+/** One disk may have made Azure decline the call for all, so each is sent by itself, under its own permit. */
+const sendOneByOne = async (clients: AzureClients, path: MachinePath, ready: readonly Ready[]): Promise<void> => {
+  for (const single of ready) {
+    try {
+      await send(clients, path, single.one, [single]);
+    } catch (caught) {
+      single.one.settle(toCloudfenceError(caught, CALL));
+    }
   }
 };
 

@@ -85,20 +85,29 @@ describe('a look of a run that is alone', () => {
 });
 
 describe('looks that come while another is under way', () => {
-  it('go out as one call, with disks if one of them asks for disks, and each gets its own machine', async () => {
+  it('go out as one call, and each gets its own machine', async () => {
     const { calls, looks } = looksAt();
     const first = looks.look('m-1', false, never);
     const [, second, third] = await Promise.all([
       first,
       looks.look('m-2', false, never),
-      looks.look('m-3', true, never),
+      looks.look('m-3', false, never),
     ]);
     expect(calls).toEqual([
       { machines: ['m-1'], disks: false, mono: 0 },
-      { machines: ['m-2', 'm-3'], disks: true, mono: 100 },
+      { machines: ['m-2', 'm-3'], disks: false, mono: 100 },
     ]);
     expect([second.says.machine, second.askedAt.mono]).toEqual(['m-2', 100]);
     expect([third.says.machine, third.askedAt.mono, third.gotAt]).toEqual(['m-3', 100, 200]);
+  });
+
+  it('that only renew a proof do not wait for those that read disks', async () => {
+    const { calls, looks } = looksAt();
+    await Promise.all([looks.look('m-1', true, never), looks.look('m-2', false, never)]);
+    expect(calls).toEqual([
+      { machines: ['m-1'], disks: true, mono: 0 },
+      { machines: ['m-2'], disks: false, mono: 0 },
+    ]);
   });
 
   it('do not wait for another place, or for a machine of an unknown place', async () => {

@@ -82,6 +82,17 @@ describe('the claims of one process', () => {
     expect((await lines()).length).toBeGreaterThanOrEqual(5);
   });
 
+  it('read the ledger again if an answer to a write is not the API server’s', async () => {
+    const emptied = { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' };
+    let times = 0;
+    const { cluster, lines } = await ledgerWith({
+      after: (request) => (isWrite(request) && (times += 1) === 1 ? emptied : undefined),
+    });
+    const says = await Promise.all(claimsOn(cluster, 20, 0, 0.3));
+    expect(says.filter(({ admitted }) => admitted)).toHaveLength(3);
+    expect(await lines()).toHaveLength(3);
+  });
+
   it('all fail if the API server declines the write', async () => {
     const broken = { status: 500, headers: { 'content-type': 'text/plain' }, body: 'oops' };
     const { cluster, lines } = await ledgerWith({ before: (request) => (isWrite(request) ? broken : undefined) });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProofExpired, Refused } from '../../../fencing/model/errors.ts';
 import type { Permit } from '../../../fencing/model/permit.ts';
+import { addFault } from '../../../sandbox/azure/faults.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { granted } from '../../permits.ts';
@@ -55,6 +56,22 @@ describe('detaches from one machine that are asked for together', () => {
     expect(results[1]).toMatchObject({ reason: expect.any(ProofExpired) });
     world.advance(MINUTE);
     expect(attached.map(isHeld)).toEqual([false, true, true]);
+  });
+
+  it.each([
+    ['a lock on one disk', 'ScopeLocked', 409],
+    ['a missing permission on one disk', 'LinkedAuthorizationFailed', 403],
+  ])('are sent one by one if Azure declines the call for all: %s', async (_, code, status) => {
+    const { world, attached, detach, isHeld } = scene(3);
+    addFault(world.parts.azure, {
+      call: 'machine.attachDetachDataDisks',
+      mishap: { kind: 'error', code, status },
+      times: 1,
+    });
+    const results = await Promise.allSettled(attached.map((disk) => detach(disk)));
+    expect(results[0]?.status).toBe('fulfilled');
+    world.advance(MINUTE);
+    expect(isHeld(attached[0] ?? '')).toBe(false);
   });
 
   it('are not sent if no permit is valid', async () => {
