@@ -15,7 +15,7 @@ import {
 import type { ClusterReading, DiagnosedCloud, DiagnosedCluster } from './ports.ts';
 
 /**
- * Collects the facts about pods and their claims. The number of reads for a claim is constant: about twelve of the
+ * Collects the facts about pods and their claims. The number of reads for a claim is constant: about sixteen of the
  * cluster, and three of the cloud for all claims together. The one list of all attachments is read only if neither a
  * pod nor the disk names the place that has the volume.
  */

@@ -23,7 +23,7 @@ import {
   type Start,
   withMachineRead,
 } from './state.ts';
-import { createSharedLooks } from './shared-looks.ts';
+import { createSharedLooks, lookAtAll } from './shared-looks.ts';
 import { takeSurvey } from './survey.ts';
 
 /** What all runs of one occasion share. */
@@ -69,7 +69,7 @@ export const react = async (
   locationHints: ReadonlyMap<MachineId, LocationHint> = new Map(),
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
-  const reads = machines.length > 1 ? await lookAtAll(machines, ports) : [];
+  const reads = machines.length > 1 ? await readAll(machines, ports) : NO_READS;
   const [apart, together] = [pLimit(AT_A_TIME.apart), pLimit(AT_A_TIME.together)];
   const sharing = { ...ports, looks: createSharedLooks(ports, () => together.activeCount) };
   return Promise.all(
@@ -80,20 +80,17 @@ export const react = async (
   );
 };
 
+type Reads = ReadonlyMap<MachineId, Observation<MachineFacts>>;
+
+const NO_READS: Reads = new Map();
+
 /** Reads all machines of an occasion in one live look. If the look fails, each run tries again and reports why. */
-const lookAtAll = async (
-  machines: readonly MachineId[],
-  { cloud, clock, signal }: Ports,
-): Promise<readonly Observation<MachineFacts>[]> => {
-  const askedAt = clock.now();
-  const facts = await cloud.look(machines, { disks: true }, signal).catch(() => []);
-  const gotAt = clock.now().mono;
-  return facts.map((says) => ({ says, askedAt, gotAt }));
-};
+const readAll = (machines: readonly MachineId[], ports: Ports): Promise<Reads> =>
+  lookAtAll(machines, true, ports).catch(() => NO_READS);
 
 const startOf = (
   machine: MachineId,
-  reads: readonly Observation<MachineFacts>[],
+  reads: Reads,
   { newRunId, runLasts = Infinity, vouched = null, ...occasion }: SharedRunOptions,
   locationHints: ReadonlyMap<MachineId, LocationHint>,
   { cloud, clock }: Ports,
@@ -106,7 +103,7 @@ const startOf = (
     identityRules: cloud,
     runId: newRunId(),
   });
-  const read = reads.find(({ says }) => says.machine === machine);
+  const read = reads.get(machine);
   return read ? withMachineRead(known, read, momentOf(read)) : known;
 };
 

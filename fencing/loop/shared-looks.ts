@@ -21,7 +21,7 @@ interface WaitingLook {
 type LookPorts = Pick<Ports, 'cloud' | 'clock' | 'signal'>;
 
 /** Asks for several machines in one call. The time is noted right before, because the age of a proof counts from it. */
-const lookAtAll = async (
+export const lookAtAll = async (
   machines: readonly MachineId[],
   disks: boolean,
   { cloud, clock, signal }: LookPorts,
