@@ -20,6 +20,7 @@ const sourcesIn = (folder: string): readonly string[] =>
 const rooms = [
   'fencing',
   'diagnosis',
+  'incidents',
   'transport',
   'providers',
   'kubernetes',
@@ -58,6 +59,8 @@ describe('directions of the rooms', () => {
     fencing: ['fencing'],
     // Why a pod waits. The clouds and the clusters return its facts.
     diagnosis: ['diagnosis', 'fencing'],
+    // What happened to a machine, for people and for later.
+    incidents: ['incidents', 'fencing'],
     // What holds a destructive call back on its way to the wire. It is the same for every cloud and for Kubernetes, so
     // it belongs to none.
     transport: ['transport', 'fencing'],
@@ -65,8 +68,8 @@ describe('directions of the rooms', () => {
     kubernetes: ['kubernetes', 'diagnosis', 'fencing', 'transport'],
     sandbox: ['sandbox', 'fencing'],
     config: ['config', 'diagnosis', 'fencing', 'kubernetes', 'providers'],
-    functions: ['functions', 'diagnosis', 'fencing', 'providers', 'config'],
-    cli: ['cli', 'diagnosis', 'fencing', 'kubernetes', 'providers', 'config', 'functions', 'demo'],
+    functions: ['functions', 'diagnosis', 'fencing', 'incidents', 'providers', 'config'],
+    cli: ['cli', 'diagnosis', 'fencing', 'incidents', 'kubernetes', 'providers', 'config', 'functions', 'demo'],
     demo: ['demo', 'fencing', 'kubernetes', 'providers', 'config', 'functions', 'sandbox'],
     scripts: ['scripts', 'infra'],
     infra: ['infra', 'fencing', 'kubernetes', 'providers', 'config', 'functions'],

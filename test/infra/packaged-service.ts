@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const rooms = [
   'fencing',
   'diagnosis',
+  'incidents',
   'providers',
   'kubernetes',
   'transport',

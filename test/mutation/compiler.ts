@@ -12,6 +12,7 @@ const COPIED = [
   'tsconfig.json',
   'fencing',
   'diagnosis',
+  'incidents',
   'providers',
   'kubernetes',
   'transport',

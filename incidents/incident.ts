@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { jsonTextSchema } from '../fencing/model/json-text.ts';
+
+/**
+ * An incident: what happened to one boot of one machine, from the first hint to the release. It is written for people,
+ * outlives the Node, and never widens what Cloudfence acts on.
+ */
+
+const time = z.iso.datetime();
+const reason = z.object({ code: z.string(), says: z.string() }).readonly();
+const evidence = z.record(z.string(), z.string()).readonly();
+
+/** Who or what asked Cloudfence to look at the machine. */
+const trigger = z
+  .object({
+    kind: z.enum(['event', 'sweep', 'person']),
+    /** The id of the event at its source. */
+    event: z.string().nullable(),
+    /** What the event says, such as `state-change-stopped`. */
+    says: z.string().nullable(),
+    /** When it happened, as the event says. */
+    happened: time.nullable(),
+    /** When the first run for it began. */
+    received: time,
+  })
+  .readonly();
+
+/** One live answer of the cloud about the machine. */
+const proof = z
+  .object({
+    asked: time,
+    answered: time,
+    power: z.string(),
+    generation: z.string().nullable(),
+    /** Since when the machine is in this state, as the cloud says. */
+    since: time.nullable(),
+    /** The cloud's id of the request. Null where the cloud gives none. */
+    requestId: z.string().nullable(),
+    /** The answer in the cloud's own words. */
+    evidence,
+  })
+  .readonly();
+
+const step = z
+  .object({
+    step: z.string(),
+    /** The object of the step, such as `pod/shop/db-0`. */
+    target: z.string(),
+    because: reason,
+    started: time,
+    ended: time,
+    result: z.enum(['done', 'already', 'dry-run', 'refused', 'failed']),
+    /** What the API server or the cloud answered if the step was not done. */
+    message: z.string().nullable(),
+    /** When the proof behind the step was asked for. Null if there was none, as for a step that only takes back. */
+    proof: time.nullable(),
+  })
+  .readonly();
+
+/** How a run ended. The same end with the same reason is kept once, with its first time. */
+const end = z
+  .object({
+    outcome: z.enum(['fenced', 'released', 'would-fence', 'would-release', 'waiting', 'refused', 'ignored', 'failed']),
+    because: reason,
+    at: time,
+    run: z.string(),
+  })
+  .readonly();
+
+/** What proved the fresh boot when the fence was released. */
+const release = z
+  .object({
+    at: time,
+    because: reason,
+    /** The reason of a person who vouched for the return, or null. */
+    accepted: z.string().nullable(),
+    bootID: z.string(),
+    generation: z.string().nullable(),
+    evidence,
+  })
+  .readonly();
+
+/** When each phase was reached, or null if Cloudfence has not seen it. */
+const phases = z
+  .object({
+    /** The machine went off, as the cloud says. */
+    off: time.nullable(),
+    /** The event happened, as it says itself, and a run for it began. */
+    event: time.nullable(),
+    received: time.nullable(),
+    /** The first answer of the cloud that the machine is off. */
+    proven: time.nullable(),
+    marked: time.nullable(),
+    podsDeleted: time.nullable(),
+    /** First seen: no attachment of the machine is left, the cloud shows no data disk on it, the disks are elsewhere. */
+    attachmentsGone: time.nullable(),
+    disksFreed: time.nullable(),
+    attachedElsewhere: time.nullable(),
+    /** The fence has done its work. */
+    fenced: time.nullable(),
+    /** The out-of-service taint went because the machine was no longer proven off. */
+    lifted: time.nullable(),
+    released: time.nullable(),
+  })
+  .readonly();
+
+const volume = z
+  .object({ driver: z.string(), handle: z.string(), persistentVolume: z.string().nullable(), attachment: z.string() })
+  .readonly();
+const pod = z.object({ namespace: z.string(), name: z.string(), uid: z.string() }).readonly();
+
+export const incidentSchema = z
+  .object({
+    kind: z.literal('cloudfence/incident'),
+    version: z.literal(1),
+    /** The id of the fence, or an id made from cluster, machine, and boot if no fence began. */
+    id: z.string().min(1),
+    fence: z.string().nullable(),
+    /**
+     * - `refused`, `failed`: the last run ended so, and no fence began
+     * - `would-fence`: shadow mode began nothing
+     * - `fencing`: marked, and not finished
+     * - `fenced`: everything is free, and the quarantine stays
+     * - `returning`: the machine is no longer proven off, and the quarantine stays
+     * - `released`: over
+     * - `ended-by-hand`: somebody else removed the fence
+     */
+    state: z.enum(['refused', 'failed', 'would-fence', 'fencing', 'fenced', 'returning', 'released', 'ended-by-hand']),
+    cloud: z.string(),
+    account: z.string().nullable(),
+    region: z.string().nullable(),
+    zone: z.string().nullable(),
+    cluster: z.string().nullable(),
+    node: z.string().nullable(),
+    nodeUid: z.string().nullable(),
+    machine: z.string(),
+    /** The boot that went off, as the cloud and the Node name it. */
+    generation: z.string().nullable(),
+    bootID: z.string().nullable(),
+    /** When the fence began, as its record says. */
+    begun: time.nullable(),
+    shadow: z.boolean(),
+    /** The reason of a person who vouched that the machine is off, or null. */
+    vouched: z.string().nullable(),
+    triggers: z.array(trigger).readonly(),
+    proofs: z.array(proof).readonly(),
+    steps: z.array(step).readonly(),
+    ends: z.array(end).readonly(),
+    phases,
+    /** What was on the Node when the fence began. */
+    volumes: z.array(volume).readonly(),
+    pods: z.array(pod).readonly(),
+    /** What Cloudfence left untouched, and why. */
+    left: z.array(z.object({ what: z.string(), why: z.string() }).readonly()).readonly(),
+    release: release.nullable(),
+  })
+  .readonly();
+
+export type Incident = z.infer<typeof incidentSchema>;
+export type Trigger = z.infer<typeof trigger>;
+export type Proof = z.infer<typeof proof>;
+export type IncidentStep = z.infer<typeof step>;
+export type End = z.infer<typeof end>;
+export type Phases = z.infer<typeof phases>;
+
+/** Returns the incident in an object's text, or null if the text is none of this version. */
+export const parseIncident = (text: string): Incident | null => {
+  const read = jsonTextSchema.pipe(incidentSchema).safeParse(text);
+  return read.success ? read.data : null;
+};
+
+type Named = Pick<Incident, 'cluster' | 'machine' | 'generation'>;
+
+/** Returns the id of an incident without a fence. It is the same for every run about this boot. */
+export const idWithoutFence = ({ cluster, machine, generation }: Named): string =>
+  `unfenced-${createHash('sha256')
+    .update(JSON.stringify([cluster, machine, generation]))
+    .digest('hex')
+    .slice(0, 16)}`;
+
+const part = (name: string | null): string => (name === null || name === '' ? '-' : encodeURIComponent(name));
+
+/** Returns the name of the incident's object. A list of names is enough to find the incidents of a Node. */
+export const objectNameOf = ({ cluster, node, id }: Pick<Incident, 'cluster' | 'node' | 'id'>): string =>
+  `incidents/${part(cluster)}/${part(node)}/${part(id)}.json`;

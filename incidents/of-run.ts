@@ -1,0 +1,99 @@
+import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
+import type { FenceRecord } from '../fencing/model/record.ts';
+import { stepProperties } from '../fencing/model/steps.ts';
+import { phasesOf, stateOf } from './join.ts';
+import { idWithoutFence, type Incident, type IncidentStep, type Proof, type Trigger } from './incident.ts';
+import type { RunLog } from './run-log.ts';
+
+/** What asked for the run, and where its machine is, as far as the message says. */
+export interface Occasion {
+  readonly trigger: Omit<Trigger, 'received'>;
+  readonly account: string | null;
+  readonly region: string | null;
+}
+
+const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+/** Returns when the proof behind a step was asked for: the newest answer before the step left. */
+const proofBehind = (step: StepReport, proofs: readonly Proof[]): string | null =>
+  stepProperties[step.step].letsGo
+    ? null
+    : (proofs.findLast(({ answered }) => answered <= isoTime(step.at))?.asked ?? null);
+
+const stepOf = (step: StepReport, proofs: readonly Proof[]): IncidentStep => ({
+  step: step.step,
+  target: step.target,
+  because: step.because,
+  started: isoTime(step.at),
+  ended: isoTime(step.at + step.ms),
+  result: step.result,
+  message: step.message,
+  proof: proofBehind(step, proofs),
+});
+
+/**
+ * Returns whether the run belongs into the history: it did something, it ended a fence, or it declined to do something
+ * about a machine in one of our clusters. A dry run leaves no trace.
+ */
+const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
+  const { outcome: kind, steps, provenAt, cluster } = outcome;
+  if (outcome.dryRun || cluster === null) return false;
+  if (kind === 'refused' || kind === 'would-fence' || kind === 'would-release') return true;
+  if (kind === 'failed') return fence !== null || provenAt !== null;
+  return fence !== null && !isImagined(outcome) && steps.length > 0;
+};
+
+/** Returns what the record of the fence says about its beginning. */
+const beginningIn = (
+  fence: FenceRecord | null,
+): Pick<Incident, 'bootID' | 'begun' | 'vouched' | 'volumes' | 'pods'> => ({
+  bootID: fence?.bootID ?? null,
+  begun: fence?.begun ?? null,
+  vouched: fence?.vouched ?? null,
+  volumes: (fence?.volumes ?? []).map(({ driver, handle, persistentVolume, attachment }) => ({
+    driver,
+    handle,
+    persistentVolume,
+    attachment,
+  })),
+  pods: fence?.pods ?? [],
+});
+
+/** Returns which machine the incident is about, and under which id every run about it finds it. */
+const subjectOf = ({ machine, cluster, ...outcome }: Outcome, { cloud, zone }: RunLog, fence: FenceRecord | null) => {
+  const generation = fence ? fence.generation : outcome.generation;
+  const fenceId = fence?.fence ?? null;
+  const id = fenceId ?? idWithoutFence({ cluster, machine, generation });
+  const { node, nodeUid } = outcome;
+  return { id, fence: fenceId, cloud, zone, cluster, node, nodeUid, machine, generation };
+};
+
+/** Returns what one run shows of an incident, or null if there is nothing to keep. Pure. */
+export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion, now: number): Incident | null => {
+  if (!isWorthKeeping(outcome, log)) return null;
+  // A record about another machine is no fence of this one.
+  const fence = log.fence?.machine === outcome.machine ? log.fence : null;
+  const subject = subjectOf(outcome, log, fence);
+  const beginning = beginningIn(fence);
+  const lists = {
+    triggers: [{ ...occasion.trigger, received: isoTime(log.began ?? now) }],
+    proofs: log.proofs,
+    steps: outcome.steps.map((step) => stepOf(step, log.proofs)),
+    ends: [{ outcome: outcome.outcome, because: outcome.reason, at: isoTime(now), run: log.run }],
+  };
+  const { attachmentsGone = null, disksFreed = null, attachedElsewhere = null } = log.seen;
+  return {
+    kind: 'cloudfence/incident',
+    version: 1,
+    state: stateOf({ fence: subject.fence, ...lists }),
+    ...subject,
+    account: occasion.account,
+    region: occasion.region,
+    shadow: outcome.shadow,
+    ...beginning,
+    ...lists,
+    phases: phasesOf({ ...lists, begun: beginning.begun }, { attachmentsGone, disksFreed, attachedElsewhere }),
+    left: outcome.left,
+    release: log.release,
+  };
+};

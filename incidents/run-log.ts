@@ -1,0 +1,137 @@
+import type { Command } from '../fencing/loop/next-command.ts';
+import type { CommandResult } from '../fencing/loop/reduce.ts';
+import type { Observation, RunState } from '../fencing/loop/state.ts';
+import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
+import type { MachineFacts } from '../fencing/model/machine.ts';
+import type { FenceRecord } from '../fencing/model/record.ts';
+import type { Incident, Proof } from './incident.ts';
+
+/** What one run shows of an incident beyond its outcome. It is gathered from what the run reports anyway. */
+export interface RunLog {
+  readonly run: string;
+  readonly cloud: string;
+  /** When the run first asked the cloud (epoch ms). */
+  readonly began: number | null;
+  /** The newest read of the machine. It becomes a proof of the incident when a step follows, or when it says news. */
+  readonly lastRead: Proof | null;
+  readonly proofs: readonly Proof[];
+  readonly zone: string | null;
+  /** The fence as last read. It stays known when the record goes with the release. */
+  readonly fence: FenceRecord | null;
+  /** When the run first saw each phase that no step marks (ISO time). */
+  readonly seen: Readonly<Partial<Record<Sighting, string>>>;
+  readonly release: Incident['release'];
+}
+
+export type Sighting = 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere';
+
+const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+/** Returns when the response of a read came (epoch ms). */
+const answeredAt = ({ askedAt, gotAt }: Observation<unknown>): number => askedAt.wall + (gotAt - askedAt.mono);
+
+const proofOf = (read: Observation<MachineFacts>): Proof => {
+  const { power, generation, since, evidence } = read.says;
+  return {
+    asked: isoTime(read.askedAt.wall),
+    answered: isoTime(answeredAt(read)),
+    power,
+    generation,
+    since: since === null ? null : isoTime(since),
+    requestId: evidence['requestId'] ?? null,
+    evidence,
+  };
+};
+
+export const emptyRunLog = ({ runId, identityRules }: Pick<RunState, 'runId' | 'identityRules'>): RunLog => ({
+  run: runId,
+  cloud: identityRules.name,
+  began: null,
+  lastRead: null,
+  proofs: [],
+  zone: null,
+  fence: null,
+  seen: {},
+  release: null,
+});
+
+const isNews = (before: Proof | null, { power, generation }: Proof): boolean =>
+  before === null || before.power !== power || before.generation !== generation;
+
+const withRead = (log: RunLog, read: Observation<MachineFacts>): RunLog => {
+  const proof = proofOf(read);
+  if (log.lastRead?.asked === proof.asked) return log;
+  return {
+    ...log,
+    began: log.began ?? read.askedAt.wall,
+    zone: read.says.zone ?? log.zone,
+    lastRead: proof,
+    proofs: isNews(log.lastRead, proof) ? [...log.proofs, proof] : log.proofs,
+  };
+};
+
+/** Keeps the read on which the step rests. */
+const withStep = (log: RunLog): RunLog =>
+  log.lastRead === null || log.proofs.at(-1)?.asked === log.lastRead.asked
+    ? log
+    : { ...log, proofs: [...log.proofs, log.lastRead] };
+
+const sawFirst = (log: RunLog, what: Sighting, isSo: boolean, at: string): RunLog =>
+  isSo && log.seen[what] === undefined ? { ...log, seen: { ...log.seen, [what]: at } } : log;
+
+const withCluster = (log: RunLog, read: Observation<ClusterFacts>): RunLog => {
+  const { volumes } = read.says;
+  const at = isoTime(answeredAt(read));
+  const follows = volumes.filter(({ successor }) => successor !== null);
+  const gone = sawFirst(
+    log,
+    'attachmentsGone',
+    volumes.every(({ attachment }) => attachment === null),
+    at,
+  );
+  const elsewhere = follows.length > 0 && follows.every(({ successor }) => successor?.attached === true);
+  return sawFirst(gone, 'attachedElsewhere', elsewhere, at);
+};
+
+const withDisks = (log: RunLog, read: Observation<MachineFacts>): RunLog =>
+  sawFirst(
+    log,
+    'disksFreed',
+    read.says.disks.every(({ keep }) => keep !== null),
+    isoTime(answeredAt(read)),
+  );
+
+/** Only what happens during a fence is a phase of it. */
+const withSightings = (log: RunLog, command: Command, result: CommandResult): RunLog => {
+  if (log.fence === null || result.to !== 'look') return log;
+  const after = result.cluster ? withCluster(log, result.cluster) : log;
+  return result.machine && command.do === 'look' && command.disks ? withDisks(after, result.machine) : after;
+};
+
+const withRelease = (log: RunLog, command: Command, result: CommandResult, { request }: RunState): RunLog => {
+  if (command.do !== 'act' || command.step.do !== 'release-node' || result.to !== 'act') return log;
+  if (result.answers[0] !== 'done' && result.answers[0] !== 'already') return log;
+  return {
+    ...log,
+    release: {
+      at: isoTime(result.sentAt.wall),
+      because: command.because,
+      accepted: request.accepted,
+      bootID: command.step.node.bootID,
+      generation: log.lastRead?.generation ?? null,
+      evidence: log.lastRead?.evidence ?? {},
+    },
+  };
+};
+
+/** Returns the log after a command and its result. `known` is the run's state after them. Pure. */
+export const logged = (log: RunLog, command: Command, result: CommandResult, known: RunState): RunLog => {
+  const read = known.machine ? withRead(log, known.machine) : log;
+  const stepped = command.do === 'act' || command.do === 'imagine' ? withStep(read) : read;
+  const fenced = { ...stepped, fence: fenceIn(command) ?? known.record ?? stepped.fence };
+  return withRelease(withSightings(fenced, command, result), command, result, known);
+};
+
+/** A release names its fence for the last time. */
+const fenceIn = (command: Command): FenceRecord | null =>
+  command.do === 'act' && command.step.do === 'release-node' ? command.step.record : null;

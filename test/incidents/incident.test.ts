@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { idWithoutFence, objectNameOf, parseIncident } from '../../incidents/incident.ts';
+import { joined } from '../../incidents/join.ts';
+import { startMachine, stopped } from '../simulation/incidents.ts';
+import { eventOccasion, record, sweepOccasion } from './recorded.ts';
+
+const wentOff = eventOccasion(
+  '7bf73129-1428-4cd3-a780-95db273d1602',
+  'state-change-stopped',
+  '2026-01-01T00:00:20.000Z',
+);
+const cameBack = eventOccasion(
+  '0d079340-135a-c8c6-95c2-41fb8f496c53',
+  'state-change-running',
+  '2026-01-01T00:02:00.000Z',
+);
+const RUN = '5f0c3a5e-7d1b-4c57-9f2e-0a6b8f7d1c21';
+const FENCE = `${RUN}.1`;
+
+const example = (name: string): string => `./examples/${name}.json`;
+const text = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const fenced = async () => {
+  const scene = stopped();
+  return { scene, ...(await record(scene, wentOff, null, { runId: RUN })) };
+};
+
+describe('an incident', () => {
+  it('tells a fence from the event to the end, with every proof and every step', async () => {
+    const { incident, scene } = await fenced();
+    await expect(text(incident)).toMatchFileSnapshot(example('fence'));
+    expect(incident).toMatchObject({
+      id: FENCE,
+      state: 'fenced',
+      machine: scene.scene.holder,
+      triggers: [{ event: wentOff.trigger.event }],
+    });
+    expect(incident?.steps.every(({ proof }) => incident.proofs.some(({ asked }) => asked === proof))).toBe(true);
+    expect(parseIncident(text(incident))).toEqual(incident);
+  });
+
+  it('is completed by the release, which the run of another event brings', async () => {
+    const { incident, scene } = await fenced();
+    startMachine(scene.world, scene.scene.holder);
+    scene.world.advance(90_000);
+    const after = await record(scene, cameBack, incident, { runId: 'another-run' });
+    await expect(text(after.incident)).toMatchFileSnapshot(example('fence-and-release'));
+    expect(after.shown?.id).toBe(FENCE);
+    expect(after.incident).toMatchObject({ id: FENCE, state: 'released', release: { because: { code: 'settled' } } });
+  });
+
+  it('tells a refusal under an id that every run about this boot finds again', async () => {
+    const scene = stopped();
+    const policy = { paused: 'network maintenance' };
+    const { incident } = await record(scene, wentOff, null, { policy });
+    await expect(text(incident)).toMatchFileSnapshot(example('refusal'));
+    const again = await record(scene, sweepOccasion, incident, { policy });
+    expect(again.incident).toBe(incident);
+    expect(incident).toMatchObject({ fence: null, state: 'refused', ends: [{ because: { code: 'paused' } }] });
+  });
+
+  it('of shadow mode says what would have been done', async () => {
+    const { incident } = await record(stopped(), wentOff, null, { policy: { shadow: true } });
+    await expect(text(incident)).toMatchFileSnapshot(example('would-fence'));
+    expect(incident).toMatchObject({ fence: null, state: 'would-fence', shadow: true });
+  });
+
+  it('is not made from a dry run', async () => {
+    expect(await record(stopped(), wentOff, null, { policy: { dryRun: true } })).toMatchObject({ incident: null });
+  });
+});
+
+describe('runs of one incident', () => {
+  it('are joined in any order, and each of them once', async () => {
+    const { shown: first, scene } = await fenced();
+    startMachine(scene.world, scene.scene.holder);
+    scene.world.advance(90_000);
+    const { shown: second } = await record(scene, cameBack);
+    if (!first || !second) throw new Error('both runs have something to show');
+    const both = joined(first, second);
+    expect({ ...joined(second, first), generation: both.generation }).toEqual(both);
+    expect([joined(both, first), joined(both, second)]).toEqual([both, both]);
+  });
+});
+
+describe('the name of its object', () => {
+  it('holds cluster, Node, and id, each as one part', () => {
+    expect(objectNameOf({ cluster: 'eu/prod', node: 'node-1', id: 'f' })).toBe('incidents/eu%2Fprod/node-1/f.json');
+    expect(objectNameOf({ cluster: null, node: null, id: 'f' })).toBe('incidents/-/-/f.json');
+  });
+
+  it('differs from boot to boot', () => {
+    const boot = { cluster: 'prod', machine: 'i-1', generation: 'first' };
+    expect(idWithoutFence(boot)).not.toBe(idWithoutFence({ ...boot, generation: 'second' }));
+  });
+});
