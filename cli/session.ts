@@ -2,7 +2,7 @@ import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Clock, Ports } from '../fencing/loop/ports.ts';
-import type { Clock as ClusterClock } from '../kubernetes/connection.ts';
+import type { CallClock as ClusterClock } from '../kubernetes/connection.ts';
 import { openClouds } from '../config/clouds.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import { readEnvironment, readVariable } from '../config/environment.ts';

@@ -59,7 +59,7 @@ interface WantedClouds extends CloudOptions {
  */
 export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds): Promise<OpenedCloud> => {
   const open = onceEach(async (name) => (await registered(name)).open(options));
-  const access = accessByEntry(onceEach(async (name) => (await registered(name)).access(options)));
+  const access = clusterAccess(onceEach(async (name) => (await registered(name)).access(options)));
   if (cloud !== null) return { ...(await open(cloud)), access };
   const configured = new Set([...managedClouds(clusters), ...(options.territories.length > 0 ? ['aws'] : [])]);
   return { ...anyCloud(await registeredClouds(), open, configured), access };
@@ -74,7 +74,7 @@ const accessForEntry = (entry: ManagedCluster | StoredKubeconfig, accessOf: Acce
 };
 
 /** Combines the ways into clusters of every cloud. Machines may be in one cloud, and credentials in another. */
-export const accessByEntry = (accessOf: AccessOf): CloudAccess => ({
+export const clusterAccess = (accessOf: AccessOf): CloudAccess => ({
   managedCluster: async (entry, signal) => (await accessForEntry(entry, accessOf)).managedCluster(entry, signal),
   secret: async (entry, signal) => (await accessForEntry(entry, accessOf)).secret(entry, signal),
 });

@@ -6,7 +6,7 @@ import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
-import { systemClock, type Clock } from '../kubernetes/connection.ts';
+import { callClock, type CallClock } from '../kubernetes/connection.ts';
 import { type CapControl, createCapControl } from '../kubernetes/ledger.ts';
 import { createCluster, connectionOf } from '../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../kubernetes/diagnose-reading.ts';
@@ -72,14 +72,19 @@ export const linkFromFiles = async (list: string, context: string | null): Promi
   return linkFromTexts(await Promise.all(present.map(readKubeConfig)), context);
 };
 
-const fromSecret = (read: () => Promise<string>, context: string | undefined, now: Clock['now']): Promise<Link> =>
+const fromSecret = (read: () => Promise<string>, context: string | undefined, now: CallClock['now']): Promise<Link> =>
   refreshingLink({
     open: async () => linkFromSecretText(await read(), context ?? null),
     now,
     keptFor: SECRET_KEPT_FOR_MS,
   });
 
-const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, { now }: Clock): Promise<Link> => {
+const linkTo = async (
+  entry: ClusterEntry,
+  access: CloudAccess,
+  signal: AbortSignal,
+  { now }: CallClock,
+): Promise<Link> => {
   if ('eks' in entry || 'aks' in entry || 'gke' in entry)
     return linkFromToken(await access.managedCluster(entry, signal));
   if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context, now);
@@ -94,7 +99,7 @@ export const connectCluster = async (
   entry: ClusterEntry,
   access: CloudAccess,
   signal: AbortSignal,
-  clock: Clock = systemClock,
+  clock: CallClock = callClock,
 ): Promise<OpenedCluster> => {
   const link = await linkTo(entry, access, signal, clock);
   const options = { name: entry.name, link, clock };

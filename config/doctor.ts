@@ -1,7 +1,7 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { MachineFacts, MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
-import { identityOf } from '../fencing/rules/identity.ts';
+import { proveIdentity } from '../fencing/rules/identity.ts';
 import type { CheckedPermission, Doctor, NodeIdentity } from '../kubernetes/doctor.ts';
 import { type Check, runCheck } from '../providers/check.ts';
 import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
@@ -187,7 +187,7 @@ const judged = (
 ): Omit<Check, 'what'> => {
   const now = facts?.incarnation?.id;
   if (!facts || now === undefined) return { verdict: 'ok', says: machine };
-  switch (identityOf(identity, facts, cloud.identityRulesFor?.(machine) ?? cloud)) {
+  switch (proveIdentity(identity, facts, cloud.identityRulesFor?.(machine) ?? cloud)) {
     case 'proven':
       return { verdict: 'ok', says: `${machine} (${now})` };
     case 'contradicted':

@@ -1,6 +1,6 @@
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CapControl } from '../kubernetes/ledger.ts';
-import type { Clock } from '../kubernetes/connection.ts';
+import type { CallClock } from '../kubernetes/connection.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { OpenDiagnosis, OpenedCluster } from './connect-cluster.ts';
@@ -33,7 +33,7 @@ const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => 
   suspects: async (...args) => (await opened()).cluster.suspects(...args),
 });
 
-const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, clock?: Clock): OpenCluster => {
+const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, clock?: CallClock): OpenCluster => {
   let held: Promise<OpenedCluster> | null = null;
   const opened = (): Promise<OpenedCluster> => {
     held ??= import('./connect-cluster.ts')
@@ -61,5 +61,5 @@ export const openClusters = (
   entries: readonly ClusterEntry[],
   access: CloudAccess,
   signal: AbortSignal,
-  clock?: Clock,
+  clock?: CallClock,
 ): readonly OpenCluster[] => entries.map((entry) => prepare(entry, access, signal, clock));

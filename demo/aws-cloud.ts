@@ -13,7 +13,7 @@ import { openEc2Server } from '../sandbox/ec2/ec2-server.ts';
 import { plainStop, start, stopByUser, terminate } from '../sandbox/ec2/instances.ts';
 import { type Instance, instanceIn, type InstanceState, volumeIn } from '../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes } from '../sandbox/scenes/ec2-database.ts';
-import { deployFunction, type Message, type Platform } from './platform.ts';
+import { deployFunction, type QueuedMessage, type Platform } from './platform.ts';
 import type { DemoCloud, RunInTurn, Machine } from './story.ts';
 
 const powers: Readonly<Partial<Record<InstanceState, Machine['power']>>> = {
@@ -61,7 +61,7 @@ const clientsAt = (endpoint: string, inTurn: RunInTurn) => {
  * Returns the batch that Lambda passes to a function.
  * https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
  */
-const sqsBatchOf = ({ id, body, received }: Message): object => ({
+const sqsBatchOf = ({ id, body, received }: QueuedMessage): object => ({
   Records: [{ messageId: id, body, attributes: { ApproximateReceiveCount: String(received) }, eventSource: 'aws:sqs' }],
 });
 

@@ -2,7 +2,7 @@ import type { Cloud } from '../fencing/model/cloud.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { linkFromToken } from '../kubernetes/access.ts';
 import { createCluster } from '../kubernetes/cluster.ts';
-import { systemClock } from '../kubernetes/connection.ts';
+import { callClock } from '../kubernetes/connection.ts';
 import { neededPermissions } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
 import { openKubernetesServer } from '../sandbox/cluster/api/https-server.ts';
@@ -89,7 +89,7 @@ export const connectCluster = (
   const link = linkFromToken({ server: url, ca, token: async () => token });
   const send: Link['send'] = (request, permit) =>
     turns.call(around(TAKES.kubernetes, random), () => complete(link.send(request, permit)));
-  const clock = { now, sleep: turns.sleep, deadline: systemClock.deadline };
+  const clock = { now, sleep: turns.sleep, deadline: callClock.deadline };
   return { cluster: createCluster({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
 };
 

@@ -14,7 +14,7 @@ import type { FunctionDependencies } from '../functions/dependencies.ts';
 /** Simulates everything between the cloud and the function. A message can wait and can be delivered again. */
 
 /** An event that the cloud publishes. */
-export interface Announcement {
+export interface CloudEvent {
   readonly id: string;
   /** The event itself. */
   readonly event: object;
@@ -22,7 +22,7 @@ export interface Announcement {
   readonly says: string;
 }
 
-export interface Message {
+export interface QueuedMessage {
   readonly id: string;
   readonly body: string;
   /** Describes the content of the message. */
@@ -36,11 +36,11 @@ export interface Message {
 export interface Queue {
   /** Takes in the announcements since the last call. */
   readonly collect: () => void;
-  readonly receive: (now: number) => Message | null;
+  readonly receive: (now: number) => QueuedMessage | null;
   /** Adds a message that the function sends. */
   readonly send: (body: string, delaySeconds: number) => void;
   /** Returns a message to the queue. False if it was received too often and moves to the dead-letter queue. */
-  readonly giveBack: (message: Message, now: number) => boolean;
+  readonly giveBack: (message: QueuedMessage, now: number) => boolean;
 }
 
 const VISIBLE_AGAIN_AFTER_MS = 5_000;
@@ -52,14 +52,14 @@ interface Source {
   readonly title: string;
   readonly now: () => number;
   /** All announcements so far. An entry is null if no one subscribes to it. */
-  readonly announcements: () => readonly (Announcement | null)[];
+  readonly announcements: () => readonly (CloudEvent | null)[];
 }
 
 /** Returns a queue that delivers only announcements from `since` on (an index into the announcements). */
 export const createQueue = ({ title, now, announcements }: Source, since: number, random: () => number): Queue => {
   let collected = since;
   let sent = 0;
-  let messages: readonly Message[] = [];
+  let messages: readonly QueuedMessage[] = [];
   const underWay = (): number => Math.round(UNDER_WAY_MS.least + random() * (UNDER_WAY_MS.most - UNDER_WAY_MS.least));
   return {
     collect: () => {
@@ -143,7 +143,7 @@ export const createTurns = (now: () => number, passUntil: (at: number) => void):
 };
 
 /** What a deployed function is built from. */
-export interface Parts {
+export interface FunctionParts {
   readonly cloud: Cloud;
   readonly cluster: Cluster;
   readonly now: () => number;
@@ -154,7 +154,7 @@ export interface Parts {
 /** A simulated deployment of the function. Each invocation has a time limit in virtual time. */
 export interface DeployedFunction {
   readonly onMessage: (
-    message: Message,
+    message: QueuedMessage,
   ) => Promise<{ readonly again: boolean; readonly outcomes: readonly LoggedOutcome[] }>;
   readonly sweep: () => Promise<void>;
 }
@@ -173,14 +173,14 @@ const isOutcome = (line: object): boolean => !('step' in line) || line.step === 
 export interface Platform extends Pick<FunctionDependencies, 'whyNotServed' | 'formatMeasurements'> {
   /** Calls the platform's own handler. Returns true if the message must be delivered again. */
   readonly handle: (
-    message: Message,
+    message: QueuedMessage,
     dependencies: FunctionDependencies,
     limit: { readonly getRemainingTimeInMillis: () => number },
   ) => Promise<boolean>;
 }
 
 const wiringOf = (
-  { cloud, cluster, now, turns, queue }: Parts,
+  { cloud, cluster, now, turns, queue }: FunctionParts,
   { whyNotServed, formatMeasurements }: Platform,
   log: FunctionDependencies['log'],
 ): FunctionDependencies => {
@@ -208,7 +208,7 @@ const wiringOf = (
   };
 };
 
-export const deployFunction = (parts: Parts, platform: Platform): DeployedFunction => {
+export const deployFunction = (parts: FunctionParts, platform: Platform): DeployedFunction => {
   const lines: object[] = [];
   const dependencies = wiringOf(parts, platform, (line) => void lines.push(line));
   const { now } = parts;

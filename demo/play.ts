@@ -4,7 +4,7 @@ import { connectCloud, cloudfenceUser, connectCluster, type SimulatedServers, op
 import {
   type DeployedFunction,
   type LoggedOutcome,
-  type Message,
+  type QueuedMessage,
   type Queue,
   createQueue,
   type TurnTaking,
@@ -195,7 +195,7 @@ interface Counter {
 
 /** Hands one message to the function, and then treats it as a queue would after the function's answer. */
 const deliver = async (
-  message: Message,
+  message: QueuedMessage,
   { lanes, queue, deployed, tell }: Counter,
   before: DeliveredMessage | undefined,
 ): Promise<DeliveredMessage> => {

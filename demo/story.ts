@@ -5,7 +5,7 @@ import type { NodeObject, PodObject } from '../sandbox/cluster/objects.ts';
 import { listObjects, getObject } from '../sandbox/cluster/get-objects.ts';
 import { DATABASE_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
-import type { Announcement, DeployedFunction, Parts } from './platform.ts';
+import type { CloudEvent, DeployedFunction, FunctionParts } from './platform.ts';
 
 /** A database with one disk on one of two Nodes, by the ids of its cloud. */
 export interface Scene {
@@ -56,7 +56,7 @@ export interface DemoCloud<P extends ClusterParts> {
   readonly destroy: (world: World<P>, instance: string) => void;
   readonly start: (world: World<P>, instance: string) => void;
   /** Returns all announcements so far, oldest first. An entry is null if the install does not subscribe to it. */
-  readonly announcements: (world: World<P>) => readonly (Announcement | null)[];
+  readonly announcements: (world: World<P>) => readonly (CloudEvent | null)[];
   /**
    * True if an announcement can arrive before the change that it announces. The sweep then sees the end of that change.
    */
@@ -64,7 +64,7 @@ export interface DemoCloud<P extends ClusterParts> {
   /** Calls `arrived` for each request, before the request has any effect. */
   readonly openServer: (world: World<P>, arrived: () => void) => Promise<CloudServer>;
   readonly connectCloud: (url: string, inTurn: RunInTurn) => Cloud;
-  readonly deploy: (parts: Parts) => DeployedFunction;
+  readonly deploy: (parts: FunctionParts) => DeployedFunction;
 }
 
 /** The state before the machine failed. These uids tell the old objects from the new ones. */

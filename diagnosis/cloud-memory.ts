@@ -6,7 +6,7 @@ import type { DiagnosisPorts } from './ports.ts';
 /** What the clouds said in one diagnosis. Each machine and each disk is asked for once. */
 export interface CloudMemory {
   readonly lookAt: (machines: readonly MachineId[]) => Promise<void>;
-  readonly askDisks: (volumes: readonly VolumeHandle[]) => Promise<void>;
+  readonly askWitnesses: (volumes: readonly VolumeHandle[]) => Promise<void>;
   readonly machine: (id: MachineId | null) => Read<MachineFacts>;
   readonly disk: (volume: VolumeHandle | null) => Read<DiskView>;
   /** What could not be asked, one sentence each. */
@@ -48,7 +48,7 @@ export const createCloudMemory = ({ cloud, signal }: Pick<DiagnosisPorts, 'cloud
         const answers = asked.length === 0 ? [] : await cloud.look(asked, signal);
         for (const facts of answers) machines.set(facts.machine, facts);
       }),
-    askDisks: (volumes) =>
+    askWitnesses: (volumes) =>
       noting(async () => {
         const asked = new Set(
           fresh(

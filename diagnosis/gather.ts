@@ -208,7 +208,7 @@ export const gather = async (pods: readonly PodView[], sources: Sources): Promis
   );
   const starts = await eachOf(pairs, ([pod, claim]) => startOf(pod, claim, sources));
   const near = await eachOf(starts, (start) => located(start, sources));
-  await clouds.askDisks(near.flatMap(({ handle }) => handle ?? []));
+  await clouds.askWitnesses(near.flatMap(({ handle }) => handle ?? []));
   await clouds.lookAt([...machinesIn(near), ...near.flatMap((chain) => unplaced(chain, sources))]);
   const held = await eachOf(near, (chain) => withDiskHolders(chain, sources));
   const searched = await eachOf(held, (chain) => withSearched(chain, sources));

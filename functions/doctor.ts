@@ -4,7 +4,7 @@ import { runDoctorChecks, runAccessChecks } from '../config/doctor.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';
-import { type Check, type Diagnosis, diagnosisOf } from '../providers/check.ts';
+import { type Check, type DoctorReport, doctorReport } from '../providers/check.ts';
 import type { DoctorDependencies, FencingFunction } from './dependencies.ts';
 
 const question = z.looseObject({ question: z.enum(['checks', 'fences']).default('checks') });
@@ -15,7 +15,7 @@ interface ActiveFence {
   readonly instance: string | null;
 }
 
-export type DoctorResult = Diagnosis | { readonly fences: readonly ActiveFence[] };
+export type DoctorResult = DoctorReport | { readonly fences: readonly ActiveFence[] };
 
 const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Promise<readonly ActiveFence[]> => {
   const perCluster = await Promise.all(
@@ -35,7 +35,7 @@ const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Pro
 const diagnosed = async (
   { openedCloud, openClusters, policy, fencers = [] }: DoctorDependencies,
   signal: AbortSignal,
-): Promise<Diagnosis> => {
+): Promise<DoctorReport> => {
   const { checks, machines } = await runDoctorChecks(
     openedCloud,
     openClusters,
@@ -43,7 +43,7 @@ const diagnosed = async (
     signal,
   );
   const theirs = await Promise.all(fencers.map((fencer) => checksBy(fencer, machines, signal)));
-  return diagnosisOf([...checks, ...theirs.flat()]);
+  return doctorReport([...checks, ...theirs.flat()]);
 };
 
 /**
@@ -64,7 +64,7 @@ export const doctor =
   };
 
 /** Reports whether the function must signal failure by more than text, because a fence would not work. */
-export const isFailing = (answer: DoctorResult): answer is Diagnosis =>
+export const isFailing = (answer: DoctorResult): answer is DoctorReport =>
   'verdict' in answer && answer.verdict === 'fail';
 
 /**

@@ -3,7 +3,7 @@ import { V1MicroTime } from '@kubernetes/client-node/dist/types.js';
 import type { StepResult, ClusterEvent } from '../fencing/model/cluster.ts';
 import { Refused } from '../fencing/model/errors.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
-import { deleteAttachment, nudge } from './attachments.ts';
+import { deleteAttachment, setNudge } from './attachments.ts';
 import { deleteByUid, type ApiSession, type Writer } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
 import { fencePatch, type FenceStep } from './fence-patch.ts';
@@ -67,7 +67,7 @@ export const applyStep = (session: StepSession, step: ClusterStep): Promise<Step
     case 'delete-attachment':
       return deleteAttachment(session, step.attachment);
     case 'nudge':
-      return nudge(session, step.attachment, step.on);
+      return setNudge(session, step.attachment, step.on);
     case 'delete-node':
       return deleteNode(session, step.node);
   }

@@ -43,7 +43,7 @@ export const readAttachment = (reader: Reader, name: string): Promise<V1VolumeAt
 /**
  * Returns the machine that the attacher recorded on the attachment, or null when it recorded no machine of this cloud.
  */
-const notedMachine = (
+const recordedMachine = (
   attachment: V1VolumeAttachment,
   { machineOf }: Pick<NodeQuery, 'machineOf'>,
 ): MachineId | null => {
@@ -55,10 +55,10 @@ const notedMachine = (
  * Returns a filter that keeps the attachments which may belong to the queried machine. An attachment that records
  * another machine belongs to another Node of the same name.
  */
-export const notOfOtherMachine =
+export const mayBelongTo =
   (query: NodeQuery) =>
   (attachment: V1VolumeAttachment): boolean =>
-    [query.machine, null].includes(notedMachine(attachment, query));
+    [query.machine, null].includes(recordedMachine(attachment, query));
 
 /** Yields all attachments of the cluster, one page at a time. */
 export const attachmentPages = (reader: Reader): AsyncGenerator<readonly V1VolumeAttachment[]> =>
@@ -79,11 +79,10 @@ export const searchAttachments = async (
   reader: Reader,
   node: string,
   query: NodeQuery,
-): Promise<readonly V1VolumeAttachment[]> =>
-  (await listAttachmentsOnNode(reader, node)).filter(notOfOtherMachine(query));
+): Promise<readonly V1VolumeAttachment[]> => (await listAttachmentsOnNode(reader, node)).filter(mayBelongTo(query));
 
 /** Reads the current PersistentVolumes of the attachments. */
-export const readSources = async (
+export const readAttachedVolumes = async (
   reader: Reader,
   attachments: readonly V1VolumeAttachment[],
 ): Promise<readonly V1PersistentVolume[]> => {
@@ -155,7 +154,7 @@ const readAttached = async (
  * recorded two machines. In the second case, a living Node may have the name of a dead one.
  * Nodes of the second kind are rare. The function reads the list again for them, so that it never keeps the whole list.
  */
-export const readDoubtfulAttachments = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
+export const groupSuspectAttachments = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
   const { contested, watch } = watchful();
   const doubtful = await readAttached(reader, (node) => !fresh.has(node), watch);
   if (contested.size === 0) return doubtful;
@@ -169,56 +168,56 @@ export const readDoubtfulAttachments = async (reader: Reader, fresh: ReadonlySet
   ]);
 };
 
-export interface LeftAttachments {
+export interface LeftoverAttachments {
   /** Attachments on which the attacher recorded exactly this machine. */
   readonly own: readonly V1VolumeAttachment[];
   /** Attachments to a Node with one of the machine's names, on which no machine is recorded. */
-  readonly silent: readonly V1VolumeAttachment[];
+  readonly unattributed: readonly V1VolumeAttachment[];
   /** Names of Nodes to which another machine's disks are attached. Another Node has taken each of these names. */
-  readonly anothers: ReadonlySet<string>;
+  readonly reusedNodeNames: ReadonlySet<string>;
 }
 
-const sorted = (
+const groupByOwner = (
   attachments: readonly V1VolumeAttachment[],
-  { clues: query, named = [] }: LookRequest,
-): LeftAttachments => {
+  { query, named = [] }: LookRequest,
+): LeftoverAttachments => {
   const {
     own = [],
     another = [],
-    silent = [],
+    unattributed = [],
   } = Object.groupBy(attachments, (attachment) => {
-    const noted = notedMachine(attachment, query);
-    if (noted === null) return named.includes(attachment.spec.nodeName) ? 'silent' : 'nobody';
+    const noted = recordedMachine(attachment, query);
+    if (noted === null) return named.includes(attachment.spec.nodeName) ? 'unattributed' : 'nobody';
     return noted === query.machine ? 'own' : 'another';
   });
-  return { own, silent, anothers: new Set(another.map(({ spec }) => spec.nodeName)) };
+  return { own, unattributed, reusedNodeNames: new Set(another.map(({ spec }) => spec.nodeName)) };
 };
 
 /**
  * Searches the list of all attachments for everything that a look without a Node needs. This is necessary only while
  * the machine's attachments are unknown.
  */
-const listRemainingAttachments = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
+const listLeftoverAttachments = async (reader: Reader, request: LookRequest): Promise<LeftoverAttachments> => {
   const own: V1VolumeAttachment[] = [];
-  const silent: V1VolumeAttachment[] = [];
-  const anothers = new Set<string>();
+  const unattributed: V1VolumeAttachment[] = [];
+  const reusedNodeNames = new Set<string>();
   for await (const page of attachmentPages(reader)) {
-    const found = sorted(page, request);
+    const found = groupByOwner(page, request);
     own.push(...found.own);
-    silent.push(...found.silent);
-    for (const node of found.anothers) anothers.add(node);
+    unattributed.push(...found.unattributed);
+    for (const node of found.reusedNodeNames) reusedNodeNames.add(node);
   }
-  return { own, silent, anothers };
+  return { own, unattributed, reusedNodeNames };
 };
 
 /**
  * Returns what the attachments show about a machine without a Node. Reads only `request.attachments` if they are known,
  * and the list of all attachments otherwise.
  */
-export const readLeftAttachments = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
-  if (!request.attachments) return listRemainingAttachments(reader, request);
+export const readLeftoverAttachments = async (reader: Reader, request: LookRequest): Promise<LeftoverAttachments> => {
+  if (!request.attachments) return listLeftoverAttachments(reader, request);
   const read = await Promise.all(request.attachments.map((name) => readAttachment(reader, name)));
-  return sorted(
+  return groupByOwner(
     read.filter((attachment) => attachment !== null),
     request,
   );
@@ -241,7 +240,7 @@ export const deleteAttachment = (
  * Nudges the attacher, or takes the nudge off. Any change of an attachment's metadata makes the attacher try again
  * immediately, regardless of its back-off.
  */
-export const nudge = async (
+export const setNudge = async (
   { writer, now }: ApiSession,
   { name, uid }: AttachmentTarget,
   on: boolean,

@@ -4,7 +4,7 @@ import type { Permit } from '../fencing/model/permit.ts';
 import { attachmentFacts, readAttachment } from './attachments.ts';
 import { applyStep, recordEvent, type StepSession } from './apply.ts';
 import { surveyConnectivity } from './leases.ts';
-import { type Clock, createConnection, type Connection } from './connection.ts';
+import { type CallClock, createConnection, type Connection } from './connection.ts';
 import { findNodes } from './find.ts';
 import type { LedgerAccess } from './ledger-map.ts';
 import { createLedger, type Ledger } from './ledger.ts';
@@ -19,7 +19,7 @@ import { findSuspects } from './suspects.ts';
 export interface ClusterOptions {
   readonly name: string;
   readonly link: Link;
-  readonly clock: Clock;
+  readonly clock: CallClock;
   /** The longest time that one request may take, in ms. */
   readonly callLasts?: number;
   /** Returns a number from 0 to 1 that scales the pause when many clients write the ledger at the same time. */

@@ -12,11 +12,11 @@ import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { z } from 'zod';
 import { limitPages } from '../transport/pages.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { apiExceptionIn, isNotFound, isPreconditionFailed, toCloudfenceError, unreadableAnswer } from './errors.ts';
+import { findApiException, isNotFound, isPreconditionFailed, toCloudfenceError, unreadableAnswer } from './errors.ts';
 import { requestLine, type Link } from './exchange.ts';
 
 /** The clock functions that calls to an API server need. */
-export interface Clock {
+export interface CallClock {
   /** Epoch ms. */
   readonly now: () => number;
   /** Rejects when the signal aborts. */
@@ -25,7 +25,7 @@ export interface Clock {
   readonly deadline: (ms: number) => AbortSignal;
 }
 
-export const systemClock: Clock = {
+export const callClock: CallClock = {
   now: () => Date.now(),
   sleep: (ms, signal) => delay(ms, undefined, { signal }),
   deadline: (ms) => AbortSignal.timeout(ms),
@@ -53,7 +53,7 @@ const askedPause = (headers: Readonly<Record<string, string>>): number | null =>
  */
 const pauseAfter = (error: unknown, tries: number): number | null => {
   if (error instanceof CloudfenceError) return null;
-  const exception = apiExceptionIn(error);
+  const exception = findApiException(error);
   if (exception && exception.code !== 429 && exception.code < 500) return null;
   const pause = askedPause(exception?.headers ?? {}) ?? FIRST_PAUSE_MS * 2 ** (tries - 1);
   return pause <= PATIENCE_MS ? pause : null;
@@ -63,7 +63,11 @@ const pauseAfter = (error: unknown, tries: number): number | null => {
  * Retries a read after 429, 5xx, and broken connections. Do not use it for writes: only another look can tell whether a
  * write took effect.
  */
-const retried = async <T>(read: () => Promise<T>, { sleep }: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<T> => {
+const retried = async <T>(
+  read: () => Promise<T>,
+  { sleep }: Pick<CallClock, 'sleep'>,
+  signal: AbortSignal,
+): Promise<T> => {
   for (let tries = 1; ; tries += 1) {
     try {
       return await read();
@@ -169,7 +173,7 @@ export interface Writer {
 }
 
 export interface Connection {
-  readonly clock: Clock;
+  readonly clock: CallClock;
   readonly reader: (signal: AbortSignal) => Reader;
   /** Pass a null permit for writes that destroy nothing. */
   readonly writer: (permit: Permit | null, signal: AbortSignal) => Writer;
@@ -214,7 +218,7 @@ const inKubernetesForm = <T>(answer: T, line: string): T => {
 };
 
 /** Creates readers and writers over a link. `callLasts` is the longest time that a single request may take, in ms. */
-export const createConnection = (link: Link, clock: Clock, callLasts: number): Connection => {
+export const createConnection = (link: Link, clock: CallClock, callLasts: number): Connection => {
   const asking =
     (sending: Sending, tries: 'again' | 'once'): Ask =>
     async (api, ask) => {

@@ -19,7 +19,7 @@ import { isUnknownPath } from './errors.ts';
 import { readLease, renewTimeOf } from './leases.ts';
 import { readCsiNode, readNode } from './node.ts';
 import { readNodePods, readPod } from './pods.ts';
-import { readClaim, readVolume } from './volumes.ts';
+import { readPvc, readVolume } from './volumes.ts';
 
 /** The reads of a diagnosis. docs/diagnose.md lists the permissions that they need. */
 
@@ -124,7 +124,7 @@ const claimReads = (
   events: ClusterReading['events'],
 ): Pick<ClusterReading, 'claim' | 'volume' | 'volumeOn' | 'driver'> => {
   const claim = async (name: ObjectName) => {
-    const found = await readClaim(reader, name);
+    const found = await readPvc(reader, name);
     if (found === null) return null;
     const isBound = found.status?.phase === 'Bound';
     return claimView(found, isBound ? [] : await events(name.namespace, found.metadata?.uid ?? ''));

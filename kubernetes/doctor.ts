@@ -1,6 +1,6 @@
 import { AuthorizationV1Api, CoreV1Api, VersionApi } from '@kubernetes/client-node/dist/gen/index.js';
 import type { IdentitySource } from '../fencing/model/machine.ts';
-import { type Clock, type Connection, pages, type Reader, type Writer } from './connection.ts';
+import { type CallClock, type Connection, pages, type Reader, type Writer } from './connection.ts';
 import type { Link } from './exchange.ts';
 import { readEntries } from './ledger.ts';
 import { EVENT_NAMESPACE, LEASE_NAMESPACE, LEDGER, SETTINGS } from './names.ts';
@@ -165,7 +165,7 @@ export const versionOf = (gitVersion: string): ServerVersion => {
  * Returns a reader of the server's version. It asks the server again after an hour, because control planes are upgraded
  * while clients run.
  */
-export const versionReader = ({ now }: Pick<Clock, 'now'>): ((reader: Reader) => Promise<ServerVersion>) => {
+export const versionReader = ({ now }: Pick<CallClock, 'now'>): ((reader: Reader) => Promise<ServerVersion>) => {
   let known: { readonly version: ServerVersion; readonly until: number } | null = null;
   return async (reader) => {
     if (known && now() < known.until) return known.version;

@@ -23,7 +23,7 @@ const inChain = <T>(error: unknown, wanted: (link: unknown) => link is T): T | n
 const isApiException = (error: unknown): error is ApiException<unknown> => error instanceof ApiException;
 const isOurs = (error: unknown): error is CloudfenceError => error instanceof CloudfenceError;
 
-export const apiExceptionIn = (error: unknown): ApiException<unknown> | null => inChain(error, isApiException);
+export const findApiException = (error: unknown): ApiException<unknown> | null => inChain(error, isApiException);
 
 /**
  * Returns the Status in an answer, or null. The client provides the body as unparsed text. A body that is not a Status
@@ -37,13 +37,14 @@ const statusOf = ({ body }: ApiException<unknown>): Status | null =>
  * unknown path, does not count.
  */
 export const isNotFound = (error: unknown): boolean => {
-  const exception = apiExceptionIn(error);
+  const exception = findApiException(error);
   const serverStatus = exception?.code === 404 ? statusOf(exception) : null;
   return serverStatus?.reason === 'NotFound' && serverStatus.details.name !== '';
 };
 
 /** Reports whether a precondition or a test in the request failed. */
-export const isPreconditionFailed = (error: unknown): boolean => [409, 422].includes(apiExceptionIn(error)?.code ?? 0);
+export const isPreconditionFailed = (error: unknown): boolean =>
+  [409, 422].includes(findApiException(error)?.code ?? 0);
 
 const wording = (exception: ApiException<unknown>): string => {
   const serverStatus = statusOf(exception);
@@ -96,7 +97,7 @@ export const withReadableAnswers = async <T>(cluster: string, read: () => Promis
 export const toCloudfenceError = (error: unknown, call: string): CloudfenceError => {
   const translated = inChain(error, isOurs);
   if (translated) return translated;
-  const exception = apiExceptionIn(error);
+  const exception = findApiException(error);
   if (isUnreadableAnswer(error)) return unreadableAnswer(call, error);
   if (!exception) return new ClusterUnavailable(`${call} got no response: ${whyNone(error)}`, { cause: error });
   const Kind = kindOf(exception);
@@ -104,4 +105,4 @@ export const toCloudfenceError = (error: unknown, call: string): CloudfenceError
 };
 
 /** Reports whether the server does not serve the path of the call, such as an API that is not installed. */
-export const isUnknownPath = (error: unknown): boolean => apiExceptionIn(error)?.code === 404 && !isNotFound(error);
+export const isUnknownPath = (error: unknown): boolean => findApiException(error)?.code === 404 && !isNotFound(error);

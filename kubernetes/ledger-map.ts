@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { CoreV1Api, type V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
 import { PermissionDenied, Unavailable } from '../fencing/model/errors.ts';
 import type { LedgerEntry } from '../fencing/model/ledger.ts';
-import type { Clock, Reader, Writer } from './connection.ts';
+import type { CallClock, Reader, Writer } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
 import { LEDGER } from './names.ts';
 
@@ -15,7 +15,7 @@ import { LEDGER } from './names.ts';
 export interface LedgerAccess {
   readonly reader: Reader;
   readonly writer: Writer;
-  readonly clock: Clock;
+  readonly clock: CallClock;
   readonly signal: AbortSignal;
   readonly jitter: () => number;
 }

@@ -13,7 +13,7 @@ import {
 } from '../fencing/model/ledger.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
-import type { Clock, Connection, Reader } from './connection.ts';
+import type { CallClock, Connection, Reader } from './connection.ts';
 import {
   createLedgerChanges,
   entriesIn,
@@ -24,7 +24,7 @@ import {
   shortMachine,
 } from './ledger-map.ts';
 import { LEDGER } from './names.ts';
-import { type CapLift, activeCapLift, countNodes, endLift, liftCap, readSettings } from './settings-map.ts';
+import { type CapLift, activeCapLift, countNodes, endCapLift, liftCap, readSettings } from './settings-map.ts';
 
 /** This module keeps the ledger, in which Cloudfence enters a fence before the fence begins. */
 
@@ -62,7 +62,7 @@ const readClaimBasis = async (reader: Reader): Promise<ClaimBasis> => {
 const BASIS_LASTS_MS = 1_000;
 
 /** What looks have read for the claims that follow them, in one cluster. */
-const createClaimBases = ({ now }: Pick<Clock, 'now'>) => {
+const createClaimBases = ({ now }: Pick<CallClock, 'now'>) => {
   let lately: { basis: Promise<ClaimBasis | null>; readonly at: number } | null = null;
   const fresh = () => (lately && Math.abs(now() - lately.at) < BASIS_LASTS_MS ? lately : null);
   return {
@@ -113,7 +113,7 @@ const claimed = async (
   return changes.change(access, decide, map);
 };
 
-export const createLedger = (clock: Pick<Clock, 'now'>): Ledger => {
+export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {
   const changes = createLedgerChanges();
   const bases = createClaimBases(clock);
   return {
@@ -150,13 +150,13 @@ export interface CapStatus extends CapUse {
 /** What people can do about the cap. All methods throw `Unavailable` or `PermissionDenied`. */
 export interface CapControl {
   /** Returns null when there is no ledger that could count fences. */
-  readonly standing: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStatus | null>;
+  readonly status: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStatus | null>;
   readonly lift: (lift: CapLift, signal: AbortSignal) => Promise<void>;
   readonly endLift: (signal: AbortSignal) => Promise<void>;
 }
 
 export const createCapControl = ({ reader, writer, clock }: Connection): CapControl => ({
-  standing: async (cap, signal) => {
+  status: async (cap, signal) => {
     const asking = reader(signal);
     const [read, nodes, settings] = await Promise.all([readEntries(asking), countNodes(asking), readSettings(asking)]);
     if (read === null) return null;
@@ -166,5 +166,5 @@ export const createCapControl = ({ reader, writer, clock }: Connection): CapCont
     return { ...capUse(entries, cap, nodes), lifted: activeCapLift(settings, now), fences };
   },
   lift: (lift, signal) => liftCap(writer(null, signal), lift),
-  endLift: (signal) => endLift(writer(null, signal)),
+  endLift: (signal) => endCapLift(writer(null, signal)),
 });

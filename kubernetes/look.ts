@@ -4,10 +4,10 @@ import type { LookRequest } from '../fencing/model/cluster.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import {
-  type LeftAttachments,
-  readLeftAttachments,
-  notOfOtherMachine,
-  readSources,
+  type LeftoverAttachments,
+  readLeftoverAttachments,
+  mayBelongTo,
+  readAttachedVolumes,
   searchAttachments,
 } from './attachments.ts';
 import type { Reader } from './connection.ts';
@@ -44,10 +44,10 @@ const volumesOnStatus = (node: V1Node) => [
  * Finds volumes through attachments that only the list of all attachments shows. The attachments of a drained Node no
  * longer appear in any status.
  */
-const searched = async (reader: Reader, { search = false, clues: query }: LookRequest, node: string) => {
+const searched = async (reader: Reader, { search = false, query }: LookRequest, node: string) => {
   const attachments = search ? await searchAttachments(reader, node, query) : [];
   return {
-    read: await readSources(reader, attachments),
+    read: await readAttachedVolumes(reader, attachments),
     bare: attachments.flatMap((attachment) => attachedInline(attachment) ?? []),
   };
 };
@@ -92,7 +92,7 @@ const lookAtNode = async (reader: Reader, request: LookRequest, name: string): P
     readLease(reader, name),
     readNodePods(reader, name),
   ]);
-  if (!standing || !anySourceNamesMachine(standing.identitySources, request.clues)) return null;
+  if (!standing || !anySourceNamesMachine(standing.identitySources, request.query)) return null;
   const { remembered } = request;
   const node = nodeFacts(standing.node, standing.identitySources);
   const on = { name, standing: standing.node, facts: node, pods };
@@ -144,11 +144,11 @@ interface Leftovers {
 
 interface Traces {
   readonly request: LookRequest;
-  readonly left: LeftAttachments;
+  readonly left: LeftoverAttachments;
   readonly now: number;
 }
 
-const rememberedOf = ({ remembered, clues: query }: LookRequest): FenceRecord | null =>
+const rememberedOf = ({ remembered, query }: LookRequest): FenceRecord | null =>
   remembered?.machine === query.machine ? remembered : null;
 
 /**
@@ -156,7 +156,7 @@ const rememberedOf = ({ remembered, clues: query }: LookRequest): FenceRecord | 
  * queried machine, whether or not a Node exists.
  */
 const isTaken = ({ node, lease, standing }: NameRead, { left, now }: Traces): boolean =>
-  standing !== null || left.anothers.has(node) || isAlive(lease, now);
+  standing !== null || left.reusedNodeNames.has(node) || isAlive(lease, now);
 
 const keysOf = (volumes: readonly V1PersistentVolume[], bare: readonly VolumeHandle[] = []): ReadonlySet<string> =>
   new Set([...volumes.flatMap((volume) => csiHandleOf(volume) ?? []), ...bare].map(volumeKey));
@@ -183,7 +183,7 @@ const ownPods = (
 const volumesLeft = async (
   reader: Reader,
   node: string,
-  { clues: query, remembered, follow }: LookRequest,
+  { query, remembered, follow }: LookRequest,
   found: Pick<VolumeTraces, 'bare' | 'read'>,
 ) => {
   const noted = remembered?.node === node ? remembered.volumes : [];
@@ -194,7 +194,7 @@ const volumesLeft = async (
     asked: new Map(),
     ...found,
     remembered: noted,
-    owns: notOfOtherMachine(query),
+    owns: mayBelongTo(query),
   });
   return withSuccessors(reader, volumes, node, follow);
 };
@@ -202,8 +202,8 @@ const volumesLeft = async (
 const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Promise<Leftovers> => {
   const { request, left } = traces;
   const taken = isTaken(name, traces);
-  const own = [...left.own, ...(taken ? [] : left.silent)].filter(({ spec }) => spec.nodeName === name.node);
-  const attached = await readSources(reader, own);
+  const own = [...left.own, ...(taken ? [] : left.unattributed)].filter(({ spec }) => spec.nodeName === name.node);
+  const attached = await readAttachedVolumes(reader, own);
   const bare = own.flatMap((attachment) => attachedInline(attachment) ?? []);
   const claimed = await readVolumesOfPvcs(reader, taken ? [] : name.pods);
   const pods = taken
@@ -223,9 +223,9 @@ const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Prom
   };
 };
 
-const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readonly string[] => {
+const namesOf = (request: LookRequest, { own, unattributed }: LeftoverAttachments): readonly string[] => {
   const known = [request.node, rememberedOf(request)?.node ?? null].filter((name) => name !== null);
-  return [...new Set([...known, ...[...own, ...silent].map(({ spec }) => spec.nodeName)])];
+  return [...new Set([...known, ...[...own, ...unattributed].map(({ spec }) => spec.nodeName)])];
 };
 
 /**
@@ -233,13 +233,13 @@ const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readon
  * the Node.
  */
 const ownNode = async (reader: Reader, request: LookRequest, names: readonly NameRead[]): Promise<NodeLook | null> => {
-  const own = names.find(({ standing }) => standing && anySourceNamesMachine(standing.identitySources, request.clues));
+  const own = names.find(({ standing }) => standing && anySourceNamesMachine(standing.identitySources, request.query));
   return own ? lookAtNode(reader, request, own.node) : null;
 };
 
 /** Looks for a machine whose Node is gone, or was replaced by another Node of the same name. */
 const lookAfterNode = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
-  const left = await readLeftAttachments(reader, request);
+  const left = await readLeftoverAttachments(reader, request);
   const names = await Promise.all(namesOf(request, left).map((name) => readName(reader, name)));
   const own = await ownNode(reader, request, names);
   if (own) return own;

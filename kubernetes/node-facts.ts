@@ -1,6 +1,6 @@
 import type { V1Node, V1ObjectMeta, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import {
-  bearsOurs,
+  bearsFence,
   type FenceInBoot,
   type FirstStopping,
   type NodeFacts,
@@ -119,7 +119,7 @@ export const hasFenceTraces = (node: V1Node): boolean =>
 const OWN_LABELS = [FENCED_LABEL, TAINT_LABEL, STOPPING_LABEL] as const;
 
 /** Reports whether the Node has a label of Cloudfence, such as a tombstone, or the note of a stop. */
-export const bearsTrace = ({ metadata }: V1Node): boolean =>
+export const hasOwnLabel = ({ metadata }: V1Node): boolean =>
   OWN_LABELS.some((label) => metadata?.labels?.[label] !== undefined);
 
 const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'readySince'> => {
@@ -145,7 +145,7 @@ const fenceOf = (
     quarantine: hasTaint(node, QUARANTINE.key),
   };
   const tombstone = tombstoneIn(label);
-  const isOurRecord = bearsOurs({ label, taints });
+  const isOurRecord = bearsFence({ label, taints });
   const isOfThisFence = label === null || record?.fence === (tombstone?.fence ?? label);
   return {
     taints,

@@ -12,7 +12,15 @@ import { deleteByUid, type ApiSession, pages, type Reader } from './connection.t
 import { isNotFound, isPreconditionFailed } from './errors.ts';
 import { MIRROR_POD, OUT_OF_SERVICE } from './names.ts';
 import { optOutOfPod } from './node.ts';
-import { pvcKey, pvcsOfPod, csiHandleOf, inlineBackings, inlineHandles, isUnknown, volumeKey } from './volumes.ts';
+import {
+  pvcKey,
+  pvcsOfPod,
+  csiHandleOf,
+  inlineBackings,
+  inlineHandles,
+  hasUnknownBacking,
+  volumeKey,
+} from './volumes.ts';
 
 /** Lists all pods that are bound to the Node's name. */
 export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
@@ -33,7 +41,7 @@ export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1Persistent
   const claims = pvcsOfPod(pod).map((claim) => [pvcKey(claim), claimed.get(pvcKey(claim))] as const);
   const handles = [...claims.flatMap(([, volume]) => (volume && csiHandleOf(volume)) ?? []), ...inlineHandles([pod])];
   const unresolved = [
-    ...claims.filter(([, volume]) => !volume || isUnknown(volume)).map(([claim]) => claim),
+    ...claims.filter(([, volume]) => !volume || hasUnknownBacking(volume)).map(([claim]) => claim),
     ...inlineBackings(pod)
       .filter(([, backing]) => backing === 'unknown')
       .map(([name]) => `volume ${name}`),

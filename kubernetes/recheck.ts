@@ -1,6 +1,6 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Recheck } from '../fencing/model/cluster-facts.ts';
-import type { Clock, Reader } from './connection.ts';
+import type { CallClock, Reader } from './connection.ts';
 import { readLease } from './leases.ts';
 import { OUT_OF_SERVICE } from './names.ts';
 import { fenceAnnotation, hasOwnTaint, hasTaint } from './node-facts.ts';
@@ -30,7 +30,7 @@ const whatStepRestsOn = (node: V1Node | null, lease: string | null): Recheck => 
   lease,
 });
 
-export const createRechecks = ({ now }: Pick<Clock, 'now'>): Rechecks => {
+export const createRechecks = ({ now }: Pick<CallClock, 'now'>): Rechecks => {
   const lately = new Map<string, { readonly node: V1Node; readonly at: number }>();
   return {
     read: async (reader, name) => {

@@ -60,7 +60,7 @@ const inSeconds = (until: number): string => new Date(until).toISOString().repla
 export const liftCap = (writer: Writer, { until, reason }: CapLift): Promise<void> =>
   writeSettings(writer, { [CAP_LIFT.until]: inSeconds(until), [CAP_LIFT.reason]: reason });
 
-export const endLift = (writer: Writer): Promise<void> =>
+export const endCapLift = (writer: Writer): Promise<void> =>
   writeSettings(writer, { [CAP_LIFT.until]: null, [CAP_LIFT.reason]: null });
 
 /** A list of metadata. Its items are null when the list is empty, despite the client's types. */

@@ -1,13 +1,13 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import pLimit from 'p-limit';
-import type { Suspect } from '../fencing/model/cluster.ts';
+import type { SuspectNode } from '../fencing/model/cluster.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
-import { type AttachmentGroup, readDoubtfulAttachments } from './attachments.ts';
+import { type AttachmentGroup, groupSuspectAttachments } from './attachments.ts';
 import { csiNodeIdentitySources, nodeIdentitySources, nodePages, readCsiNode, type ExistingNode } from './node.ts';
 import type { Reader } from './connection.ts';
 import { type Freshness, readLeases } from './leases.ts';
-import { hasFenceTraces, bearsTrace, hasOwnTaint, fenceAnnotation, nodeFacts } from './node-facts.ts';
+import { hasFenceTraces, hasOwnLabel, hasOwnTaint, fenceAnnotation, nodeFacts } from './node-facts.ts';
 
 const GETS_AT_ONCE = 8;
 
@@ -18,7 +18,7 @@ interface Traces {
   readonly attached: ReadonlyMap<string, readonly AttachmentGroup[]>;
 }
 
-const suspectsFromAttachments = (node: string, left: readonly AttachmentGroup[]): readonly Suspect[] => {
+const suspectsFromAttachments = (node: string, left: readonly AttachmentGroup[]): readonly SuspectNode[] => {
   if (left.length === 0) return [];
   const identitySources = left.map(({ source }) => source).filter((source) => source !== null);
   return [
@@ -33,7 +33,7 @@ const suspectsFromAttachments = (node: string, left: readonly AttachmentGroup[])
   ];
 };
 
-const missing = (node: string, { attached }: Traces): readonly Suspect[] =>
+const missing = (node: string, { attached }: Traces): readonly SuspectNode[] =>
   suspectsFromAttachments(node, attached.get(node) ?? []);
 
 /**
@@ -47,17 +47,17 @@ const isStrange =
 
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
-const whySuspect = (standing: V1Node, { fresh }: Traces): Suspect['because'] | null => {
+const whySuspect = (standing: V1Node, { fresh }: Traces): SuspectNode['because'] | null => {
   if (hasFenceTraces(standing)) return 'fenced';
   if (!fresh.has(nameOf(standing))) return 'lease-stale';
-  return bearsTrace(standing) ? 'labelled' : null;
+  return hasOwnLabel(standing) ? 'labelled' : null;
 };
 
 /**
  * Returns the Node itself, if it stands out, and the machine that had its name before, if anything is still attached to
  * that machine.
  */
-const judged = ({ node: standing, identitySources }: ExistingNode, traces: Traces): readonly Suspect[] => {
+const judged = ({ node: standing, identitySources }: ExistingNode, traces: Traces): readonly SuspectNode[] => {
   const { attached } = traces;
   const node = nameOf(standing);
   const because = whySuspect(standing, traces);
@@ -90,15 +90,15 @@ const withIdentitySources = async (reader: Reader, node: V1Node): Promise<Existi
 };
 
 const standsOut = (node: V1Node, { named }: Traces): boolean =>
-  named.has(nameOf(node)) || hasFenceTraces(node) || bearsTrace(node);
+  named.has(nameOf(node)) || hasFenceTraces(node) || hasOwnLabel(node);
 
 /**
  * Judges all Nodes in pages. Only whole Nodes include their taints, and the API server cannot select by a taint. Our
  * taint has to be found by itself, because a person may remove every label.
  */
-const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly Suspect[]> => {
+const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly SuspectNode[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);
-  const suspects: Suspect[] = [];
+  const suspects: SuspectNode[] = [];
   const absent = new Set(traces.named);
   for await (const page of nodePages(reader)) {
     for (const node of page) absent.delete(nameOf(node));
@@ -115,8 +115,8 @@ const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly Suspec
  * Does not find a Node with neither a Lease nor an attachment nor anything of Cloudfence's on it: nothing on such a Node
  * waits for a detach.
  */
-export const findSuspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
+export const findSuspects = async (reader: Reader, freshness: Freshness): Promise<readonly SuspectNode[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);
-  const attached = await readDoubtfulAttachments(reader, fresh);
+  const attached = await groupSuspectAttachments(reader, fresh);
   return judgeAll(reader, { fresh, named: new Set([...stale, ...ahead, ...attached.keys()]), attached });
 };

@@ -63,7 +63,7 @@ const asHandle = (backing: Backing): VolumeHandle | null => (typeof backing === 
 /** Returns the CSI volume behind a PersistentVolume, or null when none is known. */
 export const csiHandleOf = (volume: V1PersistentVolume): VolumeHandle | null => asHandle(backingOf(volume));
 
-export const isUnknown = (volume: V1PersistentVolume): boolean => backingOf(volume) === 'unknown';
+export const hasUnknownBacking = (volume: V1PersistentVolume): boolean => backingOf(volume) === 'unknown';
 
 /**
  * Returns the volumes of a pod that name no claim, with what is behind each. A CSI volume of the pod's own is ephemeral
@@ -192,12 +192,12 @@ export const pvcKey = ({ namespace, name }: PvcReference): string => `${namespac
 export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVolume | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readPersistentVolume({ name }));
 
-export const readClaim = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
+export const readPvc = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPersistentVolumeClaim({ namespace, name }));
 
 /** Returns the volume that is bound to the claim in both directions, or null when there is none yet, or no longer. */
 const readBound = async (reader: Reader, claim: PvcReference): Promise<V1PersistentVolume | null> => {
-  const volumeName = (await readClaim(reader, claim))?.spec?.volumeName ?? '';
+  const volumeName = (await readPvc(reader, claim))?.spec?.volumeName ?? '';
   const volume = volumeName === '' ? null : await readVolume(reader, volumeName);
   const back = volume?.spec?.claimRef;
   return back?.namespace === claim.namespace && back.name === claim.name ? volume : null;

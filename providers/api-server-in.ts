@@ -44,7 +44,7 @@ const yamlIn = (text: string): unknown => {
  *
  * @throws Unavailable when the text is not a kubeconfig
  */
-export const apiServerIn = (text: string, source: string): ApiServer => {
+export const parseApiServer = (text: string, source: string): ApiServer => {
   const read = kubeconfig.safeParse(yamlIn(text));
   if (read.success) return read.data;
   throw new Unavailable(`the kubeconfig from ${source} cannot be read`, { cause: read.error });

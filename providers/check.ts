@@ -12,7 +12,7 @@ export interface Check {
   readonly says: string;
 }
 
-export interface Diagnosis {
+export interface DoctorReport {
   /** The worst verdict of all checks. */
   readonly verdict: Verdict;
   readonly checks: readonly Check[];
@@ -20,7 +20,7 @@ export interface Diagnosis {
 
 const gravest: readonly Verdict[] = ['fail', 'warn', 'ok'];
 
-export const diagnosisOf = (checks: readonly Check[]): Diagnosis => ({
+export const doctorReport = (checks: readonly Check[]): DoctorReport => ({
   verdict: gravest.find((one) => checks.some(({ verdict }) => verdict === one)) ?? 'ok',
   checks,
 });
@@ -31,7 +31,7 @@ const written: Record<Verdict, string> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL
 export const checkLine = ({ what, verdict, says }: Check): string => `${written[verdict]}  ${what}  — ${says}`;
 
 /** Lists each check that is not ok, one per line. */
-export const describeFailing = ({ checks }: Pick<Diagnosis, 'checks'>): string => {
+export const describeFailedChecks = ({ checks }: Pick<DoctorReport, 'checks'>): string => {
   const wrong = checks.filter(({ verdict }) => verdict !== 'ok');
   const lines = wrong.map(checkLine).join('\n');
   return `a fence would not work: ${wrong.length} of ${counted(checks.length, 'check')} failed:\n${lines}`;

@@ -45,13 +45,13 @@ const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions
 };
 
 const change = async (
-  desk: CapControl,
+  control: CapControl,
   { lift, reason = '', end = false }: CapOptions,
   { policy, ports: { signal, clock } }: Session,
 ): Promise<void> => {
   if (policy.dryRun) return;
-  if (lift !== undefined) await desk.lift({ until: clock.now().wall + lift, reason: reason.trim() }, signal);
-  if (end) await desk.endLift(signal);
+  if (lift !== undefined) await control.lift({ until: clock.now().wall + lift, reason: reason.trim() }, signal);
+  if (end) await control.endLift(signal);
 };
 
 const time = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
@@ -93,10 +93,10 @@ export const cap = async (options: CapOptions, terminal: Terminal): Promise<numb
   return withSession(options, terminal, async (session) => {
     const shown: Shown[] = [];
     const opened = meant(session, options);
-    for (const { cluster, cap: desk } of opened) {
-      await change(await desk(), options, session);
-      const standing = await (await desk()).standing(session.policy.cap, session.ports.signal);
-      if (standing) shown.push({ cluster: cluster.name, ...standing });
+    for (const { cluster, cap: control } of opened) {
+      await change(await control(), options, session);
+      const status = await (await control()).status(session.policy.cap, session.ports.signal);
+      if (status) shown.push({ cluster: cluster.name, ...status });
       else
         terminal.complain(
           `cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences nothing without it: apply infra/kubernetes/rbac.yaml`,

@@ -1,4 +1,4 @@
-import { checkLine, diagnosisOf } from '../../providers/check.ts';
+import { checkLine, doctorReport } from '../../providers/check.ts';
 import { runDoctorChecks } from '../../config/doctor.ts';
 import type { Terminal } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
@@ -9,7 +9,7 @@ import { withSession, type CommonOptions } from '../session.ts';
  */
 export const doctor = (options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async ({ openedCloud, clusters, policy, ports }) => {
-    const diagnosis = diagnosisOf(
+    const diagnosis = doctorReport(
       (await runDoctorChecks(openedCloud, clusters, { policy, gives: 'orders' }, ports.signal)).checks,
     );
     if (options.json) terminal.line(JSON.stringify(diagnosis));

@@ -3,7 +3,7 @@ import { CloudfenceError, PermissionDenied, ProofExpired, Refused } from '../mod
 import { stepKey, stepProperties } from '../model/steps.ts';
 import type { Act, Moment } from '../rules/view.ts';
 import { applyStepError, applyStepResult } from './apply-step.ts';
-import { expired, failedEnding, isHopeless, tryLater } from './failing.ts';
+import { expired, failedEnding, isPermanent, tryLater } from './failing.ts';
 import { actsOf, type Command } from './next-command.ts';
 import type { RunState } from './state.ts';
 
@@ -65,7 +65,7 @@ const allFailed = (known: RunState, failed: readonly Failed[], sentAt: Moment, n
   if (!first) return expired(known, now);
   const after = withErrors(known, sent, sentAt, now);
   if (after.ending) return after;
-  const hopeless = sent.find(({ act, error }) => isHopeless(error) && !stepProperties[act.step.do].perObject);
+  const hopeless = sent.find(({ act, error }) => isPermanent(error) && !stepProperties[act.step.do].perObject);
   if (hopeless) return { ...after, ending: failedEnding(hopeless.error) };
   const refusals = sent.map(({ act }) => after.refusals.get(stepKey(act.step)) ?? 0);
   return tryLater(after, first.error, now, Math.max(...refusals) || after.failures);

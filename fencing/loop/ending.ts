@@ -1,7 +1,7 @@
 import type { ClusterEvent } from '../model/cluster.ts';
 import { type Ending, type RunState, viewOf } from './state.ts';
 import { describeDeclined, stillDeclined } from '../rules/declined.ts';
-import { listLeftAlone } from '../rules/finish.ts';
+import { listUntouched } from '../rules/finish.ts';
 import { isImagined, type Outcome, type OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
@@ -50,7 +50,7 @@ const lastNode = ({ cluster, location, record }: RunState): Pick<Outcome, 'node'
  */
 const leftIn = (known: RunState, now: Moment): Outcome['left'] => {
   const view = viewOf(known, now);
-  return view && known.memory.firstOff ? listLeftAlone(view) : [];
+  return view && known.memory.firstOff ? listUntouched(view) : [];
 };
 
 export const outcomeOf = (known: RunState, now: Moment): Outcome => ({

@@ -18,7 +18,7 @@ const LONGEST_BACK_OFF_MS = 8_000;
 const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
 
 /** Returns whether the same call fails again, however often it is made. */
-export const isHopeless = (error: CloudfenceError): boolean =>
+export const isPermanent = (error: CloudfenceError): boolean =>
   error instanceof PermissionDenied ||
   error instanceof InvalidInput ||
   error instanceof InvalidConfiguration ||

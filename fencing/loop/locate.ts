@@ -40,7 +40,7 @@ export const withLocation = (known: RunState, found: readonly ClusterSearchResul
   return unreachable.length > 0 ? notFound(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
 };
 
-const isHopeless = (error: CloudfenceError): boolean =>
+const isPermanent = (error: CloudfenceError): boolean =>
   error instanceof PermissionDenied || error instanceof Unexpected || !error.retry;
 
 const failed = (known: RunState, reason: Reason, retry: boolean): RunState => ({
@@ -53,7 +53,7 @@ const failed = (known: RunState, reason: Reason, retry: boolean): RunState => ({
  * first question, for example because it does not know the token.
  */
 const notFound = (known: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
-  const hopeless = unreachable.find(({ error }) => error !== null && isHopeless(error));
+  const hopeless = unreachable.find(({ error }) => error !== null && isPermanent(error));
   if (!hopeless?.error) return waitForClusters(known, unreachable, now);
   const { cluster, error } = hopeless;
   if (error instanceof Unexpected) return failed(known, because('unexpected', error.message), error.retry);

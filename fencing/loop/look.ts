@@ -9,7 +9,7 @@ import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './shared-looks.ts';
 import { type RunState, type ClusterLocation, type Observation, saysOff } from './state.ts';
 
-const cluesFor = (known: RunState, machine: MachineFacts): NodeQuery => ({
+const queryFor = (known: RunState, machine: MachineFacts): NodeQuery => ({
   machine: known.request.machine,
   nodeNames: machine.nodeNames,
   machineOf: known.identityRules.machineOf,
@@ -57,11 +57,11 @@ const lookAtCluster = async (
 ): Promise<Observation<ClusterFacts>> => {
   const waitsForNames = ports.cloud.holders !== undefined && known.location?.node === null;
   const machine = (waitsForNames ? await asked : null) ?? known.machine;
-  const clues: NodeQuery = { machine: known.request.machine, nodeNames: [], machineOf: known.identityRules.machineOf };
+  const query: NodeQuery = { machine: known.request.machine, nodeNames: [], machineOf: known.identityRules.machineOf };
   const { attachments, detached } = known.memory;
   const named = namesOf(machine?.says, known.location, ports);
   const request = {
-    clues,
+    query,
     node: known.location?.node ?? null,
     remembered: known.record,
     follow: [...detached],
@@ -120,15 +120,15 @@ const claims = ({ identitySources }: NodeFacts, query: NodeQuery): boolean =>
  */
 const lookAtGuess = async (
   cluster: Cluster,
-  clues: NodeQuery,
+  query: NodeQuery,
   { power }: MachineFacts,
   known: RunState,
   ports: Ports,
 ): Promise<Observation<ClusterFacts> | null> => {
-  const node = clues.nodeNames.find((name) => name !== '');
+  const node = query.nodeNames.find((name) => name !== '');
   if (node === undefined) return null;
   const request = {
-    clues,
+    query,
     node,
     nodeOnly: true,
     beforeClaim: saysOff.has(power),
@@ -136,7 +136,7 @@ const lookAtGuess = async (
     follow: [...known.memory.detached],
   };
   const found = await lookIn(cluster, request, known, ports);
-  return found.says.node && claims(found.says.node, clues) ? found : null;
+  return found.says.node && claims(found.says.node, query) ? found : null;
 };
 
 /**
@@ -148,14 +148,14 @@ const findIn = async (
   known: RunState,
   ports: Ports,
 ): Promise<ClusterSearchResult> => {
-  const clues = cluesFor(known, machine);
+  const query = queryFor(known, machine);
   const { name } = cluster;
   try {
-    const guessed = await lookAtGuess(cluster, clues, machine, known, ports);
+    const guessed = await lookAtGuess(cluster, query, machine, known, ports);
     if (guessed)
       return { cluster: name, nodes: [guessed.says.nodeName ?? ''], marked: [], facts: guessed, error: null };
-    const nodes = await cluster.find(clues, ports.signal);
-    const request = { clues, node: null, remembered: known.record, follow: [], named: namesOf(machine, null, ports) };
+    const nodes = await cluster.find(query, ports.signal);
+    const request = { query, node: null, remembered: known.record, follow: [], named: namesOf(machine, null, ports) };
     const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, known, ports);
     return { cluster: name, nodes, marked: [], facts: leftovers, error: null };
   } catch (error) {

@@ -14,7 +14,7 @@ import type { MachineFacts, Witness } from '../model/machine.ts';
 import type { Command } from './next-command.ts';
 import { type ClusterSearchResult, withLocation } from './locate.ts';
 import { applyAnswers, type StepAnswer } from './apply-answers.ts';
-import { expired, failedEnding, isHopeless, tryLater } from './failing.ts';
+import { expired, failedEnding, isPermanent, tryLater } from './failing.ts';
 import type { StepReport } from '../model/outcome.ts';
 import type { Moment } from '../rules/view.ts';
 
@@ -174,7 +174,7 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, now: 
   if (command.do === 'conclude') return { ...known, concluded: true };
   if (error instanceof ProofExpired) return expired(known, now);
   const denied = error instanceof PermissionDenied;
-  const hopeless = isHopeless(error) && !(denied && wasAllowedBefore(known, command));
+  const hopeless = isPermanent(error) && !(denied && wasAllowedBefore(known, command));
   return hopeless ? { ...known, ending: failedEnding(error) } : tryLater(known, error, now);
 };
 

@@ -52,7 +52,7 @@ export interface NodeFacts {
   readonly stopping: FirstStopping | null;
   /** The text of the fence's annotation, or null. A kubelet may write it. */
   readonly recordText: string | null;
-  /** The fence's record. Null if it cannot be read, or if nothing else of ours is on the Node (`bearsOurs`). */
+  /** The fence's record. Null if it cannot be read, or if nothing else of ours is on the Node (`bearsFence`). */
   readonly record: FenceRecord | null;
   /**
    * The record of a Node that has nothing else of ours, or null. Someone removed the fence and left the record, or a
@@ -65,7 +65,7 @@ export interface NodeFacts {
  * Returns whether the Node has our label or one of our taints, which no kubelet can write. One of them is enough,
  * because a person may remove the others.
  */
-export const bearsOurs = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
+export const bearsFence = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
   label !== null || taints.ours || taints.quarantine;
 
 /** A fence, and the boot of the machine that it is for. */

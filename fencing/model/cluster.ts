@@ -15,7 +15,7 @@ export interface NodeQuery {
 }
 
 export interface LookRequest {
-  readonly clues: NodeQuery;
+  readonly query: NodeQuery;
   /** The Node that `find` named, or null for a machine whose Node is gone. */
   readonly node: string | null;
   /**
@@ -60,7 +60,7 @@ export interface Cluster {
    * Returns the names of all Nodes, of those that it looked at, that carry the machine's id. The cost is constant if
    * the name is guessed right.
    */
-  readonly find: (clues: NodeQuery, signal: AbortSignal) => Promise<readonly string[]>;
+  readonly find: (query: NodeQuery, signal: AbortSignal) => Promise<readonly string[]>;
 
   /** Returns everything on a Node that may name its machine, or null if there is no such Node. */
   readonly identify: (node: string, signal: AbortSignal) => Promise<readonly IdentitySource[] | null>;
@@ -92,7 +92,7 @@ export interface Cluster {
   readonly surveyConnectivity: (
     node: string,
     staleFor: number,
-    clues: Pick<NodeQuery, 'machine' | 'machineOf'>,
+    query: Pick<NodeQuery, 'machine' | 'machineOf'>,
     signal: AbortSignal,
   ) => Promise<ConnectivitySurvey>;
 
@@ -112,7 +112,7 @@ export interface Cluster {
   readonly concludeUnless: (showing: readonly MachineId[], signal: AbortSignal) => Promise<void>;
 
   /** Returns where an event may have been missed. Reads each list once, in pages, at any size of cluster. */
-  readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly Suspect[]>;
+  readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly SuspectNode[]>;
 }
 
 export interface ClusterEvent {
@@ -122,7 +122,7 @@ export interface ClusterEvent {
   readonly message: string;
 }
 
-export interface Suspect {
+export interface SuspectNode {
   /** `labelled`: one of our labels is left on the Node without a fence: a tombstone, or the note of a stop. */
   readonly because: 'lease-stale' | 'fenced' | 'labelled' | 'node-missing';
   /** The Node, or the Node that a leftover attachment names. */

@@ -26,7 +26,7 @@ export interface StepReport {
   readonly message: string | null;
 }
 
-export interface LeftAlone {
+export interface Untouched {
   readonly what: string;
   readonly why: string;
 }
@@ -48,7 +48,7 @@ export interface Outcome {
   /** When this run first read that the machine is off (epoch ms). Null if it never did. */
   readonly provenAt: number | null;
   readonly steps: readonly StepReport[];
-  readonly left: readonly LeftAlone[];
+  readonly left: readonly Untouched[];
   /**
    * Look again after this many ms. Set if the run waits, is refused until a known time, or failed while something else
    * is still in progress.

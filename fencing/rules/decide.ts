@@ -6,7 +6,7 @@ import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './w
 import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
 import { kubeletNotSilent, leaseContradicts, leaseLooksLate } from './lease.ts';
-import { forgetStopping, liftMark, nothingOfOurs, running, stopping } from './running.ts';
+import { forgetStopping, liftMark, nothingInCluster, running, stopping } from './running.ts';
 import {
   bootContradicts,
   doubtfulPower,
@@ -48,7 +48,7 @@ const beforeItBegins =
  */
 const ladder: readonly Rule[] = [
   // Is the machine ours, and may anything be done at all?
-  nothingOfOurs, // there is no Node and nothing that one left behind: ignored, or done
+  nothingInCluster, // there is no Node and nothing that one left behind: ignored, or done
   liftMark, // our taint must not stay on a machine that may write, so this comes first
   ambiguousIdentity, // more than one Node names the machine: acts on neither
   paused, // by the configuration, or by a ConfigMap of the cluster

@@ -1,5 +1,5 @@
 import type { NodeFacts, PodFacts } from '../model/cluster-facts.ts';
-import type { LeftAlone } from '../model/outcome.ts';
+import type { Untouched } from '../model/outcome.ts';
 import { because, type Reason, listSome } from '../model/reason.ts';
 import { isOfThisMachine } from './attachments.ts';
 import { stillDeclined } from './declined.ts';
@@ -161,7 +161,7 @@ const whyStays = (view: View, pod: PodFacts): string | null => {
   return isRecurring(view, pod) ? 'a controller recreates it after each deletion, and it uses no volume' : null;
 };
 
-const pods = (view: View): readonly LeftAlone[] => {
+const pods = (view: View): readonly Untouched[] => {
   const named = podsNamedByFence(view);
   return view.cluster.pods.flatMap((pod) => {
     const why = whyPodIsLeft(pod, named) ?? whyStays(view, pod);
@@ -174,7 +174,7 @@ const whyWanted = ({ volumes, unresolved }: PodFacts, key: string): string =>
     ? `still uses ${key}`
     : `may still use ${key}: Cloudfence cannot read the volume behind ${unresolved.join(', ')}`;
 
-const attachments = (view: View): readonly LeftAlone[] =>
+const attachments = (view: View): readonly Untouched[] =>
   view.cluster.volumes.flatMap((volume) => {
     const [pod] = podsWanting(view, volume.key);
     if (!volume.attachment || !pod) return [];
@@ -198,19 +198,19 @@ const whyDiskStays = (view: View, disk: View['machine']['disks'][number]): strin
   return null;
 };
 
-const disks = (view: View): readonly LeftAlone[] =>
+const disks = (view: View): readonly Untouched[] =>
   view.machine.disks.flatMap((disk) => {
     const why = whyDiskStays(view, disk);
     return why === null ? [] : [{ what: `disk/${disk.disk}`, why }];
   });
 
-const node = (view: View): readonly LeftAlone[] => {
+const node = (view: View): readonly Untouched[] => {
   const why = view.cluster.node && whyDelete(view) ? nodeKept(view, view.cluster.node) : null;
   return why === null || !view.cluster.node ? [] : [{ what: `node/${view.cluster.node.name}`, why }];
 };
 
 /** Lists what was not touched, and why. The outcome includes this list so that people do not have to guess. */
-export const listLeftAlone = (view: View): readonly LeftAlone[] => [
+export const listUntouched = (view: View): readonly Untouched[] => [
   ...pods(view),
   ...attachments(view),
   ...disks(view),

@@ -1,5 +1,5 @@
 import type { Cloud } from '../model/cloud.ts';
-import { type AttachmentFacts, bearsOurs, type NodeFacts, type VolumeFacts } from '../model/cluster-facts.ts';
+import { type AttachmentFacts, bearsFence, type NodeFacts, type VolumeFacts } from '../model/cluster-facts.ts';
 import type { DiskId, MachineFacts, MachineTarget } from '../model/machine.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
@@ -48,7 +48,7 @@ export const namesOnlyThisMachine = (node: Named, machine: MachineFacts, identit
  * Returns whether the Node is the machine's. Node names are reused, so an identity source of the immutable id has to
  * name the machine, and none may name another.
  */
-export const identityOf = (node: Named, machine: MachineFacts, identityRules: IdentityRules): Identity => {
+export const proveIdentity = (node: Named, machine: MachineFacts, identityRules: IdentityRules): Identity => {
   const machines = byMachine(node, machine, identityRules);
   return machines === 'proven' ? byIncarnation(node, machine, identityRules) : machines;
 };
@@ -58,8 +58,8 @@ export const acceptCommand = ({ name }: Pick<NodeFacts, 'name'>): string =>
   `\`cloudfence release ${name} --accept "<what you checked>"\``;
 
 /** Returns the clause with the command that ends a fence of ours on this Node, or an empty text if there is none. */
-export const wayOut = (node: NodeFacts | null): string =>
-  node && bearsOurs(node) && node.tombstone === null
+export const acceptHint = (node: NodeFacts | null): string =>
+  node && bearsFence(node) && node.tombstone === null
     ? `. Look at the machine, then ${acceptCommand(node)} ends the fence`
     : '';
 
@@ -83,7 +83,7 @@ const spelledOut = ({ identitySources }: NodeFacts, identityRules: IdentityRules
 export const doubtfulIdentity: Rule = (view) => {
   const { node } = view.cluster;
   if (!node) return null;
-  switch (identityOf(node, view.machine, view.identityRules)) {
+  switch (proveIdentity(node, view.machine, view.identityRules)) {
     case 'proven':
       return null;
     case 'contradicted':
@@ -97,7 +97,7 @@ export const doubtfulIdentity: Rule = (view) => {
       return refuse(
         because(
           'identity-unproven',
-          `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the remedy${wayOut(node)}`,
+          `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the remedy${acceptHint(node)}`,
         ),
       );
   }
@@ -111,7 +111,7 @@ export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(am
  * person must look.
  */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
-  if (!node || node.recordText === null || !bearsOurs(node)) return null;
+  if (!node || node.recordText === null || !bearsFence(node)) return null;
   const remedy = `look at the machine, then ${acceptCommand(node)} ends the fence`;
   if (!node.record)
     return refuse(

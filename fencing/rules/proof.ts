@@ -3,7 +3,7 @@ import { patience } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { hasNothingToFree } from './guards.ts';
-import { acceptCommand, beganWithoutMachine, isVolumeGone, wayOut, witnessDisks } from './identity.ts';
+import { acceptCommand, beganWithoutMachine, isVolumeGone, acceptHint, witnessDisks } from './identity.ts';
 import { currentRecord } from './mark.ts';
 import { type Decision, refuse, type Rule, type View, wait } from './view.ts';
 
@@ -56,7 +56,7 @@ export const missingNeedsWitness: Rule = (view) => {
       return refuse(
         because(
           'missing-without-witness',
-          `the cloud does not know ${machine}, and it does not find every disk that was attached to it, which would confirm that: ${witnessDisks(view).join(', ')}${wayOut(view.cluster.node)}`,
+          `the cloud does not know ${machine}, and it does not find every disk that was attached to it, which would confirm that: ${witnessDisks(view).join(', ')}${acceptHint(view.cluster.node)}`,
         ),
       );
     case null:
@@ -110,7 +110,7 @@ const askWitness = (view: View): Decision => {
   return refuse(
     because(
       'missing-without-witness',
-      `the cloud does not know ${machine}, and Cloudfence knows no disk of it that could confirm that the machine is gone${wayOut(view.cluster.node)}`,
+      `the cloud does not know ${machine}, and Cloudfence knows no disk of it that could confirm that the machine is gone${acceptHint(view.cluster.node)}`,
     ),
   );
 };

@@ -1,5 +1,5 @@
 import {
-  bearsOurs,
+  bearsFence,
   type FenceInBoot,
   fenceInBoot,
   isOfThisBoot,
@@ -119,7 +119,7 @@ export const releaseReturned: Rule = (view) => {
 
 /** Returns whether the Node has a fence of ours, even if its record is lost. A tombstone is not a fence. */
 export const isFenced = (node: NodeFacts): boolean =>
-  node.record !== null || (bearsOurs(node) && (node.tombstone === null || node.taints.ours || node.taints.quarantine));
+  node.record !== null || (bearsFence(node) && (node.tombstone === null || node.taints.ours || node.taints.quarantine));
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 

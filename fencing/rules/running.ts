@@ -11,7 +11,7 @@ import { because, counted, type Reason, listSome } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { type ClusterStep, stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
-import { acceptCommand, identityOf, namesOnlyThisMachine, targetMachine } from './identity.ts';
+import { acceptCommand, proveIdentity, namesOnlyThisMachine, targetMachine } from './identity.ts';
 import { targetNode, isUnmarked } from './mark.ts';
 import { vouchReason } from './proof.ts';
 import { isFencedWithoutRecord } from './release.ts';
@@ -22,7 +22,7 @@ import { pollDelay, waitForOperation } from './waits.ts';
  * Ends the run if there is neither a Node nor anything that one left behind. Either everything is done, or the machine
  * was never in this cluster.
  */
-export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine, memory }) => {
+export const nothingInCluster: Rule = ({ cluster: { node, pods, volumes }, machine, memory }) => {
   if (node || pods.length > 0 || volumes.length > 0) return null;
   return memory.takenAt.size > 0
     ? fenced(because('fenced', `everything that ${machine.machine} held is free`))
@@ -243,7 +243,7 @@ const isAnothers = ({ machine, identityRules }: View, node: NodeFacts): boolean 
   node.record !== null &&
   node.record.machine !== machine.machine &&
   machineOfProviderID(node.identitySources, identityRules.machineOf) !== machine.machine &&
-  identityOf(node, machine, identityRules) !== 'proven';
+  proveIdentity(node, machine, identityRules) !== 'proven';
 
 /**
  * Returns whether a person's statement covers a suspended machine. It never counts against a cloud that says that the
@@ -284,7 +284,7 @@ export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => 
  * machine may have its name by now. No fence can end there, and the taint would stay until that machine appears.
  */
 const hasOutlivedIdentity = (view: View, node: NodeFacts): boolean =>
-  identityOf(node, view.machine, view.identityRules) !== 'proven' && hasNothingToFree(view);
+  proveIdentity(node, view.machine, view.identityRules) !== 'proven' && hasNothingToFree(view);
 
 /** Returns why our out-of-service taint must go from the Node, or null. */
 const whyLift = (view: View, node: NodeFacts): Reason | null => {

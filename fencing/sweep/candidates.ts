@@ -5,18 +5,18 @@ import type { LocationHint, SharedRunOptions } from '../loop/run.ts';
 import { failedEnding } from '../loop/failing.ts';
 import type { RunState } from '../loop/state.ts';
 import type { VolumeFacts } from '../model/cluster-facts.ts';
-import type { Cluster, Suspect } from '../model/cluster.ts';
+import type { Cluster, SuspectNode } from '../model/cluster.ts';
 import { CloudfenceError, asCloudfenceError } from '../model/errors.ts';
 import { type MachineId, machineOfProviderID } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import { hasBootedSince } from '../rules/running.ts';
-import { imagineLift, liftBeforeRun, NOBODY, stateAt } from './lift.ts';
+import { imagineLift, liftBeforeRun, UNKNOWN_MACHINE, stateOfSuspect } from './lift.ts';
 
 /** A suspect, the cluster that it is in, and the machines that it may be. */
 export interface SweepCandidate {
   readonly cluster: string;
-  readonly suspect: Suspect;
+  readonly suspect: SuspectNode;
   readonly machines: readonly MachineId[];
   /** Why no machine is known although one should be, in words for people. Null otherwise. */
   readonly doubt: string | null;
@@ -38,7 +38,7 @@ export interface CandidateScan {
  * Returns the machines that a suspect may be. A Node with a providerID belongs to that machine alone. That machine's
  * run reports whatever else the Node claims, and the other claims keep no other machine from its own Node.
  */
-const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly MachineId[] => {
+const machinesOf = ({ identitySources }: SuspectNode, { cloud }: Ports): readonly MachineId[] => {
   const own = machineOfProviderID(identitySources, cloud.machineOf);
   return own === null
     ? [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))]
@@ -46,7 +46,7 @@ const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly Ma
 };
 
 /** Returns that nothing names the Node's machine. Our taint may be on a machine that runs, so a person must look. */
-const whyNameless = ({ node, marked }: Suspect, { cloud }: Ports): string => {
+const whyNameless = ({ node, marked }: SuspectNode, { cloud }: Ports): string => {
   const nameless = `nothing on Node ${node} names a machine of ${cloud.name}; run cloudfence doctor for the remedy`;
   return marked && !hasBootedSince(marked)
     ? `${nameless}. Cloudfence does not know whether the machine is off, but its out-of-service taint is set there. If the machine runs, remove the taint: \`${marked.untaint}\``
@@ -57,7 +57,7 @@ const whyNameless = ({ node, marked }: Suspect, { cloud }: Ports): string => {
  * Returns the candidate for a suspect. If the Node itself does not name its machine, everything that may name it is
  * read. If the Node is gone, its disks are asked.
  */
-const candidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<FoundCandidate> => {
+const candidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<FoundCandidate> => {
   const candidate = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
   if (candidate.machines.length > 0) return candidate;
   if (suspect.because === 'node-missing')
@@ -76,7 +76,7 @@ const candidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Pr
  *
  * @throws CloudfenceError if the cluster or the cloud does not answer, which says nothing about any suspect
  */
-const safeCandidateOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<FoundCandidate> => {
+const safeCandidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<FoundCandidate> => {
   try {
     return await candidateOf(cluster, suspect, ports);
   } catch (error) {
@@ -153,7 +153,8 @@ const unnamed = (
   occasion: SharedRunOptions,
   ports: Ports,
 ): RunState | null => {
-  const known = lift ?? imagineLift(stateAt(cluster, suspect, NOBODY, occasion, ports), suspect, ports.clock.now());
+  const known =
+    lift ?? imagineLift(stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports), suspect, ports.clock.now());
   if (known.ending || known.lately) return known;
   if (fault) return { ...known, ending: failedEnding(fault) };
   return doubt === null ? null : refused(known, because('identity-unproven', doubt));
@@ -183,7 +184,7 @@ export const refuseAmbiguous = (
   const existing = existingNodes(candidates);
   const [first, second] = existing;
   if (!first || !second || existing.some(({ suspect }) => suspect.marked)) return null;
-  const known = stateAt(first.cluster, first.suspect, machine, occasion, ports);
+  const known = stateOfSuspect(first.cluster, first.suspect, machine, occasion, ports);
   return outcomeOf(refused(known, ambiguousNodesReason(machine, existing.map(locationOf))), ports.clock.now());
 };
 
@@ -200,7 +201,7 @@ const MOST_NAMED = 5;
 
 const knownMachine = (machine: MachineId): Below => ({ machines: [machine], doubt: null });
 
-const unknownMachine = ({ node, attachments }: Suspect, why: string): Below => ({
+const unknownMachine = ({ node, attachments }: SuspectNode, why: string): Below => ({
   machines: [],
   doubt: `Node ${node} no longer exists, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no machine, and ${why}`,
 });
@@ -214,12 +215,12 @@ const NOTHING_HELD: Below = { machines: [], doubt: null };
  */
 const volumesLeft = async (
   cluster: Cluster,
-  { node, attachments }: Suspect,
+  { node, attachments }: SuspectNode,
   { cloud, signal }: Ports,
 ): Promise<readonly VolumeFacts[]> => {
-  const clues = { machine: NOBODY, nodeNames: [], machineOf: cloud.machineOf };
+  const query = { machine: UNKNOWN_MACHINE, nodeNames: [], machineOf: cloud.machineOf };
   const facts = await cluster.look(
-    { clues, node: null, remembered: null, follow: [], attachments, named: [node] },
+    { query, node: null, remembered: null, follow: [], attachments, named: [node] },
     signal,
   );
   return facts.nameTaken ? [] : facts.volumes.filter((volume) => cloud.diskOf(volume) !== null);
@@ -229,7 +230,11 @@ const volumesLeft = async (
  * Returns the likeliest machine by the Node's name. No machine holds the disks, so only ids that the cloud would give
  * to a Node of that name are left. A machine that the cloud knows comes before one that it has forgotten.
  */
-const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { cloud, signal }: Ports): Promise<Below> => {
+const guessed = async (
+  suspect: SuspectNode,
+  volumes: readonly VolumeFacts[],
+  { cloud, signal }: Ports,
+): Promise<Below> => {
   const guesses = new Set(volumes.flatMap((volume) => cloud.machinesNamed?.(suspect.node, volume) ?? []));
   const facts = guesses.size === 0 ? [] : await cloud.look([...guesses], { disks: false }, signal);
   const fitting = facts.filter(({ nodeNames }) => nodeNames.includes(suspect.node));
@@ -242,7 +247,7 @@ const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { clou
 const wasAttached = (volumes: readonly VolumeFacts[]): boolean =>
   volumes.some(({ attachment }) => attachment?.attached);
 
-const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
+const byTheirDisks = async (suspect: SuspectNode, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
   if (!ports.cloud.holders)
     return wasAttached(volumes)
       ? unknownMachine(suspect, `Cloudfence cannot ask ${ports.cloud.name} for a machine by its disks`)
@@ -260,7 +265,7 @@ const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], p
  * disks. If the disks are free, it is the one that their place and the Node's name point to. Not every cloud can find
  * the holder of a disk. The answer is a hint: a run has to prove that it was this machine.
  */
-export const machinesOfGoneNode = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Below> => {
+export const machinesOfGoneNode = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<Below> => {
   const volumes = await volumesLeft(cluster, suspect, ports);
   if (volumes.length === 0) return { machines: [], doubt: null };
   try {

@@ -4,19 +4,19 @@ import type { Ports } from '../loop/ports.ts';
 import { reduce } from '../loop/reduce.ts';
 import { executeCommand, type SharedRunOptions } from '../loop/run.ts';
 import { type RunState, startRun } from '../loop/state.ts';
-import type { Suspect } from '../model/cluster.ts';
+import type { SuspectNode } from '../model/cluster.ts';
 import type { MachineId } from '../model/machine.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { liftOutlivedTaint } from '../rules/running.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** An ID that no machine has. It stands for the unknown machine of a Node. */
-export const NOBODY: MachineId = '';
+export const UNKNOWN_MACHINE: MachineId = '';
 
 /** Returns the state of a run about a suspect that has learned nothing yet. */
-export const stateAt = (
+export const stateOfSuspect = (
   cluster: string,
-  { node }: Suspect,
+  { node }: SuspectNode,
   machine: MachineId,
   { newRunId, ...occasion }: SharedRunOptions,
   { cloud }: Ports,
@@ -36,14 +36,14 @@ export const stateAt = (
  */
 export const liftBeforeRun = async (
   cluster: string,
-  suspect: Suspect,
+  suspect: SuspectNode,
   occasion: SharedRunOptions,
   ports: Ports,
 ): Promise<RunState | null> => {
   const now = ports.clock.now();
   const lift = suspect.marked && liftOutlivedTaint(suspect.marked, now);
   if (!lift || occasion.policy.dryRun) return null;
-  const known = stateAt(cluster, suspect, NOBODY, occasion, ports);
+  const known = stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports);
   const location = { cluster, node: suspect.node };
   const command = actOn(location, lift, now.mono + PROOF_LASTS_MS);
   const result = await executeCommand(command, known, ports);
@@ -53,7 +53,7 @@ export const liftBeforeRun = async (
 };
 
 /** Returns the state as it would be after the lift, in a dry run in which there is something to lift. */
-export const imagineLift = (known: RunState, { marked }: Suspect, now: Moment): RunState => {
+export const imagineLift = (known: RunState, { marked }: SuspectNode, now: Moment): RunState => {
   const lift = known.policy.dryRun && marked ? liftOutlivedTaint(marked, now) : null;
   return lift ? applyImagined(known, lift, now) : known;
 };

@@ -1,4 +1,4 @@
-import type { Cluster, Suspect } from '../model/cluster.ts';
+import type { Cluster, SuspectNode } from '../model/cluster.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { react, type SharedRunOptions } from '../loop/run.ts';
@@ -59,7 +59,7 @@ const isAnybodys = ({ suspect, doubt, fault }: SweepCandidate): boolean =>
   (suspect.because === 'fenced' || suspect.because === 'node-missing') && (doubt !== null || fault !== null);
 
 /** Returns whether a Node is parked and has nothing attached: its fence is finished, whether or not that was entered. */
-const isFinished = ({ record, marked, attachments }: Suspect): boolean =>
+const isFinished = ({ record, marked, attachments }: SuspectNode): boolean =>
   record?.phase === 'fenced' && !marked && attachments.length === 0;
 
 /**
@@ -92,7 +92,7 @@ const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports)
  * Returns whether a fence is finished and its machine is still off in the same boot, with nothing attached. Then its
  * work is done until the machine comes back, or goes for good.
  */
-const isParked = (suspect: Suspect, { power, generation, forGood }: MachineFacts): boolean =>
+const isParked = (suspect: SuspectNode, { power, generation, forGood }: MachineFacts): boolean =>
   isFinished(suspect) && power === 'off' && !forGood && suspect.record?.generation === generation;
 
 /**

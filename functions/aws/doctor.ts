@@ -1,12 +1,12 @@
-import { describeFailing, type Diagnosis } from '../../providers/check.ts';
+import { describeFailedChecks, type DoctorReport } from '../../providers/check.ts';
 import { doctor as diagnose, isFailing, type DoctorResult } from '../doctor.ts';
 import type { DoctorDependencies } from '../dependencies.ts';
 import { lambdaHandler, type LambdaFunction } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 /** The error carries no stack, because Lambda would return it to the caller. */
-const failing = (diagnosis: Diagnosis): Error => {
-  const error = new Error(describeFailing(diagnosis));
+const failing = (diagnosis: DoctorReport): Error => {
+  const error = new Error(describeFailedChecks(diagnosis));
   error.name = 'ChecksFailed';
   error.stack = '';
   return error;

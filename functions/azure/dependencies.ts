@@ -35,11 +35,11 @@ const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
 });
 
 /** Replaces what an event names, such as a scale set, with its machines. */
-export type Expand = (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
+export type ExpandScaleSets = (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 
 export interface AzureDependencies extends DoctorDependencies {
   readonly queues: ServiceBusQueues;
-  readonly expand: Expand;
+  readonly expand: ExpandScaleSets;
   /** How long an invocation may run (ms). */
   readonly lasts: number;
 }
@@ -169,7 +169,7 @@ const isServed = (machine: ItemOrigin['machine'], served: ServedScope): boolean 
  * and the run of the item reports why this install does not serve it.
  */
 export const expandServed =
-  (expand: Expand, served: ServedScope): Expand =>
+  (expand: ExpandScaleSets, served: ServedScope): ExpandScaleSets =>
   async (named, signal) => {
     const expanded = await expand(
       named.filter((machine) => isServed(machine, served)),

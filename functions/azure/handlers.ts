@@ -5,7 +5,7 @@ import { doctor as runDoctor, isFailing } from '../doctor.ts';
 import { runFenceRequest, fenceRequestFields, parseFenceRequest, handleManualReplay } from '../invocation.ts';
 import { sweep as sweepAll, type SweepResult } from '../sweep.ts';
 import { manualHandler, type HttpFunction, invocationContext, type PlatformLogger } from './http.ts';
-import { expandScaleSets, parseManualMessage } from './on-event.ts';
+import { expandMessage, parseManualMessage } from './on-event.ts';
 import type { GetDependencies } from './dependencies.ts';
 
 const ONE = 'names a scale set: name one of its machines, or send the scale set to `replay`';
@@ -30,7 +30,7 @@ export const fence = (getDependencies: GetDependencies): HttpFunction =>
 export const replay = (getDependencies: GetDependencies): HttpFunction =>
   manualHandler(getDependencies, async (event, { dependencies, limit }) =>
     handleManualReplay(
-      [await expandScaleSets(parseManualMessage(event), dependencies.expand, limit)],
+      [await expandMessage(parseManualMessage(event), dependencies.expand, limit)],
       dependencies,
       limit,
     ),

@@ -9,7 +9,7 @@ import { acknowledgeAll, redeliveryDelay, type Unacknowledged } from '../acknowl
 import { processItems, type TimeLimit } from '../invocation.ts';
 import { type Message, parseMessage, type WorkItem, bodyText } from '../messages.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
-import type { AzureDependencies, Expand, GetDependencies } from './dependencies.ts';
+import type { AzureDependencies, ExpandScaleSets, GetDependencies } from './dependencies.ts';
 
 interface Opened {
   readonly ready: readonly Received[];
@@ -25,7 +25,7 @@ const opened = async (batch: readonly Received[], { dependencies, limit }: Invoc
   const failures: Unacknowledged<Received>[] = [];
   for (const received of batch) {
     try {
-      ready.push({ ...received, ...(await expandScaleSets(received, dependencies.expand, limit)) });
+      ready.push({ ...received, ...(await expandMessage(received, dependencies.expand, limit)) });
     } catch (error) {
       failures.push({ message: received, why: asCloudfenceError(error).message });
     }
@@ -88,7 +88,11 @@ export const parseManualMessage = (sent: unknown): Message => {
   return parseMessage(null, text, () => readHints(text));
 };
 
-const machinesOf = async (item: WorkItem, expand: Expand, signal: AbortSignal): Promise<readonly WorkItem[]> => {
+const machinesOf = async (
+  item: WorkItem,
+  expand: ExpandScaleSets,
+  signal: AbortSignal,
+): Promise<readonly WorkItem[]> => {
   const machines = await expand([item.machine], signal);
   return machines.map((machine) => ({ ...item, machine }));
 };
@@ -105,7 +109,7 @@ const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({
  * Replaces a scale set with its machines, because an event can be about a whole scale set.
  * @throws Unavailable, PermissionDenied, Refused
  */
-export const expandScaleSets = async (message: Message, expand: Expand, limit: TimeLimit): Promise<Message> => {
+export const expandMessage = async (message: Message, expand: ExpandScaleSets, limit: TimeLimit): Promise<Message> => {
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(limit.getRemainingTimeInMillis() - MARGIN_MS)));
   const items = await Promise.all(message.items.map((item) => machinesOf(item, expand, signal)));
   const gone = message.items.filter((_, at) => items[at]?.length === 0);

@@ -35,7 +35,7 @@ export interface FunctionSite {
  * Returns the app, or null if ARM says that it does not exist.
  * @throws CloudfenceError in any other case
  */
-export const readSite = async (
+export const readFunctionSite = async (
   arm: Arm,
   { site: name, siteId }: Pick<FunctionApp, 'site' | 'siteId'>,
 ): Promise<FunctionSite | null> => {
@@ -88,7 +88,7 @@ export const invokeFunction = async (arm: Arm, install: Install, name: string, p
   const called = appOf(name);
   if (called === null || !httpFunctions.some((one) => one === name)) return undefined;
   const app = install.names.apps[called];
-  const site = await readSite(arm, app);
+  const site = await readFunctionSite(arm, app);
   if (site === null) return undefined;
   const key = await keyOf(arm, app, name);
   const body = Buffer.from(JSON.stringify(payload));

@@ -1,7 +1,7 @@
 import { Refused } from '../../fencing/model/errors.ts';
 import type { Deployer, PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import type { Arm } from './arm.ts';
-import { invokeFunction, readLogLines, readSite, type FunctionSite } from './calling.ts';
+import { invokeFunction, readLogLines, readFunctionSite, type FunctionSite } from './calling.ts';
 import { applyTemplate, isLastDeployed, ownGroupExists, previewDeployment } from './deployment.ts';
 import type { Install } from './install.ts';
 import {
@@ -30,7 +30,7 @@ import { installTemplate } from './template.ts';
  */
 const asItStands = async (arm: Arm, install: Install): Promise<Install> => {
   const published = async (name: AppName): Promise<string | null> =>
-    (await readSite(arm, install.names.apps[name]))?.published ?? null;
+    (await readFunctionSite(arm, install.names.apps[name]))?.published ?? null;
   return { ...install, published: { app: await published('app'), door: await published('door') } };
 };
 
@@ -49,7 +49,7 @@ const packageOf = (name: AppName, functions: readonly PackagedFunction[]): Buffe
 };
 
 const upload = async (arm: Arm, app: FunctionApp, zip: Buffer, say: ReportProgress): Promise<void> => {
-  const site = await readSite(arm, app);
+  const site = await readFunctionSite(arm, app);
   if (site?.published === packageHash(app, zip)) return say(`package of ${app.site}: unchanged`);
   if (!site || site.scmHost === null)
     throw new Refused(`the app ${app.site} does not exist or has no host name for deployments: deploy again`);
@@ -93,7 +93,7 @@ const addresses = (sites: Readonly<Record<AppName, FunctionSite | null>>): reado
 const info = async (arm: Arm, install: Install): Promise<readonly string[]> => {
   const { names, parameters } = install;
   const { app, door } = names.apps;
-  const sites = { app: await readSite(arm, app), door: await readSite(arm, door) };
+  const sites = { app: await readFunctionSite(arm, app), door: await readFunctionSite(arm, door) };
   const lines = [
     `subscription: ${parameters.subscription}`,
     `group: ${names.group}`,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeFailing } from '../../providers/check.ts';
+import { describeFailedChecks } from '../../providers/check.ts';
 
 const failedDiagnosis = z.object({
   verdict: z.literal('fail'),
@@ -12,5 +12,5 @@ const failedDiagnosis = z.object({
  */
 export const describeFunctionFailure = (body: unknown): string => {
   const diagnosis = failedDiagnosis.safeParse(body).data;
-  return diagnosis ? describeFailing(diagnosis) : JSON.stringify(body);
+  return diagnosis ? describeFailedChecks(diagnosis) : JSON.stringify(body);
 };

@@ -135,7 +135,7 @@ const hasConsistentAttachments = ({ State, Attachments = [] }: Volume): boolean 
  * account and region, and volumes never leave them. Therefore, if EC2 finds all volumes that were attached to the
  * machine, the machine belonged to this account and region.
  */
-export const askDisks = async (
+export const askWitnesses = async (
   client: EC2Client,
   machine: MachineId,
   disks: readonly DiskId[],

@@ -3,14 +3,14 @@ import { diskOf, machineOf, unservedScope } from './identity.ts';
 import type { Ec2Clients } from './client.ts';
 import { detachDisk, powerOffMachine } from './actions.ts';
 import { lookAtMachines } from './look.ts';
-import { askDisks } from './disks.ts';
+import { askWitnesses } from './disks.ts';
 
 /** Implements `Cloud` for EC2 and EBS in one account and one region. */
 export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; readonly region: string }): Cloud => ({
   name: 'aws',
   look: (machines, scope, signal) => lookAtMachines(clients.reads, region, machines, scope, signal),
   placeReadAtOnce: () => region,
-  witness: (machine, disks, signal) => askDisks(clients.reads, machine, disks, signal),
+  witness: (machine, disks, signal) => askWitnesses(clients.reads, machine, disks, signal),
   detach: ({ machine }, disk, manner, permit, signal) => detachDisk(clients, { machine, disk, manner }, permit, signal),
   powerOff: ({ machine }, permit, signal) => powerOffMachine(clients, machine, permit, signal),
   machineOf,

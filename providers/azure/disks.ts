@@ -136,7 +136,7 @@ export const machinesHoldingDisk = (disk: Disk): DiskHolders['by'] | null => {
  *
  * @throws Unavailable, PermissionDenied, Refused
  */
-export const holders = async (
+export const readHolders = async (
   clients: AzureClients,
   volumes: readonly VolumeHandle[],
   signal: AbortSignal,
@@ -164,7 +164,7 @@ const isElsewhere = (disk: Disk): boolean =>
  *
  * @throws Unavailable, PermissionDenied, Refused
  */
-export const askDisks = async (
+export const askWitnesses = async (
   clients: AzureClients,
   machine: MachineId,
   disks: readonly DiskId[],

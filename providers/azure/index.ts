@@ -5,7 +5,7 @@ import type { AzureClients } from './client.ts';
 import { powerOffMachine } from './actions.ts';
 import { createDetach } from './detach.ts';
 import { expandScaleSets, lookAtMachines } from './look.ts';
-import { holders, askDisks } from './disks.ts';
+import { readHolders, askWitnesses } from './disks.ts';
 
 export interface AzureCloud extends Cloud {
   /**
@@ -21,8 +21,8 @@ export const azureCloud = (clients: AzureClients): AzureCloud => {
   return {
     name: 'azure',
     look: (machines, scope, signal) => lookAtMachines(clients, machines, scope, signal),
-    witness: (machine, disks, signal) => askDisks(clients, machine, disks, signal),
-    holders: (volumes, signal) => holders(clients, volumes, signal),
+    witness: (machine, disks, signal) => askWitnesses(clients, machine, disks, signal),
+    holders: (volumes, signal) => readHolders(clients, volumes, signal),
     detach: (from, disk, manner, permit, signal) => detach({ from, disk, manner }, permit, signal),
     powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
     expand: (machines, signal) => expandScaleSets(clients, machines, signal),

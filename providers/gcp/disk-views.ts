@@ -1,7 +1,7 @@
 import type { DiskView } from '../../diagnosis/model/facts.ts';
 import type { VolumeHandle } from '../../fencing/model/machine.ts';
 import type { ComputeClients } from './client.ts';
-import { isMadeForMany, readDisks, type DiskRead } from './disks.ts';
+import { isMultiAttach, readDisks, type DiskRead } from './disks.ts';
 import { diskOf, instancePath, pathFromLink } from './identity.ts';
 
 const viewOf = ({ id, path, disk }: DiskRead): DiskView => ({
@@ -9,7 +9,7 @@ const viewOf = ({ id, path, disk }: DiskRead): DiskView => ({
   exists: disk !== null,
   state: disk?.status ?? '',
   zone: 'zone' in path ? path.zone : null,
-  shared: disk !== null && isMadeForMany(disk),
+  shared: disk !== null && isMultiAttach(disk),
   holders: (disk?.users ?? [])
     .map(pathFromLink)
     .filter((machine) => instancePath(machine) !== null)

@@ -100,12 +100,12 @@ const whyDiskIsKept = (machine: InstancePath, { boot, type, mode }: AttachedDisk
   if (type !== 'PERSISTENT') return `a disk of type ${type ?? 'unknown'}`;
   if (mode !== 'READ_WRITE') return `attached ${mode ?? 'in an unknown mode'}, so possibly shared`;
   if (disk === null || !isAttachedTo(disk, machine)) return 'the disk itself does not report this attachment';
-  return (disk.users?.length ?? 0) > 1 || isMadeForMany(disk)
+  return (disk.users?.length ?? 0) > 1 || isMultiAttach(disk)
     ? 'attached to several instances, or a multi-writer disk'
     : null;
 };
 
-export const isMadeForMany = ({ accessMode }: Disk): boolean =>
+export const isMultiAttach = ({ accessMode }: Disk): boolean =>
   (accessMode ?? '') !== '' && accessMode !== 'READ_WRITE_SINGLE';
 
 /**
@@ -119,7 +119,7 @@ const isReady = ({ disk }: DiskRead): boolean => disk?.status === 'READY' && has
  * the same form for an unknown project. Therefore only disks of the same project, and of a place from which they could
  * be attached to the instance, confirm its answer. All of the disks must confirm it.
  */
-export const askDisks = async (
+export const askWitnesses = async (
   clients: ComputeClients,
   machine: MachineId,
   disks: readonly DiskId[],

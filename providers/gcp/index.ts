@@ -3,7 +3,7 @@ import { diskOf, immutableIdsOf, machineOf, identityRulesFor } from './identity.
 import type { ComputeClients } from './client.ts';
 import { detachDisk, powerOffMachine } from './actions.ts';
 import { lookAtMachines } from './look.ts';
-import { askDisks } from './disks.ts';
+import { askWitnesses } from './disks.ts';
 
 /**
  * Implements `Cloud` for Compute Engine, in every project that the credentials reach. A machine's id names its project.
@@ -11,7 +11,7 @@ import { askDisks } from './disks.ts';
 export const gcpCloud = (clients: ComputeClients): Cloud => ({
   name: 'gcp',
   look: (machines, scope, signal) => lookAtMachines(clients, machines, scope, signal),
-  witness: (machine, disks, signal) => askDisks(clients, machine, disks, signal),
+  witness: (machine, disks, signal) => askWitnesses(clients, machine, disks, signal),
   detach: (from, disk, _manner, permit, signal) => detachDisk(clients, from, disk, permit, signal),
   powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
   machineOf,

@@ -4,7 +4,7 @@ import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../f
 import { loadCredentials } from './client.ts';
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
-export interface Message {
+export interface OutgoingMessage {
   readonly text: string;
   /** A value has at most 1,024 bytes. */
   readonly attributes: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface PublisherOptions {
 }
 
 /** Publishes to a topic by its full name, `projects/<project>/topics/<topic>`. @throws PermissionDenied, Refused, Unavailable */
-export type Publish = (topic: string, message: Message) => Promise<void>;
+export type Publish = (topic: string, message: OutgoingMessage) => Promise<void>;
 
 const GOOGLE = 'https://pubsub.googleapis.com';
 const SCOPES = ['https://www.googleapis.com/auth/pubsub'];

@@ -19,11 +19,11 @@ const since = (node: NodeObject): number =>
   Date.parse((node.spec.taints ?? []).find(({ key }) => key === shutDown)?.timeAdded ?? '');
 
 const judge = (world: Watched, node: NodeObject, late: number): void => {
-  const desk = writerAs(world, 'azure-cloud-controller-manager');
+  const writer = writerAs(world, 'azure-cloud-controller-manager');
   const stands = hasTaint(node, OWN.key, OWN.effect);
-  if (isReady(node) && stands) desk.change('nodes', node, (draft) => dropTaint(draft, OWN.key, OWN.effect));
+  if (isReady(node) && stands) writer.change('nodes', node, (draft) => dropTaint(draft, OWN.key, OWN.effect));
   if (!isReady(node) && !stands && world.now() - since(node) >= late)
-    desk.change('nodes', node, (draft) => addTaint(draft, OWN));
+    writer.change('nodes', node, (draft) => addTaint(draft, OWN));
 };
 
 /**

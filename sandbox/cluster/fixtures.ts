@@ -7,7 +7,7 @@ import type { PersistentVolumeObject, PodObject, PodSpec, WorkloadObject } from 
 
 /** Builders of the objects that exist before the story begins, as an administrator would create them. */
 
-const desk = (world: ClusterWorld) => writerAs(world, 'admin');
+const writer = (world: ClusterWorld) => writerAs(world, 'admin');
 
 /** A machine with a kubelet. Its Node appears some seconds after the guest runs. */
 export const addNode = (
@@ -41,7 +41,7 @@ export interface DiskOfClaim {
 export const addBoundClaim = (world: ClusterWorld, claim: string, disk: DiskOfClaim, namespace = 'default'): void => {
   const volumeName = disk.volume ?? `pvc-${namespace}-${claim}`;
   const accessModes = [...(disk.accessModes ?? ['ReadWriteOnce'])];
-  const bound = desk(world).create('persistentvolumeclaims', {
+  const bound = writer(world).create('persistentvolumeclaims', {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: { name: claim, namespace },
@@ -49,7 +49,7 @@ export const addBoundClaim = (world: ClusterWorld, claim: string, disk: DiskOfCl
     status: { phase: 'Bound' },
   });
   const claimRef = { namespace, name: claim, ...(bound && { uid: bound.metadata.uid }) };
-  desk(world).create('persistentvolumes', {
+  writer(world).create('persistentvolumes', {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: volumeName },
@@ -106,7 +106,7 @@ export const addStatefulSet = (
   disks.forEach((disk, ordinal) => addBoundClaim(world, `data-${options.name}-${ordinal}`, disk, options.namespace));
   const draft = workloadOf('StatefulSet', 'apps/v1', { replicas: Math.max(1, disks.length), ...options });
   const volumeClaimTemplates = disks.length > 0 ? [{ metadata: { name: 'data' } }] : [];
-  return desk(world).create('statefulsets', {
+  return writer(world).create('statefulsets', {
     ...draft,
     spec: { ...draft.spec, serviceName: options.name, volumeClaimTemplates },
   });
@@ -120,7 +120,7 @@ export const addDeployment = (
   const claim = options.disk && `${options.name}-data`;
   if (claim !== undefined && options.disk) addBoundClaim(world, claim, options.disk, options.namespace);
   const draft = workloadOf('Deployment', 'apps/v1', { ...options, spec: { ...claimed(claim), ...options.spec } });
-  return desk(world).create('deployments', {
+  return writer(world).create('deployments', {
     ...draft,
     spec: { ...draft.spec, strategy: { type: options.strategy ?? 'RollingUpdate' } },
   });
@@ -132,14 +132,14 @@ export const addDaemonSet = (
   options: WorkloadOptions & { readonly tolerateAll?: boolean },
 ): WorkloadObject | undefined => {
   const tolerations = options.tolerateAll ? { tolerations: [{ operator: 'Exists' as const }] } : {};
-  return desk(world).create(
+  return writer(world).create(
     'daemonsets',
     workloadOf('DaemonSet', 'apps/v1', { ...options, spec: { ...tolerations, ...options.spec } }),
   );
 };
 
 export const addJob = (world: ClusterWorld, options: WorkloadOptions): WorkloadObject | undefined =>
-  desk(world).create('jobs', workloadOf('Job', 'batch/v1', options));
+  writer(world).create('jobs', workloadOf('Job', 'batch/v1', options));
 
 const podDraft = (options: Omit<WorkloadOptions, 'replicas'>, spec: PodSpec) => ({
   apiVersion: 'v1',
@@ -156,7 +156,7 @@ const podDraft = (options: Omit<WorkloadOptions, 'replicas'>, spec: PodSpec) => 
 /** Creates a pod that no controller replaces. */
 export const addBarePod = (world: ClusterWorld, options: Omit<WorkloadOptions, 'replicas'>): PodObject | undefined => {
   const draft = podDraft(options, { containers });
-  return desk(world).create('pods', { ...draft, spec: withDefaults(draft.spec) });
+  return writer(world).create('pods', { ...draft, spec: withDefaults(draft.spec) });
 };
 
 /** Creates the mirror pod of a static pod, which tolerates every NoExecute taint. */
@@ -166,7 +166,7 @@ export const addMirrorPod = (
 ): PodObject | undefined => {
   const tolerations = [{ operator: 'Exists' as const, effect: 'NoExecute' }];
   const annotations = { ...options.annotations, 'kubernetes.io/config.mirror': options.name };
-  return desk(world).create(
+  return writer(world).create(
     'pods',
     podDraft({ ...options, annotations }, { containers, tolerations, nodeName: options.node }),
   );

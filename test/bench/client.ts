@@ -5,7 +5,7 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { react } from '../../fencing/loop/run.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
-import { systemClock } from '../../kubernetes/connection.ts';
+import { callClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/exchange.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';
@@ -43,7 +43,7 @@ const clusterAt = (
       return response;
     });
   const link = { ...inner, send };
-  return { cluster: createCluster({ name: 'bench', link, clock: { ...pace, deadline: systemClock.deadline } }), link };
+  return { cluster: createCluster({ name: 'bench', link, clock: { ...pace, deadline: callClock.deadline } }), link };
 };
 
 const hasHeaders = (request: unknown): request is { headers: Record<string, string> } =>

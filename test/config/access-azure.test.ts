@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { azureAccess } from '../../providers/azure/plugin/access.ts';
-import { apiServerIn } from '../../providers/api-server-in.ts';
+import { parseApiServer } from '../../providers/api-server-in.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
@@ -94,5 +94,5 @@ it.each([
   'clusters: []',
   'clusters: [{ cluster: { server: "http://x", certificate-authority-data: "" } }]',
 ])('a kubeconfig %.40j of a cloud is refused', (text) => {
-  expect(() => apiServerIn(text, 'AKS')).toThrow(Unavailable);
+  expect(() => parseApiServer(text, 'AKS')).toThrow(Unavailable);
 });

@@ -3,7 +3,7 @@ import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { identityOf } from '../../fencing/rules/identity.ts';
+import { proveIdentity } from '../../fencing/rules/identity.ts';
 import { anyCloud } from '../../config/any-cloud.ts';
 import type { OpenedCloud, CloudPlugin } from '../../providers/plugin.ts';
 import { machine as factsOf } from '../fencing/view-builder.ts';
@@ -186,9 +186,9 @@ describe('a run about one machine', () => {
       { source: 'systemUUID', driver: null, value: uuid },
     ] as const;
     const facts: MachineFacts = factsOf({ machine: STAR, incarnation: { id: '42', made: 0 } });
-    expect(identityOf({ identitySources, created: 1 }, facts, readingOf(STAR))).toBe('proven');
+    expect(proveIdentity({ identitySources, created: 1 }, facts, readingOf(STAR))).toBe('proven');
     expect(
-      identityOf(
+      proveIdentity(
         {
           identitySources: [...identitySources, { source: 'instanceIdAnnotation', driver: null, value: '43' }],
           created: 1,

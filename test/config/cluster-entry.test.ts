@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accessByEntry } from '../../config/clouds.ts';
+import { clusterAccess } from '../../config/clouds.ts';
 import { cloudOfEntry } from '../../providers/cluster-entries.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
@@ -29,7 +29,7 @@ describe('the access to a cluster', () => {
       };
       return { managedCluster: tell, secret: tell };
     };
-    const ways = accessByEntry(async (cloud) => told(cloud));
+    const ways = clusterAccess(async (cloud) => told(cloud));
     for (const entry of [
       '{ name: a, eks: {} }',
       '{ name: a, keyVault: { vault: v, secret: s } }',

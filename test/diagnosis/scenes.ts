@@ -132,7 +132,7 @@ export const rollout = (): AppScene => {
   const begun = twoNodes();
   const { world, node, other } = begun;
   const deployment = addDeployment(world, { name: 'web', replicas: 0 });
-  const desk = writerAs(world, 'deployment-controller');
+  const writer = writerAs(world, 'deployment-controller');
   const owned = (kind: string, owner: { metadata: { name: string; uid: string } } | undefined) => [
     { apiVersion: 'apps/v1', kind, name: owner?.metadata.name ?? '', uid: owner?.metadata.uid ?? '', controller: true },
   ];
@@ -140,7 +140,7 @@ export const rollout = (): AppScene => {
     ['14', other],
     ['15', node],
   ] as const) {
-    const set = desk.create('replicasets', {
+    const set = writer.create('replicasets', {
       apiVersion: 'apps/v1',
       kind: 'ReplicaSet',
       metadata: {

@@ -4,7 +4,7 @@ import type { IdentitySource, MachineFacts } from '../../fencing/model/machine.t
 import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { decide } from '../../fencing/rules/decide.ts';
-import { listLeftAlone } from '../../fencing/rules/finish.ts';
+import { listUntouched } from '../../fencing/rules/finish.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
@@ -116,7 +116,7 @@ describe('the witnesses', () => {
     const ended = { ...free, node: marked({ ...parked, lease: silent, volumes: [] }, quarantine) };
     expect(said(known(free))).toBe('park');
     expect(said(known(ended))).toBe('fenced fenced');
-    expect(listLeftAlone(known(ended))).toEqual([
+    expect(listUntouched(known(ended))).toEqual([
       { what: 'node/node-a', why: expect.stringMatching(/knew m-1 when the fence began .* delete the Node yourself/) },
     ]);
     const always = { policy: { ...defaultPolicy, deleteNode: 'always' } } as const;

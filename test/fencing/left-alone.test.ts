@@ -3,7 +3,7 @@ import type { DiskAttachment } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import { failIfDeclined } from '../../fencing/rules/declined.ts';
-import { listLeftAlone } from '../../fencing/rules/finish.ts';
+import { listUntouched } from '../../fencing/rules/finish.ts';
 import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
@@ -20,7 +20,7 @@ const fencing = (change: Partial<View['cluster']> = {}, rest: Partial<View> = {}
 const remembering = (memory: Partial<Memory>) => ({ memory: { ...view().memory, ...memory } });
 
 describe('what is left alone is listed with the reason', () => {
-  const listed = (given: View) => listLeftAlone(given).map(({ what, why }) => `${what}: ${why}`);
+  const listed = (given: View) => listUntouched(given).map(({ what, why }) => `${what}: ${why}`);
   const late = pod({ name: 'late', uid: 'late', volumes: [] });
   const disk = (change: Partial<DiskAttachment>): Partial<View> => ({
     machine: machine({ disks: [{ disk: 'disk-1', state: 'attached', keep: null, ...change }] }),

@@ -91,7 +91,7 @@ describe('a look at the cluster', () => {
     });
     expect(blue.requests).toEqual([
       {
-        clues: { machine: 'm-1', nodeNames: [], machineOf: known.identityRules.machineOf },
+        query: { machine: 'm-1', nodeNames: [], machineOf: known.identityRules.machineOf },
         node: 'node-a',
         remembered: record(),
         follow: ['a-driver^disk-1'],
@@ -194,10 +194,10 @@ describe('a search for the machine', () => {
     searchClusters(machine({ clusters: clustersOfTags, nodeNames: ['node-a'] }), at, portsThat({ clusters }));
 
   it('asks all clusters for a Node, by the machine’s names', async () => {
-    const clues: NodeQuery[] = [];
+    const queries: NodeQuery[] = [];
     const blue = clusterThat({
       find: async (query) => {
-        clues.push(query);
+        queries.push(query);
         return ['node-a'];
       },
       look: async () => cluster({ node: null }),
@@ -216,8 +216,8 @@ describe('a search for the machine', () => {
         error: null,
       },
     ]);
-    expect(clues).toMatchObject([{ machine: 'm-1', nodeNames: ['node-a'] }]);
-    expect(clues[0]?.machineOf({ source: 'providerID', driver: null, value: 'm-1' })).toBe(
+    expect(queries).toMatchObject([{ machine: 'm-1', nodeNames: ['node-a'] }]);
+    expect(queries[0]?.machineOf({ source: 'providerID', driver: null, value: 'm-1' })).toBe(
       machineOf({ source: 'providerID', driver: null, value: 'm-1' }),
     );
   });

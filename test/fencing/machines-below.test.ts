@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cloud } from '../../fencing/model/cloud.ts';
-import type { Cluster, Suspect } from '../../fencing/model/cluster.ts';
+import type { Cluster, SuspectNode } from '../../fencing/model/cluster.ts';
 import { PermissionDenied } from '../../fencing/model/errors.ts';
 import type { Power } from '../../fencing/model/machine.ts';
 import { machinesOfGoneNode } from '../../fencing/sweep/candidates.ts';
@@ -77,7 +77,7 @@ const portsTo = (cloud: Cloud): Ports => ({
   observe: () => undefined,
 });
 
-const suspect: Suspect = {
+const suspect: SuspectNode = {
   because: 'node-missing',
   node: 'node-a',
   identitySources: [],

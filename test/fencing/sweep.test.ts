@@ -3,7 +3,7 @@ import type { Ports } from '../../fencing/loop/ports.ts';
 import type { SharedRunOptions } from '../../fencing/loop/run.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import { fenceInBoot } from '../../fencing/model/cluster-facts.ts';
-import type { Cluster, Suspect } from '../../fencing/model/cluster.ts';
+import type { Cluster, SuspectNode } from '../../fencing/model/cluster.ts';
 import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { IdentitySource, MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
@@ -24,7 +24,7 @@ const named = (value: string, source: IdentitySource['source'] = 'providerID'): 
   value,
 });
 
-const suspect = (name: string, change: Partial<Suspect> = {}): Suspect => ({
+const suspect = (name: string, change: Partial<SuspectNode> = {}): SuspectNode => ({
   because: 'lease-stale',
   node: name,
   identitySources: [named(name.replace('node', 'm'))],
@@ -45,7 +45,7 @@ interface Stage {
 }
 
 const stage = (
-  suspects: readonly Suspect[],
+  suspects: readonly SuspectNode[],
   power: Record<string, Partial<MachineFacts>> = {},
   {
     cloud = {},
@@ -150,9 +150,9 @@ describe('the order of a sweep', () => {
   });
 
   it('is by the most urgent of several Nodes of one machine', async () => {
-    const also = (name: string, change: Partial<Suspect> = {}) =>
+    const also = (name: string, change: Partial<SuspectNode> = {}) =>
       suspect(name, { identitySources: [named('m-twice')], because: 'node-missing', ...change });
-    const before = async (one: Suspect, power: Partial<MachineFacts>, other: Partial<MachineFacts>) => {
+    const before = async (one: SuspectNode, power: Partial<MachineFacts>, other: Partial<MachineFacts>) => {
       const twice = [also('node-a'), one];
       const { looks, ...rest } = stage([...twice, suspect('node-other')], { 'm-twice': power, 'm-other': other });
       await swept({ looks, ...rest });
@@ -245,8 +245,8 @@ describe('a machine below a Node that is gone', () => {
 
   it('is looked for in the attachments that the Node left, and by its name', async () => {
     const requests: unknown[] = [];
-    const look: Cluster['look'] = async ({ clues, ...request }) => {
-      requests.push([clues.machine, request]);
+    const look: Cluster['look'] = async ({ query, ...request }) => {
+      requests.push([query.machine, request]);
       return cluster({ node: null, volumes: [] });
     };
     expect((await swept(stage([gone], {}, { blue: { look } }))).outcomes).toEqual([]);
@@ -372,7 +372,7 @@ describe('the machine of a suspect', () => {
 });
 
 describe('one machine on several Nodes', () => {
-  const twice = (change: Partial<Suspect> = {}) => [
+  const twice = (change: Partial<SuspectNode> = {}) => [
     suspect('node-1'),
     suspect('node-2', { identitySources: [named('m-1')], ...change }),
   ];
@@ -487,7 +487,7 @@ describe('our taint on a Node that has booted since', () => {
 });
 
 describe('the ledger after a sweep', () => {
-  const showing = async (suspects: readonly Suspect[], change: Partial<SharedRunOptions> = {}, more = {}) => {
+  const showing = async (suspects: readonly SuspectNode[], change: Partial<SharedRunOptions> = {}, more = {}) => {
     const one = stage(suspects, {}, more);
     await swept(one, change);
     return one.showing;

@@ -5,7 +5,7 @@ import { transportLink } from '../../kubernetes/exchange.ts';
 import type { ApiServer } from '../../sandbox/cluster/api/server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
-import { cluesTo, makeNode, unhurried } from '../contract/cluster/harness.ts';
+import { queryFor, makeNode, unhurried } from '../contract/cluster/harness.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
 const doctorFor = (server: ApiServer) =>
@@ -55,7 +55,7 @@ describe('the doctor', () => {
       for (const { identitySources } of page) machines.add(identitySources[0]?.value ?? '');
     }
     expect([sizes, machines.size]).toEqual([[500, 1], 501]);
-    expect(await stage.cluster.find(cluesTo('i-500'), unhurried())).toHaveLength(1);
+    expect(await stage.cluster.find(queryFor('i-500'), unhurried())).toHaveLength(1);
   });
 });
 
@@ -77,7 +77,7 @@ describe('a server version', () => {
     let version = 'v1.25.0';
     const cluster = clusterOver((request, signal) => inProcess({ ...server, version })(request, signal), clock);
     const supported = async () =>
-      (await cluster.look({ clues: cluesTo('i-1'), node: null, remembered: null, follow: [] }, unhurried()))
+      (await cluster.look({ query: queryFor('i-1'), node: null, remembered: null, follow: [] }, unhurried()))
         .taintSupported;
     expect(await supported()).toBe(false);
     version = 'v1.26.0';

@@ -17,16 +17,16 @@ const bodies = [
   '""',
 ];
 
-const clues = { machine: 'i-1', nodeNames: [], machineOf: () => null };
+const query = { machine: 'i-1', nodeNames: [], machineOf: () => null };
 
 const asks: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>> = {
-  'the Nodes of a machine': (cluster) => cluster.find(clues, never()),
+  'the Nodes of a machine': (cluster) => cluster.find(query, never()),
   'one Node': (cluster) => cluster.identify('n', never()),
   'a Node before a step': (cluster) => cluster.recheck('n', never()),
   'a Node with all that is on it': (cluster) =>
-    cluster.look({ clues, node: 'n', remembered: null, follow: [] }, never()),
+    cluster.look({ query, node: 'n', remembered: null, follow: [] }, never()),
   'what a sweep looks at': (cluster) => cluster.suspects(60_000, never()),
-  'how many Nodes lost contact': (cluster) => cluster.surveyConnectivity('n', 60_000, clues, never()),
+  'how many Nodes lost contact': (cluster) => cluster.surveyConnectivity('n', 60_000, query, never()),
   'a place in the ledger': (cluster) =>
     cluster.claim({ machine: 'i-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false }, never()),
   'the fences that are over': (cluster) => cluster.concludeUnless([], never()),

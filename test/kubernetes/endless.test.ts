@@ -5,7 +5,7 @@ import { adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import {
   DRIVER,
   NODES,
-  cluesTo,
+  queryFor,
   makeAttachment,
   makeNode,
   makePod,
@@ -70,7 +70,7 @@ const busyNode = async () => {
     stage,
     node,
     look: (remembered = null as ReturnType<typeof recordFor> | null) =>
-      stage.cluster.look({ clues: cluesTo('i-1'), node: node.name, remembered, follow: [] }, unhurried()),
+      stage.cluster.look({ query: queryFor('i-1'), node: node.name, remembered, follow: [] }, unhurried()),
   };
 };
 

@@ -5,12 +5,12 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { linkFromKubeConfig } from '../../kubernetes/access.ts';
-import { systemClock } from '../../kubernetes/connection.ts';
+import { callClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import { sendRequest, POOL_OPTIONS, closeWhenIdle } from '../../kubernetes/exchange.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
-import { cluesTo, makeNode, unhurried } from '../contract/cluster/harness.ts';
+import { queryFor, makeNode, unhurried } from '../contract/cluster/harness.ts';
 
 const open: Server[] = [];
 afterEach(() => {
@@ -98,10 +98,10 @@ describe('an exchange', () => {
       }),
       'x',
     );
-    const through = createCluster({ name: 'c', link, clock: systemClock });
+    const through = createCluster({ name: 'c', link, clock: callClock });
     const { name } = await makeNode({ cluster: through, admin: adminOf(server), now: server.now }, { machine: 'i-1' });
     for (let call = 0; call < 5; call += 1)
-      expect(await through.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
+      expect(await through.find(queryFor('i-1', name), unhurried())).toEqual([name]);
     expect(tunnels).toBe(1);
     await link.close();
     await door.close();

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import { linkFromKubeConfig, linkFromToken } from '../../kubernetes/access.ts';
-import { systemClock } from '../../kubernetes/connection.ts';
+import { callClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/exchange.ts';
 import { type KubernetesServer, openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
-import { cluesTo, makeAttachment, makeNode, unhurried } from '../contract/cluster/harness.ts';
+import { queryFor, makeAttachment, makeNode, unhurried } from '../contract/cluster/harness.ts';
 import { granted } from '../permits.ts';
 
 let door: KubernetesServer;
 let link: Link;
 const server = sandboxServer();
 const stage = () => ({
-  cluster: createCluster({ name: 'c', link, clock: systemClock }),
+  cluster: createCluster({ name: 'c', link, clock: callClock }),
   admin: adminOf(server),
   now: server.now,
 });
@@ -45,9 +45,9 @@ describe('over HTTPS', () => {
   ])('twenty consecutive calls with %s open one or two TLS connections', async (_case, open) => {
     const { name } = await makeNode(stage(), { machine: 'i-1' });
     const opened = open();
-    const cluster = createCluster({ name: 'c', link: opened, clock: systemClock });
+    const cluster = createCluster({ name: 'c', link: opened, clock: callClock });
     for (let call = 0; call < 20; call += 1)
-      expect(await cluster.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
+      expect(await cluster.find(queryFor('i-1', name), unhurried())).toEqual([name]);
     expect(door.traffic().requests).toBe(20);
     expect(door.traffic().connections).toBeLessThanOrEqual(2);
     await opened.close();
@@ -55,7 +55,7 @@ describe('over HTTPS', () => {
 
   it('a whole look opens sixteen connections at most, however much it asks at once', async () => {
     const { name } = await makeNode(stage(), { machine: 'i-7' });
-    await stage().cluster.look({ clues: cluesTo('i-7'), node: name, remembered: null, follow: [] }, unhurried());
+    await stage().cluster.look({ query: queryFor('i-7'), node: name, remembered: null, follow: [] }, unhurried());
     expect(door.traffic().connections).toBeLessThanOrEqual(16);
   });
 
@@ -75,7 +75,7 @@ describe('over HTTPS', () => {
     const wary = createCluster({
       name: 'c',
       link: linkFromKubeConfig(kubeConfig(other.caData), 'x'),
-      clock: systemClock,
+      clock: callClock,
     });
     await expect(wary.recheck('n', unhurried())).rejects.toThrow(Unavailable);
     expect(door.traffic().requests).toBe(0);
@@ -100,7 +100,7 @@ describe('over HTTPS', () => {
   });
 
   it('a server that does not answer in time is unavailable', async () => {
-    const clock = { ...systemClock, sleep: async () => undefined };
+    const clock = { ...callClock, sleep: async () => undefined };
     const hung = {
       ...link,
       send: (request: Parameters<Link['send']>[0]) =>

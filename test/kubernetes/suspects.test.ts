@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../kubernetes/connection.ts';
+import { callClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
@@ -52,7 +52,7 @@ it.each([
       requests += 1;
       return transport(request, signal);
     }, FENCE_TOKEN);
-    const suspects = await createCluster({ name: 'c', link, clock: systemClock }).suspects(60_000, unhurried());
+    const suspects = await createCluster({ name: 'c', link, clock: callClock }).suspects(60_000, unhurried());
     const silent = suspects.filter(({ because }) => because === 'lease-stale');
     expect(new Set(silent.map(({ node, identitySources }) => `${node} ${identitySources[0]?.value}`)).size).toBe(nodes);
     expect(suspects.filter(({ because }) => because !== 'lease-stale')).toMatchObject([

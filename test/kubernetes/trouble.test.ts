@@ -3,7 +3,7 @@ import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/erro
 import type { ClusterStep } from '../../fencing/model/steps.ts';
 import {
   NODES,
-  cluesTo,
+  queryFor,
   granted,
   makeNode,
   makePod,
@@ -55,10 +55,10 @@ describe('a read', () => {
         : { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
     });
     await expect(poor.suspects(1, unhurried())).rejects.toThrow(Unavailable);
-    await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(
+    await expect(poor.find(queryFor('i-1'), unhurried())).rejects.toThrow(
       /GET \/api\/v1\/nodes.*403 Forbidden: nodes is forbidden/,
     );
-    await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(PermissionDenied);
+    await expect(poor.find(queryFor('i-1'), unhurried())).rejects.toThrow(PermissionDenied);
   });
 
   it.each([

@@ -1,6 +1,12 @@
 import type { V1PersistentVolumeSpec, V1Pod, V1Volume } from '@kubernetes/client-node/dist/gen/index.js';
 import { describe, expect, it } from 'vitest';
-import { attachedInline, csiHandleOf, inlineBackings, inlineHandles, isUnknown } from '../../kubernetes/volumes.ts';
+import {
+  attachedInline,
+  csiHandleOf,
+  inlineBackings,
+  inlineHandles,
+  hasUnknownBacking,
+} from '../../kubernetes/volumes.ts';
 
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 const ZONE = 'topology.kubernetes.io/zone';
@@ -71,7 +77,7 @@ const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<s
 describe('a PersistentVolume', () => {
   it.each(translations)('of %s has its CSI handle', (_, spec, labels, driver, handle) => {
     expect(csiHandleOf({ metadata: { labels }, spec })).toEqual({ driver, handle });
-    expect(isUnknown({ metadata: { labels }, spec })).toBe(false);
+    expect(hasUnknownBacking({ metadata: { labels }, spec })).toBe(false);
   });
 
   it.each<readonly [string, V1PersistentVolumeSpec, boolean]>([
@@ -87,7 +93,7 @@ describe('a PersistentVolume', () => {
     ['of Google disks in two regions', { gcePersistentDisk: { pdName: 'pd-1' } }, true],
   ])('%s has no handle and is unknown: %s', (_, spec, unknown) => {
     const volume = { metadata: { labels: { [ZONE]: 'us-central1-a__europe-west1-b' } }, spec };
-    expect([csiHandleOf(volume), isUnknown(volume)]).toEqual([null, unknown]);
+    expect([csiHandleOf(volume), hasUnknownBacking(volume)]).toEqual([null, unknown]);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kubernetes/connection.ts';
+import type { CallClock } from '../../kubernetes/connection.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import type { Transport } from '../../kubernetes/exchange.ts';
@@ -8,7 +8,7 @@ import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox
 import { inProcess } from '../sandbox/in-process.ts';
 
 /** A clock on which sleeping takes no time. It records the sleeps. */
-export const patientClock = (slept: number[] = []): Clock => {
+export const patientClock = (slept: number[] = []): CallClock => {
   let now = Date.UTC(2026, 10, 21, 10);
   return {
     now: () => now,
@@ -20,7 +20,7 @@ export const patientClock = (slept: number[] = []): Clock => {
   };
 };
 
-export const clusterOver = (transport: Transport, clock: Clock = patientClock()): Cluster =>
+export const clusterOver = (transport: Transport, clock: CallClock = patientClock()): Cluster =>
   createCluster({ name: 'test', link: transportLink(transport, FENCE_TOKEN), clock });
 
 /** A cluster whose API server fails as the test says. */

@@ -46,14 +46,14 @@ const stopInstance = (world: Whole, id: string): void => {
 };
 
 const fence = (world: Whole, name: string): void => {
-  const desk = writerAs(world, 'person');
+  const writer = writerAs(world, 'person');
   const node = getObject(world, 'nodes', name);
   const pod = getObject(world, 'pods', 'db-0', 'default');
   if (node)
-    desk.change('nodes', node, (draft) =>
+    writer.change('nodes', node, (draft) =>
       addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }),
     );
-  if (pod) desk.remove('pods', pod, 0);
+  if (pod) writer.remove('pods', pod, 0);
 };
 
 describe('the cluster over EC2', () => {

@@ -57,7 +57,7 @@ const troubles: readonly (readonly [string, (world: AwsWorld, unlucky: string) =
     'a look at its Node',
     (world, unlucky) =>
       withCluster(world, ({ look }) => ({
-        look: (request, signal) => (request.clues.machine === unlucky ? bug() : look(request, signal)),
+        look: (request, signal) => (request.query.machine === unlucky ? bug() : look(request, signal)),
       })),
   ],
   [

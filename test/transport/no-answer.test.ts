@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
-import { systemClock } from '../../kubernetes/connection.ts';
+import { callClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
@@ -41,7 +41,7 @@ const asked = {
     ),
   Kubernetes: (endpoint: string) => {
     const link = linkFromToken({ server: endpoint.replace('http:', 'https:'), ca: null, token: async () => 'secret' });
-    return createCluster({ name: 'c', link, clock: { ...systemClock, sleep: async () => undefined } }).recheck(
+    return createCluster({ name: 'c', link, clock: { ...callClock, sleep: async () => undefined } }).recheck(
       'n',
       never(),
     );

@@ -1,5 +1,5 @@
 import type { Permit } from '../../fencing/model/permit.ts';
-import { systemClock } from '../../kubernetes/connection.ts';
+import { callClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
@@ -107,7 +107,7 @@ const kubernetes = async (): Promise<Subject> => {
     ({ method }) => method === 'DELETE',
   );
   const link = linkFromToken({ server: front.url, ca: front.cert, token: async () => FENCE_TOKEN });
-  const cluster = createCluster({ name: 'c', link, clock: systemClock });
+  const cluster = createCluster({ name: 'c', link, clock: callClock });
   const { name, uid } = await makeAttachment(
     { cluster, admin: adminOf(server), now: server.now },
     'csi-late',

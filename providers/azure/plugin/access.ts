@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PermissionDenied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { wrongCloudError } from '../../cluster-entries.ts';
-import { apiServerIn } from '../../api-server-in.ts';
+import { parseApiServer } from '../../api-server-in.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { armScope, armUrl } from '../client.ts';
 import { withCloudfenceErrors } from '../errors.ts';
@@ -23,7 +23,7 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
       throw new InvalidConfiguration([
         `the subscription of AKS cluster ${cluster} is unknown: add it to the entry, or set AZURE_SUBSCRIPTION_ID`,
       ]);
-    const { server, ca, byEntra } = apiServerIn(
+    const { server, ca, byEntra } = parseApiServer(
       await aksKubeconfig(options, { subscription, resourceGroup, cluster }, signal),
       `AKS for cluster ${cluster}`,
     );

@@ -83,7 +83,13 @@ const readMachine = (logged: Entry, because: string, where: string): ParsedEvent
       'send the entry with resource.labels.project_id',
     );
   return parsedHints([
-    { ...placeIn(path), because, eventId: logged.insertId ?? null, time: momentOf(logged.timestamp), replay: null },
+    {
+      ...hintFieldsOf(path),
+      because,
+      eventId: logged.insertId ?? null,
+      time: momentOf(logged.timestamp),
+      replay: null,
+    },
   ]);
 };
 
@@ -93,7 +99,7 @@ const withProjectId = (path: InstancePath, projectId: string | null): InstancePa
   return projectId === null ? null : instancePath(machineIdOf({ ...path, project: projectId }));
 };
 
-export const placeIn = (
+export const hintFieldsOf = (
   path: InstancePath,
 ): { readonly machine: MachineId; readonly account: string; readonly region: string } => ({
   machine: machineIdOf(path),

@@ -11,7 +11,7 @@ import {
   parsedHints,
 } from '../../events/reading.ts';
 import { instancePath, machineOf } from '../identity.ts';
-import { placeIn, readLogEntry } from './log-entry.ts';
+import { hintFieldsOf, readLogEntry } from './log-entry.ts';
 
 interface Wrapped {
   readonly value: unknown;
@@ -96,7 +96,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success)
     return unreadable(asked.error, where, 'name one instance: { "instance": "projects/…/zones/…/instances/…" }');
-  return parsedHints([{ ...placeIn(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
+  return parsedHints([{ ...hintFieldsOf(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
 };
 
 /** Reads the payload of an entry alone, which a forwarder may have cut out. */

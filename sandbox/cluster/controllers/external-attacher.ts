@@ -101,7 +101,7 @@ const prepare = (world: ClusterWorld, attachment: VolumeAttachmentObject, machin
   const finalizer = finalizerOf(attachment.spec.attacher);
   const { finalizers = [], annotations = {} } = attachment.metadata;
   if (finalizers.includes(finalizer) && annotations[nodeIdAnnotation] === machine) return;
-  deskFor(world, attachment).change('volumeattachments', attachment, (draft) => {
+  writerFor(world, attachment).change('volumeattachments', attachment, (draft) => {
     draft.metadata.finalizers = [...finalizers.filter((other) => other !== finalizer), finalizer];
     draft.metadata.annotations = { ...annotations, [nodeIdAnnotation]: machine };
   });
@@ -152,14 +152,14 @@ const succeeded = (world: ClusterWorld, attachment: VolumeAttachmentObject, work
  * yet that it is attached: each is published twice (measured).
  */
 const sayAttached = (world: ClusterWorld, attachment: VolumeAttachmentObject): void =>
-  void deskFor(world, attachment).change(
+  void writerFor(world, attachment).change(
     'volumeattachments',
     attachment,
     (draft) => void (draft.status = { attached: true }),
   );
 
 const letGo = (world: ClusterWorld, attachment: VolumeAttachmentObject): void => {
-  deskFor(world, attachment).change('volumeattachments', attachment, (draft) => {
+  writerFor(world, attachment).change('volumeattachments', attachment, (draft) => {
     draft.status = { attached: false };
     draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter(
       (finalizer) => finalizer !== finalizerOf(draft.spec.attacher),
@@ -176,7 +176,7 @@ const failed = (
 ): void => {
   work.stage = 'idle';
   work.failures += 1;
-  deskFor(world, attachment).change('volumeattachments', attachment, (draft) => {
+  writerFor(world, attachment).change('volumeattachments', attachment, (draft) => {
     const error = { time: stamp(world.now()), message };
     if (kind === 'attach') draft.status.attachError = error;
     else draft.status.detachError = error;
@@ -185,5 +185,5 @@ const failed = (
   world.schedule('external-attacher', work.dirty || work.prepared ? 0 : wait, attachment.metadata.name);
 };
 
-const deskFor = (world: ClusterWorld, attachment: VolumeAttachmentObject): ObjectWriter =>
+const writerFor = (world: ClusterWorld, attachment: VolumeAttachmentObject): ObjectWriter =>
   writerAs(world, userOf(attachment.spec.attacher));

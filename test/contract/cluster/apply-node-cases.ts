@@ -4,7 +4,7 @@ import type { FenceRecord } from '../../../fencing/model/record.ts';
 import type { ClusterStep } from '../../../fencing/model/steps.ts';
 import type { Meta, ClusterHarness } from './harness.ts';
 import { expired } from '../../permits.ts';
-import { NODES, cluesTo, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './harness.ts';
+import { NODES, queryFor, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './harness.ts';
 
 /** As others set it. */
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
@@ -229,7 +229,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     const seen = async () =>
       (
         await harness().cluster.look(
-          { clues: cluesTo(machine, node.name), node: node.name, remembered: null, follow: [] },
+          { query: queryFor(machine, node.name), node: node.name, remembered: null, follow: [] },
           unhurried(),
         )
       ).node?.stopping;

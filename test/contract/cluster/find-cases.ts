@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ClusterHarness } from './harness.ts';
-import { CSI_NODES, cluesTo, fresh, made, makeNode, unhurried } from './harness.ts';
+import { CSI_NODES, queryFor, fresh, made, makeNode, unhurried } from './harness.ts';
 
 const K3S = (name: string) => ({ providerID: `k3s://${name}` });
 const nodeId = (machine: string) => ({
@@ -8,7 +8,8 @@ const nodeId = (machine: string) => ({
 });
 
 export const findCases = (harness: () => ClusterHarness): void => {
-  const find = (machine: string, ...names: string[]) => harness().cluster.find(cluesTo(machine, ...names), unhurried());
+  const find = (machine: string, ...names: string[]) =>
+    harness().cluster.find(queryFor(machine, ...names), unhurried());
 
   it('finds a Node under a guessed name once its providerID names the machine', async () => {
     const machine = fresh('i');

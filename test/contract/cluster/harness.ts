@@ -49,7 +49,7 @@ export const made = async (harness: ClusterHarness, path: string, object: object
 /** The machine that an identity source names, for the contract's own cloud: its ids begin with `i-`. */
 const machineOf: NodeQuery['machineOf'] = ({ value }) => /(?:^|\/)(i-[0-9a-z-]+)$/.exec(value)?.[1] ?? null;
 
-export const cluesTo = (machine: string, ...nodeNames: string[]): NodeQuery => ({ machine, nodeNames, machineOf });
+export const queryFor = (machine: string, ...nodeNames: string[]): NodeQuery => ({ machine, nodeNames, machineOf });
 
 interface NodeTraits {
   readonly machine?: string;

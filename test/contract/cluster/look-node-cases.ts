@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import type { ClusterHarness } from './harness.ts';
-import { LEASES, NODES, cluesTo, fresh, made, makeNode, makePod, recordFor, unhurried } from './harness.ts';
+import { LEASES, NODES, queryFor, fresh, made, makeNode, makePod, recordFor, unhurried } from './harness.ts';
 import { FENCED_LABEL } from '../../../kubernetes/names.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -9,7 +9,7 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 export const lookNodeCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string, request: Partial<LookRequest> = {}) =>
     harness().cluster.look(
-      { clues: cluesTo(machine, node), node, remembered: null, follow: [], ...request },
+      { query: queryFor(machine, node), node, remembered: null, follow: [], ...request },
       unhurried(),
     );
 

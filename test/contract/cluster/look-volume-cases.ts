@@ -10,7 +10,7 @@ import {
   DRIVER,
   NODES,
   VOLUMES,
-  cluesTo,
+  queryFor,
   fresh,
   made,
   makeAttachment,
@@ -27,7 +27,7 @@ const key = (handle: string) => `${DRIVER}^${handle}`;
 
 export const lookVolumeCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
-    harness().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
+    harness().cluster.look({ query: queryFor(machine), node, remembered: null, follow: [], ...request }, unhurried());
 
   it('finds a volume wherever it is named, once each', async () => {
     const machine = fresh('i');

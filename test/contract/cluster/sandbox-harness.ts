@@ -1,5 +1,5 @@
-import type { Clock } from '../../../kubernetes/connection.ts';
-import { systemClock } from '../../../kubernetes/connection.ts';
+import type { CallClock } from '../../../kubernetes/connection.ts';
+import { callClock } from '../../../kubernetes/connection.ts';
 import { createCluster } from '../../../kubernetes/cluster.ts';
 import type { Link } from '../../../kubernetes/exchange.ts';
 import { transportLink } from '../../../kubernetes/exchange.ts';
@@ -46,7 +46,7 @@ export const adminOf =
   };
 
 const staged = (server: ApiServer, link: Link, close: () => Promise<void>) => {
-  const clock: Clock = { ...systemClock, now: server.now };
+  const clock: CallClock = { ...callClock, now: server.now };
   return { cluster: createCluster({ name: 'sandbox', link, clock }), admin: adminOf(server), now: server.now, close };
 };
 

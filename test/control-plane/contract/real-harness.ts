@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { linkFromKubeConfig, linkFromToken } from '../../../kubernetes/access.ts';
-import { systemClock } from '../../../kubernetes/connection.ts';
+import { callClock } from '../../../kubernetes/connection.ts';
 import { createCluster } from '../../../kubernetes/cluster.ts';
 import type { Link } from '../../../kubernetes/exchange.ts';
 import type { ClusterHarness } from '../../contract/cluster/harness.ts';
@@ -45,7 +45,7 @@ const openStage = async (linkTo: (access: ControlPlaneAccess) => Promise<Link>) 
   const api = openApi(access.server, access.ca, access.tokens.admin);
   const link = await linkTo(access);
   return {
-    cluster: createCluster({ name: 'real', link, clock: systemClock }),
+    cluster: createCluster({ name: 'real', link, clock: callClock }),
     admin: adminOver(api),
     now: Date.now,
     close: async () => {

@@ -7,7 +7,7 @@ import { createCapControl } from '../../../kubernetes/ledger.ts';
 import { createDiagnosisReading } from '../../../kubernetes/diagnose-reading.ts';
 import { createDoctor } from '../../../kubernetes/doctor.ts';
 import { createPushCheck } from '../../../providers/gcp/push-identity.ts';
-import type { Message } from '../../../providers/gcp/publish.ts';
+import type { OutgoingMessage } from '../../../providers/gcp/publish.ts';
 import { apiOf, SANDBOX_PROJECT, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import type { KeyServer } from '../../providers/gcp/key-server.ts';
@@ -21,7 +21,7 @@ export const CALLER = 'cloudfence-prod-push@sandbox-project.iam.gserviceaccount.
 
 export const DOCTOR = 'cloudfence-prod-read@sandbox-project.iam.gserviceaccount.com';
 
-export interface Published extends Message {
+export interface Published extends OutgoingMessage {
   readonly topic: string;
 }
 
@@ -54,7 +54,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     GcpInstall,
     'lines' | 'published' | 'outage'
   >;
-  const publish = async (topic: string, message: Message): Promise<void> => {
+  const publish = async (topic: string, message: OutgoingMessage): Promise<void> => {
     if (install.outage.topics) throw new Error('the topic cannot be reached');
     install.published.push({ topic, ...message });
   };

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { connectCluster } from '../../../config/connect-cluster.ts';
-import { systemClock } from '../../../kubernetes/connection.ts';
+import { callClock } from '../../../kubernetes/connection.ts';
 import { azureAccess } from '../../../providers/azure/plugin/access.ts';
 import { gcpAccess } from '../../../providers/gcp/plugin/access.ts';
 import type { CloudAccess } from '../../../providers/plugin.ts';
@@ -119,7 +119,7 @@ const accessTo = ({ cloud }: Service, answer: string): CloudAccess =>
 const reached = async (service: Service, answer: string): Promise<Reading> => {
   const signal = unhurried();
   const { cluster, close } = await connectCluster(service.entry, withToken(accessTo(service, answer)), signal, {
-    ...systemClock,
+    ...callClock,
     sleep: async () => undefined,
   });
   try {

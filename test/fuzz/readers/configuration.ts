@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { linkFromText } from '../../../config/connect-cluster.ts';
 import { parseConfiguration, policyOf } from '../../../config/schema.ts';
 import { linkFromKubeConfigs } from '../../../kubernetes/access.ts';
-import { createConnection, systemClock } from '../../../kubernetes/connection.ts';
+import { createConnection, callClock } from '../../../kubernetes/connection.ts';
 import { readNode } from '../../../kubernetes/node.ts';
 import { type Damage, damaged, decoded } from '../damage.ts';
 import { CANARY, type Reader, type Reading } from '../judge.ts';
@@ -120,7 +120,7 @@ const requested = async (text: string, turn: number): Promise<Reading> => {
     turn % 3 === 0
       ? linkFromKubeConfigs([{ content: text, file: null, fromSecret: true }], null)
       : linkFromText(text, null);
-  const connection = createConnection(link, { ...systemClock, sleep: async () => undefined }, 1_000);
+  const connection = createConnection(link, { ...callClock, sleep: async () => undefined }, 1_000);
   const failed: unknown = await readNode(connection.reader(new AbortController().signal), 'n').catch(
     (error: unknown) => error,
   );

@@ -100,7 +100,7 @@ const impossible = ({ fences, opens, lifted, limits }: CapStatus): readonly stri
 
 /** What `cloudfence cap` shows. */
 const shown = async (world: AwsWorld): Promise<Reading> => {
-  const status = await createCapControl(connectionOf(clusterIn(world, apiOf(world)))).standing(
+  const status = await createCapControl(connectionOf(clusterIn(world, apiOf(world)))).status(
     defaultPolicy.cap,
     never(),
   );

@@ -1,7 +1,7 @@
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
 import type { Witness } from '../../../fencing/model/machine.ts';
-import { askDisks } from '../../../providers/aws/disks.ts';
+import { askWitnesses } from '../../../providers/aws/disks.ts';
 import { answerXml, setOf } from '../../../sandbox/ec2/render.ts';
 
 interface Seen {
@@ -50,6 +50,6 @@ describe('the evidence of volumes about a machine that EC2 does not know', () =>
     ['free, and attached to the machine', [free, { status: 'in-use', at: ['i-abcd2222', 'i-abcd1111'] }], 'held'],
   ])('%s', async (_, seen, expected) => {
     const disks = seen.map((__, n) => `vol-abcd111${n}`);
-    expect(await askDisks(clientSeeing(seen), 'i-abcd1111', disks, new AbortController().signal)).toBe(expected);
+    expect(await askWitnesses(clientSeeing(seen), 'i-abcd1111', disks, new AbortController().signal)).toBe(expected);
   });
 });

@@ -26,14 +26,14 @@ const change = (
 };
 
 const fence = (world: AzureWorld, name: string): void => {
-  const desk = writerAs(world, 'person');
+  const writer = writerAs(world, 'person');
   const node = getObject(world, 'nodes', name);
   const pod = getObject(world, 'pods', 'db-0', 'default');
   if (node)
-    desk.change('nodes', node, (draft) =>
+    writer.change('nodes', node, (draft) =>
       addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }),
     );
-  if (pod) desk.remove('pods', pod, 0);
+  if (pod) writer.remove('pods', pod, 0);
 };
 
 describe('the cluster over Azure', () => {
