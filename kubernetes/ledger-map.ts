@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CoreV1Api, type V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
 import { PermissionDenied, Unavailable } from '../fencing/model/errors.ts';
+import { createGroups, type GroupMember, type Groups } from '../fencing/loop/groups.ts';
 import type { LedgerEntry } from '../fencing/model/ledger.ts';
 import type { CallClock, Reader, Writer } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
@@ -27,10 +28,17 @@ const LONGEST_PAUSE_MS = 500;
 
 const { namespace, name, key } = LEDGER;
 
-export const readMap = ({ reader }: Pick<LedgerAccess, 'reader'>): Promise<V1ConfigMap | null> =>
-  reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedConfigMap({ namespace, name }));
+/** The ledger as it was read or written, and its version then. */
+export interface LedgerVersion {
+  readonly resourceVersion: string | undefined;
+  readonly entries: readonly LedgerEntry[];
+}
 
-export const entriesIn = (map: V1ConfigMap | null): readonly LedgerEntry[] => readLedger(map?.data?.[key] ?? '');
+/** Returns null when there is no ledger. */
+export const readVersion = async ({ reader }: Pick<LedgerAccess, 'reader'>): Promise<LedgerVersion | null> => {
+  const map = await reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedConfigMap({ namespace, name }));
+  return map && { resourceVersion: map.metadata?.resourceVersion, entries: readLedger(map.data?.[key] ?? '') };
+};
 
 /**
  * Creates the ledger. RBAC cannot allow the creation of one ConfigMap and of no other. Therefore the manifest contains
@@ -50,16 +58,16 @@ const create = async ({ writer }: LedgerAccess, entries: readonly LedgerEntry[])
   }
 };
 
-/** Writes the ledger. Returns it as it is then, or null when someone else has written it since the read. */
+/** Writes the ledger. Returns the answer, or null when someone else has written it since the read. */
 const written = async (
   access: LedgerAccess,
-  map: V1ConfigMap | null,
+  before: LedgerVersion | null,
   entries: readonly LedgerEntry[],
 ): Promise<V1ConfigMap | null> => {
   try {
-    if (map === null) return await create(access, entries);
+    if (before === null) return await create(access, entries);
     const body = {
-      metadata: { resourceVersion: map.metadata?.resourceVersion },
+      metadata: { resourceVersion: before.resourceVersion },
       data: { [key]: writtenLedger(entries) },
     };
     return await access.writer.mergePatch(CoreV1Api, (core) =>
@@ -80,15 +88,13 @@ type Decide<T> = (entries: readonly LedgerEntry[]) => {
   readonly write: readonly LedgerEntry[] | null;
 };
 
-interface WaitingChange {
+interface WaitingChange extends GroupMember {
   readonly access: LedgerAccess;
   /** Returns the ledger after the change, and what tells the caller that it is written. */
   readonly decide: (entries: readonly LedgerEntry[]) => {
     readonly write: readonly LedgerEntry[] | null;
     readonly done: () => void;
   };
-  readonly reject: (error: unknown) => void;
-  tries: number;
 }
 
 /** Makes the changes of one ledger. Those that come while a write is under way are written together. */
@@ -98,14 +104,7 @@ export interface LedgerChanges {
    * that are there. `read` is the ledger if the caller has just read it.
    * @throws Unavailable after `TRIES` tries, or when the time is up
    */
-  readonly change: <T>(access: LedgerAccess, decide: Decide<T>, read?: V1ConfigMap | null) => Promise<T>;
-}
-
-interface Queue {
-  waiting: readonly WaitingChange[];
-  isWorking: boolean;
-  /** The ledger as it was last read or written; undefined if someone else may have written it since. */
-  known: V1ConfigMap | null | undefined;
+  readonly change: <T>(access: LedgerAccess, decide: Decide<T>, read?: LedgerVersion | null) => Promise<T>;
 }
 
 /** Decides one after the other, each about the ledger that the ones before leave. */
@@ -121,93 +120,96 @@ const decideAll = (group: readonly WaitingChange[], before: readonly LedgerEntry
   return { write, ends };
 };
 
+const timeIsUp = (cause: unknown): Unavailable =>
+  new Unavailable(`the run ended before Cloudfence could write ${namespace}/${name}`, { cause });
+
 const tooManyWriters = (): Unavailable =>
   new Unavailable(`other writers changed ${namespace}/${name} ${TRIES} times while Cloudfence was recording a fence`);
-
-/** Puts back the changes of a write that came too late, and pauses. */
-const putBack = async (queue: Queue, group: readonly WaitingChange[], { clock, jitter }: LedgerAccess) => {
-  for (const one of group) one.tries += 1;
-  for (const { reject } of group.filter(({ tries }) => tries >= TRIES)) reject(tooManyWriters());
-  queue.waiting = [...group.filter(({ tries }) => tries < TRIES), ...queue.waiting];
-  const most = Math.max(...group.map(({ tries }) => tries));
-  const someone = AbortSignal.any(queue.waiting.map(({ access }) => access.signal));
-  // Whoever's time is up ends by itself. The others go on at once.
-  await clock.sleep(pauseBetween(most, jitter), someone).catch(() => undefined);
-};
 
 /**
  * Returns the ledger after a write, to decide the next changes on. Takes only the version from the answer: a proxy may
  * have answered. Undefined if the answer has none, and then the ledger is read again.
  */
-const afterWrite = (answer: V1ConfigMap, entries: readonly LedgerEntry[]): V1ConfigMap | undefined => {
-  const resourceVersion = answer.metadata?.resourceVersion;
-  return resourceVersion === undefined
-    ? undefined
-    : { metadata: { resourceVersion }, data: { [key]: writtenLedger(entries) } };
+const afterWrite = ({ metadata }: V1ConfigMap, entries: readonly LedgerEntry[]): LedgerVersion | undefined =>
+  metadata?.resourceVersion === undefined ? undefined : { resourceVersion: metadata.resourceVersion, entries };
+
+/** Calls, and rejects as soon as the signal aborts, even if the call does not end. */
+const withinTime = <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    call().then(resolve, reject);
+  });
+
+/** Waits before another try. Whoever's time is up ends by itself, and the others go on at once. */
+const pause = async (waiting: readonly WaitingChange[], { clock, jitter }: LedgerAccess): Promise<void> => {
+  const most = Math.max(0, ...waiting.map(({ tries }) => tries));
+  const someone = AbortSignal.any(waiting.map(({ signal }) => signal));
+  await clock.sleep(pauseBetween(most, jitter), someone).catch(() => undefined);
 };
 
-/** Writes the changes of a group with the access of the first one. Returns false if someone else has written since. */
-const isGroupWritten = async (
-  queue: Queue,
+interface Lately {
+  /** The ledger as it was last read or written; undefined if someone else may have written it since. */
+  known: LedgerVersion | null | undefined;
+}
+
+/** Writes the changes of a group with the access of the first one. Returns null if someone else has written since. */
+const writeGroup = async (
   group: readonly WaitingChange[],
   access: LedgerAccess,
-): Promise<boolean> => {
-  const map = queue.known === undefined ? await readMap(access) : queue.known;
-  queue.known = undefined;
-  const { write, ends } = decideAll(group, entriesIn(map));
-  const answer = write && (await written(access, map, write));
-  if (write && !answer) return false;
+  { known }: Lately,
+): Promise<Lately | null> => {
+  const { signal } = access;
+  const before = known === undefined ? await withinTime(() => readVersion(access), signal) : known;
+  const { write, ends } = decideAll(group, before?.entries ?? []);
+  const answer = write && (await withinTime(() => written(access, before, write), signal));
+  if (write && !answer) return null;
   for (const done of ends) done();
-  if (queue.waiting.length > 0) queue.known = write && answer ? afterWrite(answer, write) : map;
-  return true;
+  return { known: write && answer ? afterWrite(answer, write) : before };
 };
 
-/** The end of one run's time says nothing about the others. Any other error is about all of them. */
-const failGroup = (queue: Queue, group: readonly WaitingChange[], access: LedgerAccess, error: unknown): void => {
-  if (access.signal.aborted) queue.waiting = [...group, ...queue.waiting];
-  else for (const { reject } of group) reject(error);
+/** Lets the changes of a write that came too late wait again, and pauses. */
+const writeLater = async (
+  { again, waiting }: Groups<WaitingChange>,
+  group: readonly WaitingChange[],
+  access: LedgerAccess,
+): Promise<void> => {
+  again(group, TRIES, tooManyWriters());
+  await pause(waiting(), access);
 };
 
-const takeGroup = (queue: Queue): readonly WaitingChange[] => {
-  const group = queue.waiting.filter(({ access }) => !access.signal.aborted);
-  queue.waiting = [];
-  return group;
-};
-
-/** Ends in the same moment in which nothing waits, so that no change comes between. */
-const work = async (queue: Queue): Promise<void> => {
-  if (queue.isWorking) return;
-  for (;;) {
-    const group = takeGroup(queue);
-    queue.isWorking = group.length > 0;
-    if (!group[0]) return;
-    const { access } = group[0];
+/** The groups of changes of one ledger. */
+const createChanges = (lately: Lately): Groups<WaitingChange> => {
+  const changes = createGroups<WaitingChange>(async (group) => {
+    const [{ access }] = group;
     try {
-      if (!(await isGroupWritten(queue, group, access))) await putBack(queue, group, access);
+      const after = await writeGroup(group, access, lately);
+      lately.known = changes.waiting().length > 0 ? after?.known : undefined;
+      if (!after) await writeLater(changes, group, access);
     } catch (error) {
-      failGroup(queue, group, access, error);
+      lately.known = undefined;
+      // The end of one run's time says nothing about the others. Any other error is about all of them.
+      if (!access.signal.aborted) throw error;
+      changes.again(group, TRIES, tooManyWriters());
     }
-  }
+  });
+  return changes;
 };
 
 export const createLedgerChanges = (): LedgerChanges => {
-  const queue: Queue = { waiting: [], isWorking: false, known: undefined };
+  const lately: Lately = { known: undefined };
+  const changes = createChanges(lately);
   return {
-    change: ({ signal, ...access }, decide, read) =>
+    change: (access, decide, read) =>
       new Promise((resolve, reject) => {
+        const { signal } = access;
         const decided = (entries: readonly LedgerEntry[]) => {
           const { says, write } = decide(entries);
           return { write, done: () => resolve(says) };
         };
-        const timeIsUp = (): void => {
-          const message = `the run ended before Cloudfence could write ${namespace}/${name}`;
-          reject(new Unavailable(message, { cause: signal.reason }));
-        };
-        if (signal.aborted) return timeIsUp();
-        signal.addEventListener('abort', timeIsUp, { once: true });
-        if (!queue.isWorking) queue.known = read;
-        queue.waiting = [...queue.waiting, { access: { ...access, signal }, decide: decided, reject, tries: 0 }];
-        void work(queue);
+        const rejected = (error: unknown): void => reject(signal.aborted ? timeIsUp(error) : error);
+        if (!changes.isAnswering()) lately.known = read;
+        changes.add({ access, signal, decide: decided, reject: rejected, tries: 0 });
       }),
   };
 };

@@ -1,4 +1,3 @@
-import type { V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
 import { PermissionDenied } from '../fencing/model/errors.ts';
 import {
   type Admission,
@@ -16,10 +15,10 @@ import type { Policy } from '../fencing/model/policy.ts';
 import type { CallClock, Connection, Reader } from './connection.ts';
 import {
   createLedgerChanges,
-  entriesIn,
   type LedgerAccess,
   type LedgerChanges,
-  readMap,
+  type LedgerVersion,
+  readVersion,
   shortBoot,
   shortMachine,
 } from './ledger-map.ts';
@@ -31,10 +30,8 @@ import { type CapLift, activeCapLift, countNodes, endCapLift, liftCap, readSetti
 const { namespace, name } = LEDGER;
 
 /** Returns the entries of the ledger, or null when there is no ledger. */
-export const readEntries = async (reader: Reader): Promise<readonly LedgerEntry[] | null> => {
-  const map = await readMap({ reader });
-  return map && entriesIn(map);
-};
+export const readEntries = async (reader: Reader): Promise<readonly LedgerEntry[] | null> =>
+  (await readVersion({ reader }))?.entries ?? null;
 
 /** Adds the remedy to a denial of permission. The usual cause is a manifest of an older version. */
 const withRemedy = (error: unknown): unknown =>
@@ -50,12 +47,16 @@ interface ClaimBasis {
   readonly nodes: number;
   readonly settings: Readonly<Record<string, string>>;
   /** Undefined if the ledger has to be read. */
-  readonly map: V1ConfigMap | null | undefined;
+  readonly ledger: LedgerVersion | null | undefined;
 }
 
 const readClaimBasis = async (reader: Reader): Promise<ClaimBasis> => {
-  const [nodes, settings, map] = await Promise.all([countNodes(reader), readSettings(reader), readMap({ reader })]);
-  return { nodes, settings, map };
+  const [nodes, settings, ledger] = await Promise.all([
+    countNodes(reader),
+    readSettings(reader),
+    readVersion({ reader }),
+  ]);
+  return { nodes, settings, ledger };
 };
 
 /** How long (ms) claims may rest on what a look has read for them. */
@@ -77,7 +78,7 @@ const createClaimBases = ({ now }: Pick<CallClock, 'now'>) => {
       const found = fresh();
       if (!found) return null;
       const { basis } = found;
-      found.basis = basis.then((read) => read && { ...read, map: undefined });
+      found.basis = basis.then((read) => read && { ...read, ledger: undefined });
       return basis;
     },
   };
@@ -102,7 +103,7 @@ const claimed = async (
   changes: LedgerChanges,
   access: LedgerAccess,
   { machine, boot, cap, onlyAsked }: Claim,
-  { nodes, settings, map }: ClaimBasis,
+  { nodes, settings, ledger }: ClaimBasis,
 ): Promise<Admission> => {
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
   const decide = (entries: readonly LedgerEntry[]) => {
@@ -110,7 +111,7 @@ const claimed = async (
     const decided = admitClaim(entries, { ...short, now, lifted: activeCapLift(settings, now) !== null });
     return onlyAsked ? { ...decided, write: null } : decided;
   };
-  return changes.change(access, decide, map);
+  return changes.change(access, decide, ledger);
 };
 
 export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {

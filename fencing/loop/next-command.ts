@@ -40,7 +40,8 @@ export type Command =
   | { readonly do: 'recheck'; readonly location: ClusterLocation; readonly node: string; readonly step: Step }
   /**
    * Steps of one kind, side by side. Each is one call with an answer of its own. `expires`: when the proof ends.
-   * `leaveBy`: when those alongside must have left, because the recheck is then too old. Both are monotonic ms.
+   * `leaveBy`: when those for which the recheck was not made must have left, because it is then too old. Both are
+   * monotonic ms. `isRechecked`: whether the first is not one of those, and may leave at any age of the recheck.
    */
   | {
       readonly do: 'act';
@@ -50,6 +51,7 @@ export type Command =
       readonly alongside: readonly Act[];
       readonly expires: number;
       readonly leaveBy: number;
+      readonly isRechecked: boolean;
     }
   /** Dry run or shadow mode: the step is only imagined. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
@@ -89,13 +91,20 @@ export const actOn = (location: ClusterLocation, act: Act, expires: number): Ext
   alongside: [],
   expires,
   leaveBy: expires,
+  isRechecked: true,
 });
 
+/** A step of a command, and when its call must have left, whatever the proof allows (monotonic ms). */
+interface ActOfCommand extends Act {
+  readonly leaveBy: number;
+}
+
 /** Returns all steps of a command, the most urgent first. */
-export const actsOf = ({ step, because: reason, alongside }: Extract<Command, { do: 'act' }>): readonly Act[] => [
-  { step, because: reason },
-  ...alongside,
-];
+export const actsOf = (command: Extract<Command, { do: 'act' }>): readonly ActOfCommand[] => {
+  const { step, because: reason, alongside, leaveBy, isRechecked } = command;
+  const first = { step, because: reason, leaveBy: isRechecked ? Infinity : leaveBy };
+  return [first, ...alongside.map((act) => ({ ...act, leaveBy }))];
+};
 
 const takenByHand: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['fence-removed-by-hand', 'taint-removed-by-hand']);
 
@@ -245,14 +254,16 @@ const towards = (known: RunState, { step, because: reason, alongside }: StepDeci
   const cleared = isCleared(known, step, now);
   if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
   const node = cluster.says.nodeName;
-  if (stepProperties[step.do].destructive && node !== null && !cleared) return { do: 'recheck', location, node, step };
+  const needsRecheck = stepProperties[step.do].destructive && node !== null;
+  if (needsRecheck && !cleared) return { do: 'recheck', location, node, step };
   const expires = machine.askedAt.mono + PROOF_LASTS_MS;
   const leaveBy = known.cleared ? known.cleared.at + RECHECK_LASTS_MS : Infinity;
   return {
     ...actOn(location, { step, because: reason }, expires),
-    // One call may leave after a recheck of any age. Otherwise a slow API server would stop the fence.
     alongside: now.mono < leaveBy ? alongside : [],
     leaveBy,
+    // One call may leave after its own recheck of any age. Otherwise a slow API server would stop the fence.
+    isRechecked: !needsRecheck || known.cleared?.step === stepKey(step),
   };
 };
 

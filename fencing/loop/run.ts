@@ -243,11 +243,11 @@ const recheck = async (
 
 /** Takes the steps side by side. Each has its own permit and its own answer. */
 const act = async (command: Extract<Command, { do: 'act' }>, ports: Ports): Promise<CommandResult> => {
-  const { location, expires, leaveBy } = command;
+  const { location, expires } = command;
   const sentAt = ports.clock.now();
   const answers = await Promise.all(
-    actsOf(command).map(async ({ step }, nth): Promise<StepAnswer> => {
-      const permit = permitUntil(expires, ports.clock, nth === 0 ? Infinity : leaveBy);
+    actsOf(command).map(async ({ step, leaveBy }): Promise<StepAnswer> => {
+      const permit = permitUntil(expires, ports.clock, leaveBy);
       return apply(step, location, permit, ports).catch(asCloudfenceError);
     }),
   );

@@ -1,4 +1,5 @@
 import { Throttled, Unavailable } from '../model/errors.ts';
+import { createGroups, type GroupMember } from './groups.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Ports, SharedLooks } from './ports.ts';
 import type { Observation } from './state.ts';
@@ -8,14 +9,10 @@ import type { Observation } from './state.ts';
  * another one is under way wait for it, and then go out as one. A run that is alone never waits.
  */
 
-interface WaitingLook {
+interface WaitingLook extends GroupMember {
   readonly machine: MachineId;
   readonly disks: boolean;
-  readonly signal: AbortSignal;
   readonly resolve: (seen: Observation<MachineFacts>) => void;
-  readonly reject: (error: unknown) => void;
-  /** How often the cloud has throttled it. */
-  throttles: number;
 }
 
 type LookPorts = Pick<Ports, 'cloud' | 'clock' | 'signal'>;
@@ -41,25 +38,29 @@ const lookAlone = async (machine: MachineId, disks: boolean, ports: LookPorts): 
   return seen;
 };
 
-/** @throws what the cloud's one answer throws, for all of them */
-const lookTogether = async (batch: readonly WaitingLook[], ports: LookPorts): Promise<void> => {
-  const machines = batch.map(({ machine }) => machine);
-  const seen = await lookAtAll(machines, batch[0]?.disks ?? false, ports);
-  for (const { machine, resolve, reject } of batch) {
-    const found = seen.get(machine);
-    if (found) resolve(found);
-    else reject(missingFrom(machine));
-  }
-};
-
-/** One machine may have made the cloud decline the call for all, so each is asked for by itself. */
-const lookOneByOne = (batch: readonly WaitingLook[], ports: LookPorts): Promise<unknown> =>
+const lookOneByOne = (looks: readonly WaitingLook[], ports: LookPorts): Promise<unknown> =>
   Promise.all(
-    batch.map(({ machine, disks, resolve, reject }) => lookAlone(machine, disks, ports).then(resolve, reject)),
+    looks.map(({ machine, disks, resolve, reject }) => lookAlone(machine, disks, ports).then(resolve, reject)),
   );
 
-/** How often a look is asked again after the cloud has throttled it. Then the run hears of it, and does what it does. */
-const MOST_THROTTLES = 4;
+/**
+ * Asks for a machine that the answer leaves out by itself, which says why. The next group does not wait for that.
+ * @throws what the cloud's one answer throws, for all of them
+ */
+const lookTogether = async (group: readonly WaitingLook[], ports: LookPorts): Promise<void> => {
+  const machines = group.map(({ machine }) => machine);
+  const seen = await lookAtAll(machines, group[0]?.disks ?? false, ports);
+  for (const { machine, resolve } of group) {
+    const found = seen.get(machine);
+    if (found) resolve(found);
+  }
+  const leftOut = group.filter(({ machine }) => !seen.has(machine));
+  if (group.length > 1) void lookOneByOne(leftOut, ports);
+  else for (const { machine, reject } of leftOut) reject(missingFrom(machine));
+};
+
+/** How often a look is made that the cloud throttles. Then the run hears of it, and does what it does. */
+const MOST_TRIES = 5;
 
 /**
  * Times (ms) between two calls. The more runs there are, the longer the next call waits for company. After the cloud has
@@ -78,91 +79,58 @@ const restAfterThrottle = (rest: number): number => Math.min(LONGEST_REST_MS, Ma
 /** The most machines in one call. */
 const AT_ONCE = 100;
 
-/** The looks of one place, with disks or without. One call is under way at a time. */
-interface Place {
-  waiting: readonly WaitingLook[];
-  isWorking: boolean;
-  /** Time (ms) until the next call. */
-  rest: number;
-}
-
-const takeBatch = (place: Place): readonly WaitingLook[] => {
-  const wanted = place.waiting.filter(({ signal }) => !signal.aborted);
-  place.waiting = wanted.slice(AT_ONCE);
-  return wanted.slice(0, AT_ONCE);
-};
-
-const askAgain = (place: Place, batch: readonly WaitingLook[], error: Throttled): void => {
-  place.rest = restAfterThrottle(place.rest);
-  for (const one of batch) one.throttles += 1;
-  for (const { reject } of batch.filter(({ throttles }) => throttles > MOST_THROTTLES)) reject(error);
-  place.waiting = [...batch.filter(({ throttles }) => throttles <= MOST_THROTTLES), ...place.waiting];
-};
-
 interface SharingPorts extends LookPorts {
   /** Returns how many runs share the looks now. */
   readonly runs: () => number;
 }
 
-const answer = async (place: Place, batch: readonly WaitingLook[], ports: SharingPorts): Promise<void> => {
-  try {
-    await lookTogether(batch, ports);
-    place.rest = Math.max(restForCompany(ports.runs()), place.rest * SHORTER);
-  } catch (error) {
-    if (error instanceof Throttled) askAgain(place, batch, error);
-    else if (batch.length > 1 && !(error instanceof Unavailable)) await lookOneByOne(batch, ports);
-    else for (const { reject } of batch) reject(error);
-  }
-};
-
-/** Rests until the next call. Whatever ends the occasion ends all looks that wait. */
-const restThen = async (place: Place, { clock, signal }: LookPorts): Promise<void> => {
-  try {
-    if (place.rest > 0) await clock.sleep(place.rest, signal);
-  } catch (error) {
-    for (const { reject } of place.waiting) reject(error);
-    place.waiting = [];
-  }
-};
-
-/** Answers what waits. Ends in the same moment in which nothing waits, so that no look comes between. */
-const work = async (place: Place, ports: SharingPorts): Promise<void> => {
-  if (place.isWorking) return;
-  for (;;) {
-    const batch = takeBatch(place);
-    place.isWorking = batch.length > 0;
-    if (batch.length === 0) return;
-    await answer(place, batch, ports);
-    await restThen(place, ports);
-  }
-};
-
-const lookAt =
-  (place: Place, ports: SharingPorts): SharedLooks['look'] =>
-  (machine, disks, signal) =>
+/** Returns the looks of one place, with disks or without. One call is under way at a time. */
+const looksOfPlace = (ports: SharingPorts): SharedLooks['look'] => {
+  const { clock, signal: occasion, runs } = ports;
+  /** Time (ms) until the next call. */
+  let rest = 0;
+  const answer = async (group: readonly WaitingLook[]): Promise<void> => {
+    try {
+      await lookTogether(group, ports);
+      rest = Math.max(restForCompany(runs()), rest * SHORTER);
+    } catch (error) {
+      if (error instanceof Throttled) {
+        rest = restAfterThrottle(rest);
+        looks.again(group, MOST_TRIES, error);
+      } else if (group.length > 1 && !(error instanceof Unavailable)) {
+        // One machine may have made the cloud decline the call for all.
+        await lookOneByOne(group, ports);
+      } else for (const { reject } of group) reject(error);
+    }
+  };
+  const looks = createGroups<WaitingLook>(async (group) => {
+    await answer(group);
+    // What ends the occasion ends the looks that wait, too.
+    if (rest > 0) await clock.sleep(rest, occasion).catch(() => undefined);
+  }, AT_ONCE);
+  return (machine, disks, signal) =>
     new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      place.waiting = [...place.waiting, { machine, disks, signal, resolve, reject, throttles: 0 }];
-      void work(place, ports);
+      const wanted = AbortSignal.any([signal, occasion]);
+      looks.add({ machine, disks, signal: wanted, resolve, reject, tries: 0 });
     });
+};
 
 /** `runs` returns how many runs share the looks now. */
 export const createSharedLooks = (ports: LookPorts, runs: () => number): SharedLooks => {
-  const places = new Map<string, Place>();
+  const places = new Map<string, SharedLooks['look']>();
   /** A look that only renews a proof does not wait for those that read disks, which may take longer. */
-  const placeOf = (name: string, disks: boolean): Place => {
-    const key = `${name} ${disks ? 'with' : 'without'} disks`;
-    const place = places.get(key) ?? { waiting: [], isWorking: false, rest: 0 };
-    places.set(key, place);
-    return place;
+  const lookAt = (place: string, disks: boolean): SharedLooks['look'] => {
+    const key = `${place} ${disks ? 'with' : 'without'} disks`;
+    const look = places.get(key) ?? looksOfPlace({ ...ports, runs });
+    places.set(key, look);
+    return look;
   };
   return {
     look: (machine, disks, signal) => {
-      const name = ports.cloud.placeReadAtOnce?.(machine) ?? null;
-      return name === null
+      const place = ports.cloud.placeReadAtOnce?.(machine) ?? null;
+      return place === null
         ? lookAlone(machine, disks, { ...ports, signal })
-        : lookAt(placeOf(name, disks), { ...ports, runs })(machine, disks, signal);
+        : lookAt(place, disks)(machine, disks, signal);
     },
   };
 };

@@ -34,7 +34,8 @@ export interface Cloud {
 
   /**
    * Looks at the machines live, never from a cache. Returns one entry for each machine asked for, including `missing`
-   * ones. Reads disks from the disk side and from the machine side, and only if `disks` is set.
+   * ones. Leaves out one of several machines only if it alone got no answer: asked for by itself, it says why. Reads
+   * disks from the disk side and from the machine side, and only if `disks` is set.
    */
   readonly look: (
     machines: readonly MachineId[],

@@ -132,13 +132,14 @@ const answerOf = async (territory: Territory, machines: readonly MachineId[], lo
 
 /**
  * Asks each territory about the machines that it was not asked about before. A machine that one territory knows does
- * not wait for the answers of the others.
+ * not wait for the answers of the others. A machine that only a silent territory may know gets the error of that one,
+ * and is searched for everywhere the next time.
  */
 const searched = async (
   lost: readonly TerritoryAnswer[],
   territories: Territories,
   look: Look,
-): Promise<readonly MachineFacts[]> => {
+): Promise<readonly (MachineFacts | CloudfenceError)[]> => {
   const all = [territories.home, ...territories.others];
   const notAsked = (one: Territory) =>
     lost.filter(({ territory }) => territory !== one).map(({ facts }) => facts.machine);
@@ -151,16 +152,18 @@ const searched = async (
     const found = aboutIt.find((one) => !isNotSeen(one));
     if (found) return rememberOwner(found, territories);
     const unanswered = results.find(({ silent }) => silent !== null)?.silent;
-    if (unanswered) throw unanswered;
-    return factsOfUnseen(aboutIt, first, territories);
+    if (!unanswered) return factsOfUnseen(aboutIt, first, territories);
+    territories.owners.delete(first.facts.machine);
+    return unanswered;
   });
 };
 
 /**
  * Looks once, live, over all territories. Asks first where a machine was last seen, or else the home territory. Asks
  * all the others only for machines that are not found there. A machine is missing only when every territory says so.
+ * Leaves out a machine that is not found while a territory does not answer.
  *
- * @throws Unavailable, PermissionDenied when a machine is not found and a territory does not answer
+ * @throws Unavailable, PermissionDenied if no machine is left
  */
 export const lookInTerritories = async (
   machines: readonly MachineId[],
@@ -171,5 +174,9 @@ export const lookInTerritories = async (
   const answers = (await Promise.all(byPlace.map(([territory, ids]) => askTerritory(territory, ids, look)))).flat();
   const lost = answers.filter(isNotSeen);
   const elsewhere = lost.length === 0 ? [] : await searched(lost, territories, look);
-  return [...answers.filter((one) => !isNotSeen(one)).map((one) => rememberOwner(one, territories)), ...elsewhere];
+  const here = answers.filter((one) => !isNotSeen(one)).map((one) => rememberOwner(one, territories));
+  const facts = [...here, ...elsewhere.flatMap((one) => (one instanceof CloudfenceError ? [] : one))];
+  const silent = elsewhere.find((one) => one instanceof CloudfenceError);
+  if (silent && facts.length === 0) throw silent;
+  return facts;
 };

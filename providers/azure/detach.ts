@@ -51,7 +51,7 @@ export const createDetach = (clients: AzureClients): Detach => {
       calls.set(key, call);
       setImmediate(() => {
         calls.delete(key);
-        void detachTogether(clients, one, call);
+        void detachTogether(clients, call);
       });
     });
 };
@@ -62,21 +62,31 @@ interface Ready {
   readonly path: MachinePath;
 }
 
+/**
+ * Returns a signal that ends what is done for all of them. Nothing that one of them has given up goes on, and the next
+ * look tells the others what came of it.
+ */
+const jointSignal = (all: readonly Waiting[]): AbortSignal => AbortSignal.any(all.map(({ signal }) => signal));
+
 /** Sends one call for all that may be detached. It never rejects: each of them is told its own result. */
-const detachTogether = async (clients: AzureClients, first: Waiting, all: readonly Waiting[]): Promise<void> => {
+const detachTogether = async (clients: AzureClients, all: readonly Waiting[]): Promise<void> => {
+  for (const { signal, settle } of all) if (signal.aborted) settle(toCloudfenceError(signal.reason, CALL));
+  const [first, ...others] = all.filter(({ signal }) => !signal.aborted);
+  if (!first) return;
   try {
-    const ready = await judged(clients, first, all);
+    const ready = await judged(clients, [first, ...others]);
     const [{ path } = { path: null }] = ready;
-    if (path) await send(clients, path, first, ready);
+    if (path) await send(clients, path, ready);
   } catch (caught) {
     for (const { settle } of all) settle(toCloudfenceError(caught, CALL));
   }
 };
 
 /** Settles what is detached already, and what must not be detached. Returns the rest. */
-const judged = async (clients: AzureClients, { wanted, signal }: Waiting, all: readonly Waiting[]) => {
+const judged = async (clients: AzureClients, all: readonly [Waiting, ...Waiting[]]) => {
+  const signal = jointSignal(all);
   const [holder, ...disks] = await Promise.all([
-    readIncarnation(clients, wanted.from, { signal, withPowerState: false }),
+    readIncarnation(clients, all[0].wanted.from, { signal, withPowerState: false }),
     ...all.map((one) => readDisk(clients, one.wanted.disk, signal)),
   ]);
   return all.flatMap((one, nth): readonly Ready[] => {
@@ -108,22 +118,17 @@ const jointPermit = (all: readonly Ready[]): Permit => ({
   ended: AbortSignal.any(all.map(({ one }) => one.permit.ended)),
 });
 
-const send = async (
-  clients: AzureClients,
-  path: MachinePath,
-  first: Waiting,
-  ready: readonly Ready[],
-): Promise<void> => {
-  const { wanted, signal } = first;
-  const detachOption = wanted.manner === 'forced' ? { detachOption: 'ForceDetach' } : {};
-  const targets = ready.map(({ diskId }) => ({ diskId, ...detachOption }));
+const send = async (clients: AzureClients, path: MachinePath, ready: readonly Ready[]): Promise<void> => {
+  const targets = ready.map(({ diskId, one }) => ({
+    diskId,
+    ...(one.wanted.manner === 'forced' && { detachOption: 'ForceDetach' }),
+  }));
+  const call = { name: CALL, permit: jointPermit(ready), signal: jointSignal(ready.map(({ one }) => one)) };
   try {
-    await sendUnderPermit(clients, { name: CALL, permit: jointPermit(ready), signal }, (client, options) =>
-      sendDetach(client, path, targets, options),
-    );
+    await sendUnderPermit(clients, call, (client, options) => sendDetach(client, path, targets, options));
     for (const { one } of ready) one.settle(null);
   } catch (caught) {
-    if (caught instanceof ProofExpired && ready.length > 1) return sendFirst(clients, path, first, ready, caught);
+    if (caught instanceof ProofExpired && ready.length > 1) return sendFirst(clients, path, ready, caught);
     if (ready.length > 1 && isDeclined(caught)) return sendOneByOne(clients, path, ready);
     if (!(caught instanceof Refused)) throw caught;
     await Promise.all(ready.map(({ one }) => confirmDetached(clients, one, caught)));
@@ -136,7 +141,7 @@ const isDeclined = (caught: unknown): boolean => caught instanceof Refused || ca
 const sendOneByOne = async (clients: AzureClients, path: MachinePath, ready: readonly Ready[]): Promise<void> => {
   for (const single of ready) {
     try {
-      await send(clients, path, single.one, [single]);
+      await send(clients, path, [single]);
     } catch (caught) {
       single.one.settle(toCloudfenceError(caught, CALL));
     }
@@ -147,12 +152,11 @@ const sendOneByOne = async (clients: AzureClients, path: MachinePath, ready: rea
 const sendFirst = async (
   clients: AzureClients,
   path: MachinePath,
-  first: Waiting,
   ready: readonly Ready[],
   expired: ProofExpired,
 ): Promise<void> => {
   for (const { one } of ready.slice(1)) one.settle(expired);
-  await send(clients, path, first, ready.slice(0, 1));
+  await send(clients, path, ready.slice(0, 1));
 };
 
 const FORCE_REFUSED =

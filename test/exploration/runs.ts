@@ -244,10 +244,9 @@ export interface Call {
 
 /** Returns the calls that have no answer yet. */
 export const callsOf = ({ command, answers }: Extract<RunAt, { at: 'act' }>): readonly Call[] =>
-  actsOf(command).flatMap(({ step }, nth) => {
-    const leaveBy = nth === 0 ? command.expires : Math.min(command.expires, command.leaveBy);
-    return answers[nth] === null ? [{ nth, step, leaveBy }] : [];
-  });
+  actsOf(command).flatMap(({ step, leaveBy }, nth) =>
+    answers[nth] === null ? [{ nth, step, leaveBy: Math.min(command.expires, leaveBy) }] : [],
+  );
 
 const answerOf = (result: 'done' | 'lost' | 'expired' | Refused): StepAnswer => {
   switch (result) {
@@ -332,9 +331,8 @@ const waitsFor = (run: RunAt): unknown => {
       return [run.command, readText(run.half.machine), readText(run.half.cluster)];
     case 'act':
       return [
-        actsOf(run.command).map(({ step }) => numberOf(step)),
+        actsOf(run.command).map(({ step, leaveBy }) => [numberOf(step), leaveBy]),
         run.command.expires,
-        run.command.alongside.length > 0 ? run.command.leaveBy : null,
         run.answers.map((answer) => (answer instanceof Error ? answer.name : answer)),
       ];
     case 'pause':

@@ -203,6 +203,9 @@ describe('a step', () => {
     under.length = 0;
     await execute({ ...command, leaveBy: 1_000 }, ports);
     expect(under).toEqual(['pod-uid valid', 'refused ended', 'third ended']);
+    under.length = 0;
+    await execute({ ...command, leaveBy: 1_000, isRechecked: false }, ports);
+    expect(under).toEqual(['pod-uid ended', 'refused ended', 'third ended']);
   });
 
   it('in a cluster that is not known is not taken', async () => {

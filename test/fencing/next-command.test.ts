@@ -116,10 +116,13 @@ describe('a step', () => {
       step: { pod: { uid: 'pod-uid' } },
       alongside: [{ step: { pod: { uid: 'another' } } }],
       leaveBy: 560,
+      isRechecked: true,
     });
     expect(after({ cleared }, 560)).toMatchObject({ do: 'act', alongside: [] });
     const sinceLook = { ...memory, sinceLook: new Set(['delete-pod pod-uid']) };
     expect(after({ cleared, memory: sinceLook }, 559)).toMatchObject({ do: 'act', step: { pod: { uid: 'another' } } });
+    const other = { ...cleared, step: 'delete-pod a-third' };
+    expect(after({ cleared: other }, 559)).toMatchObject({ do: 'act', leaveBy: 560, isRechecked: false });
     expect(after({ cleared, memory: sinceLook }, 560)).toMatchObject({ do: 'recheck' });
   });
 
@@ -129,6 +132,7 @@ describe('a step', () => {
       do: 'act',
       step: { do: 'note' },
       expires: 50 + PROOF_MS,
+      isRechecked: true,
     });
   });
 

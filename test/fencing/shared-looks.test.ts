@@ -159,6 +159,17 @@ describe('looks that come while another is under way', () => {
     expect(await outcomesOf(all)).toEqual(['answered', spoiled, 'answered']);
   });
 
+  it('do not wait for a machine that the answer leaves out, and that one says why', async () => {
+    const silent = new Unavailable('another territory does not answer');
+    const { calls, looks } = looksAt(({ machines }) => {
+      if (machines.length === 1 && machines[0] === 'm-2') return silent;
+      return machines.filter((id) => id !== 'm-2').map((id) => machine({ machine: id }));
+    });
+    const all = ['m-1', 'm-2', 'm-3'].map((id) => looks.look(id, true, never));
+    expect(await outcomesOf(all)).toEqual(['answered', silent, 'answered']);
+    expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-2', 'm-3'], ['m-2']]);
+  });
+
   it('all fail if the cloud does not answer, which is no machine’s fault', async () => {
     const gone = new Unavailable('no response');
     const { calls, looks } = looksAt(() =>
@@ -181,7 +192,7 @@ describe('looks that come while another is under way', () => {
       occasion,
     );
     const all = ['m-1', 'm-2'].map((id) => looks.look(id, true, never));
-    expect(await outcomesOf(all)).toEqual(['answered', over]);
+    expect(await outcomesOf(all)).toEqual([over, over]);
   });
 });
 

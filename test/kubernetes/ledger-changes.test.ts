@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../fencing/model/errors.ts';
+import type { Transport } from '../../kubernetes/exchange.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { makeNode, unhurried } from '../contract/cluster/harness.ts';
@@ -80,6 +81,23 @@ describe('the claims of one process', () => {
     await expect(first).rejects.toThrow(Unavailable);
     expect((await Promise.all(others)).every(({ admitted }) => admitted)).toBe(true);
     expect((await lines()).length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('go on without the run whose time is up, even if its call never ends', async () => {
+    const over = new AbortController();
+    let times = 0;
+    const hangs: Transport = async (request, signal) => {
+      if (request.method !== 'PATCH' || (times += 1) > 1) return inProcess(stage.server)(request, signal);
+      over.abort(new Error('the time is up'));
+      return new Promise(() => undefined);
+    };
+    const stage = await ledgerWith();
+    const cluster = clusterOver(hangs);
+    const first = cluster.claim(wanted(100), over.signal);
+    const others = claimsOn(cluster, 5);
+    await expect(first).rejects.toThrow(Unavailable);
+    expect((await Promise.all(others)).every(({ admitted }) => admitted)).toBe(true);
+    expect(await stage.lines()).toHaveLength(5);
   });
 
   it('read the ledger again if an answer to a write is not the API server’s', async () => {

@@ -28,6 +28,21 @@ it('each of two concurrent looks asks every territory, although one of them disc
   await expect(slow).rejects.toThrow('home is down');
 });
 
+it('a machine that only a silent territory may know spoils no answer but its own, and is sought everywhere again', async () => {
+  const another = 'i-0123456789abcdef1';
+  const territories: Territories = { home, others: [other], owners: new Map([[MACHINE, home]]) };
+  const look = (...machines: string[]) =>
+    lookInTerritories(machines, territories, async (territory, ids) => {
+      if (territory === other) throw new Unavailable('other is down');
+      const facts = await missing(territory, ids);
+      return facts.map((one) => (one.machine === another ? { ...one, power: 'off' } : one));
+    });
+  expect(await look(MACHINE, another)).toMatchObject([{ machine: another, power: 'off' }]);
+  expect([...territories.owners.keys()]).toEqual([another]);
+  await expect(look(MACHINE)).rejects.toThrow('other is down');
+  await expect(look(MACHINE, 'i-0123456789abcdef2')).rejects.toThrow('other is down');
+});
+
 it('a fault of our own does not count as a territory without an answer, even if another territory knows the machine', async () => {
   const third: Territory = { name: 'third', cloud };
   const territories: Territories = { home, others: [other, third], owners: new Map() };

@@ -14,7 +14,8 @@ const scene = (disks: number) => {
   const machine = addMachine(world, { power: 'deallocated' });
   const target = { machine, incarnation: machineIn(world, machine)?.vmId ?? null };
   const cloud = cloudOf(world);
-  const detach = (disk: string, permit: Permit = granted) => cloud.detach(target, disk, 'plain', permit, patient());
+  const detach = (disk: string, permit: Permit = granted, signal = patient()) =>
+    cloud.detach(target, disk, 'plain', permit, signal);
   const isHeld = (disk: string): boolean => (diskIn(world, disk)?.attachments.length ?? 0) > 0;
   const attached = Array.from({ length: disks }, () => addDisk(world, {}, { machine }));
   return { world, machine, attached, detach, isHeld };
@@ -72,6 +73,30 @@ describe('detaches from one machine that are asked for together', () => {
     expect(results[0]?.status).toBe('fulfilled');
     world.advance(MINUTE);
     expect(isHeld(attached[0] ?? '')).toBe(false);
+  });
+
+  it('leave without one whose run has ended, even if it is the first', async () => {
+    const { world, attached, detach, isHeld } = scene(3);
+    const ended = AbortSignal.abort(new Error('the run has ended'));
+    const results = await Promise.allSettled(
+      attached.map((disk, nth) => detach(disk, granted, nth === 0 ? ended : patient())),
+    );
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    world.advance(MINUTE);
+    expect(attached.map(isHeld)).toEqual([true, false, false]);
+  });
+
+  it('end with the first run that ends, because nothing goes on for it', async () => {
+    const { world, attached, detach, isHeld } = scene(2);
+    const ends = new AbortController();
+    const ending: Permit = { ...granted, check: () => ends.abort(new Error('the run has ended')) };
+    const results = await Promise.allSettled([
+      detach(attached[0] ?? '', granted, patient()),
+      detach(attached[1] ?? '', ending, ends.signal),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    world.advance(MINUTE);
+    expect(attached.map(isHeld)).toEqual([true, true]);
   });
 
   it('are not sent if no permit is valid', async () => {
