@@ -46,9 +46,11 @@ type Done = (code: number) => void;
 
 const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
   const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
-  add('fence <instance-id|node>', 'check one machine now, and fence it if it is off').action(
-    async (target: string, options: CommonOptions) =>
-      done(await (await import('./commands/fence.ts')).fence(target, options, terminal)),
+  add(
+    'fence <target>',
+    'check one machine now, and fence it if it is off: its id, a Node, or the pod/<ns>/<name>, pvc/…, pv/…, or volume id that leads to it',
+  ).action(async (target: string, options: CommonOptions) =>
+    done(await (await import('./commands/fence.ts')).fence(target, options, terminal)),
   );
   add('replay <file|->', 'process one or more events as if they had just arrived').action(
     async (file: string, options: CommonOptions) =>
@@ -57,11 +59,14 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
   add('sweep', 'find and process what events missed').action(async (options: CommonOptions) =>
     done(await (await import('./commands/sweep.ts')).sweep(options, terminal)),
   );
-  add('release [node]', 'release a fence')
+  add(
+    'release [target]',
+    'release a fence: of a Node, a machine, or a pod/<ns>/<name>, pvc/…, pv/…, or volume id in its record',
+  )
     .option('--accept <reason>', 'release on your own word: say what you checked')
     .option('--all', 'release every fence in every cluster, for example before an uninstall')
-    .action(async (node: string | undefined, options: ReleaseOptions) =>
-      done(await (await import('./commands/release.ts')).release(node, options, terminal)),
+    .action(async (target: string | undefined, options: ReleaseOptions) =>
+      done(await (await import('./commands/release.ts')).release(target, options, terminal)),
     );
   add(
     'diagnose [target]',

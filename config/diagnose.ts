@@ -1,5 +1,6 @@
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../diagnosis/answer.ts';
+import type { NamingPorts } from '../diagnosis/leads.ts';
 import type { DiagnosedCluster } from '../diagnosis/ports.ts';
 import type { Target } from '../diagnosis/target.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
@@ -34,22 +35,29 @@ const rehearsing =
     return outcome ?? null;
   };
 
-/** Diagnoses with the clouds and clusters of this configuration. @throws CloudfenceError */
-export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promise<Answer> => {
-  const { openedCloud, openClusters, ports } = tools;
-  const clusters = openClusters.map(({ cluster, diagnosis }): DiagnosedCluster => ({
+/** What a name is followed with. */
+type NamingTools = Pick<DiagnosisTools, 'openedCloud' | 'openClusters'> & {
+  readonly ports: Pick<Ports, 'cloud' | 'signal'>;
+};
+
+/** Returns the reads with which a name is followed to its machine, or to its fence. */
+export const namingPorts = ({ openedCloud, openClusters, ports }: NamingTools): NamingPorts => ({
+  clusters: openClusters.map(({ cluster, diagnosis }): DiagnosedCluster => ({
     cluster,
     read: async (signal) => (await diagnosis())(openedCloud.driverFaultOf, signal),
-  }));
-  return diagnose(target, {
-    clusters,
-    cloud: {
-      rules: ports.cloud,
-      look: (machines, signal) => ports.cloud.look(machines, { disks: false }, signal),
-      disks: (volumes, signal) => openedCloud.viewDisks(volumes, signal),
-    },
+  })),
+  cloud: {
+    rules: ports.cloud,
+    look: (machines, signal) => ports.cloud.look(machines, { disks: false }, signal),
+    disks: (volumes, signal) => openedCloud.viewDisks(volumes, signal),
+  },
+  signal: ports.signal,
+});
+
+/** Diagnoses with the clouds and clusters of this configuration. @throws CloudfenceError */
+export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promise<Answer> =>
+  diagnose(target, {
+    ...namingPorts(tools),
     rehearse: rehearsing(tools),
-    now: () => ports.clock.now().wall,
-    signal: ports.signal,
+    now: () => tools.ports.clock.now().wall,
   });
-};

@@ -6,7 +6,7 @@ import type { Cause } from './model/cause.ts';
 import { known, type Chain, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
 import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
 import { causeOf } from './rules/cause-of.ts';
-import type { Target } from './target.ts';
+import { targetInWords, type Target } from './target.ts';
 
 /** Asks why pods wait for their volumes, in every cluster. Only reads. */
 
@@ -103,20 +103,7 @@ const withRehearsals = async (
   }));
 };
 
-const inWords = (target: Target): string => {
-  switch (target.kind) {
-    case 'everything':
-      return 'everything';
-    case 'pod':
-    case 'claim':
-      return `${target.kind} ${target.namespace}/${target.name}`;
-    case 'volume':
-    case 'node':
-      return `${target.kind} ${target.name}`;
-    case 'disk':
-      return `volume ${target.id}`;
-  }
-};
+const inWords = (target: Target): string => (target.kind === 'everything' ? 'everything' : targetInWords(target));
 
 /** Asks one cluster for the target. Returns the error of a cluster that does not answer: the others still do. */
 const ask = async (

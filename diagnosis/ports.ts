@@ -50,13 +50,13 @@ export interface ClusterReading {
 
 /** A cluster that can be diagnosed. */
 export interface DiagnosedCluster {
-  readonly cluster: Pick<Cluster, 'name' | 'find'>;
+  readonly cluster: Pick<Cluster, 'name' | 'find' | 'identify' | 'suspects'>;
   readonly read: (signal: AbortSignal) => Promise<ClusterReading>;
 }
 
 /** What a diagnosis asks of the clouds. Both looks throw a `CloudfenceError` if there was no answer. */
 export interface DiagnosedCloud {
-  readonly rules: Pick<CloudIdentityRules, 'machineOf' | 'diskOf'>;
+  readonly rules: Pick<CloudIdentityRules, 'name' | 'machineOf' | 'diskOf'>;
   readonly look: (machines: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineFacts[]>;
   /** Asks the disks themselves. Returns one entry for each disk of a supported cloud. */
   readonly disks: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskView[]>;

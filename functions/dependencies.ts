@@ -31,8 +31,14 @@ export interface FencingFunction {
   readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
 }
 
+/** The dependencies of a function that follows a name to its machine, or to the cause of a wait. */
+export interface NamingDependencies extends FunctionDependencies {
+  readonly openedCloud: Pick<OpenedCloud, 'viewDisks' | 'driverFaultOf'>;
+  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis'>[];
+}
+
 /** The dependencies of the doctor, which also needs the opened cloud and clusters. */
-export interface DoctorDependencies extends FunctionDependencies {
+export interface DoctorDependencies extends NamingDependencies {
   readonly openedCloud: OpenedCloud;
   readonly openClusters: readonly OpenCluster[];
   /** Functions that fence under an identity other than the doctor's. Absent if all functions share one identity. */

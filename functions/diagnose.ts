@@ -3,7 +3,7 @@ import { runDiagnosis } from '../config/diagnose.ts';
 import { answerJson, type AnswerJson } from '../diagnosis/answer.ts';
 import { parseTarget } from '../diagnosis/target.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
-import type { DoctorDependencies } from './dependencies.ts';
+import type { NamingDependencies } from './dependencies.ts';
 import { type TimeLimit, withinInvocation } from './invocation.ts';
 
 const question = z.strictObject({ target: z.string().optional() });
@@ -15,7 +15,7 @@ const question = z.strictObject({ target: z.string().optional() });
  * @throws InvalidInput
  */
 export const diagnose =
-  (getDependencies: () => Promise<DoctorDependencies>) =>
+  (getDependencies: () => Promise<NamingDependencies>) =>
   async (event: unknown, limit: TimeLimit): Promise<AnswerJson> => {
     const asked = question.safeParse(event ?? {});
     if (!asked.success)

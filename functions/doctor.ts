@@ -1,9 +1,9 @@
 import { counted } from '../fencing/model/reason.ts';
 import { z } from 'zod';
 import { runDoctorChecks, runAccessChecks } from '../config/doctor.ts';
+import { standingFences } from '../diagnosis/standing-fences.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
-import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';
 import { type Check, type DoctorReport, doctorReport } from '../providers/check.ts';
 import type { DoctorDependencies, FencingFunction } from './dependencies.ts';
 
@@ -17,16 +17,12 @@ interface ActiveFence {
 
 export type DoctorResult = DoctorReport | { readonly fences: readonly ActiveFence[] };
 
-const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Promise<readonly ActiveFence[]> => {
-  const perCluster = await Promise.all(
-    ports.clusters.map(async (cluster) => {
-      const suspects = await cluster.suspects(STALE_LEASE_MS, signal);
-      const fenced = suspects.filter(({ because }) => because === 'fenced');
-      return fenced.map(({ node, record }) => ({ cluster: cluster.name, node, instance: record?.machine ?? null }));
-    }),
-  );
-  return perCluster.flat();
-};
+const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Promise<readonly ActiveFence[]> =>
+  (await standingFences(ports.clusters, signal)).map(({ cluster, node, machine }) => ({
+    cluster,
+    node,
+    instance: machine,
+  }));
 
 /**
  * Runs all checks. If other functions fence under roles of their own, this checks their access instead of the doctor's,

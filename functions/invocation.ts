@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { ClusterUnavailable, InvalidInput } from '../fencing/model/errors.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { type CommandResult, errorsIn } from '../fencing/loop/reduce.ts';
@@ -164,44 +163,6 @@ export const logUnreachableCluster = (
     ...formatMeasurements(unreachableMeasurements),
   });
 
-/** The options of a person's request to fence one machine. Each cloud adds the field that names the machine. */
-export const fenceRequestFields = {
-  dryRun: z.boolean().default(false),
-  /** A person vouches that the machine is off. The configuration must allow it. */
-  assertOff: z.boolean().default(false),
-  reason: z.string().min(1).optional(),
-};
-
-interface FenceRequest {
-  readonly dryRun: boolean;
-  readonly assertOff: boolean;
-  readonly reason?: string | undefined;
-}
-
-/**
- * Reads a request to fence.
- * @throws InvalidInput if the request cannot be read; the error shows `example`, a valid request
- */
-export const parseFenceRequest = <T extends FenceRequest>(event: unknown, schema: z.ZodType<T>, example: string): T => {
-  const reasoned = schema.refine(({ assertOff, reason }) => !assertOff || reason !== undefined, {
-    path: ['reason'],
-    error: 'assertOff requires a reason: say what you checked',
-  });
-  const read = reasoned.safeParse(event);
-  if (read.success) return read.data;
-  throw new InvalidInput(`the request is not valid: ${z.prettifyError(read.error)}; send ${example}`);
-};
-
-export const runFenceRequest = (
-  messages: readonly Message[],
-  { dryRun, assertOff, reason }: FenceRequest,
-  dependencies: FunctionDependencies,
-  limit: TimeLimit,
-): Promise<ManualRunResult> => {
-  const policy = { ...dependencies.policy, dryRun: dependencies.policy.dryRun || dryRun };
-  return runManually(messages, { policy, vouched: assertOff ? (reason ?? null) : null }, dependencies, limit);
-};
-
 /** The JSON that the CLI prints: one object for one machine, `results` for several. */
 export type ManualRunResult = OutcomeJson | { readonly results: readonly OutcomeJson[] };
 
@@ -209,7 +170,7 @@ export type ManualRunResult = OutcomeJson | { readonly results: readonly Outcome
  * Runs what a person sent until it ends or the invocation ends, because there is no queue to wait in.
  * @throws InvalidInput, before any action, if the input cannot be read
  */
-const runManually = async (
+export const runManually = async (
   messages: readonly Message[],
   options: Omit<RunOptions, 'queued'>,
   dependencies: FunctionDependencies,

@@ -1,29 +1,26 @@
+import { machineNamed, type NamedMachine } from '../../diagnosis/machine-named.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import type { MachineId } from '../../fencing/model/machine.ts';
 import { react } from '../../fencing/loop/run.ts';
+import { namingPorts } from '../../config/diagnose.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcome, type Terminal } from '../answer.ts';
-import { machineOfNode, quoted } from '../machine-of-node.ts';
-import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
+import { openCloudsOf, withSession, type CommonOptions } from '../session.ts';
 
-/** Returns an instance id as it is, or the instance that a Node's name leads to. @throws InvalidInput */
-const machineNamed = async (target: string, { openedCloud, ports }: Session): Promise<MachineId> => {
-  const machine = openedCloud.cloud.machineOf({ source: 'providerID', driver: null, value: target });
-  if (machine !== null) return machine;
-  const found = await machineOfNode(target, ports);
-  if (!found)
-    throw new InvalidInput(
-      `${quoted(target)} is neither an instance id nor a Node in ${ports.clusters.map(({ name }) => name).join(', ')}`,
-    );
-  return found.machine;
+/** Says where a name led, so that a person sees which machine Cloudfence asks about. */
+const sayWhere = (target: string, { machine, cluster, node }: NamedMachine, { complain }: Terminal): void => {
+  if (target === machine) return;
+  const place = [node === null ? '' : ` on Node ${node}`, cluster === null ? '' : ` in cluster ${cluster}`].join('');
+  complain(`${target} leads to ${machine}${place}`);
 };
 
+/** Looks at one machine, by its id or by what leads to it, and fences it if it is off. */
 export const fence = (target: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async (session) => {
-    const { policy, deadline, ports } = session;
-    const machine = await machineNamed(target, session);
-    await openCloudsOf([machine], session);
-    const [outcome] = await react([machine], { policy, deadline, newRunId }, ports);
+    const { policy, deadline, ports, openedCloud, clusters: openClusters } = session;
+    const named = await machineNamed(target, namingPorts({ openedCloud, openClusters, ports }));
+    sayWhere(target, named, terminal);
+    await openCloudsOf([named.machine], session);
+    const [outcome] = await react([named.machine], { policy, deadline, newRunId }, ports);
     if (!outcome) throw new InvalidInput('name an instance or a Node');
     return printOutcome(outcome, options.json ?? false, terminal);
   });

@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import {
-  type ManualRunResult,
-  runFenceRequest,
-  fenceRequestFields,
-  parseFenceRequest,
-  type TimeLimit,
-} from '../invocation.ts';
-import type { FunctionDependencies } from '../dependencies.ts';
+import type { NamingDependencies } from '../dependencies.ts';
+import { type FenceForm, fenceOnRequest, fenceRequestFields } from '../fence.ts';
+import type { ManualRunResult, TimeLimit } from '../invocation.ts';
 import { messagesIn } from './on-event.ts';
 import { fencingHandler } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 const order = z.strictObject({ instanceId: z.string(), ...fenceRequestFields });
 
-/** Fences one machine that a person names: `{"instanceId": "i-…", "dryRun": true}`. */
+const form: FenceForm<z.infer<typeof order>> = {
+  field: 'instanceId',
+  schema: order,
+  example: '{"instanceId": "i-…"}',
+  messageOf: ({ instanceId }) => messagesIn({ instanceId }),
+};
+
+/** Fences one machine that a person names: `{"instanceId": "i-…", "dryRun": true}`, or `{"target": "pod/prod/db-0"}`. */
 export const fence =
-  (getDependencies: () => Promise<FunctionDependencies>) =>
-  async (event: unknown, limit: TimeLimit): Promise<ManualRunResult> => {
-    const { instanceId, ...wanted } = parseFenceRequest(event, order, '{"instanceId": "i-…"}');
-    return runFenceRequest(messagesIn({ instanceId }), wanted, await getDependencies(), limit);
-  };
+  (getDependencies: () => Promise<NamingDependencies>) =>
+  async (event: unknown, limit: TimeLimit): Promise<ManualRunResult> =>
+    fenceOnRequest(event, form, await getDependencies(), limit);
 
 export const handler = fencingHandler(lazyDependencies(), fence);

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { diagnose as diagnoseWith } from '../diagnose.ts';
 import { doctor as runDoctor, isFailing } from '../doctor.ts';
-import { runFenceRequest, fenceRequestFields, parseFenceRequest, handleManualReplay } from '../invocation.ts';
+import { type FenceForm, fenceOnRequest, fenceRequestFields } from '../fence.ts';
+import { handleManualReplay } from '../invocation.ts';
 import { sweep as sweepAll, type SweepResult } from '../sweep.ts';
 import { manualHandler, type HttpFunction, invocationContext, type PlatformLogger } from './http.ts';
 import { expandMessage, parseManualMessage } from './on-event.ts';
@@ -12,16 +13,19 @@ const ONE = 'names a scale set: name one of its machines, or send the scale set 
 const resourceId = z.string().refine((id) => subjectOf(id.replace(/^azure:\/\//i, ''))?.kind !== 'set', ONE);
 const order = z.strictObject({ resourceId, ...fenceRequestFields });
 
-/** Fences one machine that a person names: `{"resourceId": "/subscriptions/…/virtualMachines/…", "dryRun": true}`. */
+const form: FenceForm<z.infer<typeof order>> = {
+  field: 'resourceId',
+  schema: order,
+  example: '{"resourceId": "/subscriptions/…/virtualMachines/…"}',
+  messageOf: ({ resourceId }) => [parseManualMessage({ resourceId })],
+};
+
+/**
+ * Fences one machine that a person names: `{"resourceId": "/subscriptions/…/virtualMachines/…", "dryRun": true}`, or
+ * `{"target": "pod/prod/db-0"}`.
+ */
 export const fence = (getDependencies: GetDependencies): HttpFunction =>
-  manualHandler(getDependencies, (asked, { dependencies, limit }) => {
-    const { resourceId, ...wanted } = parseFenceRequest(
-      asked,
-      order,
-      '{"resourceId": "/subscriptions/…/virtualMachines/…"}',
-    );
-    return runFenceRequest([parseManualMessage({ resourceId })], wanted, dependencies, limit);
-  });
+  manualHandler(getDependencies, (asked, { dependencies, limit }) => fenceOnRequest(asked, form, dependencies, limit));
 
 /**
  * Accepts any event, a list of events, or `{"resourceId": "/subscriptions/…", "dryRun": true}`, and processes it as if

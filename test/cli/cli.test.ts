@@ -239,6 +239,19 @@ describe('replay', () => {
   });
 });
 
+describe('a name that leads to a machine', () => {
+  it('fence takes a pod, and release the claim that the record names', async () => {
+    const fenced = await cli('fence', 'pod/default/db-0', '--json');
+    expect([fenced.code, JSON.parse(fenced.stdout)]).toMatchObject([0, { outcome: 'fenced', node: node() }]);
+    expect(fenced.stderr).toBe(
+      `pod/default/db-0 leads to ${sandbox.scene.holder} on Node ${node()} in cluster default\n`,
+    );
+    const released = await cli('release', 'pvc/default/data-db-0');
+    expect(released).toMatchObject({ code: 4, stdout: expect.stringContaining('still-off') });
+    expect(stateOf(sandbox.world).nodes).toEqual(fencedNode());
+  });
+});
+
 describe('sweep and release', () => {
   it('finds a machine whose events were lost and releases one that has come back', async () => {
     const found = await cli('sweep', '--json');

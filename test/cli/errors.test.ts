@@ -40,12 +40,16 @@ const NOISE = /^\s+at |node:internal|\.mjs:\d/m;
 const LONGEST = 1_500;
 
 const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
-  [['fence', ''], /"" is neither an instance id nor a Node in default/],
-  [['fence', ' '], /is neither an instance id nor a Node/],
+  [['fence', ''], /"" is not pod\/<namespace>\/<name>/],
+  [['fence', ' '], /" " is not pod\/<namespace>\/<name>/],
   [['fence', '../../../api/v1/secrets'], /is neither an instance id nor a Node/],
   [['fence', 'x'.repeat(50_000)], /"x{199}…" is neither an instance id nor a Node/],
   [['fence', 'node\u0007name'], /is neither an instance id nor a Node/],
-  [['release', ''], /Node "" does not exist/],
+  [['fence', 'pod/../secrets'], /"pod\/..\/secrets" is not pod\/<namespace>\/<name>/],
+  [['fence', 'pod/default/none'], /there is no pod default\/none in default/],
+  [['release', ''], /"" is not pod\/<namespace>\/<name>/],
+  [['release', 'no-such-node'], /no standing fence is about volume no-such-node in default/],
+  [['release', 'pvc/default/data-db-0', '--accept', 'I looked'], /--accept is your word about one Node/],
   [['fence', 'i-0123456789abcdef0', '--region', ''], /--region <name>.*empty: give a value, or omit the option/],
   [
     ['fence', 'i-0123456789abcdef0', '--region', 'eu west/1'],

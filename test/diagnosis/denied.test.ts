@@ -1,24 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { stopped } from '../simulation/incidents.ts';
-import { diagnoseSandbox, theCause } from './rig.ts';
+import { denying, diagnoseSandbox, theCause } from './rig.ts';
 
 /** What the credentials do not allow is named, and the rest of the answer still stands. */
-
-const denying = (resource: string) => ({
-  api: {
-    before: ({ path }: { readonly path: string }) => {
-      if (!path.split('?')[0]?.split('/').includes(resource)) return undefined;
-      const body = {
-        kind: 'Status',
-        status: 'Failure',
-        reason: 'Forbidden',
-        message: `${resource} is forbidden`,
-        code: 403,
-      };
-      return { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    },
-  },
-});
 
 describe('a read that is denied is named:', () => {
   it.each([

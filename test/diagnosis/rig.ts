@@ -1,7 +1,7 @@
 import { answerJson, answerLines, answerSchema, type FindingJson } from '../../diagnosis/answer.ts';
 import { parseTarget } from '../../diagnosis/target.ts';
 import { registeredClouds } from '../../config/clouds.ts';
-import { runDiagnosis } from '../../config/diagnose.ts';
+import { type DiagnosisTools, runDiagnosis } from '../../config/diagnose.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { connectionOf, createCluster } from '../../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
@@ -22,18 +22,15 @@ export interface Diagnosed {
   readonly text: string;
 }
 
-export const diagnoseSandbox = async (
-  world: AwsWorld,
-  target?: string,
-  troubles: Troubles = {},
-): Promise<Diagnosed> => {
+/** What a diagnosis works with, over a sandbox. */
+export const toolsOver = async (world: AwsWorld, troubles: Troubles = {}): Promise<DiagnosisTools> => {
   const options = clusterIn(world, apiOf(world, { faults: troubles.api ?? {} }));
   const connection = connectionOf(options);
   const ports = portsOver(world, troubles);
   const clouds = await registeredClouds();
   const driverFaultOf = (sentence: string) =>
     clouds.map((cloud) => cloud.driverFaultOf(sentence)).find((fault) => fault !== null) ?? null;
-  const answer = await runDiagnosis(parseTarget(target), {
+  return {
     openedCloud: {
       driverFaultOf,
       viewDisks: (volumes, signal) => viewDisks(clientsOver(world, troubles).reads, volumes, signal),
@@ -47,7 +44,15 @@ export const diagnoseSandbox = async (
     policy: defaultPolicy,
     ports,
     deadline: world.now() + 600_000,
-  });
+  };
+};
+
+export const diagnoseSandbox = async (
+  world: AwsWorld,
+  target?: string,
+  troubles: Troubles = {},
+): Promise<Diagnosed> => {
+  const answer = await runDiagnosis(parseTarget(target), await toolsOver(world, troubles));
   const json = answerSchema.parse(answerJson(answer));
   return { ...json, text: `\n${answerLines(json).join('\n')}\n` };
 };
@@ -74,3 +79,20 @@ export const edit = <R extends Resource>(
 /** The pods whose names begin so. */
 export const podsNamed = (world: AwsWorld, prefix: string): readonly PodObject[] =>
   listObjects(world, 'pods').filter(({ metadata }) => metadata.name.startsWith(prefix));
+
+/** The API server denies this resource. */
+export const denying = (resource: string) => ({
+  api: {
+    before: ({ path }: { readonly path: string }) => {
+      if (!path.split('?')[0]?.split('/').includes(resource)) return undefined;
+      const body = {
+        kind: 'Status',
+        status: 'Failure',
+        reason: 'Forbidden',
+        message: `${resource} is forbidden`,
+        code: 403,
+      };
+      return { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    },
+  },
+});

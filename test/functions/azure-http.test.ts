@@ -110,6 +110,12 @@ describe('a request by hand', () => {
     expect([answer.status, said(answer)]).toMatchObject([200, { outcome: 'fenced' }]);
   });
 
+  it('fences the machine that a pod leads to', async () => {
+    const { install, holder } = off();
+    const answer = await fence(install.getDependencies)(post({ target: 'pod/default/db-0' }), install.context);
+    expect([answer.status, said(answer)]).toMatchObject([200, { outcome: 'fenced', instance: holder }]);
+  });
+
   it('fences no whole scale set, and accepts no vouching for all of its machines at once', async () => {
     const { world, disk, install, holder } = off();
     const set = holder.replace(/\/virtualmachines\/[^/]+$/, '');

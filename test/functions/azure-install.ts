@@ -13,8 +13,11 @@ import { azureCloud } from '../../providers/azure/index.ts';
 import { azureClients } from '../../providers/azure/client.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import type { OutgoingMessage } from '../../providers/azure/service-bus.ts';
-import { type AzureWorld, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
+import { apiOf, type AzureWorld, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
+import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
+import { connectionOf, createCluster } from '../../kubernetes/cluster.ts';
+import { clusterIn } from '../sandbox/in-process.ts';
 import { portsOver } from '../sandbox/azure/azure-rig.ts';
 import { credential } from '../sandbox/azure/azure-world.ts';
 
@@ -58,6 +61,7 @@ const wiredOver = (
     (queues[queue] ??= []).push(message);
   };
   const cloud = cloudOver(world);
+  const cluster = clusterIn(world, apiOf(world));
   const unused = () => Promise.reject(new Error('no test gets here'));
   let runs = 0;
   return async () => ({
@@ -70,7 +74,16 @@ const wiredOver = (
       probes: [{ where: 'azure', ask: async () => 'all well', destructiveCalls: async () => [] }],
       access: { managedCluster: unused, secret: unused },
     },
-    openClusters: [],
+    openClusters: [
+      {
+        cluster: createCluster(cluster),
+        doctor: unused,
+        cap: unused,
+        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(connectionOf(cluster), faultOf, signal),
+        open: async () => undefined,
+        close: async () => undefined,
+      },
+    ],
     policy: { ...defaultPolicy, ...policy },
     whyNotServed: (item) => whyNotServed(item, served),
     queues: serviceBusQueues(async () => send, { eventsQueue: 'events', deadLettersQueue: 'dead-letters' }, world.now),

@@ -90,6 +90,30 @@ describe('replay', () => {
 });
 
 describe('fence', () => {
+  it.each(['pod/default/db-0', 'pvc/default/data-db-0', 'pv/pvc-default-data-db-0', 'vol-00000000000000005'])(
+    'fences the machine that %s leads to',
+    async (target) => {
+      const { world, scene } = stopped();
+      const install = installOver(world);
+      const answer = await fence(async () => install.dependencies)({ target }, install.context());
+      expect(answer).toMatchObject({ outcome: 'fenced', instance: scene.holder });
+    },
+  );
+
+  it.each([
+    [{ target: 'pod/default/none' }, /there is no pod default\/none/],
+    [{ target: 'pod/default/db-0', instanceId: 'i-00000000000000001' }, /"instanceId" or "target", not both/],
+    [{ target: 'pod/default/db-0', assertOff: true, reason: 'I looked' }, /your word about one machine/],
+    [{ target: 7 }, /instanceId.*target/s],
+    [{ target: 'pod/default/db-0', dryrun: true }, /dryrun/],
+  ])('does nothing on %j', async (order, words) => {
+    const { world } = stopped();
+    const before = stateOf(world);
+    const install = installOver(world, { vouching: 'accepted' });
+    await expect(fence(async () => install.dependencies)(order, install.context())).rejects.toThrow(words);
+    expect(stateOf(world)).toEqual(before);
+  });
+
   const hibernated = () => {
     const incident = stopped();
     const { world, scene } = incident;

@@ -3,13 +3,17 @@ import type { Ports } from '../../fencing/loop/ports.ts';
 import type { DeadLetter } from '../../functions/acknowledge.ts';
 import type { LookAgain } from '../../functions/messages.ts';
 import { whyNotServed, embeddedMetricLine } from '../../functions/aws/dependencies.ts';
-import type { FunctionDependencies } from '../../functions/dependencies.ts';
-import { type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
-import { portsOver } from '../simulation/rig.ts';
+import type { NamingDependencies } from '../../functions/dependencies.ts';
+import { connectionOf, createCluster } from '../../kubernetes/cluster.ts';
+import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
+import { viewDisks } from '../../providers/aws/disk-views.ts';
+import { apiOf, type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import { clusterIn } from '../sandbox/in-process.ts';
+import { clientsOver, portsOver } from '../simulation/rig.ts';
 
 /** A small deployed function: its queues are lists, and its clock is the world's. */
 export interface Install {
-  readonly dependencies: FunctionDependencies;
+  readonly dependencies: NamingDependencies;
   readonly lines: Record<string, unknown>[];
   readonly sentAgain: { readonly message: LookAgain; readonly delaySeconds: number }[];
   readonly dead: DeadLetter[];
@@ -21,6 +25,23 @@ export interface Install {
 
 const LASTS_MS = 60_000;
 
+/** The shipped reading of the cluster and of the disks, for functions that follow a name. */
+const namingOver = (world: AwsWorld): Pick<NamingDependencies, 'openedCloud' | 'openClusters'> => {
+  const options = clusterIn(world, apiOf(world));
+  return {
+    openedCloud: {
+      viewDisks: (volumes, signal) => viewDisks(clientsOver(world).reads, volumes, signal),
+      driverFaultOf: () => null,
+    },
+    openClusters: [
+      {
+        cluster: createCluster(options),
+        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(connectionOf(options), faultOf, signal),
+      },
+    ],
+  };
+};
+
 export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, change: Partial<Ports> = {}): Install => {
   const { signal: _signal, observe: _observe, ...ports } = { ...portsOver(world), ...change };
   const install = { lines: [], sentAgain: [], dead: [], postponed: [], outage: { queue: false } } as Pick<
@@ -31,7 +52,8 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
     if (install.outage.queue) throw new Error('the queue cannot be reached');
   };
   let runs = 0;
-  const dependencies: FunctionDependencies = {
+  const dependencies: NamingDependencies = {
+    ...namingOver(world),
     ports,
     policy: { ...defaultPolicy, ...policy },
     whyNotServed: (item) => whyNotServed(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),

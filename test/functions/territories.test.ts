@@ -3,7 +3,7 @@ import { fence } from '../../functions/aws/fence.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { sweep } from '../../functions/sweep.ts';
 import { whyNotServed } from '../../functions/aws/dependencies.ts';
-import type { FunctionDependencies } from '../../functions/dependencies.ts';
+import type { NamingDependencies } from '../../functions/dependencies.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
 import { twoTerritories, type TwoTerritories } from '../providers/aws/two-territories.ts';
@@ -22,7 +22,7 @@ const elsewhere = async ({ world, scene }: Incident, policy: Parameters<typeof i
   const territories = await twoTerritories({ home: ec2World(), other: world });
   opened.push(territories);
   const install = installOver(world, policy, { cloud: territories.cloud });
-  const dependencies: FunctionDependencies = {
+  const dependencies: NamingDependencies = {
     ...install.dependencies,
     whyNotServed: (item) => whyNotServed(item, [HOME, territories.entry]),
   };

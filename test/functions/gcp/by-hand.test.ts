@@ -45,6 +45,14 @@ describe('sweep', () => {
 });
 
 describe('fence and replay', () => {
+  it('fence the machine that a pod leads to', async () => {
+    const { holder, install, getDependencies } = stopped();
+    expect(await fence(getDependencies)(byHand({ target: 'pod/default/db-0' }), install.limit())).toMatchObject({
+      status: 200,
+      body: { outcome: 'fenced', instance: holder },
+    });
+  });
+
   it('fence the machine that a person names, and leave no trace in a dry run', async () => {
     const { world, holder, install, getDependencies } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);

@@ -60,6 +60,8 @@ const ofEvent = async (event: unknown, { getDependencies, context }: Opened): Pr
 const requests = [
   { instanceId: holder },
   { instanceId: holder, dryRun: true },
+  { target: 'pod/default/db-0' },
+  { target: 'pvc/default/data-db-0', dryRun: true },
   { instanceId: holder, assertOff: true, reason: 'it is off' },
   { replay: { from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z' } },
   stateChange(holder),
