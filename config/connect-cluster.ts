@@ -8,7 +8,7 @@ import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
 import { callClock, type CallClock } from '../kubernetes/connection.ts';
 import { type CapControl, createCapControl } from '../kubernetes/ledger.ts';
-import { createCluster, connectionOf } from '../kubernetes/cluster.ts';
+import { createCluster, openConnection } from '../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../kubernetes/diagnose-reading.ts';
 import { type Doctor, createDoctor } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
@@ -103,7 +103,7 @@ export const connectCluster = async (
 ): Promise<OpenedCluster> => {
   const link = await linkTo(entry, access, signal, clock);
   const options = { name: entry.name, link, clock };
-  const connection = connectionOf(options);
+  const connection = openConnection(options);
   return {
     cluster: createCluster(options),
     doctor: createDoctor(connection, link),

@@ -121,7 +121,7 @@ export const isContent = (text: string): boolean => text.includes('\n') || text.
  * Returns in words why a file cannot be read: what the file was for (`what`), which file it is, and what is wrong with
  * it.
  */
-export const whyUnreadable = (path: string, what: string, error: unknown): string => {
+export const describeUnreadable = (path: string, what: string, error: unknown): string => {
   const { code = '', message = String(error) }: { readonly code?: unknown; readonly message?: string } =
     error instanceof Error ? error : {};
   return `${what} ${shownPath(path)} cannot be read: ${unreadable[String(code)] ?? message}`;
@@ -132,6 +132,6 @@ export const readText = async (path: string, what: string): Promise<string> => {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    throw new InvalidConfiguration([whyUnreadable(path, what, cause)], { cause });
+    throw new InvalidConfiguration([describeUnreadable(path, what, cause)], { cause });
   }
 };

@@ -12,7 +12,7 @@ import { openArmServer } from '../sandbox/azure/arm-server.ts';
 import { deallocate, remove, start } from '../sandbox/azure/machines.ts';
 import { diskIn, type Machine as VirtualMachine, machineIn, type PowerState } from '../sandbox/azure/state.ts';
 import { azureDatabaseOnTwoNodes, nodeNameOf } from '../sandbox/scenes/azure-database.ts';
-import { deployFunction, plainPlatform } from './platform.ts';
+import { deployFunction, createPlatform } from './platform.ts';
 import type { DemoCloud, RunInTurn, Machine, Scene } from './story.ts';
 
 const powers: Readonly<Partial<Record<PowerState, Machine['power']>>> = { running: 'running', deallocated: 'off' };
@@ -88,6 +88,6 @@ export const demoCloud: DemoCloud<AzureParts> = {
   deploy: (parts) =>
     deployFunction(
       parts,
-      plainPlatform({ readHints, owns: (id) => machinePath(id)?.subscription === SANDBOX_SUBSCRIPTION }),
+      createPlatform({ readHints, owns: (id) => machinePath(id)?.subscription === SANDBOX_SUBSCRIPTION }),
     ),
 };

@@ -11,7 +11,7 @@ import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { reactionsOf } from '../sandbox/cluster/reactions.ts';
 import { storeOf } from '../sandbox/cluster/store.ts';
 import type { World } from '../sandbox/world.ts';
-import type { TurnTaking } from './platform.ts';
+import type { CallSchedule } from './platform.ts';
 import type { DemoCloud } from './story.ts';
 
 /** The addresses of the simulated world, which is served on two real sockets of this computer. */
@@ -63,7 +63,7 @@ const around = (ms: number, random: () => number): number => Math.round(ms * (0.
 export const connectCloud = <P extends ClusterParts>(
   { cloud }: SimulatedServers,
   demoCloud: DemoCloud<P>,
-  turns: TurnTaking,
+  turns: CallSchedule,
   random: () => number,
 ): Cloud => demoCloud.connectCloud(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
 
@@ -82,7 +82,7 @@ interface OpenCluster {
 
 export const connectCluster = (
   { kubernetes: { url, ca, token } }: SimulatedServers,
-  turns: TurnTaking,
+  turns: CallSchedule,
   now: () => number,
   random: () => number,
 ): OpenCluster => {

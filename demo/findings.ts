@@ -4,16 +4,16 @@ import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
 import { NEW_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
-import { nudgedAttachments, hasOwnOutOfServiceTaint, tracesOn, hasQuarantine, refusalEvent } from './ours.ts';
+import { nudgedAttachments, hasOwnOutOfServiceTaint, fenceTracesOn, hasQuarantine, refusalEvent } from './traces.ts';
 import { databasePod, oldAttachmentExists, oldNode, type Story } from './story.ts';
 
 /** One question about the end of the story. `wrong` returns what is wrong, or null if everything is as expected. */
-export interface Question {
+export interface FinalCheck {
   readonly name: string;
   readonly wrong: <P extends ClusterParts>(world: World<P>, story: Story<P>) => string | null;
 }
 
-const question = (name: string, wrong: Question['wrong']): Question => ({ name, wrong });
+const question = (name: string, wrong: FinalCheck['wrong']): FinalCheck => ({ name, wrong });
 
 const unless = (right: boolean, complaint: string): string | null => (right ? null : complaint);
 
@@ -81,7 +81,9 @@ export const newPodRuns = question('new-pod-runs', (world, { node }) => {
 
 export const nothingLeft = question('nothing-left', (world) => {
   const traces = [
-    ...listObjects(world, 'nodes').flatMap((node) => tracesOn(node).map((what) => `${what} on ${node.metadata.name}`)),
+    ...listObjects(world, 'nodes').flatMap((node) =>
+      fenceTracesOn(node).map((what) => `${what} on ${node.metadata.name}`),
+    ),
     ...nudgedAttachments(world),
   ];
   return unless(traces.length === 0, `Cloudfence left behind: ${traces.join(', ')}`);

@@ -8,7 +8,7 @@ import { remove, start, stop } from '../sandbox/gce/instances.ts';
 import { beginOperation } from '../sandbox/gce/operations.ts';
 import { diskIn, type Instance, instanceIn, type InstanceStatus, type Operation } from '../sandbox/gce/state.ts';
 import { gceDatabaseOnTwoNodes, nodeNameOf } from '../sandbox/scenes/gce-database.ts';
-import { deployFunction, plainPlatform } from './platform.ts';
+import { deployFunction, createPlatform } from './platform.ts';
 import type { DemoCloud, RunInTurn, Machine } from './story.ts';
 
 const powers: Readonly<Partial<Record<InstanceStatus, Machine['power']>>> = { RUNNING: 'running', TERMINATED: 'off' };
@@ -79,6 +79,6 @@ export const demoCloud: DemoCloud<GceParts> = {
   deploy: (parts) =>
     deployFunction(
       parts,
-      plainPlatform({ readHints, owns: (path) => instancePath(path)?.project === SANDBOX_PROJECT.project }),
+      createPlatform({ readHints, owns: (path) => instancePath(path)?.project === SANDBOX_PROJECT.project }),
     ),
 };

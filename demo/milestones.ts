@@ -4,7 +4,7 @@ import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
 import { NEW_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
-import { hasOwnOutOfServiceTaint, hasQuarantine, refusalEvent } from './ours.ts';
+import { hasOwnOutOfServiceTaint, hasQuarantine, refusalEvent } from './traces.ts';
 import { databasePod, type Machine, oldAttachmentExists, oldNode, type Story } from './story.ts';
 
 /**

@@ -93,7 +93,7 @@ export const createQueue = ({ title, now, announcements }: Source, since: number
  * calls overlap, and the call that ends first completes first. Only one call is in flight at a time, so that the speed
  * of this computer does not affect the order and one seed gives one history.
  */
-export interface TurnTaking {
+export interface CallSchedule {
   /** Makes a call that ends `ms` from now. `exchange` must have the whole answer when it settles. */
   readonly call: <T>(ms: number, exchange: () => Promise<T>) => Promise<T>;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -110,7 +110,7 @@ const earliest = (turns: readonly Turn[]): Turn | undefined =>
   turns.reduce<Turn | undefined>((best, other) => (best && best.at <= other.at ? best : other), undefined);
 
 /** Orders calls by virtual time. `passUntil` advances the world to a moment, which can already be in the past. */
-export const createTurns = (now: () => number, passUntil: (at: number) => void): TurnTaking => {
+export const createCallSchedule = (now: () => number, passUntil: (at: number) => void): CallSchedule => {
   const waiting = new Set<Turn>();
   let onTheWire = now();
   let taking = false;
@@ -126,7 +126,7 @@ export const createTurns = (now: () => number, passUntil: (at: number) => void):
     }
     taking = false;
   };
-  const call: TurnTaking['call'] = (ms, exchange) =>
+  const call: CallSchedule['call'] = (ms, exchange) =>
     new Promise((resolve, reject) => {
       waiting.add({ at: now() + ms, take: () => exchange().then(resolve, reject) });
       if (!taking) void takeAll();
@@ -147,7 +147,7 @@ export interface FunctionParts {
   readonly cloud: Cloud;
   readonly cluster: Cluster;
   readonly now: () => number;
-  readonly turns: TurnTaking;
+  readonly turns: CallSchedule;
   readonly queue: Queue;
 }
 
@@ -237,7 +237,7 @@ interface Reader {
 }
 
 /** Returns a platform with what all handlers have in common, without any platform's envelopes. */
-export const plainPlatform = ({ readHints, owns }: Reader): Platform => ({
+export const createPlatform = ({ readHints, owns }: Reader): Platform => ({
   whyNotServed: ({ machine }) => (owns(machine) ? null : 'the machine is in another account or region'),
   formatMeasurements: () => ({}),
   handle: async ({ id, body }, dependencies, limit) => {

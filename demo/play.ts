@@ -7,8 +7,8 @@ import {
   type QueuedMessage,
   type Queue,
   createQueue,
-  type TurnTaking,
-  createTurns,
+  type CallSchedule,
+  createCallSchedule,
 } from './platform.ts';
 import type { Scenario } from './scenarios.ts';
 import { type DemoCloud, type Story, beginStory } from './story.ts';
@@ -30,13 +30,13 @@ export interface PlayedDemo<P extends ClusterParts = ClusterParts> {
 }
 
 /** How long the demo watches both worlds (ms of virtual time). */
-export const WATCHED_MS = 620_000;
+export const DEMO_LASTS_MS = 620_000;
 const NIGHT = Date.UTC(2026, 0, 5, 3);
 const WAIT_MS = 250;
 const SWEEP_EVERY_MS = 60_000;
 
 interface Run extends Counter {
-  readonly turns: TurnTaking;
+  readonly turns: CallSchedule;
 }
 
 /**
@@ -61,7 +61,7 @@ export const playScenario = async <P extends ClusterParts>(
   const since = announcements().length;
   demo.scenario.strikes(world, story);
   const lanes = lanesFrom(world, story, demo.scenario, tell);
-  const turns = createTurns(world.now, lanes.passUntil);
+  const turns = createCallSchedule(world.now, lanes.passUntil);
   const servers = await openServers(world, demoCloud, cloudfenceUser(demo), turns.arrived);
   const { cluster, close } = connectCluster(servers, turns, world.now, world.random);
   const queue = createQueue({ title: demoCloud.title, now: world.now, announcements }, since, world.random);
@@ -70,7 +70,7 @@ export const playScenario = async <P extends ClusterParts>(
   try {
     const sweeps = demo.scenario.unannounced || demoCloud.sweeps;
     const deliveries = await untilWatched(world, sweeps, { lanes, turns, deployed, tell, queue });
-    const judged = judgeEnd(world, story, demo.scenario);
+    const judged = checkFindings(world, story, demo.scenario);
     return { demo, story, lanes, deliveries, requests: servers.requests(), verdict: judged };
   } finally {
     await close();
@@ -87,7 +87,7 @@ const untilWatched = async (
   const never = new AbortController().signal;
   const deliveries: DeliveredMessage[] = [];
   let nextSweep = sweeps ? Math.round(world.random() * SWEEP_EVERY_MS) : Number.POSITIVE_INFINITY;
-  while (lanes.elapsed() < WATCHED_MS) {
+  while (lanes.elapsed() < DEMO_LASTS_MS) {
     queue.collect();
     const message = queue.receive(world.now());
     if (message) deliveries.push(await deliver(message, run, deliveries.at(-1)));
@@ -95,7 +95,7 @@ const untilWatched = async (
       nextSweep += SWEEP_EVERY_MS;
       await deployed.sweep();
     }
-    await turns.sleep(Math.min(WAIT_MS, Math.max(0, WATCHED_MS - lanes.elapsed())), never);
+    await turns.sleep(Math.min(WAIT_MS, Math.max(0, DEMO_LASTS_MS - lanes.elapsed())), never);
   }
   return deliveries;
 };
@@ -103,7 +103,7 @@ const untilWatched = async (
 type LaneName = 'kubernetes alone' | 'with cloudfence';
 
 /** One of the two worlds, and when it reached each milestone (ms after the start). */
-export interface Lane<P extends ClusterParts = ClusterParts> {
+export interface DemoRun<P extends ClusterParts = ClusterParts> {
   readonly name: LaneName;
   readonly world: World<P>;
   readonly reached: ReadonlyMap<string, number>;
@@ -120,8 +120,8 @@ export interface DemoNews {
 export type ReportNews = (news: DemoNews) => void;
 
 interface Lanes<P extends ClusterParts = ClusterParts> {
-  readonly alone: Lane<P>;
-  readonly fenced: Lane<P>;
+  readonly alone: DemoRun<P>;
+  readonly fenced: DemoRun<P>;
   /** Ms since the two stories began to differ. */
   readonly elapsed: () => number;
   /** Advances time equally in both worlds, and reports what happens. */
@@ -131,7 +131,7 @@ interface Lanes<P extends ClusterParts = ClusterParts> {
 /** How often the demo reads the worlds (ms). The times of milestones have this precision. */
 const LOOK_EVERY_MS = 50;
 
-type OpenLane<P extends ClusterParts> = Lane<P> & { readonly reached: Map<string, number> };
+type OpenLane<P extends ClusterParts> = DemoRun<P> & { readonly reached: Map<string, number> };
 
 const stopwatch = (now: () => number): (() => number) => {
   const start = now();
@@ -230,7 +230,7 @@ interface Verdict {
 }
 
 /** Judges the end by the world's objects alone. Pure. */
-export const judgeEnd = <P extends ClusterParts>(
+export const checkFindings = <P extends ClusterParts>(
   world: World<P>,
   story: Story<P>,
   { asks }: Pick<Scenario, 'asks'>,

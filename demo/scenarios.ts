@@ -4,7 +4,7 @@ import { writerAs } from '../sandbox/cluster/controllers/object-writer.ts';
 import { addNewPod } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
 import * as ask from './findings.ts';
-import type { Question } from './findings.ts';
+import type { FinalCheck } from './findings.ts';
 import * as milestone from './milestones.ts';
 import type { Milestone } from './milestones.ts';
 import { type Machine, oldNode, type Story } from './story.ts';
@@ -30,7 +30,7 @@ export interface Scenario {
   readonly unannounced: boolean;
   readonly milestones: readonly Milestone[];
   /** What must be true at the end. */
-  readonly asks: readonly Question[];
+  readonly asks: readonly FinalCheck[];
 }
 
 const LOOK_EVERY_MS = 50;

@@ -3,8 +3,8 @@ import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { getObject } from '../sandbox/cluster/get-objects.ts';
 import type { World } from '../sandbox/world.ts';
 import type { Milestone } from './milestones.ts';
-import { tracesOn } from './ours.ts';
-import { type Lane, type DemoNews, type PlayedDemo, WATCHED_MS } from './play.ts';
+import { fenceTracesOn } from './traces.ts';
+import { type DemoRun, type DemoNews, type PlayedDemo, DEMO_LASTS_MS } from './play.ts';
 import { databasePod, type Story } from './story.ts';
 
 /** Prints both timelines side by side, and the state of both worlds at the end. */
@@ -17,9 +17,9 @@ const row = (...cells: readonly [string, string, string]): string =>
     .join('')
     .trimEnd();
 
-const never = `never (watched ${Math.floor(WATCHED_MS / 60_000)} min)`;
+const never = `never (watched ${Math.floor(DEMO_LASTS_MS / 60_000)} min)`;
 
-const cellOf = ({ name, ours }: Milestone, lane: Pick<Lane, 'name' | 'reached'>): string => {
+const cellOf = ({ name, ours }: Milestone, lane: Pick<DemoRun, 'name' | 'reached'>): string => {
   const at = lane.reached.get(name);
   if (at !== undefined) return clockTime(at);
   return ours && lane.name === 'kubernetes alone' ? '–' : never;
@@ -147,7 +147,7 @@ const atTheEnd = <P extends ClusterParts>(world: World<P>, story: Story<P>): AtT
       .map(({ instance }) => ({ instance, state: demoCloud.machine(world, instance).state })),
     pod: podAtTheEnd(world, story),
     violations: demoCloud.violations(world).map(({ what }) => what),
-    leftOnNode: node ? tracesOn(node) : null,
+    leftOnNode: node ? fenceTracesOn(node) : null,
   };
 };
 
@@ -178,12 +178,12 @@ export const demoToJson = <P extends ClusterParts>({
   requests,
   verdict,
 }: PlayedDemo<P>): object => {
-  const timeline = ({ reached }: Pick<Lane, 'reached'>): object =>
+  const timeline = ({ reached }: Pick<DemoRun, 'reached'>): object =>
     Object.fromEntries(demo.scenario.milestones.map(({ name }) => [name, reached.get(name) ?? null]));
   return {
     scenario: demo.scenario.name,
     seed: demo.seed,
-    watchedMs: WATCHED_MS,
+    watchedMs: DEMO_LASTS_MS,
     instance: story.holder,
     node: story.node,
     timelines: { kubernetesAlone: timeline(alone), withCloudfence: timeline(fenced) },

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Cause } from './model/cause.ts';
-import type { Chain } from './model/facts.ts';
-import { treeOf } from './tree.ts';
+import type { PodVolumeFacts } from './model/facts.ts';
+import { causeTree } from './tree.ts';
 
 /** The one answer of a diagnosis, which the CLI and the functions give. docs/diagnose.md documents it. */
 
@@ -37,7 +37,7 @@ export type FindingJson = z.infer<typeof findingSchema>;
 export type AnswerJson = z.infer<typeof answerSchema>;
 
 export interface Finding {
-  readonly chain: Chain;
+  readonly chain: PodVolumeFacts;
   readonly cause: Cause;
   readonly rehearsal: Outcome | null;
 }
@@ -70,7 +70,7 @@ const findingJson = ({ chain, cause, rehearsal }: Finding, now: number): Finding
     waits: cause.waits,
     next: [...cause.next],
   },
-  tree: [...treeOf({ ...chain, now })],
+  tree: [...causeTree({ ...chain, now })],
   rehearsal: rehearsal && rehearsalJson(rehearsal),
 });
 

@@ -1,14 +1,14 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { MachineFacts, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
-import type { DiskView, Read } from './model/facts.ts';
+import type { DiskView, ReadResult } from './model/facts.ts';
 import type { DiagnosisPorts } from './ports.ts';
 
 /** What the clouds said in one diagnosis. Each machine and each disk is asked for once. */
 export interface CloudMemory {
   readonly lookAt: (machines: readonly MachineId[]) => Promise<void>;
   readonly askWitnesses: (volumes: readonly VolumeHandle[]) => Promise<void>;
-  readonly machine: (id: MachineId | null) => Read<MachineFacts>;
-  readonly disk: (volume: VolumeHandle | null) => Read<DiskView>;
+  readonly machine: (id: MachineId | null) => ReadResult<MachineFacts>;
+  readonly disk: (volume: VolumeHandle | null) => ReadResult<DiskView>;
   /** What could not be asked, one sentence each. */
   readonly unread: () => readonly string[];
 }

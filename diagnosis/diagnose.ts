@@ -1,9 +1,9 @@
 import { CloudfenceError, InvalidInput } from '../fencing/model/errors.ts';
 import type { Answer, Finding } from './answer.ts';
 import { createCloudMemory, type CloudMemory } from './cloud-memory.ts';
-import { gather } from './gather.ts';
+import { gatherFacts } from './gather.ts';
 import type { Cause } from './model/cause.ts';
-import { known, type Chain, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
+import { ifFound, type PodVolumeFacts, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
 import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
 import { causeOf } from './rules/cause-of.ts';
 import { targetInWords, type Target } from './target.ts';
@@ -34,19 +34,19 @@ const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisP
       return reading.stuckPods();
     case 'pod': {
       const pod = await reading.pod(target);
-      return pod === null ? null : [known(pod)].filter((one) => one !== null);
+      return pod === null ? null : [ifFound(pod)].filter((one) => one !== null);
     }
     case 'claim':
       return usersOf(target, reading);
     case 'volume':
-      return usersOf(claimOf(known(await reading.volume(target.name))), reading);
+      return usersOf(claimOf(ifFound(await reading.volume(target.name))), reading);
     case 'node':
       return (await reading.node(target.name)) === null && !(await hasAttachments(target.name, reading))
         ? null
         : reading.stuckPods();
     case 'disk':
       return usersOf(
-        claimOf(known(await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id))),
+        claimOf(ifFound(await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id))),
         reading,
       );
   }
@@ -57,7 +57,7 @@ const hasAttachments = async (node: string, reading: ClusterReading): Promise<bo
   return all !== 'unread' && all.some((attachment) => attachment.node === node);
 };
 
-const isAbout = (target: Target, { pod, holders }: Chain): boolean =>
+const isAbout = (target: Target, { pod, holders }: PodVolumeFacts): boolean =>
   target.kind !== 'node' || pod.node === target.name || holders.some(({ nodeName }) => nodeName === target.name);
 
 /** The most telling cause of a pod comes first: what is proved, and what needs somebody. */
@@ -80,7 +80,7 @@ const diagnosePods = async (
 ): Promise<readonly Omit<Finding, 'rehearsal'>[]> => {
   const { signal } = ports;
   const { rules } = ports.cloud;
-  const chains = await gather(pods ?? [], { cluster, reading, rules, clouds, signal });
+  const chains = await gatherFacts(pods ?? [], { cluster, reading, rules, clouds, signal });
   const found = chains
     .filter((chain) => isAbout(target, chain))
     .map((chain) => ({ chain, cause: causeOf({ ...chain, now }) }));

@@ -2,14 +2,14 @@ import { PermissionDenied } from '../fencing/model/errors.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { CloudMemory } from './cloud-memory.ts';
 import {
-  known,
+  ifFound,
   type AttachmentView,
-  type Chain,
-  type ClaimView,
+  type PodVolumeFacts,
+  type PvcView,
   type NodeView,
-  type Place,
+  type NodeLocation,
   type PodView,
-  type Read,
+  type ReadResult,
   type VolumeView,
 } from './model/facts.ts';
 import type { ClusterReading, DiagnosedCloud, DiagnosedCluster } from './ports.ts';
@@ -30,13 +30,13 @@ interface Sources {
 
 /** A chain as far as the objects that the pod names lead. */
 interface Start extends Omit<
-  Chain,
-  'target' | 'holders' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherPlace'
+  PodVolumeFacts,
+  'target' | 'holders' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherLocation'
 > {
   readonly handle: VolumeHandle | null;
 }
 
-const ownerOf = async (pod: PodView | undefined, { reading }: Sources): Promise<Chain['workload']> =>
+const ownerOf = async (pod: PodView | undefined, { reading }: Sources): Promise<PodVolumeFacts['workload']> =>
   pod?.owner ? reading.workload(pod.namespace, pod.owner) : null;
 
 const rbd = (volume: VolumeView | null): boolean =>
@@ -50,16 +50,16 @@ const startOf = async (pod: PodView, claimName: string | null, sources: Sources)
     name && reading.claim(name),
     name ? reading.podsIn(pod.namespace) : [],
   ]);
-  const volumeName = known(claim)?.volumeName ?? '';
-  const volume: Read<VolumeView> = volumeName === '' ? null : await reading.volume(volumeName);
+  const volumeName = ifFound(claim)?.volumeName ?? '';
+  const volume: ReadResult<VolumeView> = volumeName === '' ? null : await reading.volume(volumeName);
   const users = neighbors.filter(({ uid, claims }) => uid !== pod.uid && claims.includes(claimName ?? ''));
   const others = users.filter((other) => !other.finished);
-  const handle = known(volume)?.handle ?? null;
+  const handle = ifFound(volume)?.handle ?? null;
   const [driver, workload, otherWorkload, networkFences] = await Promise.all([
     handle && reading.driver(handle.driver),
     others.length > 0 ? ownerOf(pod, sources) : null,
     ownerOf(others[0], sources),
-    rbd(known(volume)) ? reading.networkFences() : [],
+    rbd(ifFound(volume)) ? reading.networkFences() : [],
   ]);
   return {
     cluster: cluster.cluster.name,
@@ -84,21 +84,21 @@ const machineOfNode = (node: NodeView | null, { rules }: Sources): MachineId | n
 const machineOfAttachment = (attachment: AttachmentView | null, { rules }: Sources): MachineId | null =>
   attachment?.source ? rules.machineOf(attachment.source) : null;
 
-const placeAt = async (nodeName: string, handle: VolumeHandle | null, sources: Sources): Promise<Place> => {
+const placeAt = async (nodeName: string, handle: VolumeHandle | null, sources: Sources): Promise<NodeLocation> => {
   const { reading } = sources;
   const [node, attachment] = await Promise.all([
     reading.node(nodeName),
     handle && reading.attachment(handle, nodeName),
   ]);
-  const machine = machineOfNode(known(node), sources) ?? machineOfAttachment(known(attachment), sources);
+  const machine = machineOfNode(ifFound(node), sources) ?? machineOfAttachment(ifFound(attachment), sources);
   return { nodeName, node, attachment, machine, power: null };
 };
 
 interface Located extends Start {
-  readonly target: Place | null;
-  readonly holders: readonly Place[];
-  readonly attacher: Chain['attacher'];
-  readonly attacherPlace: Place | null;
+  readonly target: NodeLocation | null;
+  readonly holders: readonly NodeLocation[];
+  readonly attacher: PodVolumeFacts['attacher'];
+  readonly attacherLocation: NodeLocation | null;
 }
 
 const located = async (start: Start, sources: Sources): Promise<Located> => {
@@ -113,11 +113,11 @@ const located = async (start: Start, sources: Sources): Promise<Located> => {
     target: target ?? null,
     holders: holders.filter((place) => place !== null),
     attacher: null,
-    attacherPlace: null,
+    attacherLocation: null,
   };
 };
 
-const placesOf = ({ target, holders }: Located): readonly Place[] => (target ? [target, ...holders] : holders);
+const placesOf = ({ target, holders }: Located): readonly NodeLocation[] => (target ? [target, ...holders] : holders);
 
 const machinesIn = (chains: readonly Located[]): readonly MachineId[] =>
   chains.flatMap(placesOf).flatMap(({ machine }) => machine ?? []);
@@ -125,7 +125,7 @@ const machinesIn = (chains: readonly Located[]): readonly MachineId[] =>
 /** Machines that the disk names and that none of the known places has. */
 const unplaced = (chain: Located, { clouds }: Sources): readonly MachineId[] => {
   const placed = new Set(machinesIn([chain]));
-  return (known(clouds.disk(chain.handle))?.holders ?? [])
+  return (ifFound(clouds.disk(chain.handle))?.holders ?? [])
     .map(({ machine }) => machine)
     .filter((id) => !placed.has(id));
 };
@@ -145,7 +145,7 @@ const withDiskHolders = async (chain: Located, sources: Sources): Promise<Locate
   const { cluster, rules, clouds, signal } = sources;
   const found = await Promise.all(
     unplaced(chain, sources).map(async (machine) => {
-      const nodeNames = known(clouds.machine(machine))?.nodeNames ?? [];
+      const nodeNames = ifFound(clouds.machine(machine))?.nodeNames ?? [];
       return nodesOf(() => cluster.cluster.find({ machine, nodeNames, machineOf: rules.machineOf }, signal));
     }),
   );
@@ -157,9 +157,9 @@ const withDiskHolders = async (chain: Located, sources: Sources): Promise<Locate
 /** Whether something may hold the volume at a place that is not known yet. */
 const needsSearch = (chain: Located, sources: Sources): boolean => {
   const { driver, claim, target, holders, handle } = chain;
-  if (handle === null || known(driver)?.attachRequired === false || known<ClaimView>(claim) === null) return false;
+  if (handle === null || ifFound(driver)?.attachRequired === false || ifFound<PvcView>(claim) === null) return false;
   if (unplaced(chain, sources).length > 0) return true;
-  return holders.length === 0 && known(target?.attachment ?? null)?.attached !== true;
+  return holders.length === 0 && ifFound(target?.attachment ?? null)?.attached !== true;
 };
 
 /** Searches the list of all attachments for the other places of the volume. */
@@ -167,7 +167,7 @@ const withSearched = async (chain: Located, sources: Sources): Promise<Located> 
   if (!needsSearch(chain, sources)) return chain;
   const all = await sources.reading.attachments();
   const taken = new Set(placesOf(chain).map(({ nodeName }) => nodeName));
-  const volumeName = known(chain.volume)?.name;
+  const volumeName = ifFound(chain.volume)?.name;
   const own = all === 'unread' ? [] : all.filter((one) => one.volumeName === volumeName && !taken.has(one.node));
   const places = await Promise.all(own.map(({ node }) => placeAt(node, chain.handle, sources)));
   return { ...chain, holders: [...chain.holders, ...places] };
@@ -176,24 +176,24 @@ const withSearched = async (chain: Located, sources: Sources): Promise<Located> 
 /** Reads the attacher's Lease while the pod's Node waits for it, and finds out where its leader runs. */
 const withAttacher = async (chain: Located, sources: Sources): Promise<Located> => {
   const { handle, target } = chain;
-  if (handle === null || target === null || known(target.attachment)?.attached === true) return chain;
+  if (handle === null || target === null || ifFound(target.attachment)?.attached === true) return chain;
   const attacher = await sources.reading.attacher(handle.driver);
-  const node = known(attacher)?.node ?? null;
-  return { ...chain, attacher, attacherPlace: node === null ? null : await placeAt(node, null, sources) };
+  const node = ifFound(attacher)?.node ?? null;
+  return { ...chain, attacher, attacherLocation: node === null ? null : await placeAt(node, null, sources) };
 };
 
-const finished = (chain: Located, sources: Sources): Chain => {
+const finished = (chain: Located, sources: Sources): PodVolumeFacts => {
   const { clouds, rules } = sources;
   const { handle, ...rest } = chain;
-  const asked = (place: Place): Place => ({ ...place, power: clouds.machine(place.machine) });
+  const asked = (place: NodeLocation): NodeLocation => ({ ...place, power: clouds.machine(place.machine) });
   return {
     ...rest,
     target: chain.target && asked(chain.target),
     holders: chain.holders.map(asked),
     disk: clouds.disk(handle),
     diskId: handle && rules.diskOf(handle),
-    strangers: unplaced(chain, sources).flatMap((machine) => known(clouds.machine(machine)) ?? []),
-    attacherPlace: chain.attacherPlace && asked(chain.attacherPlace),
+    strangers: unplaced(chain, sources).flatMap((machine) => ifFound(clouds.machine(machine)) ?? []),
+    attacherLocation: chain.attacherLocation && asked(chain.attacherLocation),
   };
 };
 
@@ -201,7 +201,7 @@ const eachOf = <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promi
   Promise.all(items.map(work));
 
 /** Returns one chain for each pod and claim, and one for a pod without claims. */
-export const gather = async (pods: readonly PodView[], sources: Sources): Promise<readonly Chain[]> => {
+export const gatherFacts = async (pods: readonly PodView[], sources: Sources): Promise<readonly PodVolumeFacts[]> => {
   const { clouds } = sources;
   const pairs = pods.flatMap((pod) =>
     (pod.claims.length > 0 ? pod.claims : [null]).map((claim) => [pod, claim] as const),
@@ -213,6 +213,6 @@ export const gather = async (pods: readonly PodView[], sources: Sources): Promis
   const held = await eachOf(near, (chain) => withDiskHolders(chain, sources));
   const searched = await eachOf(held, (chain) => withSearched(chain, sources));
   const led = await eachOf(searched, (chain) => withAttacher(chain, sources));
-  await clouds.lookAt([...machinesIn(led), ...led.flatMap(({ attacherPlace }) => attacherPlace?.machine ?? [])]);
+  await clouds.lookAt([...machinesIn(led), ...led.flatMap(({ attacherLocation }) => attacherLocation?.machine ?? [])]);
   return led.map((chain) => finished(chain, sources));
 };

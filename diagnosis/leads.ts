@@ -1,6 +1,6 @@
 import { InvalidInput, PermissionDenied } from '../fencing/model/errors.ts';
 import type { IdentitySource, MachineId } from '../fencing/model/machine.ts';
-import { known, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
+import { ifFound, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
 import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
 import type { NamedTarget } from './target.ts';
 
@@ -128,8 +128,8 @@ const leadsOfUsers = async ({ namespace, name }: ObjectName, trail: Trail): Prom
 const leadsOfClaim = async (name: ObjectName, trail: Trail): Promise<readonly Lead[] | null> => {
   const claim = await trail.reading.claim(name);
   if (claim === null) return null;
-  const volumeName = known(claim)?.volumeName ?? '';
-  const volume = volumeName === '' ? null : known(await trail.reading.volume(volumeName));
+  const volumeName = ifFound(claim)?.volumeName ?? '';
+  const volume = volumeName === '' ? null : ifFound(await trail.reading.volume(volumeName));
   return volume ? leadsOfVolume(volume, trail) : leadsOfUsers(name, trail);
 };
 

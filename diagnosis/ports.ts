@@ -5,7 +5,7 @@ import type { Outcome } from '../fencing/model/outcome.ts';
 import type {
   AttachmentView,
   AttacherView,
-  ClaimView,
+  PvcView,
   DiskView,
   DriverFault,
   DriverView,
@@ -14,7 +14,7 @@ import type {
   ObjectName,
   OwnerView,
   PodView,
-  Read,
+  ReadResult,
   VolumeView,
   WorkloadView,
 } from './model/facts.ts';
@@ -24,24 +24,24 @@ import type {
  * not allow returns `unread`, and `unread()` names it. Nothing is ever written.
  */
 export interface ClusterReading {
-  readonly pod: (name: ObjectName) => Promise<Read<PodView>>;
+  readonly pod: (name: ObjectName) => Promise<ReadResult<PodView>>;
   /** The events about an object, latest first. */
   readonly events: (namespace: string, uid: string) => Promise<readonly EventView[]>;
   readonly podsIn: (namespace: string) => Promise<readonly PodView[]>;
   readonly podsOn: (node: string) => Promise<readonly PodView[]>;
   /** All pods of the cluster that name a claim and do not run, or are being deleted. */
   readonly stuckPods: () => Promise<readonly PodView[]>;
-  readonly claim: (name: ObjectName) => Promise<Read<ClaimView>>;
-  readonly volume: (name: string) => Promise<Read<VolumeView>>;
+  readonly claim: (name: ObjectName) => Promise<ReadResult<PvcView>>;
+  readonly volume: (name: string) => Promise<ReadResult<VolumeView>>;
   /** Finds a PersistentVolume by its disk. Reads the list of all PersistentVolumes. */
-  readonly volumeOn: (isWanted: (volume: VolumeHandle) => boolean) => Promise<Read<VolumeView>>;
-  readonly driver: (name: string) => Promise<Read<DriverView>>;
-  readonly attachment: (volume: VolumeHandle, node: string) => Promise<Read<AttachmentView>>;
+  readonly volumeOn: (isWanted: (volume: VolumeHandle) => boolean) => Promise<ReadResult<VolumeView>>;
+  readonly driver: (name: string) => Promise<ReadResult<DriverView>>;
+  readonly attachment: (volume: VolumeHandle, node: string) => Promise<ReadResult<AttachmentView>>;
   /** All attachments of the cluster. */
   readonly attachments: () => Promise<readonly AttachmentView[] | 'unread'>;
-  readonly node: (name: string) => Promise<Read<NodeView>>;
-  readonly workload: (namespace: string, owner: OwnerView) => Promise<Read<WorkloadView>>;
-  readonly attacher: (driver: string) => Promise<Read<AttacherView>>;
+  readonly node: (name: string) => Promise<ReadResult<NodeView>>;
+  readonly workload: (namespace: string, owner: OwnerView) => Promise<ReadResult<WorkloadView>>;
+  readonly attacher: (driver: string) => Promise<ReadResult<AttacherView>>;
   /** The names of the NetworkFences of CSI-Addons. */
   readonly networkFences: () => Promise<readonly string[]>;
   /** What could not be read, one sentence each. */

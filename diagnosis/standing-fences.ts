@@ -3,7 +3,7 @@ import { InvalidInput } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';
-import { known } from './model/facts.ts';
+import { ifFound } from './model/facts.ts';
 import { type NamingPorts, refuseUnread } from './leads.ts';
 import type { DiagnosedCluster } from './ports.ts';
 import { parseNamedTarget, type NamedTarget, targetInWords } from './target.ts';
@@ -57,13 +57,13 @@ const testFor = async (target: NamedTarget, cluster: DiagnosedCluster, ports: Na
         recordNames((volume) => volume.handle === target.id || diskOf(volume) === target.id)(fence);
     case 'claim': {
       const reading = await cluster.read(ports.signal);
-      const volume = known(await reading.claim(target))?.volumeName ?? '';
+      const volume = ifFound(await reading.claim(target))?.volumeName ?? '';
       refuseUnread(reading);
       return recordNames(({ persistentVolume }) => volume !== '' && persistentVolume === volume);
     }
     case 'pod': {
       const reading = await cluster.read(ports.signal);
-      const on = known(await reading.pod(target))?.node ?? null;
+      const on = ifFound(await reading.pod(target))?.node ?? null;
       refuseUnread(reading);
       return ({ node, record }) =>
         node === on ||

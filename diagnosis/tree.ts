@@ -1,6 +1,16 @@
-import type { DiskView, Place, PodView, Read, Situation } from './model/facts.ts';
-import { known } from './model/facts.ts';
-import { attachmentAt, clock, holdersOf, isInUse, kubelet, nameOf, nodeAt, podsAt, span } from './rules/rule.ts';
+import type { DiskView, NodeLocation, PodView, ReadResult, Situation } from './model/facts.ts';
+import { ifFound } from './model/facts.ts';
+import {
+  attachmentAt,
+  formatTime,
+  holdersOf,
+  isInUse,
+  describeKubelet,
+  nameOf,
+  nodeAt,
+  podsAt,
+  formatDuration,
+} from './rules/rule.ts';
 
 /** The facts as one tree: pod, claim, volume, attachment, Node, machine, disk. Each line says what it says, and since when. */
 
@@ -13,9 +23,10 @@ export interface TreeLine {
 const at = (depth: number, what: string, says: string): TreeLine => ({ depth, what, says });
 
 const stateOf = (pod: PodView, now: number): string => {
-  if (pod.deletionEnds !== null) return `Terminating, its grace period ends ${clock(pod.deletionEnds)}`;
-  if (pod.ready || pod.runs) return `${pod.ready ? 'runs' : 'runs, not ready'}, created ${span(now - pod.created)} ago`;
-  return `${pod.node === null ? 'not placed' : 'not started'} for ${span(now - pod.created)}`;
+  if (pod.deletionEnds !== null) return `Terminating, its grace period ends ${formatTime(pod.deletionEnds)}`;
+  if (pod.ready || pod.runs)
+    return `${pod.ready ? 'runs' : 'runs, not ready'}, created ${formatDuration(now - pod.created)} ago`;
+  return `${pod.node === null ? 'not placed' : 'not started'} for ${formatDuration(now - pod.created)}`;
 };
 
 const podLine = ({ pod, now, claimName }: Situation): TreeLine =>
@@ -25,7 +36,7 @@ const podLine = ({ pod, now, claimName }: Situation): TreeLine =>
     `${stateOf(pod, now)}${pod.node === null ? '' : ` on ${pod.node}`}${claimName === null ? '' : `, needs claim ${claimName}`}`,
   );
 
-const unless = <T extends object>(read: Read<T>, absent: string, says: (found: T) => string): string => {
+const unless = <T extends object>(read: ReadResult<T>, absent: string, says: (found: T) => string): string => {
   if (read === 'unread') return 'could not be read';
   return read === null ? absent : says(read);
 };
@@ -42,22 +53,24 @@ const claimLine = ({ claim, claimName }: Situation): TreeLine =>
 const volumeLine = ({ volume, claim }: Situation): TreeLine =>
   at(
     2,
-    `volume ${known(claim)?.volumeName ?? ''}`,
+    `volume ${ifFound(claim)?.volumeName ?? ''}`,
     unless(volume, 'does not exist', ({ handle, kind, zones, hosts }) =>
       [handle ? `${handle.driver} ${handle.handle}` : kind, ...zones, ...hosts].join(', '),
     ),
   );
 
-const attachmentLine = (place: Place, situation: Situation): TreeLine => {
+const attachmentLine = (place: NodeLocation, situation: Situation): TreeLine => {
   const { now } = situation;
   const attachment = attachmentAt(place);
   const pods = podsAt(place, situation).map(nameOf);
   const state = attachment && [
     attachment.attached ? 'attached' : 'not attached yet',
-    `since ${clock(attachment.created)}`,
-    ...(attachment.deletingSince === null ? [] : [`detach requested ${span(now - attachment.deletingSince)} ago`]),
-    ...(attachment.attachError ? [`attachError ${span(now - attachment.attachError.at)} ago`] : []),
-    ...(attachment.detachError ? [`detachError ${span(now - attachment.detachError.at)} ago`] : []),
+    `since ${formatTime(attachment.created)}`,
+    ...(attachment.deletingSince === null
+      ? []
+      : [`detach requested ${formatDuration(now - attachment.deletingSince)} ago`]),
+    ...(attachment.attachError ? [`attachError ${formatDuration(now - attachment.attachError.at)} ago`] : []),
+    ...(attachment.detachError ? [`detachError ${formatDuration(now - attachment.detachError.at)} ago`] : []),
   ];
   const users =
     place.nodeName === situation.pod.node ? [] : [pods.length === 0 ? 'no pod uses it' : `used by ${pods.join(', ')}`];
@@ -70,7 +83,7 @@ const attachmentLine = (place: Place, situation: Situation): TreeLine => {
   );
 };
 
-const machineLine = ({ machine, power }: Place): TreeLine =>
+const machineLine = ({ machine, power }: NodeLocation): TreeLine =>
   at(
     5,
     `machine ${machine ?? ''}`,
@@ -81,13 +94,13 @@ const machineLine = ({ machine, power }: Place): TreeLine =>
     ),
   );
 
-const placeLines = (place: Place, situation: Situation): readonly TreeLine[] => [
+const placeLines = (place: NodeLocation, situation: Situation): readonly TreeLine[] => [
   attachmentLine(place, situation),
   at(
     4,
     `Node ${place.nodeName}`,
     nodeAt(place)
-      ? kubelet(place, situation.now).replace(/^Node \S+ is /, '')
+      ? describeKubelet(place, situation.now).replace(/^Node \S+ is /, '')
       : place.node === 'unread'
         ? 'could not be read'
         : 'does not exist',
@@ -99,7 +112,7 @@ const diskSays = ({ exists, state, zone, holders }: DiskView): string => {
   if (!exists) return 'the cloud does not know it';
   const by = holders.map(
     ({ machine, state: how, since }) =>
-      `${how} ${how === 'attached' ? 'to' : 'at'} ${machine}${since === null ? '' : ` since ${clock(since)}`}`,
+      `${how} ${how === 'attached' ? 'to' : 'at'} ${machine}${since === null ? '' : ` since ${formatTime(since)}`}`,
   );
   return [state, ...(zone === null ? [] : [zone]), ...(by.length === 0 ? ['attached to no machine'] : by)].join(', ');
 };
@@ -108,7 +121,7 @@ const diskLines = ({ disk, diskId }: Situation): readonly TreeLine[] =>
   diskId === null ? [] : [at(3, `disk ${diskId}`, unless(disk, 'is not known', diskSays))];
 
 /** Returns the lines of the tree. The holders of the volume come before the pod's own Node. */
-export const treeOf = (situation: Situation): readonly TreeLine[] => {
+export const causeTree = (situation: Situation): readonly TreeLine[] => {
   const { claimName, claim, volume, target } = situation;
   if (claimName === null)
     return [
@@ -123,7 +136,7 @@ export const treeOf = (situation: Situation): readonly TreeLine[] => {
   return [
     podLine(situation),
     claimLine(situation),
-    ...(known(claim)?.volumeName ? [volumeLine(situation)] : []),
+    ...(ifFound(claim)?.volumeName ? [volumeLine(situation)] : []),
     ...(volume === null ? [] : places.flatMap((place) => placeLines(place, situation))),
     ...diskLines(situation),
   ];

@@ -28,7 +28,7 @@ export interface ClusterOptions {
 
 const CALL_LASTS_MS = 10_000;
 
-export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: ClusterOptions): Connection =>
+export const openConnection = ({ link, clock, callLasts = CALL_LASTS_MS }: ClusterOptions): Connection =>
   createConnection(link, clock, callLasts);
 
 /**
@@ -36,7 +36,7 @@ export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: Cluster
  * cluster.
  */
 export const createCluster = ({ jitter = Math.random, ...options }: ClusterOptions): Cluster =>
-  clusterOver(options.name, connectionOf(options), jitter);
+  clusterFromConnection(options.name, openConnection(options), jitter);
 
 type Jitter = NonNullable<ClusterOptions['jitter']>;
 
@@ -70,7 +70,7 @@ const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger) => {
 };
 
 /** Returns a cluster behind the interface that fencing needs, over a connection to its API server. */
-export const clusterOver = (name: string, connection: Connection, jitter: Jitter): Cluster => {
+export const clusterFromConnection = (name: string, connection: Connection, jitter: Jitter): Cluster => {
   const { reader, writer, clock } = connection;
   const { rechecks, ledger, session, registry } = sessionsOver(connection, jitter);
   const look = lookOver(connection, ledger);

@@ -7,13 +7,13 @@ import {
   type V1Pod,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
-import type { AttachmentView, ObjectName, PodView, Read, VolumeView } from '../diagnosis/model/facts.ts';
+import type { AttachmentView, ObjectName, PodView, ReadResult, VolumeView } from '../diagnosis/model/facts.ts';
 import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
 import { PermissionDenied } from '../fencing/model/errors.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import { attachmentName, attachmentPages, readAttachment } from './attachments.ts';
 import { pages, type Connection, type Reader } from './connection.ts';
-import { attachmentView, claimView, eventView, nodeView, podView, volumeView } from './diagnose-views.ts';
+import { attachmentView, pvcView, eventView, nodeView, podView, volumeView } from './diagnose-views.ts';
 import { readWorkload } from './diagnose-workload.ts';
 import { isUnknownPath } from './errors.ts';
 import { readLease, renewTimeOf } from './leases.ts';
@@ -127,7 +127,7 @@ const claimReads = (
     const found = await readPvc(reader, name);
     if (found === null) return null;
     const isBound = found.status?.phase === 'Bound';
-    return claimView(found, isBound ? [] : await events(name.namespace, found.metadata?.uid ?? ''));
+    return pvcView(found, isBound ? [] : await events(name.namespace, found.metadata?.uid ?? ''));
   };
   const allVolumes = single(async () => {
     const found: VolumeView[] = [];
@@ -137,7 +137,7 @@ const claimReads = (
   return {
     claim: once(claim, unread),
     volume: once((name: string) => views(readVolume(reader, name), volumeView), unread),
-    volumeOn: async (isWanted): Promise<Read<VolumeView>> => {
+    volumeOn: async (isWanted): Promise<ReadResult<VolumeView>> => {
       const all = await allVolumes();
       return all === unread ? unread : (all.find(({ handle }) => handle !== null && isWanted(handle)) ?? null);
     },

@@ -10,7 +10,7 @@ import type {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import type {
   AttachmentView,
-  ClaimView,
+  PvcView,
   ErrorView,
   EventView,
   NodeView,
@@ -106,10 +106,10 @@ export const eventView = (event: EventsV1Event): EventView => ({
 
 const PROVISIONER = ['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner'];
 
-export const claimView = (
+export const pvcView = (
   { metadata, spec, status }: V1PersistentVolumeClaim,
   events: readonly EventView[],
-): ClaimView => ({
+): PvcView => ({
   namespace: metadata?.namespace ?? '',
   name: metadata?.name ?? '',
   uid: metadata?.uid ?? '',

@@ -4,7 +4,7 @@ import {
   admitClaim,
   capUse,
   type CapUse,
-  type Claim,
+  type CapClaim,
   concludeEntry,
   finishVanishedFences,
   type LedgerEntry,
@@ -89,7 +89,7 @@ export interface Ledger {
   /** Reads for the claims that follow. */
   readonly prepare: (reader: Reader) => Promise<void>;
   /** Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks. */
-  readonly claim: (access: LedgerAccess, wanted: Claim) => Promise<Admission>;
+  readonly claim: (access: LedgerAccess, wanted: CapClaim) => Promise<Admission>;
   /** Enters that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of the machine. */
   readonly conclude: (access: LedgerAccess, machine: MachineId) => Promise<void>;
   /**
@@ -102,7 +102,7 @@ export interface Ledger {
 const claimed = async (
   changes: LedgerChanges,
   access: LedgerAccess,
-  { machine, boot, cap, onlyAsked }: Claim,
+  { machine, boot, cap, onlyAsked }: CapClaim,
   { nodes, settings, ledger }: ClaimBasis,
 ): Promise<Admission> => {
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };

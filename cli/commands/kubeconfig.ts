@@ -3,7 +3,7 @@ import { linkFromFiles } from '../../config/connect-cluster.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { kubeconfigFiles } from '../../config/settings.ts';
 import { callClock } from '../../kubernetes/connection.ts';
-import { connectionOf } from '../../kubernetes/cluster.ts';
+import { openConnection } from '../../kubernetes/cluster.ts';
 import { accountToken, type AccountToken } from '../../kubernetes/service-account.ts';
 import type { Output } from '../answer.ts';
 
@@ -64,7 +64,7 @@ export const accountKubeconfig = async (
     return written(
       name,
       server ?? link.server,
-      await accountToken(connectionOf({ name, link, clock: callClock }), signal),
+      await accountToken(openConnection({ name, link, clock: callClock }), signal),
     );
   } finally {
     await link.close();

@@ -6,7 +6,7 @@ import type { Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { react } from '../../fencing/loop/run.ts';
 import { newRunId } from '../../config/system.ts';
-import { whyUnreadable } from '../../config/settings.ts';
+import { describeUnreadable } from '../../config/settings.ts';
 import { printOutcomes, printOutcome, type Terminal } from '../answer.ts';
 import { openCloudsOf, withSession, type CommonOptions } from '../session.ts';
 
@@ -24,7 +24,7 @@ const eventText = async (file: string): Promise<string> => {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new InvalidInput(whyUnreadable(file, 'the event', cause), { cause });
+    throw new InvalidInput(describeUnreadable(file, 'the event', cause), { cause });
   }
 };
 

@@ -85,12 +85,12 @@ export type Confidence = 'proved' | 'likely' | 'cannot-tell';
  * - `by-fence`: Cloudfence ends it
  * - `by-person`: somebody has to act
  */
-export type Ending = 'over' | 'by-itself' | 'by-fence' | 'by-person';
+export type WaitEnd = 'over' | 'by-itself' | 'by-fence' | 'by-person';
 
 export interface Cause {
   readonly kind: CauseKind;
   readonly confidence: Confidence;
-  readonly ending: Ending;
+  readonly ending: WaitEnd;
   /** One or two sentences. */
   readonly says: string;
   /** What shows it, one fact each. */

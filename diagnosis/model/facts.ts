@@ -3,13 +3,13 @@ import type { DiskId, IdentitySource, MachineFacts, MachineId, VolumeHandle } fr
 /** What the cluster and the cloud say about a pod that waits: pod, claim, volume, attachment, Node, machine, disk. */
 
 /** The facts could not be read: the credentials do not allow it, or there was no answer. */
-export type Unread = 'unread';
+export type NotRead = 'unread';
 
 /** Null if the API said that the object does not exist. */
-export type Read<T> = T | null | Unread;
+export type ReadResult<T> = T | null | NotRead;
 
 /** Returns the object if it was read and exists. */
-export const known = <T extends object>(read: Read<T>): T | null => (read === 'unread' ? null : read);
+export const ifFound = <T extends object>(read: ReadResult<T>): T | null => (read === 'unread' ? null : read);
 
 /** An object in a namespace. */
 export interface ObjectName {
@@ -56,7 +56,7 @@ export interface PodView extends ObjectName {
   readonly changesOwnership: boolean;
 }
 
-export interface ClaimView extends ObjectName {
+export interface PvcView extends ObjectName {
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
@@ -145,7 +145,7 @@ export interface NodeView {
   /** When its kubelet last renewed its Lease (epoch ms). Null without a Lease. */
   readonly leaseRenewed: number | null;
   /** The registered CSI drivers, and how many volumes each may attach; null if the driver does not say. */
-  readonly drivers: readonly { readonly name: string; readonly limit: number | null }[] | Unread;
+  readonly drivers: readonly { readonly name: string; readonly limit: number | null }[] | NotRead;
   /** The volumes that the kubelet listed as mounted, and those that Kubernetes lists as attached. */
   readonly inUse: readonly VolumeHandle[];
   readonly attached: readonly VolumeHandle[];
@@ -194,49 +194,49 @@ export interface DiskHolderView {
 }
 
 /** A place where the volume is, or should be: a Node and its machine, with the volume's attachment there. */
-export interface Place {
+export interface NodeLocation {
   readonly nodeName: string;
-  readonly node: Read<NodeView>;
-  readonly attachment: Read<AttachmentView>;
+  readonly node: ReadResult<NodeView>;
+  readonly attachment: ReadResult<AttachmentView>;
   /** Null if nothing names a machine of a supported cloud. */
   readonly machine: MachineId | null;
   /** Null if there is no machine to ask for. */
-  readonly power: Read<MachineFacts>;
+  readonly power: ReadResult<MachineFacts>;
 }
 
 /** Everything about one pod and one of its claims. */
-export interface Chain {
+export interface PodVolumeFacts {
   readonly cluster: string;
   readonly pod: PodView;
   readonly events: readonly EventView[];
-  readonly workload: Read<WorkloadView>;
+  readonly workload: ReadResult<WorkloadView>;
   /** Null for a pod without claims. */
   readonly claimName: string | null;
-  readonly claim: Read<ClaimView>;
-  readonly volume: Read<VolumeView>;
-  readonly driver: Read<DriverView>;
+  readonly claim: ReadResult<PvcView>;
+  readonly volume: ReadResult<VolumeView>;
+  readonly driver: ReadResult<DriverView>;
   /** The other pods that name the claim and are not finished. */
   readonly others: readonly PodView[];
   /** Pods with the claim that a graceful shutdown of their machine ended. */
   readonly shutDown: readonly PodView[];
   /** What controls the first of the other pods. */
-  readonly otherWorkload: Read<WorkloadView>;
+  readonly otherWorkload: ReadResult<WorkloadView>;
   /** The Node of the pod. Null while it has none. */
-  readonly target: Place | null;
+  readonly target: NodeLocation | null;
   /** Other places that have the volume. */
-  readonly holders: readonly Place[];
-  readonly disk: Read<DiskView>;
+  readonly holders: readonly NodeLocation[];
+  readonly disk: ReadResult<DiskView>;
   readonly diskId: DiskId | null;
   /** Machines that the cloud names as holders of the disk and that are no Node of the cluster. */
   readonly strangers: readonly MachineFacts[];
-  readonly attacher: Read<AttacherView>;
+  readonly attacher: ReadResult<AttacherView>;
   /** The Node of the attacher's leader. Null if it is not known. */
-  readonly attacherPlace: Place | null;
+  readonly attacherLocation: NodeLocation | null;
   /** NetworkFences of the storage system that the cluster has. */
   readonly networkFences: readonly string[];
 }
 
 /** A chain at a moment (epoch ms). */
-export interface Situation extends Chain {
+export interface Situation extends PodVolumeFacts {
   readonly now: number;
 }

@@ -1,20 +1,20 @@
 import type { Cause } from '../model/cause.ts';
-import { known, type AttachmentView, type ErrorView, type Place, type Situation } from '../model/facts.ts';
+import { ifFound, type AttachmentView, type ErrorView, type NodeLocation, type Situation } from '../model/facts.ts';
 import {
   attachmentAt,
   cause,
-  clock,
+  formatTime,
   handleOf,
   holdersOf,
-  kubelet,
-  line,
+  describeKubelet,
+  firstLine,
   nameOf,
   nodeAt,
   podsAt,
-  retrySoon,
-  type Rule,
-  span,
-  volumeName,
+  retryCommand,
+  type CauseRule,
+  formatDuration,
+  describeVolume,
 } from './rule.ts';
 import { causeOfFault } from './driver-faults.ts';
 
@@ -23,17 +23,17 @@ import { causeOfFault } from './driver-faults.ts';
 const driverOf = (situation: Situation): string => handleOf(situation)?.driver ?? '';
 
 const isAttachable = (situation: Situation): boolean =>
-  handleOf(situation) !== null && known(situation.driver)?.attachRequired !== false && situation.target !== null;
+  handleOf(situation) !== null && ifFound(situation.driver)?.attachRequired !== false && situation.target !== null;
 
 /** The CSI driver is not registered on the pod's Node. */
-export const driverNotOnNode: Rule = (situation) => {
+export const driverNotOnNode: CauseRule = (situation) => {
   const { target, pod } = situation;
   const node = nodeAt(target);
   if (!isAttachable(situation) || node === null || node.drivers === 'unread') return null;
   const driver = driverOf(situation);
   if (node.drivers.some(({ name }) => name === driver)) return null;
   return cause('driver-not-on-node', 'proved', 'by-person', {
-    says: `The CSI driver ${driver} is not registered on ${node.name}, so nothing can attach ${volumeName(situation)} there.`,
+    says: `The CSI driver ${driver} is not registered on ${node.name}, so nothing can attach ${describeVolume(situation)} there.`,
     proof: [`CSINode ${node.name} lists ${node.drivers.map(({ name }) => name).join(', ') || 'no driver'}`],
     waits: `${nameOf(pod)} ← the node plugin of ${driver} on ${node.name}.`,
     next: [
@@ -60,17 +60,17 @@ const unansweredOf = (situation: Situation): AttachmentView | null => {
 };
 
 const leaderWords = ({ attacher, now }: Situation): string => {
-  const view = known(attacher);
+  const view = ifFound(attacher);
   if (view === null) return 'no Lease of its attacher exists';
-  const age = view.renewed === null ? 'never' : `${span(now - view.renewed)} ago`;
+  const age = view.renewed === null ? 'never' : `${formatDuration(now - view.renewed)} ago`;
   return `its Lease ${view.lease} was renewed ${age} by ${view.holder ?? 'nobody'}`;
 };
 
 const isLeading = ({ attacher, now }: Situation): boolean =>
-  now - (known(attacher)?.renewed ?? 0) <= ATTACHER_SILENT_MS;
+  now - (ifFound(attacher)?.renewed ?? 0) <= ATTACHER_SILENT_MS;
 
 /** The leader of the attacher is on a Node whose machine is off: a fence of that Node brings it back. */
-const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine, nodeName }: Place): Cause =>
+const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine, nodeName }: NodeLocation): Cause =>
   cause('attacher-down', 'proved', 'by-fence', {
     says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment. Its leader is on ${nodeName}, whose machine is off.`,
     proof: [leaderWords(situation)],
@@ -82,16 +82,16 @@ const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine
 const OFF = ['off', 'off-if-repeated', 'missing'];
 
 /** Nothing answers the attachment: no attacher runs, or its leader sits on a dead Node. */
-export const attacherDown: Rule = (situation) => {
-  const { attacher, attacherPlace, now, pod } = situation;
+export const attacherDown: CauseRule = (situation) => {
+  const { attacher, attacherLocation, now, pod } = situation;
   const attachment = unansweredOf(situation);
   if (!isAttachable(situation) || attachment === null || attacher === 'unread' || isLeading(situation)) return null;
-  if (attacherPlace && OFF.includes(known(attacherPlace.power)?.power ?? ''))
-    return leaderIsOff(situation, attachment, attacherPlace);
+  if (attacherLocation && OFF.includes(ifFound(attacherLocation.power)?.power ?? ''))
+    return leaderIsOff(situation, attachment, attacherLocation);
   return cause('attacher-down', attacher === null ? 'likely' : 'proved', 'by-person', {
     says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment.`,
-    proof: [leaderWords(situation), ...(attacherPlace ? [kubelet(attacherPlace, now)] : [])],
-    waits: `${nameOf(pod)} ← ${attachment.name} ← external-attacher${attacherPlace ? ` ← ${attacherPlace.nodeName}` : ''}.`,
+    proof: [leaderWords(situation), ...(attacherLocation ? [describeKubelet(attacherLocation, now)] : [])],
+    waits: `${nameOf(pod)} ← ${attachment.name} ← external-attacher${attacherLocation ? ` ← ${attacherLocation.nodeName}` : ''}.`,
     next: [
       'find the controller, and why it does not run: kubectl get pods -A -o wide | grep -i csi',
       'if the machine of its Node is off: cloudfence fence <node>',
@@ -101,26 +101,26 @@ export const attacherDown: Rule = (situation) => {
 
 const RETRY_MS = 300_000;
 
-const stale = (situation: Situation, place: Place, attachment: AttachmentView): Cause => {
+const stale = (situation: Situation, place: NodeLocation, attachment: AttachmentView): Cause => {
   const { now, pod, attacher } = situation;
   const error = attachment.detachError;
-  const alive = known(attacher);
+  const alive = ifFound(attacher);
   return cause('stale-attachment', 'proved', 'by-person', {
-    says: `No pod uses ${volumeName(situation)} on ${place.nodeName}, but its VolumeAttachment ${attachment.deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${line(error.says)}` : '.'}`,
+    says: `No pod uses ${describeVolume(situation)} on ${place.nodeName}, but its VolumeAttachment ${attachment.deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${firstLine(error.says)}` : '.'}`,
     proof: [
       ...(attachment.deletingSince === null
         ? []
-        : [`its deletion was requested ${span(now - attachment.deletingSince)} ago`]),
-      ...(error ? [`detachError at ${clock(error.at)}`] : []),
+        : [`its deletion was requested ${formatDuration(now - attachment.deletingSince)} ago`]),
+      ...(error ? [`detachError at ${formatTime(error.at)}`] : []),
       ...(attachment.finalizers.length > 0 ? [`finalizers: ${attachment.finalizers.join(', ')}`] : []),
       alive?.renewed
-        ? `its attacher renewed its Lease ${span(now - alive.renewed)} ago`
+        ? `its attacher renewed its Lease ${formatDuration(now - alive.renewed)} ago`
         : 'whether its attacher runs is not known',
     ],
     waits: `${nameOf(pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
     next: [
       ...(error ? ['mend what the error names: credentials, limits, or the disk itself'] : []),
-      `the attacher tries again within five minutes; ${retrySoon(attachment)}`,
+      `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
       attachment.deletingSince === null
         ? `if nothing on ${place.nodeName} uses it: kubectl delete volumeattachment ${attachment.name}`
         : 'once the cloud shows the disk detached, remove the finalizer of the VolumeAttachment',
@@ -131,7 +131,7 @@ const stale = (situation: Situation, place: Place, attachment: AttachmentView): 
 const STALE_MS = 60_000;
 
 /** An attachment elsewhere that no pod uses and that does not go by itself. */
-export const staleAttachment: Rule = (situation) => {
+export const staleAttachment: CauseRule = (situation) => {
   const { now, pod } = situation;
   for (const place of holdersOf(situation)) {
     const attachment = attachmentAt(place);
@@ -143,15 +143,15 @@ export const staleAttachment: Rule = (situation) => {
 };
 
 /** The pod came back to the Node from which the volume is still being detached. */
-export const detachFirst: Rule = (situation) => {
+export const detachFirst: CauseRule = (situation) => {
   const attachment = attachmentAt(situation.target);
   if (!attachment?.deletingSince) return null;
   const error = attachment.detachError;
   return cause('detach-first', 'proved', error ? 'by-person' : 'by-itself', {
-    says: `The volume has to be detached from ${attachment.node} before it can be attached there again${error ? `, and the detach fails: ${line(error.says)}` : '.'}`,
-    proof: [`VolumeAttachment ${attachment.name} is being deleted since ${clock(attachment.deletingSince)}`],
+    says: `The volume has to be detached from ${attachment.node} before it can be attached there again${error ? `, and the detach fails: ${firstLine(error.says)}` : '.'}`,
+    proof: [`VolumeAttachment ${attachment.name} is being deleted since ${formatTime(attachment.deletingSince)}`],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
-    next: [error ? 'mend what the error names' : 'look again in a minute', retrySoon(attachment)],
+    next: [error ? 'mend what the error names' : 'look again in a minute', retryCommand(attachment)],
   });
 };
 
@@ -159,15 +159,15 @@ const failed = (situation: Situation, error: ErrorView, attachment: AttachmentVi
   const age = situation.now - error.at;
   const isOld = age > RETRY_MS / 2;
   return cause(isOld ? 'attacher-backs-off' : 'attach-failed', 'likely', isOld ? 'by-itself' : 'by-person', {
-    says: `${isOld ? 'The last attempt to attach failed, and the attacher waits before the next one' : 'The CSI driver cannot attach the volume'}: ${line(error.says)}`,
-    proof: [`attachError at ${clock(error.at)}, ${span(age)} ago`],
+    says: `${isOld ? 'The last attempt to attach failed, and the attacher waits before the next one' : 'The CSI driver cannot attach the volume'}: ${firstLine(error.says)}`,
+    proof: [`attachError at ${formatTime(error.at)}, ${formatDuration(age)} ago`],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
-    next: [`it tries again within five minutes; ${retrySoon(attachment)}`],
+    next: [`it tries again within five minutes; ${retryCommand(attachment)}`],
   });
 };
 
 /** The driver answered with an error. */
-export const attachError: Rule = (situation) => {
+export const attachError: CauseRule = (situation) => {
   const attachment = attachmentAt(situation.target);
   const error = attachment?.attachError;
   if (!attachment || !error || attachment.attached) return null;

@@ -1,19 +1,19 @@
 import type { Cause } from '../model/cause.ts';
 import type { Situation } from '../model/facts.ts';
 import { attacherDown, attachError, detachFirst, driverNotOnNode, staleAttachment } from './attaching.ts';
-import { noClaim, notTheVolume, notWaiting, podFinalizer, runsUnready } from './beginning.ts';
+import { noClaim, notTheVolume, notWaiting, podFinalizer, runsUnready } from './pod.ts';
 import { attachedOutside, diskDeleted, diskStuck } from './disks.ts';
 import { machineOfHolder, machineOfTarget } from './machine.ts';
 import { kubeletStuck, mountError } from './mounting.ts';
 import { anotherPod, movingNow, podDoesNotEnd, staysMounted } from './other-pods.ts';
-import { cause, nameOf, type Rule, saysElsewhere, volumeName } from './rule.ts';
-import { claimPending, claimTrouble, oncePod, unscheduled, volumeTrouble } from './scheduling.ts';
+import { cause, nameOf, type CauseRule, hasMultiAttachEvent, describeVolume } from './rule.ts';
+import { pvcPending, pvcUnusable, readWriteOncePodInUse, unscheduled, volumeUnusable } from './scheduling.ts';
 
 /**
  * The questions of an expert, in their order: the first rule that knows the cause ends them. What comes first is what
  * would make every later answer an echo: a missing disk, a dead machine, another pod, the driver, the cloud's error.
  */
-const questions: readonly Rule[] = [
+const questions: readonly CauseRule[] = [
   // Does the pod wait, and is it the volume?
   notWaiting,
   runsUnready,
@@ -21,16 +21,16 @@ const questions: readonly Rule[] = [
   noClaim,
 
   // Is there a volume at all?
-  claimTrouble,
-  claimPending,
-  volumeTrouble,
+  pvcUnusable,
+  pvcPending,
+  volumeUnusable,
   diskDeleted,
   unscheduled, // before the machines: as long as the pod has no Node, nothing is attached for it
 
   // Which machine has it, and does that machine run?
   machineOfHolder,
   machineOfTarget,
-  oncePod, // after the machines: the other pod may be on a dead one
+  readWriteOncePodInUse, // after the machines: the other pod may be on a dead one
   podFinalizer,
 
   // Does another pod use it on a healthy Node?
@@ -57,8 +57,8 @@ const questions: readonly Rule[] = [
 
 const unknown = (situation: Situation): Cause =>
   cause('unknown', 'cannot-tell', 'by-person', {
-    says: saysElsewhere(situation)
-      ? `${volumeName(situation)} is held elsewhere, and nothing that could be read names the holder.`
+    says: hasMultiAttachEvent(situation)
+      ? `${describeVolume(situation)} is held elsewhere, and nothing that could be read names the holder.`
       : `Nothing that could be read says why ${nameOf(situation.pod)} waits.`,
     waits: `${nameOf(situation.pod)} ← unknown.`,
     next: [

@@ -1,15 +1,15 @@
-import { known, type Situation } from '../model/facts.ts';
+import { ifFound, type Situation } from '../model/facts.ts';
 import {
   attachmentAt,
   cause,
   holdersOf,
-  isSilent,
+  isKubeletSilent,
   nameOf,
   podsAt,
-  retrySoon,
-  type Rule,
-  span,
-  volumeName,
+  retryCommand,
+  type CauseRule,
+  formatDuration,
+  describeVolume,
 } from './rule.ts';
 
 /** What the disk itself says. */
@@ -18,7 +18,7 @@ import {
 const holderOutside = (situation: Situation): { readonly machine: string; readonly is: string } | null => {
   const [stranger] = situation.strangers;
   if (stranger) return { machine: stranger.machine, is: `which is no Node of this cluster (${stranger.power})` };
-  const named = new Set((known(situation.disk)?.holders ?? []).map(({ machine }) => machine));
+  const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
   const place = holdersOf(situation).find(
     (one) => one.attachment === null && named.has(one.machine ?? '') && podsAt(one, situation).length === 0,
   );
@@ -28,11 +28,11 @@ const holderOutside = (situation: Situation): { readonly machine: string; readon
 };
 
 /** The disk names a machine that Kubernetes does not know as its holder. */
-export const attachedOutside: Rule = (situation) => {
+export const attachedOutside: CauseRule = (situation) => {
   const { pod, target, diskId, disk } = situation;
   const holder = holderOutside(situation);
-  if (!holder || known(disk)?.shared || target === null) return null;
-  const since = known(disk)?.holders.find(({ machine }) => machine === holder.machine)?.since ?? null;
+  if (!holder || ifFound(disk)?.shared || target === null) return null;
+  const since = ifFound(disk)?.holders.find(({ machine }) => machine === holder.machine)?.since ?? null;
   const attachment = attachmentAt(target);
   return cause('attached-outside', 'proved', 'by-person', {
     says: `The disk ${diskId ?? ''} is attached to ${holder.machine}, ${holder.is}.`,
@@ -43,7 +43,7 @@ export const attachedOutside: Rule = (situation) => {
     waits: `${nameOf(pod)} ← disk ← ${holder.machine}, from which Kubernetes detaches nothing.`,
     next: [
       `find out what uses it on ${holder.machine}, unmount the disk there, and detach it in the cloud`,
-      ...(attachment ? [`${pod.name} follows within five minutes; ${retrySoon(attachment)}`] : []),
+      ...(attachment ? [`${pod.name} follows within five minutes; ${retryCommand(attachment)}`] : []),
     ],
   });
 };
@@ -51,17 +51,17 @@ export const attachedOutside: Rule = (situation) => {
 const BUSY_MS = 120_000;
 
 /** A detach or an attach that the cloud began and does not finish. */
-export const diskStuck: Rule = (situation) => {
+export const diskStuck: CauseRule = (situation) => {
   const { disk, now, pod, target } = situation;
-  const stuck = known(disk)?.holders.find(({ state }) => ['detaching', 'busy', 'attaching'].includes(state));
+  const stuck = ifFound(disk)?.holders.find(({ state }) => ['detaching', 'busy', 'attaching'].includes(state));
   const place = [target, ...holdersOf(situation)].find((one) => one?.machine === stuck?.machine) ?? null;
   const attachment = attachmentAt(place);
   const since = attachment?.deletingSince ?? attachment?.created ?? now;
   if (!stuck || now - since < BUSY_MS) return null;
   const attaching = stuck.state === 'attaching';
-  const stopped = place !== null && isSilent(place, now);
+  const stopped = place !== null && isKubeletSilent(place, now);
   return cause(attaching ? 'disk-stuck-attaching' : 'disk-busy', 'proved', 'by-person', {
-    says: `The cloud has been ${attaching ? 'attaching the disk to' : 'detaching the disk from'} ${stuck.machine} for ${span(now - since)}${attaching ? '.' : ': its guest still uses it.'}`,
+    says: `The cloud has been ${attaching ? 'attaching the disk to' : 'detaching the disk from'} ${stuck.machine} for ${formatDuration(now - since)}${attaching ? '.' : ': its guest still uses it.'}`,
     proof: [`the disk says ${stuck.state}`],
     waits: `${nameOf(pod)} ← disk ← ${stuck.machine}.`,
     next: attaching
@@ -74,11 +74,11 @@ export const diskStuck: Rule = (situation) => {
 };
 
 /** The PersistentVolume is there, and its disk is not. */
-export const diskDeleted: Rule = (situation) => {
+export const diskDeleted: CauseRule = (situation) => {
   const { disk, diskId, pod } = situation;
-  if (known(disk)?.exists !== false) return null;
+  if (ifFound(disk)?.exists !== false) return null;
   return cause('disk-deleted', 'proved', 'by-person', {
-    says: `The cloud does not know the disk ${diskId ?? ''} of ${volumeName(situation)}.`,
+    says: `The cloud does not know the disk ${diskId ?? ''} of ${describeVolume(situation)}.`,
     proof: ['the cloud was asked for it by id'],
     waits: `${nameOf(pod)} ← a disk that does not exist.`,
     next: [

@@ -1,12 +1,12 @@
-import type { Cause, CauseKind, Confidence, Ending } from '../model/cause.ts';
+import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
 import type { AttachmentView, DriverFault, ErrorView, Situation } from '../model/facts.ts';
-import { cause, handleOf, line, nameOf, retrySoon, span } from './rule.ts';
+import { cause, handleOf, firstLine, nameOf, retryCommand, formatDuration } from './rule.ts';
 
 /** What the error codes of the clouds mean for a pod. Each cloud reads its own codes (`driverFaultOf`). */
 
 interface FaultText {
   readonly kind: CauseKind;
-  readonly ending: Ending;
+  readonly ending: WaitEnd;
   readonly confidence: Confidence;
   readonly says: (situation: Situation, place: string) => string;
   readonly next: (situation: Situation, place: string) => readonly string[];
@@ -113,11 +113,11 @@ export const causeOfFault = (
   const { kind, ending, confidence, says, next } = faults[fault];
   return cause(kind, confidence, ending, {
     says: says(situation, attachment.node),
-    proof: [`attachError ${span(situation.now - error.at)} ago: ${line(error.says)}`],
+    proof: [`attachError ${formatDuration(situation.now - error.at)} ago: ${firstLine(error.says)}`],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the cloud.`,
     next: [
       ...next(situation, attachment.node),
-      `the attacher tries again within five minutes; ${retrySoon(attachment)}`,
+      `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
     ],
   });
 };

@@ -1,19 +1,19 @@
 import type { Cause } from '../model/cause.ts';
-import { known, type Place, type Situation } from '../model/facts.ts';
+import { ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import {
   attachmentAt,
   cause,
-  clock,
+  formatTime,
   holdersOf,
   isInUse,
-  isSilent,
-  kubelet,
+  isKubeletSilent,
+  describeKubelet,
   nameOf,
   nodeAt,
   podsAt,
-  type Rule,
-  volumeName,
+  type CauseRule,
+  describeVolume,
 } from './rule.ts';
 import { storageNote } from './storage.ts';
 
@@ -23,7 +23,7 @@ const SIX_MINUTES = 360_000;
 const GRACE = 60_000;
 
 /** Says what Kubernetes' own timer does. It counts only for a volume that the kubelet listed as mounted. */
-const timerWords = (place: Place, situation: Situation): string => {
+const timerWords = (place: NodeLocation, situation: Situation): string => {
   const { pod, now } = situation;
   const still = podsAt(place, situation);
   if (still.length > 0) return `No timer ends this while the pod ${still.map(nameOf).join(', ')} exists.`;
@@ -33,10 +33,10 @@ const timerWords = (place: Place, situation: Situation): string => {
   if (nodeAt(place) !== null && !isInUse(place, situation)) return 'Kubernetes detaches it by itself soon.';
   return now > fires + GRACE
     ? "Kubernetes' six-minute timer did not fire: it may be switched off (--disable-force-detach-on-timeout), or its controller restarted."
-    : `Kubernetes' six-minute timer fires about ${clock(fires)}, unless it is switched off (--disable-force-detach-on-timeout).`;
+    : `Kubernetes' six-minute timer fires about ${formatTime(fires)}, unless it is switched off (--disable-force-detach-on-timeout).`;
 };
 
-const waiting = (place: Place, situation: Situation): string => {
+const waiting = (place: NodeLocation, situation: Situation): string => {
   const { pod } = situation;
   const before = pod.node === place.nodeName ? [] : ['attach-detach controller'];
   const chain = [nameOf(pod), ...before, `the kubelet of ${place.nodeName}, which cannot answer`];
@@ -46,8 +46,8 @@ const waiting = (place: Place, situation: Situation): string => {
 const cloudSays = ({ machine, evidence, power }: MachineFacts): string =>
   `the cloud says of ${machine}: ${Object.values(evidence)[0] ?? power}`;
 
-const proofOf = (place: Place, situation: Situation, facts: MachineFacts | null): readonly string[] => [
-  kubelet(place, situation.now),
+const proofOf = (place: NodeLocation, situation: Situation, facts: MachineFacts | null): readonly string[] => [
+  describeKubelet(place, situation.now),
   ...(facts ? [cloudSays(facts)] : []),
   ...(isInUse(place, situation) ? [`${place.nodeName} listed the volume as mounted when it last reported`] : []),
   ...(situation.shutDown.some(({ node }) => node === place.nodeName)
@@ -57,10 +57,10 @@ const proofOf = (place: Place, situation: Situation, facts: MachineFacts | null)
 
 const fenceIt = (node: string): readonly string[] => [`cloudfence fence ${node} --dry-run`, `cloudfence fence ${node}`];
 
-const off = (place: Place, situation: Situation, facts: MachineFacts): Cause => {
+const off = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const fenced = nodeAt(place)?.fenced ?? false;
   return cause('machine-off', 'proved', 'by-fence', {
-    says: `The machine of ${place.nodeName} is off. Kubernetes may not detach ${volumeName(situation)}, because it cannot know that.`,
+    says: `The machine of ${place.nodeName} is off. Kubernetes may not detach ${describeVolume(situation)}, because it cannot know that.`,
     proof: [...proofOf(place, situation, facts), ...(fenced ? ['a fence of Cloudfence stands on the Node'] : [])],
     machine: facts.machine,
     waits: waiting(place, situation),
@@ -68,14 +68,14 @@ const off = (place: Place, situation: Situation, facts: MachineFacts): Cause => 
   });
 };
 
-const gone = (place: Place, situation: Situation, facts: MachineFacts | null): Cause => {
+const gone = (place: NodeLocation, situation: Situation, facts: MachineFacts | null): Cause => {
   const attachment = attachmentAt(place);
   const proven = facts !== null && (facts.power === 'missing' || facts.power === 'off');
   const remove = attachment
     ? `or check that nothing runs on ${place.machine ?? place.nodeName}, then: kubectl delete volumeattachment ${attachment.name}`
     : 'or look at the disk in the cloud: nothing in the cluster names its holder';
   return cause('node-gone', proven ? 'proved' : 'likely', 'by-fence', {
-    says: `Node ${place.nodeName} no longer exists${proven ? ', and its machine is gone or off' : ''}, but ${volumeName(situation)} is still attached to it.`,
+    says: `Node ${place.nodeName} no longer exists${proven ? ', and its machine is gone or off' : ''}, but ${describeVolume(situation)} is still attached to it.`,
     proof: [
       ...proofOf(place, situation, facts),
       ...(attachment ? [`VolumeAttachment ${attachment.name} is left`] : []),
@@ -86,9 +86,9 @@ const gone = (place: Place, situation: Situation, facts: MachineFacts | null): C
   });
 };
 
-const goneButRuns = (place: Place, situation: Situation, facts: MachineFacts): Cause =>
+const goneButRuns = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('node-gone-machine-runs', 'proved', 'by-person', {
-    says: `Node ${place.nodeName} no longer exists, but its machine ${facts.machine} runs and may still write to ${volumeName(situation)}.`,
+    says: `Node ${place.nodeName} no longer exists, but its machine ${facts.machine} runs and may still write to ${describeVolume(situation)}.`,
     proof: proofOf(place, situation, facts),
     waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which Kubernetes no longer knows.`,
     next: [
@@ -98,9 +98,9 @@ const goneButRuns = (place: Place, situation: Situation, facts: MachineFacts): C
     ],
   });
 
-const unreachable = (place: Place, situation: Situation, facts: MachineFacts): Cause =>
+const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-unreachable', 'proved', 'by-person', {
-    says: `${place.nodeName} is cut off or hangs, but its machine runs, and it may still write to ${volumeName(situation)}. Do not fence it as it is.`,
+    says: `${place.nodeName} is cut off or hangs, but its machine runs, and it may still write to ${describeVolume(situation)}. Do not fence it as it is.`,
     proof: [...proofOf(place, situation, facts), 'why its kubelet is silent cannot be told from here'],
     waits: waiting(place, situation),
     next: [
@@ -109,17 +109,17 @@ const unreachable = (place: Place, situation: Situation, facts: MachineFacts): C
     ],
   });
 
-const onItsWay = (place: Place, situation: Situation, facts: MachineFacts): Cause =>
+const onItsWay = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-stopping', 'proved', 'by-fence', {
-    says: `The machine of ${place.nodeName} is ${facts.power}. Until that ends, its guest may still write to ${volumeName(situation)}.`,
+    says: `The machine of ${place.nodeName} is ${facts.power}. Until that ends, its guest may still write to ${describeVolume(situation)}.`,
     proof: proofOf(place, situation, facts),
     waits: `${nameOf(situation.pod)} ← ${facts.machine}, which is ${facts.power}.`,
     next: ['look again in a minute', `when it is off: cloudfence fence ${place.nodeName}`],
   });
 
-const suspended = (place: Place, situation: Situation, facts: MachineFacts): Cause =>
+const suspended = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-suspended', 'proved', 'by-person', {
-    says: `The machine of ${place.nodeName} is suspended. Its memory continues to write to ${volumeName(situation)} within seconds of a resume, so it counts as running.`,
+    says: `The machine of ${place.nodeName} is suspended. Its memory continues to write to ${describeVolume(situation)} within seconds of a resume, so it counts as running.`,
     proof: proofOf(place, situation, facts),
     waits: waiting(place, situation),
     next: [
@@ -128,7 +128,7 @@ const suspended = (place: Place, situation: Situation, facts: MachineFacts): Cau
     ],
   });
 
-const unknownPower = (place: Place, situation: Situation): Cause =>
+const unknownPower = (place: NodeLocation, situation: Situation): Cause =>
   cause('machine-unknown', 'cannot-tell', 'by-person', {
     says:
       place.machine === null
@@ -145,12 +145,12 @@ const unknownPower = (place: Place, situation: Situation): Cause =>
     ],
   });
 
-const missing = (place: Place, situation: Situation, facts: MachineFacts): Cause => {
+const missing = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const { disk } = situation;
-  const view = known(disk);
+  const view = ifFound(disk);
   const held = view?.holders.some(({ machine }) => machine === facts.machine) ?? false;
   return cause('machine-off', view && !held ? 'proved' : 'likely', 'by-fence', {
-    says: `The cloud no longer knows the machine of ${place.nodeName}. Kubernetes keeps ${volumeName(situation)} attached to it.`,
+    says: `The cloud no longer knows the machine of ${place.nodeName}. Kubernetes keeps ${describeVolume(situation)} attached to it.`,
     proof: [...proofOf(place, situation, facts), ...(held ? ['but its disk still names the machine'] : [])],
     machine: facts.machine,
     waits: waiting(place, situation),
@@ -159,9 +159,9 @@ const missing = (place: Place, situation: Situation, facts: MachineFacts): Cause
 };
 
 /** Judges one place by what the cloud says. */
-const judge = (place: Place, situation: Situation): Cause | null => {
-  const facts = known(place.power);
-  const silent = isSilent(place, situation.now);
+const judge = (place: NodeLocation, situation: Situation): Cause | null => {
+  const facts = ifFound(place.power);
+  const silent = isKubeletSilent(place, situation.now);
   if (place.node === null) return judgeWithoutNode(place, situation, facts);
   if (facts === null) return silent ? unknownPower(place, situation) : null;
   switch (facts.power) {
@@ -182,14 +182,14 @@ const judge = (place: Place, situation: Situation): Cause | null => {
   }
 };
 
-const judgeWithoutNode = (place: Place, situation: Situation, facts: MachineFacts | null): Cause | null => {
+const judgeWithoutNode = (place: NodeLocation, situation: Situation, facts: MachineFacts | null): Cause | null => {
   if (attachmentAt(place) === null && facts === null) return null;
   const alive = facts !== null && !['off', 'off-if-repeated', 'missing', 'unknown'].includes(facts.power);
   return alive ? goneButRuns(place, situation, facts) : gone(place, situation, facts);
 };
 
 /** The machine of a Node that has the volume, or of the Node on which a pod does not end. */
-export const machineOfHolder: Rule = (situation) => {
+export const machineOfHolder: CauseRule = (situation) => {
   const { pod, target } = situation;
   const own = target !== null && (pod.deletionEnds !== null || pod.runs) ? [target] : [];
   for (const place of [...holdersOf(situation), ...own]) {
@@ -200,9 +200,9 @@ export const machineOfHolder: Rule = (situation) => {
 };
 
 /** The pod is bound to a Node whose machine cannot start it. */
-export const machineOfTarget: Rule = (situation) => {
+export const machineOfTarget: CauseRule = (situation) => {
   const { target, pod } = situation;
-  const facts = known(target?.power ?? null);
+  const facts = ifFound(target?.power ?? null);
   if (!target || !facts || !['off', 'off-if-repeated', 'missing'].includes(facts.power)) return null;
   return cause('target-machine-gone', 'proved', 'by-person', {
     says: `${nameOf(pod)} was placed on ${target.nodeName}, whose machine is ${facts.power === 'missing' ? 'gone' : 'off'}.`,

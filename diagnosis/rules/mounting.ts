@@ -1,31 +1,31 @@
-import type { Cause, CauseKind, Confidence, Ending } from '../model/cause.ts';
-import { known, type EventView, type Situation } from '../model/facts.ts';
+import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
+import { ifFound, type EventView, type Situation } from '../model/facts.ts';
 import {
   attachmentAt,
   cause,
-  clock,
+  formatTime,
   handleOf,
   isListedAttached,
   lastEvent,
-  line,
+  firstLine,
   nameOf,
   nodeAt,
-  type Rule,
-  span,
-  volumeName,
+  type CauseRule,
+  formatDuration,
+  describeVolume,
 } from './rule.ts';
 import { cephNote, isCeph } from './storage.ts';
 
 /** The volume is attached, or needs no attach, and the kubelet of the pod's Node does not finish the mount. */
 
 const isAttached = (situation: Situation): boolean =>
-  attachmentAt(situation.target)?.attached === true || known(situation.driver)?.attachRequired === false;
+  attachmentAt(situation.target)?.attached === true || ifFound(situation.driver)?.attachRequired === false;
 
 interface MountText {
   readonly sign: RegExp;
   readonly kind: CauseKind;
   readonly confidence: Confidence;
-  readonly ending: Ending;
+  readonly ending: WaitEnd;
   readonly says: string;
   readonly next: readonly string[];
 }
@@ -142,13 +142,13 @@ const notes = (situation: Situation, { kind, next }: MountText): readonly string
 const ofText = (situation: Situation, found: MountText, event: EventView): Cause =>
   cause(found.kind, found.confidence, found.ending, {
     says: found.says,
-    proof: [`${event.reason} ${span(situation.now - event.at)} ago: ${line(event.says)}`],
+    proof: [`${event.reason} ${formatDuration(situation.now - event.at)} ago: ${firstLine(event.says)}`],
     waits: `${nameOf(situation.pod)} ← the kubelet of ${situation.target?.nodeName ?? ''}.`,
     next: notes(situation, found),
   });
 
 /** An event of the kubelet says why the mount fails. */
-export const mountError: Rule = (situation) => {
+export const mountError: CauseRule = (situation) => {
   const { target, pod, now } = situation;
   if (target === null || pod.runs) return null;
   const event = lastEvent(situation, (reason, says) => isMountEvent(reason) && !/configmap|secret/i.test(says));
@@ -157,8 +157,8 @@ export const mountError: Rule = (situation) => {
   if (found) return ofText(situation, found, event);
   if (!isAttached(situation)) return null;
   return cause('mount-failed', 'likely', 'by-person', {
-    says: `The kubelet of ${target.nodeName} cannot mount ${volumeName(situation)}: ${line(event.says)}`,
-    proof: [`${event.reason} ${span(now - event.at)} ago`],
+    says: `The kubelet of ${target.nodeName} cannot mount ${describeVolume(situation)}: ${firstLine(event.says)}`,
+    proof: [`${event.reason} ${formatDuration(now - event.at)} ago`],
     waits: `${nameOf(pod)} ← the kubelet of ${target.nodeName}.`,
     next: [`read the log of the node plugin of ${handleOf(situation)?.driver ?? 'the driver'} on ${target.nodeName}`],
   });
@@ -167,7 +167,7 @@ export const mountError: Rule = (situation) => {
 const SILENT_MS = 120_000;
 
 /** The volume is attached, and no event says why it is not mounted. */
-export const kubeletStuck: Rule = (situation) => {
+export const kubeletStuck: CauseRule = (situation) => {
   const { target, pod, now, events } = situation;
   const attachment = attachmentAt(target);
   if (target === null || !attachment?.attached || pod.runs || pod.deletionEnds !== null) return null;
@@ -177,8 +177,8 @@ export const kubeletStuck: Rule = (situation) => {
   const node = nodeAt(target);
   return cause('kubelet-stuck', 'cannot-tell', 'by-person', {
     says: listed
-      ? `${volumeName(situation)} is attached to ${target.nodeName} since ${clock(since)}, and its kubelet does nothing with it. Why cannot be told without the Node.`
-      : `${volumeName(situation)} is attached to ${target.nodeName}, but the Node's status does not list it: the attach-detach controller has not caught up.`,
+      ? `${describeVolume(situation)} is attached to ${target.nodeName} since ${formatTime(since)}, and its kubelet does nothing with it. Why cannot be told without the Node.`
+      : `${describeVolume(situation)} is attached to ${target.nodeName}, but the Node's status does not list it: the attach-detach controller has not caught up.`,
     proof: [
       ...(node ? [`volumesAttached of ${node.name} ${listed ? 'lists' : 'does not list'} the volume`] : []),
       ...(pod.changesOwnership

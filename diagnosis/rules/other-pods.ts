@@ -1,19 +1,19 @@
 import type { Cause } from '../model/cause.ts';
-import { known, type Place, type PodView, type Situation, type WorkloadView } from '../model/facts.ts';
+import { ifFound, type NodeLocation, type PodView, type Situation, type WorkloadView } from '../model/facts.ts';
 import {
   attachmentAt,
   cause,
-  clock,
+  formatTime,
   holdersOf,
   isHealthy,
   isInUse,
-  kubelet,
+  describeKubelet,
   nameOf,
   nodeAt,
   podsAt,
-  type Rule,
-  span,
-  volumeName,
+  type CauseRule,
+  formatDuration,
+  describeVolume,
 } from './rule.ts';
 
 /** Another pod has the volume on a healthy Node: nothing is broken there, and nothing may be fenced. */
@@ -22,16 +22,16 @@ import {
 const MOVE_MS = 60_000;
 
 const canBeShared = (situation: Situation): boolean =>
-  (known(situation.claim)?.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany');
+  (ifFound(situation.claim)?.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany');
 
 const recreate = ({ name }: WorkloadView, namespace: string): string =>
   `kubectl -n ${namespace} patch deploy ${name} -p '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}'`;
 
 const inRollout = (situation: Situation, other: PodView, workload: WorkloadView): Cause =>
   cause('rollout-surge', 'proved', 'by-person', {
-    says: `The rollout of Deployment ${workload.name} starts ${situation.pod.name} before it stops ${other.name}, and ${volumeName(situation)} serves one Node at a time. Nothing is broken.`,
+    says: `The rollout of Deployment ${workload.name} starts ${situation.pod.name} before it stops ${other.name}, and ${describeVolume(situation)} serves one Node at a time. Nothing is broken.`,
     proof: [
-      `both pods belong to Deployment ${workload.name}${workload.revision === null ? '' : `, revisions ${workload.revision} and ${known(situation.otherWorkload)?.revision ?? '?'}`}`,
+      `both pods belong to Deployment ${workload.name}${workload.revision === null ? '' : `, revisions ${workload.revision} and ${ifFound(situation.otherWorkload)?.revision ?? '?'}`}`,
       `${nameOf(other)} is Ready on ${other.node ?? ''}`,
     ],
     waits: `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← rollout ← ${nameOf(situation.pod)}: a circle, it never ends by itself.`,
@@ -49,9 +49,9 @@ const ownerInWords = (workload: WorkloadView | null, { owner }: PodView): string
 
 const sharing = (situation: Situation, other: PodView): Cause => {
   const { pod, claimName } = situation;
-  const [own, theirs] = [known(situation.workload), known(situation.otherWorkload)];
+  const [own, theirs] = [ifFound(situation.workload), ifFound(situation.otherWorkload)];
   return cause('shared-claim', 'proved', 'by-person', {
-    says: `Two workloads share the claim ${claimName ?? ''}, and ${volumeName(situation)} serves one Node at a time.`,
+    says: `Two workloads share the claim ${claimName ?? ''}, and ${describeVolume(situation)} serves one Node at a time.`,
     proof: [
       `${nameOf(other)} runs on ${other.node ?? ''}, controlled by ${ownerInWords(theirs, other)}`,
       `${nameOf(pod)} is controlled by ${ownerInWords(own, pod)}`,
@@ -66,12 +66,12 @@ const sharing = (situation: Situation, other: PodView): Cause => {
 };
 
 const isSameDeployment = ({ workload, otherWorkload }: Situation): WorkloadView | null => {
-  const [own, theirs] = [known(workload), known(otherWorkload)];
+  const [own, theirs] = [ifFound(workload), ifFound(otherWorkload)];
   return own?.kind === 'Deployment' && own.uid === theirs?.uid && own.surges ? own : null;
 };
 
 /** A pod of the same Deployment, or of another workload, uses the volume on a healthy Node. */
-export const anotherPod: Rule = (situation) => {
+export const anotherPod: CauseRule = (situation) => {
   const { now, pod, target } = situation;
   if (canBeShared(situation)) return null;
   for (const place of holdersOf(situation)) {
@@ -84,7 +84,7 @@ export const anotherPod: Rule = (situation) => {
 };
 
 /** A pod that is being deleted on a healthy Node does not end. */
-const doesNotEnd = (situation: Situation, place: Place, other: PodView): Cause => {
+const doesNotEnd = (situation: Situation, place: NodeLocation, other: PodView): Cause => {
   const late = situation.now - (other.deletionEnds ?? situation.now);
   const isItself = other.uid === situation.pod.uid;
   const waits = isItself
@@ -92,8 +92,11 @@ const doesNotEnd = (situation: Situation, place: Place, other: PodView): Cause =
     : `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← the kubelet of ${place.nodeName}. No timer ends this.`;
   return other.runs
     ? cause('pod-does-not-end', 'proved', 'by-person', {
-        says: `${nameOf(other)} should have ended ${span(late)} ago, but a container of it still runs on ${place.nodeName}.`,
-        proof: [kubelet(place, situation.now), `its grace period ended at ${clock(other.deletionEnds ?? 0)}`],
+        says: `${nameOf(other)} should have ended ${formatDuration(late)} ago, but a container of it still runs on ${place.nodeName}.`,
+        proof: [
+          describeKubelet(place, situation.now),
+          `its grace period ended at ${formatTime(other.deletionEnds ?? 0)}`,
+        ],
         waits,
         next: [
           `look at the container on ${place.nodeName}: crictl ps, then why it does not stop`,
@@ -102,7 +105,10 @@ const doesNotEnd = (situation: Situation, place: Place, other: PodView): Cause =
       })
     : cause('unmount-stuck', 'likely', 'by-person', {
         says: `${nameOf(other)} has no running container any more, but ${place.nodeName} does not finish its deletion: most likely it cannot unmount a volume.`,
-        proof: [kubelet(place, situation.now), `its grace period ended at ${clock(other.deletionEnds ?? 0)}`],
+        proof: [
+          describeKubelet(place, situation.now),
+          `its grace period ended at ${formatTime(other.deletionEnds ?? 0)}`,
+        ],
         waits,
         next: [
           `the kubelet's log on ${place.nodeName} has "UnmountVolume" and the reason, such as "device or resource busy"`,
@@ -111,7 +117,7 @@ const doesNotEnd = (situation: Situation, place: Place, other: PodView): Cause =
       });
 };
 
-export const podDoesNotEnd: Rule = (situation) => {
+export const podDoesNotEnd: CauseRule = (situation) => {
   const { now, pod, target } = situation;
   const own = target !== null && pod.deletionEnds !== null ? [{ place: target, pods: [pod] }] : [];
   const held = holdersOf(situation).map((place) => ({ place, pods: podsAt(place, situation) }));
@@ -123,21 +129,21 @@ export const podDoesNotEnd: Rule = (situation) => {
 };
 
 /** No pod wants the volume on a Ready Node, but its kubelet still lists it as mounted. */
-export const staysMounted: Rule = (situation) => {
+export const staysMounted: CauseRule = (situation) => {
   const { now, volume, pod } = situation;
   for (const place of holdersOf(situation)) {
     const attachment = attachmentAt(place);
     const isFree = podsAt(place, situation).length === 0 && attachment !== null && attachment.deletingSince === null;
     const since = pod.created;
     if (!isFree || !isHealthy(place, now) || !isInUse(place, situation) || now - since < MOVE_MS) continue;
-    const driver = known(volume)?.handle?.driver ?? '';
+    const driver = ifFound(volume)?.handle?.driver ?? '';
     const drivers = nodeAt(place)?.drivers ?? 'unread';
     const lacks = drivers !== 'unread' && !drivers.some(({ name }) => name === driver);
     return cause(lacks ? 'driver-missing-on-holder' : 'unmount-stuck', lacks ? 'proved' : 'likely', 'by-person', {
       says: lacks
-        ? `No pod on ${place.nodeName} uses ${volumeName(situation)}, but its kubelet cannot unmount it: the driver ${driver} is not registered there any more.`
-        : `No pod on ${place.nodeName} uses ${volumeName(situation)}, but its kubelet still lists it as mounted.`,
-      proof: [kubelet(place, now), `the Node's volumesInUse lists the volume`],
+        ? `No pod on ${place.nodeName} uses ${describeVolume(situation)}, but its kubelet cannot unmount it: the driver ${driver} is not registered there any more.`
+        : `No pod on ${place.nodeName} uses ${describeVolume(situation)}, but its kubelet still lists it as mounted.`,
+      proof: [describeKubelet(place, now), `the Node's volumesInUse lists the volume`],
       waits: `${nameOf(pod)} ← attach-detach controller ← the kubelet of ${place.nodeName}. The Node is Ready, so no timer ends this.`,
       next: [
         ...(lacks ? [`start the node plugin of ${driver} on ${place.nodeName} again`] : []),
@@ -149,7 +155,7 @@ export const staysMounted: Rule = (situation) => {
 };
 
 /** The usual seconds of every move. */
-export const movingNow: Rule = (situation) => {
+export const movingNow: CauseRule = (situation) => {
   const { now, pod, target } = situation;
   const attachment = attachmentAt(target);
   if (target === null || attachment?.attached) return null;
@@ -158,9 +164,11 @@ export const movingNow: Rule = (situation) => {
   const errors = [attachment?.attachError, attachmentAt(going ?? null)?.detachError].some(Boolean);
   if (errors || now - since > MOVE_MS || now - pod.created > 2 * MOVE_MS) return null;
   return cause('moving-now', 'likely', 'by-itself', {
-    says: `${volumeName(situation)} is on its way to ${target.nodeName}. Some seconds of "Multi-Attach error" or "Waiting for detach" are normal on every move.`,
-    proof: [going ? `the detach from ${going.nodeName} began ${span(now - since)} ago` : `nothing failed so far`],
+    says: `${describeVolume(situation)} is on its way to ${target.nodeName}. Some seconds of "Multi-Attach error" or "Waiting for detach" are normal on every move.`,
+    proof: [
+      going ? `the detach from ${going.nodeName} began ${formatDuration(now - since)} ago` : `nothing failed so far`,
+    ],
     waits: `${nameOf(pod)} ← attach-detach controller.`,
-    next: [`look again after ${clock(since + MOVE_MS)}`],
+    next: [`look again after ${formatTime(since + MOVE_MS)}`],
   });
 };

@@ -1,14 +1,21 @@
 import type { VolumeHandle } from '../../fencing/model/machine.ts';
-import type { Cause, CauseKind, Confidence, Ending } from '../model/cause.ts';
-import { known, type AttachmentView, type NodeView, type Place, type PodView, type Situation } from '../model/facts.ts';
+import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
+import {
+  ifFound,
+  type AttachmentView,
+  type NodeView,
+  type NodeLocation,
+  type PodView,
+  type Situation,
+} from '../model/facts.ts';
 
 /** Returns the cause if it is this one, or null. Pure. */
-export type Rule = (situation: Situation) => Cause | null;
+export type CauseRule = (situation: Situation) => Cause | null;
 
 /** The parts of a cause that every rule writes. */
-type Told = Pick<Cause, 'says' | 'waits' | 'next'> & Partial<Pick<Cause, 'proof' | 'machine'>>;
+type CauseText = Pick<Cause, 'says' | 'waits' | 'next'> & Partial<Pick<Cause, 'proof' | 'machine'>>;
 
-export const cause = (kind: CauseKind, confidence: Confidence, ending: Ending, told: Told): Cause => ({
+export const cause = (kind: CauseKind, confidence: Confidence, ending: WaitEnd, told: CauseText): Cause => ({
   kind,
   confidence,
   ending,
@@ -25,7 +32,7 @@ const DAY = 24 * HOUR;
 const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
 
 /** Returns a time span for people, such as `4m12s`, `3h05m`, or `2d4h`. */
-export const span = (ms: number): string => {
+export const formatDuration = (ms: number): string => {
   if (ms < 0) return '0s';
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)}s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m${two((ms % MINUTE) / SECOND)}s`;
@@ -34,12 +41,12 @@ export const span = (ms: number): string => {
 };
 
 /** Returns the time of day in UTC. */
-export const clock = (at: number): string => `${new Date(at).toISOString().slice(11, 19)}Z`;
+export const formatTime = (at: number): string => `${new Date(at).toISOString().slice(11, 19)}Z`;
 
 const LONGEST = 300;
 
 /** Returns the first line of a driver's sentence, no longer than people read. */
-export const line = (says: string): string => {
+export const firstLine = (says: string): string => {
   const [first = ''] = says.split('\n');
   return first.length > LONGEST ? `${first.slice(0, LONGEST)}…` : first;
 };
@@ -49,26 +56,27 @@ export const nameOf = ({ namespace, name }: Pick<PodView, 'namespace' | 'name'>)
 /** How long a kubelet may leave its Lease alone: its leaseDurationSeconds. */
 const SILENT_MS = 40_000;
 
-export const nodeAt = (place: Place | null): NodeView | null => (place === null ? null : known(place.node));
-export const attachmentAt = (place: Place | null): AttachmentView | null =>
-  place === null ? null : known(place.attachment);
+export const nodeAt = (place: NodeLocation | null): NodeView | null => (place === null ? null : ifFound(place.node));
+export const attachmentAt = (place: NodeLocation | null): AttachmentView | null =>
+  place === null ? null : ifFound(place.attachment);
 
 /** Whether the Node exists and its kubelet does not report. */
-export const isSilent = (place: Place, now: number): boolean => {
+export const isKubeletSilent = (place: NodeLocation, now: number): boolean => {
   const node = nodeAt(place);
   if (node === null) return false;
   return node.ready !== 'True' || (node.leaseRenewed !== null && now - node.leaseRenewed > SILENT_MS);
 };
 
-export const isHealthy = (place: Place, now: number): boolean => nodeAt(place) !== null && !isSilent(place, now);
+export const isHealthy = (place: NodeLocation, now: number): boolean =>
+  nodeAt(place) !== null && !isKubeletSilent(place, now);
 
 /** Returns the pods that still want the volume at that place. */
-export const podsAt = (place: Place, { others }: Situation): readonly PodView[] =>
+export const podsAt = (place: NodeLocation, { others }: Situation): readonly PodView[] =>
   others.filter(({ node }) => node === place.nodeName);
 
 /** Returns the places that have the volume: by an attachment, by the disk's own word, or by a pod that runs there. */
-export const holdersOf = (situation: Situation): readonly Place[] => {
-  const named = new Set((known(situation.disk)?.holders ?? []).map(({ machine }) => machine));
+export const holdersOf = (situation: Situation): readonly NodeLocation[] => {
+  const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
   return situation.holders.filter(
     (place) =>
       attachmentAt(place) !== null ||
@@ -77,43 +85,43 @@ export const holdersOf = (situation: Situation): readonly Place[] => {
   );
 };
 
-export const handleOf = ({ volume }: Situation): VolumeHandle | null => known(volume)?.handle ?? null;
+export const handleOf = ({ volume }: Situation): VolumeHandle | null => ifFound(volume)?.handle ?? null;
 
 /** Whether the kubelet listed the volume as mounted when it last reported. */
-export const isInUse = (place: Place, situation: Situation): boolean =>
+export const isInUse = (place: NodeLocation, situation: Situation): boolean =>
   isAmong(nodeAt(place)?.inUse ?? [], handleOf(situation));
 
 /** Whether the controller lists the volume as attached, so that the kubelet may mount it. */
-export const isListedAttached = (place: Place, situation: Situation): boolean =>
+export const isListedAttached = (place: NodeLocation, situation: Situation): boolean =>
   isAmong(nodeAt(place)?.attached ?? [], handleOf(situation));
 
 const isAmong = (volumes: readonly VolumeHandle[], wanted: VolumeHandle | null): boolean =>
   volumes.some(({ driver, handle }) => driver === wanted?.driver && handle === wanted.handle);
 
 /** Returns the volume for people. */
-export const volumeName = ({ volume, claimName }: Situation): string =>
-  known(volume)?.name ?? `the volume of claim ${claimName ?? ''}`;
+export const describeVolume = ({ volume, claimName }: Situation): string =>
+  ifFound(volume)?.name ?? `the volume of claim ${claimName ?? ''}`;
 
-export const kubelet = (place: Place, now: number): string => {
+export const describeKubelet = (place: NodeLocation, now: number): string => {
   const node = nodeAt(place);
   if (node === null)
     return place.node === 'unread'
       ? `Node ${place.nodeName} could not be read`
       : `Node ${place.nodeName} does not exist`;
   const state = node.ready === 'True' ? 'Ready' : 'NotReady';
-  const lease = node.leaseRenewed === null ? 'no Lease' : `last Lease ${clock(node.leaseRenewed)}`;
-  return `Node ${node.name} is ${state} for ${span(now - node.readySince)}, ${lease}`;
+  const lease = node.leaseRenewed === null ? 'no Lease' : `last Lease ${formatTime(node.leaseRenewed)}`;
+  return `Node ${node.name} is ${state} for ${formatDuration(now - node.readySince)}, ${lease}`;
 };
 
 /** Events that say that another Node has the volume: before 1.36.4, and since then. */
 const ELSEWHERE = /^(?:Multi-Attach error|Waiting for detach) for volume "/;
 
-export const saysElsewhere = ({ events }: Situation): boolean => events.some(({ says }) => ELSEWHERE.test(says));
+export const hasMultiAttachEvent = ({ events }: Situation): boolean => events.some(({ says }) => ELSEWHERE.test(says));
 
 /** Returns the latest event that passes the test. */
 export const lastEvent = ({ events }: Situation, wanted: (reason: string, says: string) => boolean) =>
   events.find(({ reason, says }) => wanted(reason, says)) ?? null;
 
 /** Says how a person makes the attacher try again. Any change of the object ends its back-off. */
-export const retrySoon = ({ name }: AttachmentView): string =>
+export const retryCommand = ({ name }: AttachmentView): string =>
   `at once: kubectl annotate volumeattachment ${name} nudge=1`;

@@ -1,15 +1,15 @@
-import { known, type ClaimView, type EventView, type Situation, type VolumeView } from '../model/facts.ts';
-import { cause, holdersOf, isSilent, kubelet, line, nameOf, type Rule } from './rule.ts';
+import { ifFound, type PvcView, type EventView, type Situation, type VolumeView } from '../model/facts.ts';
+import { cause, holdersOf, isKubeletSilent, describeKubelet, firstLine, nameOf, type CauseRule } from './rule.ts';
 
 /** The claim and the PersistentVolume, and a pod for which the scheduler finds no Node. */
 
-const eventOf = ({ events }: ClaimView, reasons: readonly string[]): EventView | null =>
+const eventOf = ({ events }: PvcView, reasons: readonly string[]): EventView | null =>
   events.find(({ reason }) => reasons.includes(reason)) ?? null;
 
 const claimOf = ({ pod, claimName }: Situation): string => `${pod.namespace}/${claimName ?? ''}`;
 
 /** The claim does not exist, is lost, or goes. */
-export const claimTrouble: Rule = (situation) => {
+export const pvcUnusable: CauseRule = (situation) => {
   const { claim, claimName, pod } = situation;
   if (claimName === null || claim === 'unread') return null;
   const waits = `${nameOf(pod)} ← claim ${claimName}.`;
@@ -41,15 +41,15 @@ export const claimTrouble: Rule = (situation) => {
 const PENDING_EVENTS = ['ProvisioningFailed'];
 
 /** The claim is not bound yet. */
-export const claimPending: Rule = (situation) => {
-  const claim = known(situation.claim);
+export const pvcPending: CauseRule = (situation) => {
+  const claim = ifFound(situation.claim);
   if (!claim || claim.phase !== 'Pending') return null;
   const { pod, claimName } = situation;
   const waits = `${nameOf(pod)} ← claim ${claimName ?? ''}`;
   const refused = eventOf(claim, PENDING_EVENTS);
   if (refused)
     return cause('provisioning-refused', 'proved', 'by-person', {
-      says: `No volume could be made for the claim: ${line(refused.says)}`,
+      says: `No volume could be made for the claim: ${firstLine(refused.says)}`,
       waits: `${waits} ← provisioner ${claim.provisioner ?? ''}.`,
       next: ['mend what the error names: a permission, a quota, a key, or the zone'],
     });
@@ -57,7 +57,7 @@ export const claimPending: Rule = (situation) => {
   if (asked)
     return cause('no-provisioner', 'likely', 'by-person', {
       says: `The provisioner ${claim.provisioner ?? ''} was asked for a volume and does not answer.`,
-      proof: [line(asked.says)],
+      proof: [firstLine(asked.says)],
       waits: `${waits} ← provisioner ${claim.provisioner ?? ''}.`,
       next: [
         `see whether it runs: kubectl get csidriver ${claim.provisioner ?? ''}; kubectl get pods -A | grep -i csi`,
@@ -67,7 +67,7 @@ export const claimPending: Rule = (situation) => {
   return (unbound ? null : waitsForConsumer(situation, claim, waits)) ?? noVolume(unbound, waits);
 };
 
-const waitsForConsumer = ({ pod }: Situation, claim: ClaimView, waits: string) => {
+const waitsForConsumer = ({ pod }: Situation, claim: PvcView, waits: string) => {
   const told = eventOf(claim, ['WaitForFirstConsumer', 'WaitForPodScheduled']);
   if (!told && pod.unscheduled === null) return null;
   if (pod.node !== null && claim.selectedNode === null)
@@ -77,7 +77,7 @@ const waitsForConsumer = ({ pod }: Situation, claim: ClaimView, waits: string) =
       next: ['use a nodeSelector instead of spec.nodeName'],
     });
   return cause('waits-for-consumer', 'likely', 'by-person', {
-    says: `The claim waits until the pod is placed, and the scheduler finds no Node${pod.unscheduled ? `: ${line(pod.unscheduled)}` : '.'}`,
+    says: `The claim waits until the pod is placed, and the scheduler finds no Node${pod.unscheduled ? `: ${firstLine(pod.unscheduled)}` : '.'}`,
     waits: `${waits} ← scheduler.`,
     next: ['mend what the scheduler names. The volume is not the cause'],
   });
@@ -85,7 +85,7 @@ const waitsForConsumer = ({ pod }: Situation, claim: ClaimView, waits: string) =
 
 const noVolume = (told: EventView | null, waits: string) =>
   cause('no-volume', told ? 'proved' : 'likely', 'by-person', {
-    says: `The claim has no PersistentVolume${told ? `: ${line(told.says)}` : '.'}`,
+    says: `The claim has no PersistentVolume${told ? `: ${firstLine(told.says)}` : '.'}`,
     waits: `${waits} ← a PersistentVolume that fits.`,
     next: [
       'set a StorageClass, or create a PersistentVolume of its class, size, and mode',
@@ -94,9 +94,9 @@ const noVolume = (told: EventView | null, waits: string) =>
   });
 
 /** The PersistentVolume does not exist, or goes. */
-export const volumeTrouble: Rule = (situation) => {
+export const volumeUnusable: CauseRule = (situation) => {
   const { volume, pod } = situation;
-  const claim = known(situation.claim);
+  const claim = ifFound(situation.claim);
   if (!claim || claim.volumeName === '' || volume === 'unread') return null;
   if (volume === null)
     return cause('volume-missing', 'proved', 'by-person', {
@@ -119,7 +119,7 @@ const pinned = (situation: Situation, volume: VolumeView) => {
   const { pod } = situation;
   return cause('local-volume', 'proved', 'by-person', {
     says: `${volume.name} lives on ${volume.hosts.join(', ')} and nowhere else. Nobody can move its data: not Kubernetes, not the cloud, not Cloudfence.`,
-    proof: [`its node affinity names ${volume.hosts.join(', ')}`, `the scheduler: ${line(pod.unscheduled ?? '')}`],
+    proof: [`its node affinity names ${volume.hosts.join(', ')}`, `the scheduler: ${firstLine(pod.unscheduled ?? '')}`],
     waits: `${nameOf(pod)} ← ${volume.hosts.join(', ')}.`,
     next: [
       `bring ${volume.hosts.join(', ')} back`,
@@ -136,12 +136,12 @@ const TEXTS = {
 };
 
 /** The only claim of its kind: another pod uses it. */
-export const oncePod: Rule = ({ pod, others }) => {
+export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
   if (pod.node !== null || !TEXTS.once.test(pod.unscheduled ?? '')) return null;
   const users = others.map(nameOf).join(', ');
   return cause('read-write-once-pod', 'proved', 'by-person', {
     says: `The claim is ReadWriteOncePod, and another pod uses it: ${users || 'one of this namespace'}.`,
-    proof: [line(pod.unscheduled ?? '')],
+    proof: [firstLine(pod.unscheduled ?? '')],
     waits: `${nameOf(pod)} ← ${users || 'the other pod'}.`,
     next: ['stop the other pod first; for a Deployment: strategy Recreate', 'or use ReadWriteOnce'],
   });
@@ -149,11 +149,11 @@ export const oncePod: Rule = ({ pod, others }) => {
 
 const inAnotherZone = (situation: Situation, says: string) => {
   const { pod, now } = situation;
-  const zones = known(situation.volume)?.zones ?? [];
-  const silent = holdersOf(situation).filter((place) => isSilent(place, now));
+  const zones = ifFound(situation.volume)?.zones ?? [];
+  const silent = holdersOf(situation).filter((place) => isKubeletSilent(place, now));
   return cause('wrong-zone', 'proved', 'by-person', {
     says: `No Node where the pod may run is in the zone of the volume${zones.length > 0 ? ` (${zones.join(', ')})` : ''}.`,
-    proof: [line(says), ...silent.map((place) => `${kubelet(place, now)}, and has the volume`)],
+    proof: [firstLine(says), ...silent.map((place) => `${describeKubelet(place, now)}, and has the volume`)],
     waits: `${nameOf(pod)} ← scheduler ← a Node in the zone of the volume.`,
     next: [
       'add a Node in that zone, or mend what keeps the pod off the Nodes there',
@@ -164,10 +164,10 @@ const inAnotherZone = (situation: Situation, says: string) => {
 };
 
 /** The scheduler finds no Node. */
-export const unscheduled: Rule = (situation) => {
+export const unscheduled: CauseRule = (situation) => {
   const { pod } = situation;
   const says = pod.unscheduled;
-  const volume = known(situation.volume);
+  const volume = ifFound(situation.volume);
   if (pod.node !== null || says === null || TEXTS.once.test(says)) return null;
   if (volume && volume.hosts.length > 0) return pinned(situation, volume);
   if (TEXTS.affinity.test(says) || TEXTS.zone.test(says)) return inAnotherZone(situation, says);
@@ -176,7 +176,7 @@ export const unscheduled: Rule = (situation) => {
     says: isFull
       ? 'The Nodes where the pod may run can attach no further volume.'
       : `${nameOf(pod)} does not wait for a volume: the scheduler finds no Node for it.`,
-    proof: [line(says)],
+    proof: [firstLine(says)],
     waits: `${nameOf(pod)} ← scheduler.`,
     next: isFull
       ? ['add a Node', 'look for VolumeAttachments that nobody needs: kubectl get volumeattachments']

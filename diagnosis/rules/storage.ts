@@ -1,11 +1,11 @@
-import { known, type Situation } from '../model/facts.ts';
+import { ifFound, type Situation } from '../model/facts.ts';
 
 /** What is special about storage that is no disk of a supported cloud. */
 
 const CEPH = /(?:^|\.)(?:rbd|cephfs)\.csi\.ceph\.com$/;
 const REPLICATED = /longhorn|openebs|mayastor|linstor|portworx|storageos/;
 
-export const isCeph = ({ volume }: Situation): boolean => CEPH.test(known(volume)?.handle?.driver ?? '');
+export const isCeph = ({ volume }: Situation): boolean => CEPH.test(ifFound(volume)?.handle?.driver ?? '');
 
 export const cephNote = ({ networkFences }: Situation): readonly string[] => [
   'Ceph knows its clients: `rbd status <pool>/<image>` names who watches the image, `ceph osd blocklist ls` who is locked out',
@@ -16,7 +16,7 @@ export const cephNote = ({ networkFences }: Situation): readonly string[] => [
 /** Says what a fence can and cannot do for this storage. Empty for a disk of a supported cloud. */
 export const storageNote = (situation: Situation): readonly string[] => {
   const { diskId, volume } = situation;
-  const handle = known(volume)?.handle ?? null;
+  const handle = ifFound(volume)?.handle ?? null;
   if (diskId !== null || handle === null) return [];
   if (isCeph(situation)) return cephNote(situation);
   const own = REPLICATED.test(handle.driver) ? ' It replicates by itself: look at its own objects, too.' : '';

@@ -1,5 +1,5 @@
 import { decide } from '../rules/decide.ts';
-import type { Claim } from '../model/ledger.ts';
+import type { CapClaim } from '../model/ledger.ts';
 import type { DiskId, MachineFacts } from '../model/machine.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
@@ -32,7 +32,7 @@ export type Command =
   | {
       readonly do: 'claim';
       readonly location: ClusterLocation;
-      readonly claim: Claim;
+      readonly claim: CapClaim;
       readonly clears: { readonly node: string; readonly step: string } | null;
     }
   /** Enters in the ledger that the fence is over. */

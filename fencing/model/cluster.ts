@@ -1,5 +1,5 @@
 import type { AttachmentFacts, ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
-import type { Admission, Claim } from './ledger.ts';
+import type { Admission, CapClaim } from './ledger.ts';
 import type { IdentitySource, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
 import type { FenceRecord } from './record.ts';
@@ -100,7 +100,7 @@ export interface Cluster {
    * Enters a fence that is about to begin in the ledger, if the cap allows it. Of many claims at once, no more are
    * admitted than the cap allows: the claim that was committed first counts.
    */
-  readonly claim: (wanted: Claim, signal: AbortSignal) => Promise<Admission>;
+  readonly claim: (wanted: CapClaim, signal: AbortSignal) => Promise<Admission>;
 
   /** Marks the machine's fence as finished in its ledger entry, if there is one. */
   readonly conclude: (machine: MachineId, signal: AbortSignal) => Promise<void>;

@@ -20,7 +20,7 @@ export interface LedgerEntry {
 }
 
 /** A request to begin a fence. */
-export interface Claim {
+export interface CapClaim {
   readonly machine: MachineId;
   /** The boot that has ended. Null if it is not known (any more). */
   readonly boot: string | null;
@@ -107,7 +107,7 @@ export const capUse = (counted: readonly LedgerEntry[], cap: Policy['cap'], node
 };
 
 /** A claim as the ledger handles it: with short names, and with what the cluster says at that moment. */
-export interface ClaimContext extends Pick<Claim, 'cap' | 'boot' | 'machine'> {
+export interface CapClaimContext extends Pick<CapClaim, 'cap' | 'boot' | 'machine'> {
   readonly nodes: number;
   readonly lifted: boolean;
   /** Epoch ms. */
@@ -121,7 +121,7 @@ export interface ClaimContext extends Pick<Claim, 'cap' | 'boot' | 'machine'> {
  */
 export const admitClaim = (
   read: readonly LedgerEntry[],
-  claimant: ClaimContext,
+  claimant: CapClaimContext,
 ): { readonly says: Admission; readonly write: readonly LedgerEntry[] | null } => {
   const { machine, boot, now } = claimant;
   const { entries, mended } = pruneEntries(read, now);

@@ -7,7 +7,7 @@ import type { AzureClients } from './client.ts';
 import { isHeldBy, readDisk, whyDiskIsKept } from './disks.ts';
 import { toCloudfenceError } from './errors.ts';
 import { isSameDisk, machinePath, type MachinePath } from './identity.ts';
-import { type NameHolder, readIncarnation, sendDetach } from './machines.ts';
+import { type NameOwner, readIncarnation, sendDetach } from './machines.ts';
 
 export interface DetachRequest {
   readonly from: MachineTarget;
@@ -105,7 +105,7 @@ const judged = async (clients: AzureClients, all: readonly [Waiting, ...Waiting[
 };
 
 /** Returns why the disk must not be detached: another machine has the name, or the disk stays with this one. */
-const whyNotDetached = (disk: Disk, holder: NameHolder, { from, disk: id }: DetachRequest): string | null => {
+const whyNotDetached = (disk: Disk, holder: NameOwner, { from, disk: id }: DetachRequest): string | null => {
   if (holder.said === 'other') return `${id} is attached to ${from.machine}, but ${holder.why}`;
   const isOsDisk = isSameDisk(holder.vm.storageProfile?.osDisk?.managedDisk?.id, id);
   const keep = isOsDisk ? 'OS disk' : whyDiskIsKept(from.machine, disk);

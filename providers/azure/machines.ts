@@ -221,11 +221,11 @@ const isOfSameSet = (member: MachinePath | null, { subscription, group, set }: I
   member?.kind === 'instance' && member.subscription === subscription && member.group === group && member.set === set;
 
 /** Which machine has the name now: the intended one, or another one or none. */
-export type NameHolder =
+export type NameOwner =
   | { readonly said: 'meant'; readonly path: MachinePath; readonly vm: Vm }
   | { readonly said: 'other'; readonly why: string };
 
-const other = (why: string): NameHolder => ({ said: 'other', why });
+const other = (why: string): NameOwner => ({ said: 'other', why });
 
 interface ReadOptions {
   readonly signal: AbortSignal;
@@ -242,7 +242,7 @@ export const readIncarnation = async (
   clients: AzureClients,
   { machine, incarnation }: MachineTarget,
   options: ReadOptions,
-): Promise<NameHolder> => {
+): Promise<NameOwner> => {
   const path = machinePath(machine);
   if (!path || path.subscription !== clients.subscription.toLowerCase())
     return other(`${machine} is not a machine in subscription ${clients.subscription}`);

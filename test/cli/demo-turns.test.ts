@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createTurns } from '../../demo/platform.ts';
+import { createCallSchedule } from '../../demo/platform.ts';
 
 const virtual = () => {
   let time = 0;
-  const turns = createTurns(
+  const turns = createCallSchedule(
     () => time,
     (at) => void (time = Math.max(time, at)),
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scenarioNamed } from '../../demo/scenarios.ts';
-import { judgeEnd } from '../../demo/play.ts';
+import { checkFindings } from '../../demo/play.ts';
 import { addTaint, dropTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { attach, detach, settleAttachment } from '../../sandbox/ec2/attachments.ts';
@@ -12,9 +12,9 @@ type Played = Awaited<ReturnType<typeof played>>;
 /** What the verdict finds after someone has tampered with the end of a good run. */
 const foundAfter = async (scenario: string, tamper: (end: Played) => void): Promise<readonly string[]> => {
   const end = await played(scenario);
-  const before = judgeEnd(end.lanes.fenced.world, end.story, scenarioNamed(scenario));
+  const before = checkFindings(end.lanes.fenced.world, end.story, scenarioNamed(scenario));
   tamper(end);
-  const { right, findings } = judgeEnd(end.lanes.fenced.world, end.story, scenarioNamed(scenario));
+  const { right, findings } = checkFindings(end.lanes.fenced.world, end.story, scenarioNamed(scenario));
   expect([before.right, right]).toEqual([true, false]);
   return findings.filter(({ wrong }) => wrong !== null).map(({ finding }) => finding);
 };

@@ -3,7 +3,7 @@ import { parseTarget } from '../../diagnosis/target.ts';
 import { registeredClouds } from '../../config/clouds.ts';
 import { type DiagnosisTools, runDiagnosis } from '../../config/diagnose.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { connectionOf, createCluster } from '../../kubernetes/cluster.ts';
+import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
 import { viewDisks } from '../../providers/aws/disk-views.ts';
 import { apiOf, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
@@ -25,7 +25,7 @@ export interface Diagnosed {
 /** What a diagnosis works with, over a sandbox. */
 export const toolsOver = async (world: AwsWorld, troubles: Troubles = {}): Promise<DiagnosisTools> => {
   const options = clusterIn(world, apiOf(world, { faults: troubles.api ?? {} }));
-  const connection = connectionOf(options);
+  const connection = openConnection(options);
   const ports = portsOver(world, troubles);
   const clouds = await registeredClouds();
   const driverFaultOf = (sentence: string) =>

@@ -5,7 +5,7 @@ import {
   finishVanishedFences,
   pruneEntries,
   capLimits,
-  type ClaimContext,
+  type CapClaimContext,
   type LedgerEntry,
 } from '../../fencing/model/ledger.ts';
 import { NOW } from './view-builder.ts';
@@ -19,7 +19,7 @@ const entry = (machine: string, change: Partial<LedgerEntry> = {}): LedgerEntry 
   nodes: 9,
   ...change,
 });
-const claimant = (change: Partial<ClaimContext> = {}): ClaimContext => ({
+const claimant = (change: Partial<CapClaimContext> = {}): CapClaimContext => ({
   machine: 'mine',
   boot: 'b',
   cap: { share: 0.49, atOnce: 0.2 },
@@ -49,7 +49,7 @@ describe('the limits', () => {
 });
 
 describe('a claim', () => {
-  const cases: readonly [string, readonly LedgerEntry[], Partial<ClaimContext>, boolean][] = [
+  const cases: readonly [string, readonly LedgerEntry[], Partial<CapClaimContext>, boolean][] = [
     ['in an empty ledger', [], {}, true],
     ['below the share', finished(3), {}, true],
     ['at the share: finished ones count', finished(4), {}, false],

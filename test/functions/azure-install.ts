@@ -16,7 +16,7 @@ import type { OutgoingMessage } from '../../providers/azure/service-bus.ts';
 import { apiOf, type AzureWorld, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
-import { connectionOf, createCluster } from '../../kubernetes/cluster.ts';
+import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { portsOver } from '../sandbox/azure/azure-rig.ts';
 import { credential } from '../sandbox/azure/azure-world.ts';
@@ -79,7 +79,7 @@ const wiredOver = (
         cluster: createCluster(cluster),
         doctor: unused,
         cap: unused,
-        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(connectionOf(cluster), faultOf, signal),
+        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         open: async () => undefined,
         close: async () => undefined,
       },

@@ -4,7 +4,7 @@ import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { fencingHandler } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
 import type { FencingFunction } from '../../functions/dependencies.ts';
-import { createCluster, connectionOf } from '../../kubernetes/cluster.ts';
+import { createCluster, openConnection } from '../../kubernetes/cluster.ts';
 import { createCapControl } from '../../kubernetes/ledger.ts';
 import { createDoctor } from '../../kubernetes/doctor.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
@@ -29,8 +29,8 @@ const wiredWith = ({
   const openClusters = [
     {
       cluster: createCluster(cluster),
-      doctor: async () => createDoctor(connectionOf(cluster), cluster.link),
-      cap: async () => createCapControl(connectionOf(cluster)),
+      doctor: async () => createDoctor(openConnection(cluster), cluster.link),
+      cap: async () => createCapControl(openConnection(cluster)),
       diagnosis: () => Promise.reject(new Error('not asked')),
       open: async () => undefined,
       close: async () => undefined,

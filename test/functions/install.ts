@@ -4,7 +4,7 @@ import type { DeadLetter } from '../../functions/acknowledge.ts';
 import type { LookAgain } from '../../functions/messages.ts';
 import { whyNotServed, embeddedMetricLine } from '../../functions/aws/dependencies.ts';
 import type { NamingDependencies } from '../../functions/dependencies.ts';
-import { connectionOf, createCluster } from '../../kubernetes/cluster.ts';
+import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
 import { viewDisks } from '../../providers/aws/disk-views.ts';
 import { apiOf, type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
@@ -36,7 +36,7 @@ const namingOver = (world: AwsWorld): Pick<NamingDependencies, 'openedCloud' | '
     openClusters: [
       {
         cluster: createCluster(options),
-        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(connectionOf(options), faultOf, signal),
+        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(options), faultOf, signal),
       },
     ],
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { connectionOf } from '../../kubernetes/cluster.ts';
+import { openConnection } from '../../kubernetes/cluster.ts';
 import { createDoctor, versionOf } from '../../kubernetes/doctor.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import type { ApiServer } from '../../sandbox/cluster/api/server.ts';
@@ -10,7 +10,7 @@ import { clusterOver, patientClock } from './wire.ts';
 
 const doctorFor = (server: ApiServer) =>
   createDoctor(
-    connectionOf({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }),
+    openConnection({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }),
     {
       unverified: () => false,
     },

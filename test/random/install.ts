@@ -4,7 +4,7 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import type { TimeLimit } from '../../functions/invocation.ts';
 import { sweep } from '../../functions/sweep.ts';
-import { clusterOver } from '../../kubernetes/cluster.ts';
+import { clusterFromConnection } from '../../kubernetes/cluster.ts';
 import { connect, type Served } from './api-server.ts';
 import type { Dice } from './dice.ts';
 import type { Engine } from './engine.ts';
@@ -134,7 +134,7 @@ export const createInstall = (options: InstallOptions): Install => {
     log,
   });
   const clusterFor = (process: Process) => {
-    const over = (tag: unknown) => clusterOver(CLUSTER, connect(served, network, process, tag), dice.roll);
+    const over = (tag: unknown) => clusterFromConnection(CLUSTER, connect(served, network, process, tag), dice.roll);
     return {
       ...over(null),
       claim: async (...asked: Parameters<ReturnType<typeof over>['claim']>) => {

@@ -2,7 +2,7 @@ import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
 import type { HttpRequest } from '../../../functions/gcp/http.ts';
 import { whyNotServed, type GcpDependencies, pubSubQueues } from '../../../functions/gcp/dependencies.ts';
 import { metricFields } from '../../../functions/metrics.ts';
-import { createCluster, connectionOf } from '../../../kubernetes/cluster.ts';
+import { createCluster, openConnection } from '../../../kubernetes/cluster.ts';
 import { createCapControl } from '../../../kubernetes/ledger.ts';
 import { createDiagnosisReading } from '../../../kubernetes/diagnose-reading.ts';
 import { createDoctor } from '../../../kubernetes/doctor.ts';
@@ -86,9 +86,9 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     openClusters: [
       {
         cluster: createCluster(cluster),
-        doctor: async () => createDoctor(connectionOf(cluster), cluster.link),
-        cap: async () => createCapControl(connectionOf(cluster)),
-        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(connectionOf(cluster), faultOf, signal),
+        doctor: async () => createDoctor(openConnection(cluster), cluster.link),
+        cap: async () => createCapControl(openConnection(cluster)),
+        diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         open: async () => undefined,
         close: async () => undefined,
       },

@@ -3,7 +3,7 @@ import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { onEvent } from '../../../functions/aws/on-event.ts';
 import { sweep } from '../../../functions/sweep.ts';
 import { bodyText } from '../../../functions/messages.ts';
-import { connectionOf } from '../../../kubernetes/cluster.ts';
+import { openConnection } from '../../../kubernetes/cluster.ts';
 import { type CapStatus, createCapControl } from '../../../kubernetes/ledger.ts';
 import { CAP_LIFT, LEDGER, PAUSE_KEY, SETTINGS } from '../../../kubernetes/names.ts';
 import { type AwsWorld, apiOf, createAwsSandbox } from '../../../sandbox/aws-sandbox.ts';
@@ -100,7 +100,7 @@ const impossible = ({ fences, opens, lifted, limits }: CapStatus): readonly stri
 
 /** What `cloudfence cap` shows. */
 const shown = async (world: AwsWorld): Promise<Reading> => {
-  const status = await createCapControl(connectionOf(clusterIn(world, apiOf(world)))).status(
+  const status = await createCapControl(openConnection(clusterIn(world, apiOf(world)))).status(
     defaultPolicy.cap,
     never(),
   );

@@ -20,7 +20,7 @@ export const hasOwnOutOfServiceTaint = (node: NodeObject): boolean => hasOwnTain
 export const hasQuarantine = (node: NodeObject): boolean => hasTaint(node, QUARANTINE.key);
 
 /** Lists what Cloudfence left on a Node, in one word each. */
-export const tracesOn = (node: NodeObject): readonly string[] => [
+export const fenceTracesOn = (node: NodeObject): readonly string[] => [
   ...(hasOwnOutOfServiceTaint(node) ? ['out-of-service'] : []),
   ...(hasQuarantine(node) ? ['quarantine'] : []),
   ...([FENCED_LABEL, TAINT_LABEL].some((key) => node.metadata.labels?.[key] !== undefined) ? ['label'] : []),

@@ -1,13 +1,13 @@
-import { known, type Place } from '../model/facts.ts';
-import { cause, isHealthy, lastEvent, line, nameOf, type Rule } from './rule.ts';
+import { ifFound, type NodeLocation } from '../model/facts.ts';
+import { cause, isHealthy, lastEvent, firstLine, nameOf, type CauseRule } from './rule.ts';
 
 /** Questions that come first: does the pod wait at all, and is it the volume? */
 
 /** Whether the Node of the pod works, as far as its kubelet and the cloud say. */
-const isWell = (place: Place | null, now: number): boolean =>
-  place !== null && isHealthy(place, now) && ['running', 'unknown', null].includes(known(place.power)?.power ?? null);
+const isWell = (place: NodeLocation | null, now: number): boolean =>
+  place !== null && isHealthy(place, now) && ['running', 'unknown', null].includes(ifFound(place.power)?.power ?? null);
 
-export const notWaiting: Rule = ({ pod, target, now }) => {
+export const notWaiting: CauseRule = ({ pod, target, now }) => {
   if (pod.deletionEnds !== null || !(pod.finished || (pod.ready && isWell(target, now)))) return null;
   return cause('not-waiting', 'proved', 'over', {
     says: pod.finished ? `${nameOf(pod)} has ended.` : `${nameOf(pod)} runs. It waits for no volume.`,
@@ -17,7 +17,7 @@ export const notWaiting: Rule = ({ pod, target, now }) => {
 };
 
 /** Its containers run, so its volumes are mounted. */
-export const runsUnready: Rule = ({ pod, target, now }) =>
+export const runsUnready: CauseRule = ({ pod, target, now }) =>
   pod.deletionEnds !== null || !pod.runs || !isWell(target, now)
     ? null
     : cause('not-the-volume', 'proved', 'by-person', {
@@ -30,26 +30,26 @@ const OTHER_REASONS = ['FailedCreatePodSandBox', 'ErrImagePull', 'ImagePullBackO
 const OTHER_OBJECTS = /configmap "|secret "|non-existent (?:secret|config) key|references non-existent/;
 
 /** Something else than a volume holds the pod. */
-export const notTheVolume: Rule = (situation) => {
+export const notTheVolume: CauseRule = (situation) => {
   const { pod } = situation;
   if (pod.deletionEnds !== null) return null;
   const event = lastEvent(
     situation,
     (reason, says) => OTHER_REASONS.includes(reason) || (reason === 'FailedMount' && OTHER_OBJECTS.test(says)),
   );
-  const reason = pod.waitsFor ?? (event && `${event.reason}: ${line(event.says)}`);
+  const reason = pod.waitsFor ?? (event && `${event.reason}: ${firstLine(event.says)}`);
   const isScheduling = pod.node === null && pod.claims.length === 0;
   if (reason === null && !isScheduling) return null;
   return cause('not-the-volume', 'proved', 'by-person', {
-    says: `${nameOf(pod)} does not wait for a volume${reason === null ? '' : `: ${line(reason)}`}.`,
-    proof: pod.unscheduled === null ? [] : [`the scheduler: ${line(pod.unscheduled)}`],
+    says: `${nameOf(pod)} does not wait for a volume${reason === null ? '' : `: ${firstLine(reason)}`}.`,
+    proof: pod.unscheduled === null ? [] : [`the scheduler: ${firstLine(pod.unscheduled)}`],
     waits: `${nameOf(pod)} ← ${reason === null ? 'scheduler' : 'what the message names'}.`,
     next: ['mend what the message names'],
   });
 };
 
 /** The pod names no claim. */
-export const noClaim: Rule = ({ pod, claimName }) =>
+export const noClaim: CauseRule = ({ pod, claimName }) =>
   claimName !== null || pod.deletionEnds !== null
     ? null
     : cause('not-the-volume', 'likely', 'by-person', {
@@ -59,7 +59,7 @@ export const noClaim: Rule = ({ pod, claimName }) =>
       });
 
 /** A finalizer keeps a pod that ends. */
-export const podFinalizer: Rule = ({ pod, now }) =>
+export const podFinalizer: CauseRule = ({ pod, now }) =>
   pod.deletionEnds === null || pod.deletionEnds > now || pod.finalizers.length === 0 || pod.runs
     ? null
     : cause('pod-finalizer', 'proved', 'by-person', {
