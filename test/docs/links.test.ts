@@ -75,6 +75,7 @@ const pathsIn = ({ code }: Document, within: ReadonlySet<string> = folders): rea
  * `test/fencing/decide-proof`.
  */
 const isMissing = (named: string): boolean => {
+  if (existsSync(path.join(root, named))) return false;
   const pattern = named.replaceAll(/<[^>]*>|…/g, '*').replace(/\/$/, '');
   const names = [pattern, `${pattern}.*`];
   return globSync([...names, ...names.map((name) => `test/*/${name}`)], { cwd: root }).length === 0;
