@@ -1,16 +1,18 @@
-import { CoreV1Api, EventsV1Api, type EventsV1Event } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api, EventsV1Api, type EventsV1Event, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { V1MicroTime } from '@kubernetes/client-node/dist/types.js';
 import type { StepResult, ClusterEvent } from '../fencing/model/cluster.ts';
 import { Refused } from '../fencing/model/errors.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { deleteAttachment, setNudge } from './attachments.ts';
-import { deleteByUid, type ApiSession, type Writer } from './connection.ts';
+import { deleteByUid, type ApiSession, type Writer, type CallClock, type Reader } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
 import { fencePatch, type FenceStep } from './fence-patch.ts';
-import { EVENT_NAMESPACE, REPORTER } from './names.ts';
+import { EVENT_NAMESPACE, REPORTER, OUT_OF_SERVICE } from './names.ts';
 import { readNode } from './node.ts';
 import { deletePod, failPod } from './pods.ts';
-import type { Rechecks } from './recheck.ts';
+import type { Recheck } from '../fencing/model/cluster-facts.ts';
+import { readLease } from './leases.ts';
+import { fenceAnnotation, hasOwnTaint, hasTaint } from './node-facts.ts';
 
 /** The access with which a step is applied, and what its recheck has read. */
 export interface StepSession extends ApiSession {
@@ -106,4 +108,45 @@ export const recordEvent = async (
     note: shortened(message),
   };
   await writer.write(EventsV1Api, (events) => events.createNamespacedEvent({ namespace: EVENT_NAMESPACE, body }));
+};
+
+/**
+ * How long (ms) the Node that a recheck has read serves for the patch of the step that it cleared. The patch tests what
+ * it rests on, so an older Node would only be refused more often.
+ */
+const SERVES_FOR_MS = 500;
+
+/** The rechecks of one cluster. */
+export interface Rechecks {
+  /** Reads again what a step rests on: the Node's uid, record, and taints, and the Lease. */
+  readonly read: (reader: Reader, node: string) => Promise<Recheck>;
+  /** Returns the Node as the recheck of the next step has just read it, once, or null if it has to be read again. */
+  readonly takeNode: (node: string) => V1Node | null;
+}
+
+const whatStepRestsOn = (node: V1Node | null, lease: string | null): Recheck => ({
+  uid: node?.metadata?.uid ?? null,
+  recordText: node && fenceAnnotation(node),
+  taints: {
+    outOfService: node !== null && hasTaint(node, OUT_OF_SERVICE.key),
+    ours: node !== null && hasOwnTaint(node),
+  },
+  lease,
+});
+
+export const createRechecks = ({ now }: Pick<CallClock, 'now'>): Rechecks => {
+  const lately = new Map<string, { readonly node: V1Node; readonly at: number }>();
+  return {
+    read: async (reader, name) => {
+      const at = now();
+      const [node, lease] = await Promise.all([readNode(reader, name), readLease(reader, name)]);
+      if (node) lately.set(name, { node, at });
+      return whatStepRestsOn(node, lease);
+    },
+    takeNode: (name) => {
+      const found = lately.get(name);
+      lately.delete(name);
+      return found && Math.abs(now() - found.at) < SERVES_FOR_MS ? found.node : null;
+    },
+  };
 };

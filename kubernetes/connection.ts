@@ -10,7 +10,7 @@ import {
 import type { StepResult } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { z } from 'zod';
-import { limitPages } from '../transport/pages.ts';
+import { limitPages } from '../transport/answers.ts';
 import type { Permit } from '../fencing/model/permit.ts';
 import { findApiException, isNotFound, isPreconditionFailed, toCloudfenceError, unreadableAnswer } from './errors.ts';
 import { requestLine, type Link } from './exchange.ts';

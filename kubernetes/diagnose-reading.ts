@@ -5,16 +5,25 @@ import {
   EventsV1Api,
   StorageV1Api,
   type V1Pod,
+  AppsV1Api,
+  type V1Deployment,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
-import type { AttachmentView, ObjectName, PodView, ReadResult, VolumeView } from '../diagnosis/model/facts.ts';
+import type {
+  AttachmentView,
+  ObjectName,
+  PodView,
+  ReadResult,
+  VolumeView,
+  OwnerView,
+  WorkloadView,
+} from '../diagnosis/model/facts.ts';
 import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
 import { PermissionDenied } from '../fencing/model/errors.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import { attachmentName, attachmentPages, readAttachment } from './attachments.ts';
 import { pages, type Connection, type Reader } from './connection.ts';
-import { attachmentView, pvcView, eventView, nodeView, podView, volumeView } from './diagnose-views.ts';
-import { readWorkload } from './diagnose-workload.ts';
+import { attachmentView, pvcView, eventView, nodeView, podView, volumeView, ownerView } from './diagnose-views.ts';
 import { isUnknownPath } from './errors.ts';
 import { readLease, renewTimeOf } from './leases.ts';
 import { readCsiNode, readNode } from './node.ts';
@@ -238,4 +247,46 @@ export const createDiagnosisReading = (
     ...storageReads(reader, memory),
     unread: memory.unread,
   };
+};
+
+const REVISION = 'deployment.kubernetes.io/revision';
+
+const plain = (owner: OwnerView, revision: string | null): WorkloadView => ({
+  ...owner,
+  revision,
+  replicas: null,
+  surges: false,
+});
+
+/** Percentages of maxSurge round up, so any but zero is at least one pod. The default is 25 %. */
+const surgesBy = ({ spec }: V1Deployment): boolean => {
+  const strategy = spec?.strategy;
+  if (strategy?.type === 'Recreate') return false;
+  const surge: unknown = strategy?.rollingUpdate?.maxSurge ?? '25%';
+  return Number.parseInt(String(surge), 10) > 0;
+};
+
+const readDeployment = async (
+  reader: Reader,
+  namespace: string,
+  owner: OwnerView,
+  revision: string | null,
+): Promise<WorkloadView> => {
+  const found = await reader.readIfPresent(AppsV1Api, (api) =>
+    api.readNamespacedDeployment({ namespace, name: owner.name }),
+  );
+  if (found === null) return plain(owner, revision);
+  return { ...owner, revision, replicas: found.spec?.replicas ?? 1, surges: surgesBy(found) };
+};
+
+/** Returns what controls a pod: its owner, or the Deployment behind a ReplicaSet. */
+export const readWorkload = async (reader: Reader, namespace: string, owner: OwnerView): Promise<WorkloadView> => {
+  if (owner.kind === 'Deployment') return readDeployment(reader, namespace, owner, null);
+  if (owner.kind !== 'ReplicaSet') return plain(owner, null);
+  const set = await reader.readIfPresent(AppsV1Api, (api) =>
+    api.readNamespacedReplicaSet({ namespace, name: owner.name }),
+  );
+  const above = set && ownerView(set);
+  const revision = set?.metadata?.annotations?.[REVISION] ?? null;
+  return above?.kind === 'Deployment' ? readDeployment(reader, namespace, above, revision) : plain(owner, revision);
 };

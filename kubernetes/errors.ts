@@ -2,7 +2,7 @@ import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import { CloudfenceError, ClusterUnavailable, PermissionDenied, Refused } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
-import { describeNetworkError, isUnreadableAnswer, UNREADABLE_ANSWER } from '../transport/no-answer.ts';
+import { describeNetworkError, isUnreadableAnswer, UNREADABLE_ANSWER } from '../transport/answers.ts';
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
 const status = z.object({

@@ -17,8 +17,13 @@ import { nodeFacts } from './node-facts.ts';
 import { anySourceNamesMachine, type NodeLook, readExistingNode, type ExistingNode } from './node.ts';
 import { podFactsOf, readNodePods } from './pods.ts';
 import { readSurroundings } from './settings-map.ts';
-import { awaitingSuccessors, withSuccessors } from './successors.ts';
-import { readAttachmentsOf, readVolumes, type VolumeTraces } from './volume-facts.ts';
+import {
+  awaitingSuccessors,
+  withSuccessors,
+  readAttachmentsOf,
+  readVolumes,
+  type VolumeTraces,
+} from './volume-facts.ts';
 import {
   attachedInline,
   csiHandleOf,

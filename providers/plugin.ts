@@ -5,6 +5,8 @@ import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { shorten } from '../fencing/model/reason.ts';
 
 /** How to reach the API server of a managed cluster. */
 interface ManagedApiServer {
@@ -135,3 +137,19 @@ export interface CloudPlugin {
   /** Opens the cloud. The SDK is loaded here and nowhere else. @throws InvalidConfiguration */
   readonly open: (options: CloudOptions) => Promise<OpenedCloud>;
 }
+
+const LONGEST_SHOWN = 100;
+
+const isWebAddress = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
+
+/**
+ * Reads a variable that holds the URL of a service. Returns null when it is not set.
+ * @throws InvalidConfiguration when it holds anything else
+ */
+export const readUrl = (variable: ReadVariable, name: string): string | null => {
+  const text = variable(name);
+  if (text === null || isWebAddress(text)) return text;
+  throw new InvalidConfiguration([
+    `the environment variable ${name} is "${shorten(text, LONGEST_SHOWN)}", which is not a URL: write one such as https://host.example, or remove the variable`,
+  ]);
+};

@@ -26,7 +26,7 @@ const LONG: readonly string[] = [
   'fuzz/fuzz',
   'exploration/exploration',
   'providers/events/bounds',
-  'transport/no-answer',
+  'transport/answers',
   'simulation/stale',
 ];
 

@@ -1,7 +1,8 @@
-import type { Agent, ClientRequest } from 'node:http';
+import { type Agent, type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { CloudfenceError, ProofExpired, Unavailable } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
 import { holdRequest, type HeldRequest } from './hold.ts';
+import { Agent as HttpsAgent } from 'node:https';
 
 declare module 'node:http' {
   interface Agent {
@@ -157,3 +158,20 @@ export const underPermit = async <T>(call: PermittedCall, send: (passage: Permit
     passage.close();
   }
 };
+
+/**
+ * The connections of one client to one cloud. Reads and destructive calls share them, so a destructive call usually
+ * finds a connection that a read has opened.
+ */
+export interface ConnectionPool {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+}
+
+/** Allows as many sockets as the SDKs open by default. */
+const OPTIONS = { keepAlive: true, maxSockets: 50 } as const;
+
+export const createConnectionPool = (): ConnectionPool => ({
+  http: new HttpAgent(OPTIONS),
+  https: new HttpsAgent(OPTIONS),
+});

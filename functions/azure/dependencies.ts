@@ -54,7 +54,7 @@ const senderTo = async (host: string | null): Promise<SendMessage> => {
     ]);
   const [{ createSender: busSender }, { lazyCredential }] = await Promise.all([
     import('../../providers/azure/service-bus.ts'),
-    import('../../providers/azure/lazy-credential.ts'),
+    import('../../providers/azure/rest.ts'),
   ]);
   return busSender({ host, credential: lazyCredential() });
 };

@@ -5,7 +5,7 @@ import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
-import { readUrl } from '../../providers/endpoint.ts';
+import { readUrl } from '../../providers/plugin.ts';
 import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
 import { readGcpEndpoint } from '../../providers/gcp/plugin/register.ts';

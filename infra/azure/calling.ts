@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
-import { describeFunctionFailure } from '../serverless/function-failure.ts';
+import { describeFunctionFailure } from '../serverless/deployer.ts';
 import { type Arm, errorFromResponse, isSuccess } from './arm.ts';
 import { WEB_API_VERSION } from './hosting.ts';
 import { type Install, PACKAGE } from './install.ts';

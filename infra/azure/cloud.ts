@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readVariable } from '../../config/environment.ts';
-import { lazyCredential } from '../../providers/azure/lazy-credential.ts';
+import { lazyCredential } from '../../providers/azure/rest.ts';
 import { readAzureVariables } from '../../providers/azure/plugin/register.ts';
 import { type DeployableCloud, createPollDelay } from '../serverless/deployer.ts';
 import { prepareDeployment } from '../serverless/install-check.ts';

@@ -1,7 +1,7 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { type CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { describeFunctionFailure } from '../serverless/function-failure.ts';
+import { describeFunctionFailure } from '../serverless/deployer.ts';
 
 /** The management APIs that a deployment calls, by host name. */
 export const apiHosts = {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { describeFailedChecks } from '../../providers/check.ts';
 
 /** Names and values as they were written, before any check. */
 export type RawParameters = Readonly<Record<string, unknown>>;
@@ -96,3 +97,17 @@ export interface DeployableCloud {
  * there.
  */
 export const createPollDelay = (endpoint: string | null) => (ms: number) => delay(endpoint === null ? ms : 5);
+
+const failedDiagnosis = z.object({
+  verdict: z.literal('fail'),
+  checks: z.array(z.object({ what: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), says: z.string() })),
+});
+
+/**
+ * Returns what a function answered with a status of failure, for people: the checks of the doctor that are not ok, one
+ * per line, and any other answer as JSON.
+ */
+export const describeFunctionFailure = (body: unknown): string => {
+  const diagnosis = failedDiagnosis.safeParse(body).data;
+  return diagnosis ? describeFailedChecks(diagnosis) : JSON.stringify(body);
+};

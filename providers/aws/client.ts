@@ -1,7 +1,6 @@
 import type { EC2ClientConfig } from '@aws-sdk/client-ec2';
 import { EC2Client } from '@aws-sdk/client-ec2';
-import { createConnectionPool } from '../../transport/pool.ts';
-import type { PermittedPath } from '../../transport/under-permit.ts';
+import { createConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
 
 /**
  * Clients that share connections and credentials. The SDK retries reads. Each destructive call gets its own client and

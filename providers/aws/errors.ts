@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CloudfenceError, PermissionDenied, Refused, Throttled, Unavailable } from '../../fencing/model/errors.ts';
-import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/answers.ts';
+import type { DriverFault } from '../../diagnosis/model/facts.ts';
 
 /**
  * Translates the error codes of EC2, EKS, and the credential chain into Cloudfence errors. Decides by code, never by
@@ -119,4 +120,32 @@ export const withCloudfenceErrors = async <T>(call: string, run: () => Promise<T
   } catch (caught) {
     throw toCloudfenceError(caught, call);
   }
+};
+
+/**
+ * EC2's error codes in the sentences of the EBS CSI driver. The driver passes on what the SDK says: `api error CODE:` in
+ * version 2, `CODE:` before.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+ */
+const FAULTS: Readonly<Record<string, DriverFault>> = {
+  AttachmentLimitExceeded: 'attach-limit',
+  AuthFailure: 'not-permitted',
+  CustomerKeyHasBeenRevoked: 'key-unusable',
+  IncorrectInstanceState: 'machine-not-found',
+  'InvalidInstanceID.NotFound': 'machine-not-found',
+  'InvalidVolume.NotFound': 'disk-not-found',
+  'InvalidVolume.ZoneMismatch': 'wrong-zone',
+  RequestLimitExceeded: 'throttled',
+  UnauthorizedOperation: 'not-permitted',
+  UnsupportedOperation: 'incompatible',
+  VolumeInUse: 'attached-elsewhere',
+  WebIdentityErr: 'not-permitted',
+};
+
+const WORD = /\b[A-Z][A-Za-z]+(?:\.[A-Z][A-Za-z]+)?\b/g;
+
+/** Returns what EC2's code in a sentence means, or null. */
+export const driverFaultOf = (sentence: string): DriverFault | null => {
+  const code = sentence.match(WORD)?.find((word) => Object.hasOwn(FAULTS, word));
+  return code === undefined ? null : (FAULTS[code] ?? null);
 };

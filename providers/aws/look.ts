@@ -6,7 +6,7 @@ import {
   type Volume,
 } from '@aws-sdk/client-ec2';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
-import { limitPages } from '../../transport/pages.ts';
+import { limitPages } from '../../transport/answers.ts';
 import { askSkippingBadIds, chunksOf, requireList, requireAttachments } from './describe.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';

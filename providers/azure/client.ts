@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
-import { createConnectionPool, type ConnectionPool } from '../../transport/pool.ts';
-import type { PermittedPath } from '../../transport/under-permit.ts';
+import { createConnectionPool, type ConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 

@@ -14,6 +14,7 @@ import type { AzureClients } from './client.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';
 import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './identity.ts';
 import type { Vm } from './machines.ts';
+import type { DiskView } from '../../diagnosis/model/facts.ts';
 
 /** Codes that say that ARM, or the disk's own service, does not know the disk. */
 const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'NotFound']);
@@ -173,4 +174,32 @@ export const askWitnesses = async (
   const answers = await Promise.all([...new Set(disks)].map((disk) => readDisk(clients, disk, signal)));
   if (answers.some((disk) => disk !== null && (isHeldBy(disk, machine) || isHeldByNobodyNamed(disk)))) return 'held';
   return answers.length > 0 && answers.every((disk) => disk !== null && isElsewhere(disk)) ? 'released' : 'none';
+};
+
+const viewOf = (disk: DiskId, found: Disk | null): DiskView => {
+  const [zone] = found?.zones ?? [];
+  const state = found?.diskState ?? '';
+  return {
+    disk,
+    exists: found !== null,
+    state,
+    zone: found && zone !== undefined ? `${found.location}-${zone}` : null,
+    shared: found !== null && isShared(found),
+    holders: ((found && machinesHoldingDisk(found)) ?? []).map((machine) => ({
+      machine,
+      state: state.toLowerCase(),
+      since: found?.lastOwnershipUpdateTime?.getTime() ?? null,
+    })),
+  };
+};
+
+/** Returns what each disk says about itself. @throws Unavailable, PermissionDenied, Refused */
+export const viewDisks = (
+  clients: AzureClients,
+  volumes: readonly VolumeHandle[],
+  signal: AbortSignal,
+): Promise<readonly DiskView[]> => {
+  const limit = pLimit(AT_ONCE);
+  const disks = [...new Set(volumes.map(diskOf).filter((disk) => disk !== null))];
+  return Promise.all(disks.map((disk) => limit(async () => viewOf(disk, await readDisk(clients, disk, signal)))));
 };

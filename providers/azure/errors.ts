@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWER } from '../../transport/answers.ts';
+import type { DriverFault } from '../../diagnosis/model/facts.ts';
 
 /**
  * Translates the answers of ARM and the errors of the credentials into Cloudfence errors. Decides by code and status,
@@ -121,4 +122,41 @@ export const withCloudfenceErrors = async <T>(call: string, run: () => Promise<T
   } catch (caught) {
     throw toCloudfenceError(caught, call);
   }
+};
+
+/**
+ * Azure's error codes in the sentences of the Azure Disk CSI driver: `ERROR CODE: …` of the SDK, `Code="…"` and
+ * `"code": "…"` before.
+ * https://learn.microsoft.com/azure/virtual-machines/error-messages
+ */
+const FAULTS: Readonly<Record<string, DriverFault>> = {
+  AttachDiskWhileBeingDetached: 'detach-pending',
+  AuthorizationFailed: 'not-permitted',
+  ConflictingUserInput: 'attached-elsewhere',
+  DiskServiceInternalError: 'throttled',
+  KeyVaultAccessForbidden: 'key-unusable',
+  LinkedAuthorizationFailed: 'not-permitted',
+  MaximumDataDisksExceeded: 'attach-limit',
+  ResourceNotFound: 'disk-not-found',
+  SubscriptionRequestsThrottled: 'throttled',
+  TooManyRequests: 'throttled',
+};
+
+/** Codes that cover several faults. A word of the sentence tells them apart. */
+const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
+  [/\bOperationNotAllowed\b/, /maximum number of data disks/i, 'attach-limit'],
+  [/\b(?:BadRequest|OperationNotAllowed)\b/, /not in the same zone/i, 'wrong-zone'],
+  [/\bInvalidParameter\b/, /UltraSSD/i, 'incompatible'],
+  [/\bInvalidParameter\b|already exists/, /\bLUN \d+ already exists/i, 'lun-taken'],
+];
+
+const CODE = /(?:ERROR CODE:\s*|"?code"?\s*[:=]\s*"?)([A-Za-z]+)/gi;
+
+/** Returns what Azure's code in a sentence means, or null. */
+export const driverFaultOf = (sentence: string): DriverFault | null => {
+  const covering = COVERING.find(([code, word]) => code.test(sentence) && word.test(sentence));
+  if (covering) return covering[2];
+  const codes = [...sentence.matchAll(CODE)].map(([, code = '']) => code);
+  const known = codes.find((code) => Object.hasOwn(FAULTS, code));
+  return known === undefined ? null : (FAULTS[known] ?? null);
 };

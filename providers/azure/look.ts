@@ -1,7 +1,7 @@
 import type { Disk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import pLimit from 'p-limit';
 import type { DiskId, MachineFacts, MachineId } from '../../fencing/model/machine.ts';
-import { limitPages } from '../../transport/pages.ts';
+import { limitPages } from '../../transport/answers.ts';
 import type { AzureClients } from './client.ts';
 import { readDisk } from './disks.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';

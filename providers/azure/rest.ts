@@ -13,6 +13,7 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { type ClientOptions, endsWithinTimeout, withReadableProxy } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
+import type { DefaultAzureCredential } from '@azure/identity';
 
 /**
  * Calls Azure services of which Cloudfence needs one call each. An SDK for each would be many times the size of the
@@ -88,4 +89,19 @@ export const restCall = async <T>(
   const read = shape.safeParse(reply);
   if (read.success) return read.data;
   throw new Unavailable(`the response to ${call.name} is not valid`, { cause: read.error });
+};
+
+const usualCredential = async (): Promise<DefaultAzureCredential> =>
+  new (await import('@azure/identity')).DefaultAzureCredential();
+
+/**
+ * Uses the identity that the environment gives, such as a managed one. The first request that needs a token loads it.
+ */
+export const lazyCredential = (): Pick<DefaultAzureCredential, 'getToken'> => {
+  let opened: Promise<DefaultAzureCredential> | null = null;
+  const getToken: DefaultAzureCredential['getToken'] = async (scopes, options) => {
+    opened ??= usualCredential();
+    return (await opened).getToken(scopes, options);
+  };
+  return { getToken };
 };

@@ -4,8 +4,12 @@ import { RegionDisksClient } from '@google-cloud/compute/build/src/v1/region_dis
 import { ZoneOperationsClient } from '@google-cloud/compute/build/src/v1/zone_operations_client.js';
 import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { PermissionDenied, ProofExpired } from '../../fencing/model/errors.ts';
-import { createConnectionPool } from '../../transport/pool.ts';
-import { type PermittedPath, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
+import {
+  createConnectionPool,
+  type PermittedPath,
+  type PermittedCall,
+  underPermit,
+} from '../../transport/under-permit.ts';
 import { isComputeUrl, withCloudfenceErrors } from './errors.ts';
 
 /** The four services in use, loaded with deep imports. The package's index loads a hundred services and 30 MB. */

@@ -1,10 +1,19 @@
 import type { google } from '@google-cloud/compute/build/protos/protos.js';
 import pLimit from 'p-limit';
 import { InvalidInput, Unavailable } from '../../fencing/model/errors.ts';
-import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/model/machine.ts';
+import type { DiskAttachment, DiskId, MachineId, Witness, VolumeHandle } from '../../fencing/model/machine.ts';
 import { type ComputeClients, readCallOptions } from './client.ts';
 import { isNotFound, withCloudfenceErrors } from './errors.ts';
-import { diskPath, type DiskPath, type InstancePath, instancePath, isReachableDisk, pathFromLink } from './identity.ts';
+import {
+  diskPath,
+  type DiskPath,
+  type InstancePath,
+  instancePath,
+  isReachableDisk,
+  pathFromLink,
+  diskOf,
+} from './identity.ts';
+import type { DiskView } from '../../diagnosis/model/facts.ts';
 
 /** A disk with the id that was asked for, and what it says about itself. `disk` is null when it does not exist. */
 export interface DiskRead {
@@ -142,3 +151,28 @@ const mayTell = (id: DiskId, machine: InstancePath): boolean => {
 export type Instance = google.cloud.compute.v1.IInstance;
 type AttachedDisk = google.cloud.compute.v1.IAttachedDisk;
 type Disk = google.cloud.compute.v1.IDisk;
+
+const viewOf = ({ id, path, disk }: DiskRead): DiskView => ({
+  disk: id,
+  exists: disk !== null,
+  state: disk?.status ?? '',
+  zone: 'zone' in path ? path.zone : null,
+  shared: disk !== null && isMultiAttach(disk),
+  holders: (disk?.users ?? [])
+    .map(pathFromLink)
+    .filter((machine) => instancePath(machine) !== null)
+    .map((machine) => ({ machine, state: 'attached', since: timeOf(disk?.lastAttachTimestamp) })),
+});
+
+const timeOf = (text: string | null | undefined): number | null =>
+  text === undefined || text === null ? null : Date.parse(text) || null;
+
+/** Returns what each disk says about itself. @throws Unavailable, PermissionDenied, Refused */
+export const viewDisks = async (
+  clients: ComputeClients,
+  volumes: readonly VolumeHandle[],
+  signal: AbortSignal,
+): Promise<readonly DiskView[]> => {
+  const disks = volumes.map(diskOf).filter((disk) => disk !== null);
+  return (await readDisks(clients, disks, signal)).map(viewOf);
+};

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { loadCredentials, type Fetch } from './client.ts';
 import { abortOnSignal } from './errors.ts';
-import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf } from '../../transport/answers.ts';
 
 /**
  * Calls the Google Cloud services of which Cloudfence needs only one call, with the identity from the environment.

@@ -5,7 +5,7 @@ import { type DiagnosisTools, runDiagnosis } from '../../config/diagnose.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
-import { viewDisks } from '../../providers/aws/disk-views.ts';
+import { viewDisks } from '../../providers/aws/disks.ts';
 import { apiOf, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';

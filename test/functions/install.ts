@@ -6,7 +6,7 @@ import { whyNotServed, embeddedMetricLine } from '../../functions/aws/dependenci
 import type { NamingDependencies } from '../../functions/dependencies.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
-import { viewDisks } from '../../providers/aws/disk-views.ts';
+import { viewDisks } from '../../providers/aws/disks.ts';
 import { apiOf, type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { clientsOver, portsOver } from '../simulation/rig.ts';

@@ -2,11 +2,10 @@ import { loadConfig } from '@smithy/core/config';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import type { OpenedCloud, CloudOptions, CloudProbe } from '../../plugin.ts';
 import { ec2Clients, type Ec2Clients } from '../client.ts';
-import { withCloudfenceErrors } from '../errors.ts';
-import { driverFaultOf } from '../driver-faults.ts';
+import { withCloudfenceErrors, driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { awsCloud } from '../index.ts';
-import { viewDisks, viewDisksOfAll } from '../disk-views.ts';
+import { viewDisks, viewDisksOfAll } from '../disks.ts';
 import { awsAccess } from './access.ts';
 import { destructiveCallChecks, type PermissionScope, probeReads } from './permissions.ts';
 

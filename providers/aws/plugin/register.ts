@@ -1,5 +1,5 @@
 import { diskOf, INSTANCE_ID, machineOf } from '../identity.ts';
-import { driverFaultOf } from '../driver-faults.ts';
+import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import type { CloudPlugin } from '../../plugin.ts';
 

@@ -1,9 +1,9 @@
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
-import { driverFaultOf } from '../driver-faults.ts';
+import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { armScope, azureClients, type AzureClients } from '../client.ts';
-import { lazyCredential } from '../lazy-credential.ts';
-import { viewDisks } from '../disk-views.ts';
+import { lazyCredential } from '../rest.ts';
+import { viewDisks } from '../disks.ts';
 import { azureCloud, type AzureCloud } from '../index.ts';
 import { destructiveCallChecks, type PermissionOptions, probeReads } from './permissions.ts';
 import { azureAccess } from './access.ts';

@@ -1,9 +1,8 @@
 import { diskOf, immutableIdsOf, machineOf, machinesNamed } from '../identity.ts';
-import { driverFaultOf } from '../driver-faults.ts';
+import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { subjectOf } from '../events/kinds.ts';
-import { readUrl } from '../../endpoint.ts';
-import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
+import { readUrl, type ReadVariable, type CloudPlugin } from '../../plugin.ts';
 
 /** Returns where to send calls. Azure's SDK has no variable of its own for the subscription or the endpoint. */
 export const readAzureVariables = (
@@ -24,10 +23,7 @@ export const azure: CloudPlugin = {
   ownsId: (id) => subjectOf(id) !== null,
   access: async ({ account, variable }) => {
     const { subscription, endpoint } = readAzureVariables(variable);
-    const [{ azureAccess }, { lazyCredential }] = await Promise.all([
-      import('./access.ts'),
-      import('../lazy-credential.ts'),
-    ]);
+    const [{ azureAccess }, { lazyCredential }] = await Promise.all([import('./access.ts'), import('../rest.ts')]);
     return azureAccess({
       credential: lazyCredential(),
       endpoint,

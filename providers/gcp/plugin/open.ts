@@ -1,8 +1,8 @@
 import type { Cloud } from '../../../fencing/model/cloud.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
-import { driverFaultOf } from '../driver-faults.ts';
+import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
-import { viewDisks } from '../disk-views.ts';
+import { viewDisks } from '../disks.ts';
 import { gcpCloud } from '../index.ts';
 import { computeClients, type ComputeClients, describeCredentials } from '../client.ts';
 import { instancePath } from '../identity.ts';

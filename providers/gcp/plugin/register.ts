@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { diskOf, immutableIdsOf, INSTANCE_PATH, machineOf, identityRulesFor } from '../identity.ts';
-import { driverFaultOf } from '../driver-faults.ts';
+import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
-import { readUrl } from '../../endpoint.ts';
-import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
+import { readUrl, type ReadVariable, type CloudPlugin } from '../../plugin.ts';
 
 /** Returns the URL of another endpoint. Google's SDK has no variable of its own for it. */
 export const readGcpEndpoint = (variable: ReadVariable): string | null => readUrl(variable, 'CLOUDFENCE_GCP_ENDPOINT');

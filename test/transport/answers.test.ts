@@ -11,7 +11,7 @@ import { azureCloud } from '../../providers/azure/index.ts';
 import { azureClients } from '../../providers/azure/client.ts';
 import { gcpCloud } from '../../providers/gcp/index.ts';
 import { computeClients } from '../../providers/gcp/client.ts';
-import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf } from '../../transport/answers.ts';
 import { openStandIn } from '../providers/stand-in.ts';
 import { credential, polling, prefix, subscription } from '../sandbox/azure/azure-world.ts';
 import { credentials, region } from '../sandbox/ec2/ec2-world.ts';
