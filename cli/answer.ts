@@ -13,8 +13,16 @@ export interface Output {
   readonly complain: (text: string) => void;
 }
 
+/** A stream that is a terminal, so that what it shows can be drawn again. */
+export interface Screen {
+  readonly write: (text: string) => void;
+  readonly columns: () => number;
+}
+
 /** The parts of the process that a command uses. Tests provide their own. */
 export interface Terminal extends Output {
+  /** Standard output and standard error, as far as they are terminals. */
+  readonly screens: { readonly output: Screen | null; readonly errors: Screen | null };
   /** Standard input. */
   readonly input: () => Readable;
   readonly clock: Clock;

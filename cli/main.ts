@@ -1,9 +1,16 @@
+import type { WriteStream } from 'node:tty';
 import { systemClock } from '../config/system.ts';
-import type { Terminal } from './answer.ts';
+import type { Screen, Terminal } from './answer.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
 import { runCommand } from './program.ts';
 
+const DEFAULT_COLUMNS = 80;
+
+const screenOf = (stream: WriteStream): Screen | null =>
+  stream.isTTY ? { write: (text) => void stream.write(text), columns: () => stream.columns || DEFAULT_COLUMNS } : null;
+
 const terminal: Terminal = {
+  screens: { output: screenOf(process.stdout), errors: screenOf(process.stderr) },
   line: (text) => console.log(text),
   complain: (text) => console.error(text),
   input: () => process.stdin,

@@ -9,6 +9,7 @@ import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
 import type { ReleaseOptions } from './commands/release.ts';
+import type { StatusOptions } from './commands/status.ts';
 import type { CommonOptions } from './session.ts';
 
 const time = (text: string): number => {
@@ -68,12 +69,22 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
     .action(async (target: string | undefined, options: ReleaseOptions) =>
       done(await (await import('./commands/release.ts')).release(target, options, terminal)),
     );
+};
+
+/** Commands that only read. */
+const addReading = (root: Command, terminal: Terminal, done: Done): void => {
+  const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
   add(
     'diagnose [target]',
     'say why a pod waits for its volume: pod/<ns>/<name>, pvc/…, pv/…, node/…, a volume id, or all',
   ).action(async (target: string | undefined, options: CommonOptions) =>
     done(await (await import('./commands/diagnose.ts')).diagnose(target, options, terminal)),
   );
+  add('status', 'show what stands in every cluster: fences, what their release lacks, tombstones, the cap, and pauses')
+    .option('--watch', 'look again every five seconds, until Ctrl-C')
+    .action(async (options: StatusOptions) =>
+      done(await (await import('./commands/status.ts')).status(options, terminal)),
+    );
   add('doctor', 'check whether a fence would work with this configuration and these credentials').action(
     async (options: CommonOptions) => done(await (await import('./commands/doctor.ts')).doctor(options, terminal)),
   );
@@ -133,6 +144,7 @@ const program = (terminal: Terminal, done: Done): Command => {
       writeErr: (text) => terminal.complain(shorten(withoutLastBreak(text), LONGEST)),
     });
   addLoop(root, terminal, done);
+  addReading(root, terminal, done);
   addCap(root, terminal, done);
   addKubeconfig(root, terminal, done);
   addDemo(root, terminal, done);

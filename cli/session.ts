@@ -48,11 +48,15 @@ const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output:
   return INTERRUPTED;
 };
 
-/** Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. */
+/**
+ * Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. A command that goes
+ * on until Ctrl-C ends as it would by itself.
+ */
 export const withSession = async (
   options: CommonOptions,
   terminal: Terminal,
   work: (session: Session) => Promise<number>,
+  { untilInterrupted = false }: { readonly untilInterrupted?: boolean } = {},
 ): Promise<number> => {
   const ending = new AbortController();
   let interrupted = false;
@@ -64,8 +68,9 @@ export const withSession = async (
   const opened: OpenCluster[] = [];
   try {
     const code = await work(await open(options, terminal, ending.signal, opened));
-    return interrupted ? sayInterrupted(options, terminal, true) : code;
+    return interrupted && !untilInterrupted ? sayInterrupted(options, terminal, true) : code;
   } catch (error) {
+    if (interrupted && untilInterrupted) return 0;
     if (interrupted) return sayInterrupted(options, terminal, false);
     throw error;
   } finally {

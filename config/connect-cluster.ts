@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
+import type { ReadStanding } from '../diagnosis/status-ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
@@ -11,6 +12,7 @@ import { type CapControl, createCapControl } from '../kubernetes/ledger.ts';
 import { createCluster, openConnection } from '../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../kubernetes/diagnose-reading.ts';
 import { type Doctor, createDoctor } from '../kubernetes/doctor.ts';
+import { createStatusReading } from '../kubernetes/status-reading.ts';
 import type { Link } from '../kubernetes/exchange.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
@@ -24,6 +26,7 @@ export interface OpenedCluster {
   readonly doctor: Doctor;
   readonly cap: CapControl;
   readonly diagnosis: OpenDiagnosis;
+  readonly status: ReadStanding;
   readonly close: () => Promise<void>;
 }
 
@@ -109,6 +112,7 @@ export const connectCluster = async (
     doctor: createDoctor(connection, link),
     cap: createCapControl(connection),
     diagnosis: (faultOf, signal) => createDiagnosisReading(connection, faultOf, signal),
+    status: createStatusReading(entry.name, connection),
     close: link.close,
   };
 };

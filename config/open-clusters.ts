@@ -1,3 +1,4 @@
+import type { ReadStanding } from '../diagnosis/status-ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CapControl } from '../kubernetes/ledger.ts';
 import type { CallClock } from '../kubernetes/connection.ts';
@@ -11,6 +12,7 @@ export interface OpenCluster {
   readonly doctor: () => Promise<Doctor>;
   readonly cap: () => Promise<CapControl>;
   readonly diagnosis: () => Promise<OpenDiagnosis>;
+  readonly status: () => Promise<ReadStanding>;
   /** Opens the cluster now, so that a fault in the way into it shows immediately. @throws CloudfenceError */
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -49,6 +51,7 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     doctor: async () => (await opened()).doctor,
     cap: async () => (await opened()).cap,
     diagnosis: async () => (await opened()).diagnosis,
+    status: async () => (await opened()).status,
     open: async () => void (await opened()),
     close: async () => {
       if (held) await (await held).close();

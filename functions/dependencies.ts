@@ -31,10 +31,10 @@ export interface FencingFunction {
   readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** The dependencies of a function that follows a name to its machine, or to the cause of a wait. */
+/** The dependencies of a function that reads for people: a name's machine, the cause of a wait, or what stands. */
 export interface NamingDependencies extends FunctionDependencies {
   readonly openedCloud: Pick<OpenedCloud, 'viewDisks' | 'driverFaultOf'>;
-  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis'>[];
+  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis' | 'status'>[];
 }
 
 /** The dependencies of the doctor, which also needs the opened cloud and clusters. */

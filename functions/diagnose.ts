@@ -1,26 +1,39 @@
 import { z } from 'zod';
 import { runDiagnosis } from '../config/diagnose.ts';
+import { runStatus } from '../config/status.ts';
 import { answerJson, type AnswerJson } from '../diagnosis/answer.ts';
+import { statusJson, type StatusJson } from '../diagnosis/status-answer.ts';
 import { parseTarget } from '../diagnosis/target.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';
 import { type TimeLimit, withinInvocation } from './invocation.ts';
 
-const question = z.strictObject({ target: z.string().optional() });
+const question = z.strictObject({
+  question: z.enum(['causes', 'status']).default('causes'),
+  target: z.string().optional(),
+});
+
+export type DiagnoseResult = AnswerJson | StatusJson;
 
 /**
  * Says why pods wait for their volumes, from inside the function: `{"target": "pod/prod/db-0"}`, or `{}` for all pods
- * that wait. The answer is the one of `cloudfence diagnose --json`.
+ * that wait. `{"question": "status"}` shows what stands. The answers are those of `cloudfence diagnose --json` and
+ * `cloudfence status --json`. Both only read, so one function with one role serves both.
  *
  * @throws InvalidInput
  */
 export const diagnose =
   (getDependencies: () => Promise<NamingDependencies>) =>
-  async (event: unknown, limit: TimeLimit): Promise<AnswerJson> => {
-    const asked = question.safeParse(event ?? {});
-    if (!asked.success)
-      throw new InvalidInput(`send {"target": "pod/<namespace>/<name>"} or {}: ${z.prettifyError(asked.error)}`);
-    const target = parseTarget(asked.data.target);
+  async (event: unknown, limit: TimeLimit): Promise<DiagnoseResult> => {
+    const read = question.safeParse(event ?? {});
+    if (!read.success)
+      throw new InvalidInput(
+        `send {"target": "pod/<namespace>/<name>"}, {"question": "status"}, or {}: ${z.prettifyError(read.error)}`,
+      );
+    const { question: asked, target: named } = read.data;
+    if (asked === 'status' && named !== undefined)
+      throw new InvalidInput('a status has no target: it shows everything');
+    const target = parseTarget(named);
     const dependencies = await getDependencies();
     const { openedCloud, openClusters, policy } = dependencies;
     return withinInvocation(
@@ -28,6 +41,8 @@ export const diagnose =
       limit,
       () => null,
       async ({ ports, deadline }) =>
-        answerJson(await runDiagnosis(target, { openedCloud, openClusters, policy, ports, deadline })),
+        asked === 'status'
+          ? statusJson(await runStatus({ openClusters, policy, ports, deadline }))
+          : answerJson(await runDiagnosis(target, { openedCloud, openClusters, policy, ports, deadline })),
     );
   };

@@ -6,6 +6,7 @@ import { systemClock } from '../../config/system.ts';
 const cloudfence = async (...args: readonly string[]) => {
   const [lines, complaints]: [string[], string[]] = [[], []];
   const status = await runCommand(['demo', ...args], {
+    screens: { output: null, errors: null },
     line: (text) => void lines.push(text),
     complain: (text) => void complaints.push(text),
     input: () => Readable.from([]),

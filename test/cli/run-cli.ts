@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import type { Screen } from '../../cli/answer.ts';
 import { runCommand } from '../../cli/program.ts';
 import type { LiveCloud } from './live-cloud.ts';
 
@@ -12,6 +13,8 @@ export interface CliAnswer {
 
 /** What a command gets in addition to its arguments. */
 interface Given {
+  /** Receives what the command draws, if its streams are terminals. */
+  readonly draws?: (text: string) => void;
   readonly stdin?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -47,6 +50,8 @@ export const withEnvironment = async <T>(env: Record<string, string>, run: () =>
   }
 };
 
+const screenOf = ({ draws }: Given): Screen | null => (draws ? { write: draws, columns: () => 120 } : null);
+
 /** The CLI in this process, with the sandbox's clock, so that its waits take no time. Only one run at a time. */
 export const runCli = async (
   args: readonly string[],
@@ -60,6 +65,7 @@ export const runCli = async (
       complain: (text) => void (said.stderr += `${text}\n`),
       input: () => Readable.from([given.stdin ?? '']),
       clock: live.clock,
+      screens: { output: screenOf(given), errors: screenOf(given) },
     }),
   );
   return { code, ...said };

@@ -224,6 +224,7 @@ it('doctor fails for a server whose certificate cannot be verified, and names th
     cluster: opened.cluster,
     doctor: async () => opened.doctor,
     cap: async () => opened.cap,
+    status: async () => opened.status,
     diagnosis: async () => opened.diagnosis,
     open: async () => undefined,
     close: opened.close,

@@ -15,6 +15,7 @@ import { readHints } from '../../providers/azure/events/read-hints.ts';
 import type { OutgoingMessage } from '../../providers/azure/service-bus.ts';
 import { apiOf, type AzureWorld, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
+import { createStatusReading } from '../../kubernetes/status-reading.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
@@ -79,6 +80,7 @@ const wiredOver = (
         cluster: createCluster(cluster),
         doctor: unused,
         cap: unused,
+        status: async () => createStatusReading('sandbox', openConnection(cluster)),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         open: async () => undefined,
         close: async () => undefined,

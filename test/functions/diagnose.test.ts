@@ -29,7 +29,20 @@ describe('the function diagnose', () => {
 
   it.each([null, {}])('without a target (%j), looks at all pods that wait', async (event) => {
     const { getDependencies, limit } = deployed();
-    expect((await diagnose(getDependencies)(event, limit)).findings).toHaveLength(1);
+    expect(await diagnose(getDependencies)(event, limit)).toMatchObject({ findings: [{ pod: 'default/db-0' }] });
+  });
+
+  it('shows what stands', async () => {
+    const { getDependencies, limit } = deployed();
+    expect(await onAws(getDependencies)({ question: 'status' }, limit)).toMatchObject({
+      paused: null,
+      shadow: false,
+      clusters: [{ cluster: 'sandbox', fences: [], cap: { begun: 0 } }],
+      unreachable: [],
+    });
+    await expect(diagnose(getDependencies)({ question: 'status', target: 'pod/a/b' }, limit)).rejects.toThrow(
+      /a status has no target/,
+    );
   });
 
   it.each([{ target: 'pod/a/b/c' }, { target: 7 }, { traget: 'pod/a/b' }, 'x'])('rejects %j', async (event) => {

@@ -31,6 +31,7 @@ const wiredWith = ({
       cluster: createCluster(cluster),
       doctor: async () => createDoctor(openConnection(cluster), cluster.link),
       cap: async () => createCapControl(openConnection(cluster)),
+      status: () => Promise.reject(new Error('not asked')),
       diagnosis: () => Promise.reject(new Error('not asked')),
       open: async () => undefined,
       close: async () => undefined,

@@ -5,6 +5,7 @@ import type { LookAgain } from '../../functions/messages.ts';
 import { whyNotServed, embeddedMetricLine } from '../../functions/aws/dependencies.ts';
 import type { NamingDependencies } from '../../functions/dependencies.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
+import { createStatusReading } from '../../kubernetes/status-reading.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
 import { viewDisks } from '../../providers/aws/disks.ts';
 import { apiOf, type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
@@ -37,6 +38,7 @@ const namingOver = (world: AwsWorld): Pick<NamingDependencies, 'openedCloud' | '
       {
         cluster: createCluster(options),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(options), faultOf, signal),
+        status: async () => createStatusReading('sandbox', openConnection(options)),
       },
     ],
   };

@@ -103,6 +103,7 @@ const inSession = (scene: FullNode, { environment }: Network, work: (session: Se
     complain: () => undefined,
     input: () => Readable.from([]),
     clock: clockOf(scene),
+    screens: { output: null, errors: null },
   };
   return withEnvironment({ ...environment }, () =>
     withSession({ json: true, timeout: LASTS_MS }, terminal, async (session) => {

@@ -4,6 +4,7 @@ import { whyNotServed, type GcpDependencies, pubSubQueues } from '../../../funct
 import { metricFields } from '../../../functions/metrics.ts';
 import { createCluster, openConnection } from '../../../kubernetes/cluster.ts';
 import { createCapControl } from '../../../kubernetes/ledger.ts';
+import { createStatusReading } from '../../../kubernetes/status-reading.ts';
 import { createDiagnosisReading } from '../../../kubernetes/diagnose-reading.ts';
 import { createDoctor } from '../../../kubernetes/doctor.ts';
 import { createPushCheck } from '../../../providers/gcp/push-identity.ts';
@@ -88,6 +89,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
         cluster: createCluster(cluster),
         doctor: async () => createDoctor(openConnection(cluster), cluster.link),
         cap: async () => createCapControl(openConnection(cluster)),
+        status: async () => createStatusReading('sandbox', openConnection(cluster)),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         open: async () => undefined,
         close: async () => undefined,

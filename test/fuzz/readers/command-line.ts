@@ -99,6 +99,7 @@ const run = async (text: string): Promise<Reading> => {
   const debugged = args.includes('--debug');
   const code = await withEnvironment(() =>
     runCommand(args, {
+      screens: { output: null, errors: null },
       line: (line) => void said.push(line),
       complain: (line) => void said.push(line),
       input: () => Readable.from([Buffer.from(input)]),

@@ -1,0 +1,37 @@
+import type { ReadStanding } from '../diagnosis/status-ports.ts';
+import type { NodeFacts } from '../fencing/model/cluster-facts.ts';
+import type { Connection, Reader } from './connection.ts';
+import { withReadableAnswers } from './errors.ts';
+import { createCapControl } from './ledger.ts';
+import { hasFenceTraces, hasOwnLabel, nodeFacts } from './node-facts.ts';
+import { nodeIdentitySources, nodePages } from './node.ts';
+import { readSurroundings } from './settings-map.ts';
+
+/**
+ * Lists the Nodes that have anything of Cloudfence. The API server cannot select by a taint, and a person may remove
+ * every label, so this reads the pages of all Nodes and keeps only these.
+ */
+const standingNodes = async (reader: Reader): Promise<readonly NodeFacts[]> => {
+  const found: NodeFacts[] = [];
+  for await (const page of nodePages(reader))
+    found.push(
+      ...page
+        .filter((node) => hasFenceTraces(node) || hasOwnLabel(node))
+        .map((node) => nodeFacts(node, nodeIdentitySources(node))),
+    );
+  return found;
+};
+
+/** Reads what stands in one cluster: its fences, its cap, and its pause. Needs no more permissions than a fence. */
+export const createStatusReading =
+  (name: string, connection: Connection): ReadStanding =>
+  (cap, signal) =>
+    withReadableAnswers(name, async () => {
+      const reader = connection.reader(signal);
+      const [nodes, use, { paused }] = await Promise.all([
+        standingNodes(reader),
+        createCapControl(connection).status(cap, signal),
+        readSurroundings(reader),
+      ]);
+      return { nodes, paused, cap: use };
+    });
