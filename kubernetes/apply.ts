@@ -111,8 +111,8 @@ export const recordEvent = async (
 };
 
 /**
- * How long (ms) the Node that a recheck has read serves for the patch of the step that it cleared. The patch tests what
- * it rests on, so an older Node would only be refused more often.
+ * How long (ms) the Node that a look or a recheck has read serves for the patch of the step that follows. The patch
+ * tests what it rests on, so an older Node would only be refused more often.
  */
 const SERVES_FOR_MS = 500;
 
@@ -120,7 +120,9 @@ const SERVES_FOR_MS = 500;
 export interface Rechecks {
   /** Reads again what a step rests on: the Node's uid, record, and taints, and the Lease. */
   readonly read: (reader: Reader, node: string) => Promise<Recheck>;
-  /** Returns the Node as the recheck of the next step has just read it, once, or null if it has to be read again. */
+  /** Keeps a Node that was asked for at this time (ms). */
+  readonly keepNode: (node: V1Node, at: number) => void;
+  /** Returns the Node as it was read last, once, or null if it has to be read again. */
   readonly takeNode: (node: string) => V1Node | null;
 }
 
@@ -136,17 +138,23 @@ const whatStepRestsOn = (node: V1Node | null, lease: string | null): Recheck => 
 
 export const createRechecks = ({ now }: Pick<CallClock, 'now'>): Rechecks => {
   const lately = new Map<string, { readonly node: V1Node; readonly at: number }>();
+  const isFresh = (at: number): boolean => Math.abs(now() - at) < SERVES_FOR_MS;
+  const keepNode: Rechecks['keepNode'] = (node, at) => {
+    for (const [name, found] of lately) if (!isFresh(found.at)) lately.delete(name);
+    lately.set(node.metadata?.name ?? '', { node, at });
+  };
   return {
+    keepNode,
     read: async (reader, name) => {
       const at = now();
       const [node, lease] = await Promise.all([readNode(reader, name), readLease(reader, name)]);
-      if (node) lately.set(name, { node, at });
+      if (node) keepNode(node, at);
       return whatStepRestsOn(node, lease);
     },
     takeNode: (name) => {
       const found = lately.get(name);
       lately.delete(name);
-      return found && Math.abs(now() - found.at) < SERVES_FOR_MS ? found.node : null;
+      return found && isFresh(found.at) ? found.node : null;
     },
   };
 };

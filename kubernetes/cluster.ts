@@ -2,7 +2,7 @@ import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
 import type { Cluster, LookRequest } from '../fencing/model/cluster.ts';
 import type { Permit } from '../fencing/model/permit.ts';
 import { attachmentFacts, readAttachment } from './attachments.ts';
-import { applyStep, recordEvent, type StepSession, createRechecks } from './apply.ts';
+import { applyStep, recordEvent, type StepSession, createRechecks, type Rechecks } from './apply.ts';
 import { surveyConnectivity } from './leases.ts';
 import { type CallClock, createConnection, type Connection } from './connection.ts';
 import { findNodes, readExistingNode } from './node.ts';
@@ -12,6 +12,7 @@ import { withReadableAnswers } from './errors.ts';
 import type { Link } from './exchange.ts';
 import { lookAtCluster } from './look.ts';
 import { versionReader } from './doctor.ts';
+import { readSettings } from './settings-map.ts';
 import { findSuspects } from './suspects.ts';
 
 export interface ClusterOptions {
@@ -57,12 +58,15 @@ const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter) => 
   return { rechecks, ledger: createLedger(clock), session, registry };
 };
 
-/** Returns the look, which also reads for a claim that may follow. */
-const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger) => {
+/** Returns the look, which also reads for a claim that may follow, and for a patch of the Node. */
+const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger, { keepNode }: Rechecks) => {
   const version = versionReader(clock);
   return async (request: LookRequest, signal: AbortSignal): Promise<ClusterFacts> => {
-    const prepared = request.beforeClaim ? prepare(reader(signal)) : null;
-    const [facts] = await Promise.all([lookAtCluster(reader(signal), { version, now: clock.now }, request), prepared]);
+    const asking = reader(signal);
+    const settings = readSettings(asking);
+    const prepared = request.beforeClaim ? prepare(asking, settings) : null;
+    const aids = { version, settings, keepNode, now: clock.now };
+    const [facts] = await Promise.all([lookAtCluster(asking, aids, request), prepared]);
     return facts;
   };
 };
@@ -71,7 +75,7 @@ const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger) => {
 export const clusterFromConnection = (name: string, connection: Connection, jitter: Jitter): Cluster => {
   const { reader, writer, clock } = connection;
   const { rechecks, ledger, session, registry } = sessionsOver(connection, jitter);
-  const look = lookOver(connection, ledger);
+  const look = lookOver(connection, ledger, rechecks);
   const asked = <T>(read: () => Promise<T>): Promise<T> => withReadableAnswers(name, read);
   return {
     name,

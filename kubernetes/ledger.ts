@@ -23,7 +23,15 @@ import {
   shortMachine,
 } from './ledger-map.ts';
 import { LEDGER } from './names.ts';
-import { type CapLift, activeCapLift, countNodes, endCapLift, liftCap, readSettings } from './settings-map.ts';
+import {
+  type CapLift,
+  activeCapLift,
+  countNodes,
+  endCapLift,
+  liftCap,
+  readSettings,
+  type SettingsMap,
+} from './settings-map.ts';
 
 /** This module keeps the ledger, in which Cloudfence enters a fence before the fence begins. */
 
@@ -50,12 +58,8 @@ interface ClaimBasis {
   readonly ledger: LedgerVersion | null | undefined;
 }
 
-const readClaimBasis = async (reader: Reader): Promise<ClaimBasis> => {
-  const [nodes, settings, ledger] = await Promise.all([
-    countNodes(reader),
-    readSettings(reader),
-    readVersion({ reader }),
-  ]);
+const readClaimBasis = async (reader: Reader, asked = readSettings(reader)): Promise<ClaimBasis> => {
+  const [nodes, settings, ledger] = await Promise.all([countNodes(reader), asked, readVersion({ reader })]);
   return { nodes, settings, ledger };
 };
 
@@ -68,8 +72,8 @@ const createClaimBases = ({ now }: Pick<CallClock, 'now'>) => {
   const fresh = () => (lately && Math.abs(now() - lately.at) < BASIS_LASTS_MS ? lately : null);
   return {
     /** Reads for the next claims. If that fails, the claim reads for itself, and reports why. */
-    prepare: async (reader: Reader): Promise<void> => {
-      const reading = fresh() ?? { basis: readClaimBasis(reader).catch(() => null), at: now() };
+    prepare: async (reader: Reader, settings: Promise<SettingsMap>): Promise<void> => {
+      const reading = fresh() ?? { basis: readClaimBasis(reader, settings).catch(() => null), at: now() };
       lately = reading;
       await reading.basis;
     },
@@ -86,8 +90,8 @@ const createClaimBases = ({ now }: Pick<CallClock, 'now'>) => {
 
 /** The ledger of one cluster. All methods throw `PermissionDenied` and `Unavailable`. */
 export interface Ledger {
-  /** Reads for the claims that follow. */
-  readonly prepare: (reader: Reader) => Promise<void>;
+  /** Reads for the claims that follow. `settings` are those that the look reads. */
+  readonly prepare: (reader: Reader, settings: Promise<SettingsMap>) => Promise<void>;
   /** Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks. */
   readonly claim: (access: LedgerAccess, wanted: CapClaim) => Promise<Admission>;
   /** Enters that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of the machine. */

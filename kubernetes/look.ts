@@ -11,12 +11,13 @@ import {
   searchAttachments,
 } from './attachments.ts';
 import type { Reader } from './connection.ts';
+import type { Rechecks } from './apply.ts';
 import type { ServerVersion } from './doctor.ts';
 import { readLease } from './leases.ts';
 import { nodeFacts } from './node-facts.ts';
 import { anySourceNamesMachine, type NodeLook, readExistingNode, type ExistingNode } from './node.ts';
 import { podFactsOf, readNodePods } from './pods.ts';
-import { readSurroundings } from './settings-map.ts';
+import { type SettingsMap, surroundingsIn } from './settings-map.ts';
 import {
   awaitingSuccessors,
   withSuccessors,
@@ -90,14 +91,32 @@ const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: On
   return { claimed, volumes };
 };
 
+/** What a look needs besides the API server that it reads. */
+interface LookAids {
+  readonly version: (reader: Reader) => Promise<ServerVersion>;
+  /** The settings of the cluster, as this look reads them. */
+  readonly settings: Promise<SettingsMap>;
+  /** Keeps the Node that was read, for the patch of a step that follows at once. */
+  readonly keepNode: Rechecks['keepNode'];
+  /** Epoch ms. */
+  readonly now: () => number;
+}
+
 /** Looks at the Node of this name. Returns null when there is no Node of this name that names the machine. */
-const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
+const lookAtNode = async (
+  reader: Reader,
+  request: LookRequest,
+  name: string,
+  { keepNode, now }: LookAids,
+): Promise<NodeLook | null> => {
+  const askedAt = now();
   const [standing, lease, pods] = await Promise.all([
     readExistingNode(reader, name),
     readLease(reader, name),
     readNodePods(reader, name),
   ]);
   if (!standing || !anySourceNamesMachine(standing.identitySources, request.query)) return null;
+  keepNode(standing.node, askedAt);
   const { remembered } = request;
   const node = nodeFacts(standing.node, standing.identitySources);
   const on = { name, standing: standing.node, facts: node, pods };
@@ -237,18 +256,23 @@ const namesOf = (request: LookRequest, { own, unattributed }: LeftoverAttachment
  * Looks at the machine's own Node, if it has one of these names. If only the CSINode names the machine, no search finds
  * the Node.
  */
-const ownNode = async (reader: Reader, request: LookRequest, names: readonly NameRead[]): Promise<NodeLook | null> => {
+const ownNode = async (
+  reader: Reader,
+  request: LookRequest,
+  names: readonly NameRead[],
+  aids: LookAids,
+): Promise<NodeLook | null> => {
   const own = names.find(({ standing }) => standing && anySourceNamesMachine(standing.identitySources, request.query));
-  return own ? lookAtNode(reader, request, own.node) : null;
+  return own ? lookAtNode(reader, request, own.node, aids) : null;
 };
 
 /** Looks for a machine whose Node is gone, or was replaced by another Node of the same name. */
-const lookAfterNode = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
+const lookAfterNode = async (reader: Reader, request: LookRequest, aids: LookAids): Promise<NodeLook> => {
   const left = await readLeftoverAttachments(reader, request);
   const names = await Promise.all(namesOf(request, left).map((name) => readName(reader, name)));
-  const own = await ownNode(reader, request, names);
+  const own = await ownNode(reader, request, names, aids);
   if (own) return own;
-  const found = await Promise.all(names.map((name) => leftoversOf(reader, name, { request, left, now: now() })));
+  const found = await Promise.all(names.map((name) => leftoversOf(reader, name, { request, left, now: aids.now() })));
   return {
     node: null,
     nodeName: names[0]?.node ?? null,
@@ -268,28 +292,17 @@ const noNode = (node: string | null): NodeLook => ({
   lease: null,
 });
 
-const lookForMachine = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
-  const found = request.node === null ? null : await lookAtNode(reader, request, request.node);
-  return found ?? (request.nodeOnly ? noNode(request.node) : lookAfterNode(reader, request, now));
+const lookForMachine = async (reader: Reader, request: LookRequest, aids: LookAids): Promise<NodeLook> => {
+  const found = request.node === null ? null : await lookAtNode(reader, request, request.node, aids);
+  return found ?? (request.nodeOnly ? noNode(request.node) : lookAfterNode(reader, request, aids));
 };
 
-/** What a look needs besides the API server that it reads. */
-interface LookAids {
-  readonly version: (reader: Reader) => Promise<ServerVersion>;
-  /** Epoch ms. */
-  readonly now: () => number;
-}
-
 /** Reads everything that a decision about one machine needs. Reads that do not depend on each other run in parallel. */
-export const lookAtCluster = async (
-  reader: Reader,
-  { version, now }: LookAids,
-  request: LookRequest,
-): Promise<ClusterFacts> => {
-  const [found, surroundings, { taintSupported }] = await Promise.all([
-    lookForMachine(reader, request, now),
-    readSurroundings(reader),
-    version(reader),
+export const lookAtCluster = async (reader: Reader, aids: LookAids, request: LookRequest): Promise<ClusterFacts> => {
+  const [found, settings, { taintSupported }] = await Promise.all([
+    lookForMachine(reader, request, aids),
+    aids.settings,
+    aids.version(reader),
   ]);
-  return { ...found, surroundings, taintSupported };
+  return { ...found, surroundings: surroundingsIn(settings), taintSupported };
 };

@@ -6,7 +6,7 @@ import { isNotFound } from './errors.ts';
 import { CAP_LIFT, PAUSE_KEY, SETTINGS } from './names.ts';
 
 /** The ConfigMap with which the people who run a cluster control Cloudfence. Cloudfence only reads it. */
-type SettingsMap = Readonly<Record<string, string>>;
+export type SettingsMap = Readonly<Record<string, string>>;
 
 /** A person's decision that fences may exceed the cap until a time (epoch ms), and why. */
 export interface CapLift {
@@ -78,7 +78,5 @@ export const countNodes = async (reader: Reader): Promise<number> => {
   return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
 };
 
-/** Reads what else is going on in the cluster. */
-export const readSurroundings = async (reader: Reader): Promise<Surroundings> => ({
-  paused: pauseIn(await readSettings(reader)),
-});
+/** Returns what else is going on in the cluster. */
+export const surroundingsIn = (settings: SettingsMap): Surroundings => ({ paused: pauseIn(settings) });

@@ -5,7 +5,7 @@ import { withReadableAnswers } from './errors.ts';
 import { createCapControl } from './ledger.ts';
 import { hasFenceTraces, hasOwnLabel, nodeFacts } from './node-facts.ts';
 import { nodeIdentitySources, nodePages } from './node.ts';
-import { readSurroundings } from './settings-map.ts';
+import { readSettings, surroundingsIn } from './settings-map.ts';
 
 /**
  * Lists the Nodes that have anything of Cloudfence. The API server cannot select by a taint, and a person may remove
@@ -28,10 +28,10 @@ export const createStatusReading =
   (cap, signal) =>
     withReadableAnswers(name, async () => {
       const reader = connection.reader(signal);
-      const [nodes, use, { paused }] = await Promise.all([
+      const [nodes, use, settings] = await Promise.all([
         standingNodes(reader),
         createCapControl(connection).status(cap, signal),
-        readSurroundings(reader),
+        readSettings(reader),
       ]);
-      return { nodes, paused, cap: use };
+      return { nodes, paused: surroundingsIn(settings).paused, cap: use };
     });

@@ -1,8 +1,8 @@
 import type { PodFacts } from '../model/cluster-facts.ts';
 import type { StepResult } from '../model/cluster.ts';
 import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors.ts';
-import { clusterAfter } from './facts-after.ts';
-import type { Ending, RunState } from './state.ts';
+import { clusterAfter, withoutDeletedPods } from './facts-after.ts';
+import { unwantedSince, type Ending, type RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
@@ -50,7 +50,8 @@ const without = (refusals: RunState['refusals'], key: string): RunState['refusal
 
 /**
  * Returns the facts that remain valid after a step. Everything else is read again. The mark changes the Node as its
- * patch says. Kubernetes may delete pods because of it, and a pod that is gone does no harm: each is deleted by its uid.
+ * patch says, and so does the park. Kubernetes may delete pods because of the mark, and a pod that is gone does no harm:
+ * each is deleted by its uid.
  */
 const factsAfter = (
   { machine, cluster }: RunState,
@@ -96,6 +97,7 @@ const deletedAfter = ({ deleted }: Memory, pods: readonly PodFacts[], step: Step
 };
 
 const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, now: Moment): Memory => {
+  const sinceLook = new Set(memory.sinceLook).add(stepKey(step));
   const freed =
     step.do === 'detach-disk'
       ? (cluster?.says.volumes ?? []).filter((volume) => identityRules.diskOf(volume) === step.disk)
@@ -103,7 +105,11 @@ const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, n
   return {
     ...memory,
     takenAt: askedAfter(memory, step, now),
-    sinceLook: new Set(memory.sinceLook).add(stepKey(step)),
+    sinceLook,
+    unwanted:
+      step.do === 'delete-pod' && cluster
+        ? unwantedSince(memory, withoutDeletedPods(cluster.says, sinceLook), now)
+        : memory.unwanted,
     deleted: deletedAfter(memory, cluster?.says.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
     // Parking completes what the cap admitted. If the taint returns, the fence claims again.

@@ -1,6 +1,7 @@
 import { type ClusterFacts, fenceInBoot, type NodeFacts, type Tombstone } from '../model/cluster-facts.ts';
 import type { FenceRecord } from '../model/record.ts';
-import type { Step } from '../model/steps.ts';
+import { stepKey, type Step } from '../model/steps.ts';
+import { targetPod } from '../rules/pods.ts';
 
 /**
  * Returns the facts as they are after a step that took effect, or would be after one that is imagined. What others do
@@ -41,6 +42,12 @@ export const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
   }
 };
 
+/** Returns the facts as they are if the pods that were deleted are gone. */
+export const withoutDeletedPods = (facts: ClusterFacts, taken: ReadonlySet<string>): ClusterFacts => ({
+  ...facts,
+  pods: facts.pods.filter((pod) => !taken.has(stepKey({ do: 'delete-pod', pod: targetPod(pod) }))),
+});
+
 /** The label of our taint goes as well, unless the taint stays. */
 const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
   ...node,
@@ -51,6 +58,7 @@ const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts 
 const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
   ...node,
   label: record.fence,
+  taintedFor: null,
   record,
   recordText: JSON.stringify(record),
   taints: { ...node.taints, outOfService: node.taints.outOfService && !node.taints.ours, ours: false },

@@ -3,6 +3,7 @@ import type { CapClaim } from '../model/ledger.ts';
 import type { DiskId, MachineFacts } from '../model/machine.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
+import { withoutDeletedPods } from './facts-after.ts';
 import { hasImagined, imaginedEnding } from './imagine.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { endingAtDeadline, outcomeOf, eventFor, waitingEnd } from './ending.ts';
@@ -10,7 +11,7 @@ import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { markKey, stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
-import type { Act, Awaited, Decision, Moment } from '../rules/view.ts';
+import type { Act, Awaited, Decision, Moment, View } from '../rules/view.ts';
 
 /**
  * The next thing to do. Reads may be combined. Of the commands that change the world, only steps of one kind on several
@@ -133,17 +134,40 @@ export const nextCommand = (known: RunState, now: Moment): Command => {
   const view = viewOf(known, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);
-  return needsLook(known, decision) ? lookAt({ cluster: true }) : follow(known, decision, now);
+  const next = needsLook(known, decision) ? waitAtOnce(view) : decision;
+  return next ? follow(known, next, now) : lookAt({ cluster: true });
 };
+
+const isAllOf = ({ memory: { sinceLook } }: Pick<View, 'memory'>, kinds: ReadonlySet<Step['do']>): boolean =>
+  [...sinceLook].every((key) => [...kinds].some((kind) => key.startsWith(`${kind} `)));
+
+const PARK: ReadonlySet<Step['do']> = new Set(['park']);
+const FREES_VOLUMES: ReadonlySet<Step['do']> = new Set(['mark', 'fail-pod', 'delete-pod']);
 
 /**
  * Returns whether the decision needs a look after what was done since the last one. Deleting pods does not: each call
- * names the uid of its pod, and what is to be deleted has been known since before the mark.
+ * names the uid of its pod, and what is to be deleted has been known since before the mark. The end of a parked fence
+ * does not either: the patch has tested the Node, and the sweep finds work that comes back.
  */
 const needsLook = (known: RunState, decision: Decision): boolean =>
   known.memory.sinceLook.size > 0 &&
   !hasImagined(known) &&
-  !(decision.do === 'step' && stepProperties[decision.step.do].makesStale === 'nothing');
+  !(decision.do === 'step' && stepProperties[decision.step.do].makesStale === 'nothing') &&
+  !(decision.do === 'end' && decision.outcome === 'fenced' && isAllOf(known, PARK));
+
+/**
+ * Returns the wait for attachments that follows once all pods are deleted, or null. If a pod is left after all, the look
+ * after the wait shows it, and no step is taken before that. A run that has deleted pods before looks first, to say
+ * which of them come back.
+ */
+const waitAtOnce = (view: View): Decision | null => {
+  const { memory, cluster } = view;
+  const { sinceLook, failedSinceLook, deleted } = memory;
+  const isFirst = [...deleted.keys()].every((uid) => sinceLook.has(`delete-pod ${uid}`));
+  if (!isFirst || failedSinceLook.size > 0 || !isAllOf(view, FREES_VOLUMES)) return null;
+  const decision = decide({ ...view, cluster: withoutDeletedPods(cluster, sinceLook) });
+  return decision.do === 'wait' && decision.until !== null ? decision : null;
+};
 
 /** Returns whether the fence is over: nothing is left to do, or someone else removed it. */
 const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): boolean => {

@@ -221,7 +221,8 @@ export const baselineLease = (
     ? { lease: read, leaseSince: askedAt.mono }
     : { lease, leaseSince };
 
-const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): ReadonlyMap<string, number> =>
+/** Returns since when no pod object has wanted each volume. */
+export const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): ReadonlyMap<string, number> =>
   new Map(
     cluster.volumes
       .filter((volume) => podsWanting({ cluster }, volume.key).length === 0)

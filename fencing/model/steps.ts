@@ -132,7 +132,7 @@ export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
   'delete-attachment': { ...onNode, destructive: true, perObject: true },
   nudge: { ...onNode, perObject: true },
   'delete-node': { ...onNode, destructive: true, ends: 'fenced' },
-  park: { ...onNode, record: 'is written' },
+  park: { ...onNode, makesStale: 'its Node', record: 'is written' },
   'lift-out-of-service': { ...onNode, record: 'is written', letsGo: true },
   'release-node': { ...onNode, record: 'is gone', ends: 'released', letsGo: true },
   'set-tombstone': onNode,

@@ -36,7 +36,7 @@ const byUrgency = (a: PodFacts, b: PodFacts): number =>
   Number(b.volumes.length > 0) - Number(a.volumes.length > 0) ||
   `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`);
 
-const targetPod = ({ namespace, name, uid }: PodFacts): PodTarget => ({ namespace, name, uid });
+export const targetPod = ({ namespace, name, uid }: PodFacts): PodTarget => ({ namespace, name, uid });
 
 /**
  * Returns whether the pod has to be failed before it is deleted. A Job counts a pod by its phase, and a finalizer keeps

@@ -68,6 +68,39 @@ describe('a run looks', () => {
     ],
   ] as const)('%s', (_, change, expected) => expect(next(change)).toEqual(expected));
 
+  const sinceLook = (...steps: readonly string[]) => ({ memory: { ...memory, sinceLook: new Set(steps) } });
+  const parked = facts({
+    pods: [],
+    volumes: [],
+    node: marked(
+      { phase: 'fenced', released: ago(0) },
+      { taints: { outOfService: false, ours: false, quarantine: true }, taintedFor: null },
+    ),
+  });
+  const free = read(0, 0, machine({ disks: [] }));
+  it.each([
+    ['no more once the fence is parked', sinceLook('park node-uid'), { do: 'end', ending: { outcome: 'fenced' } }],
+    ['... unless the park was not the only step', sinceLook('park node-uid', 'nudge a on'), look({ cluster: true })],
+  ] as const)('%s', (_, change, expected) => expect(next({ ...parked, ...free, ...change })).toMatchObject(expected));
+
+  const marks = facts({ node: marked(), volumes: [volume({ attachment: attachment() })] });
+  const [deleted, failed] = ['delete-pod pod-uid', 'fail-pod pod-uid'];
+  const awaits = { do: 'pause', because: { code: 'attachments-going' }, until: { attachments: [attachment()] } };
+  const earlier = { memory: { ...sinceLook(deleted).memory, deleted: new Map([['earlier', { origin: 'x', at: 0 }]]) } };
+  const declined = { memory: { ...sinceLook(deleted).memory, failedSinceLook: new Set(['delete-pod another']) } };
+  it.each([
+    ['not before it waits for what the pods let go', sinceLook('mark node-uid', deleted), awaits],
+    ['... even if it had to fail one of them', sinceLook(failed, deleted), awaits],
+    ['... but if it deleted others before', earlier, look({ cluster: true })],
+    ['... if a delete was declined', declined, look({ cluster: true })],
+    ['... if it did anything else', sinceLook(deleted, 'note node-uid'), look({ cluster: true })],
+    [
+      '... and before any other step',
+      { ...sinceLook(deleted), ...facts({ node: marked(), volumes: [] }) },
+      { do: 'look' },
+    ],
+  ] as const)('%s', (_, change, expected) => expect(next({ ...marks, ...change })).toMatchObject(expected));
+
   it.each([
     ['at the machine when its facts are 1.5 s old', 1_500, {}, look({ machine: true })],
     ['... and not before', 1_499, read(400, 0), { do: 'recheck' }],

@@ -530,6 +530,10 @@ describe('a step that was taken', () => {
     expect(taken(deletePod, another).memory.deleted.get('pod-uid')?.origin).toBe('default/db-0');
     expect(taken(deletePod, withClusterRead(read, ofCluster({ pods: [] }), at(100))).memory.deleted.size).toBe(0);
     expect(taken({ ...deletePod, do: 'fail-pod' }).memory.deleted.size).toBe(0);
+    expect(memory.unwanted).toEqual(new Map([['a-driver^disk-1', 500]]));
+    const shared = withClusterRead(read, ofCluster({ pods: [pod(), pod({ uid: 'other', name: 'other' })] }), at(100));
+    expect(taken(deletePod, shared).memory.unwanted.size).toBe(0);
+    expect(taken({ ...deletePod, do: 'fail-pod' }).memory.unwanted.size).toBe(0);
   });
 
   it('counts marks, and a park gives the admission back', () => {

@@ -35,13 +35,13 @@ const most = (
 // oxfmt-ignore
 const rows: readonly Row[] = [
   //                       to the first, last delete; calls to the cluster, cloud; kB; calls for each second of waiting
-  ['aws',   'cold', ONE,  most(9,  9,  53, 4,  121, 10.5)],
-  ['aws',   'warm', ONE,  most(7,  7,  52, 4,  88, 10.5)],
-  ['aws',   'cold', FULL, most(13, 19, 430, 4, 1010)],
-  ['azure', 'cold', ONE,  most(12,  12, 62, 8,  140, 6.7)],
-  ['azure', 'warm', ONE,  most(8,  8, 61, 8,  107, 6.7)],
-  ['gcp',   'cold', ONE,  most(12,  12,  53, 5,  119, 10.5)],
-  ['gcp',   'warm', ONE,  most(8,  8,  52, 5,  86, 10.5)],
+  ['aws',   'cold', ONE,  most(9,  9,  37, 4,  98, 6.3)],
+  ['aws',   'warm', ONE,  most(7,  7,  36, 4,  65, 6.3)],
+  ['aws',   'cold', FULL, most(13, 19, 318, 4, 840)],
+  ['azure', 'cold', ONE,  most(12,  12, 46, 8,  115, 4.6)],
+  ['azure', 'warm', ONE,  most(8,  8, 45, 8,  82, 4.6)],
+  ['gcp',   'cold', ONE,  most(12,  12,  37, 5,  95, 6.3)],
+  ['gcp',   'warm', ONE,  most(8,  8,  36, 5,  63, 6.3)],
 ];
 
 const exceeded = (counts: Counts, limits: Partial<Counts>): Readonly<Record<string, string>> =>
