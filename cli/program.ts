@@ -46,7 +46,11 @@ const withCommonOptions = (command: Command): Command =>
 type Done = (code: number) => void;
 
 const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
-  const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
+  const add = (usage: string, description: string) =>
+    withCommonOptions(root.command(usage).description(description)).option(
+      '--progress',
+      'with --json: print JSON lines for steps and waits before the answer',
+    );
   add(
     'fence <target>',
     'check one machine now, and fence it if it is off: its id, a Node, or the pod/<ns>/<name>, pvc/…, pv/…, or volume id that leads to it',
