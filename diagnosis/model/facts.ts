@@ -236,7 +236,7 @@ export interface PodVolumeFacts {
   readonly networkFences: readonly string[];
 }
 
-/** A chain at a moment (epoch ms). */
+/** The facts at a moment (epoch ms). */
 export interface Situation extends PodVolumeFacts {
   readonly now: number;
 }

@@ -11,7 +11,7 @@ import type { RunState } from './state.ts';
 type Pause = Extract<Command, { do: 'pause' }>;
 
 /** Waits for `ms`, or until what is awaited ends the wait. The times between two questions grow as those between looks. */
-export const rest = async ({ ms, until }: Pause, known: RunState, ports: Ports): Promise<CommandResult> => {
+export const sleepOrPoll = async ({ ms, until }: Pause, known: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
   if (!until) {
     await clock.sleep(ms, signal);
