@@ -84,7 +84,7 @@ const addReading = (root: Command, terminal: Terminal, done: Done): void => {
   ).action(async (target: string | undefined, options: CommonOptions) =>
     done(await (await import('./commands/diagnose.ts')).diagnose(target, options, terminal)),
   );
-  add('status', 'show what stands in every cluster: fences, what their release lacks, tombstones, the cap, and pauses')
+  add('status', 'show every cluster: its fences and what each release still needs, tombstones, the cap, and pauses')
     .option('--watch', 'look again every five seconds, until Ctrl-C')
     .action(async (options: StatusOptions) =>
       done(await (await import('./commands/status.ts')).status(options, terminal)),

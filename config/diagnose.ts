@@ -22,7 +22,7 @@ export interface DiagnosisTools {
   readonly deadline: number;
 }
 
-/** How long a dry run may take, in ms. What it would wait for longer than that, it says. */
+/** How long a dry run may take, in ms. If it would wait longer, it reports what it waits for. */
 const REHEARSAL_LASTS_MS = 20_000;
 
 /** A dry run of a fence, with the policy of this install. */

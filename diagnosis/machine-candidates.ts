@@ -150,7 +150,10 @@ const candidatesOfPvc = async (
   return volume ? candidatesOfVolume(volume, search) : candidatesOfUsers(name, search);
 };
 
-/** A pod leads to the machine that it is on. If it has not begun yet, what has its volumes comes first. */
+/**
+ * A pod leads to the machine that it is on. If the pod has not begun yet, the machines that have its volumes come
+ * first.
+ */
 const candidatesOfPod = async (pod: PodView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
   const name = `pod ${pod.namespace}/${pod.name}`;
   if (pod.finished) throw new InvalidInput(`${name} has ended, so it is on no machine`);

@@ -61,7 +61,7 @@ const machineAt = async (
 
 /**
  * Releases one fence. If nothing identifies the machine of this Node, the release of the other Nodes continues. If no
- * Node names the machine of the record, the fence still stands: then the Node itself has to name its machine.
+ * Node names the machine of the record, the Node is still fenced. Then the Node itself has to name its machine.
  */
 const releaseFenced = async (fenced: ExistingFence, accepted: string | null, session: Session): Promise<Outcome> => {
   try {

@@ -10,7 +10,10 @@ import type { RunState } from './state.ts';
 
 type Pause = Extract<Command, { do: 'pause' }>;
 
-/** Waits for `ms`, or until what is awaited ends the wait. The times between two questions grow as those between looks. */
+/**
+ * Waits for `ms`, or until the awaited attachments end the wait. The times between two questions grow as those between
+ * looks.
+ */
 export const sleepOrPoll = async ({ ms, until }: Pause, known: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
   if (!until) {
