@@ -1,5 +1,5 @@
 import { CloudfenceError, PermissionDenied, Refused, Throttled, Unavailable } from '../fencing/model/errors.ts';
-import { describeNetworkError } from '../transport/no-answer.ts';
+import { describeNetworkError } from '../transport/answers.ts';
 
 /** One call to a service of a cloud, without that service's SDK. */
 export interface HttpCall {

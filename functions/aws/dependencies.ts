@@ -9,7 +9,7 @@ import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
-import { readUrl } from '../../providers/endpoint.ts';
+import { readUrl } from '../../providers/plugin.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
