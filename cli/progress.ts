@@ -136,6 +136,10 @@ const forPrograms = ({ line, clock }: Terminal): Printer => {
 /** A look belongs to the wait before it: it only asks whether the wait is over. */
 const goesOn = ({ do: next }: Command): boolean => next === 'look' || next === 'locate';
 
+/** Returns the wait that follows `before`: the same one if the reason is the same, or a new one. */
+const waitAfter = (before: Wait | undefined, run: RunState, reason: Reason, moment: Moment): Wait =>
+  before?.reason.code === reason.code ? { ...before, run, reason } : { run, reason, since: moment, printed: moment };
+
 const following = (printer: Printer, now: () => Moment): Progress => {
   const waits = new Map<string, Wait>();
   /** Notes what the run waits for next, if it waits. */
@@ -147,15 +151,8 @@ const following = (printer: Printer, now: () => Moment): Progress => {
       if (!goesOn(next)) waits.delete(run.runId);
       return;
     }
-    const { because: reason } = next;
-    const isSame = before?.reason.code === reason.code;
-    const wait: Wait = {
-      run,
-      reason,
-      since: isSame ? before.since : moment,
-      printed: isSame ? before.printed : moment,
-    };
-    const isDue = !isSame || moment.mono - before.printed.mono >= printer.every;
+    const wait = waitAfter(before, run, next.because, moment);
+    const isDue = wait.printed === moment || moment.mono - wait.printed.mono >= printer.every;
     waits.set(run.runId, isDue ? { ...wait, printed: moment } : wait);
     if (isDue) printer.wait(wait, moment);
   };
