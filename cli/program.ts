@@ -9,12 +9,14 @@ import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
 import type { ReleaseOptions } from './commands/release.ts';
+import type { ReportOptions } from './commands/report.ts';
 import type { StatusOptions } from './commands/status.ts';
 import type { CommonOptions } from './session.ts';
 
 const time = (text: string): number => {
   const ms = parseDuration(text);
-  if (ms === null) throw new InvalidArgumentError('write a number and ms, s, m or h, such as 90s, and at most 8760h.');
+  if (ms === null)
+    throw new InvalidArgumentError('write a number and ms, s, m, h or d, such as 90s, and at most 365d.');
   return ms;
 };
 
@@ -46,11 +48,7 @@ const withCommonOptions = (command: Command): Command =>
 type Done = (code: number) => void;
 
 const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
-  const add = (usage: string, description: string) =>
-    withCommonOptions(root.command(usage).description(description)).option(
-      '--progress',
-      'with --json: print JSON lines for steps and waits before the answer',
-    );
+  const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
   add(
     'fence <target>',
     'check one machine now, and fence it if it is off: its id, a Node, or the pod/<ns>/<name>, pvc/…, pv/…, or volume id that leads to it',
@@ -84,7 +82,7 @@ const addReading = (root: Command, terminal: Terminal, done: Done): void => {
   ).action(async (target: string | undefined, options: CommonOptions) =>
     done(await (await import('./commands/diagnose.ts')).diagnose(target, options, terminal)),
   );
-  add('status', 'show every cluster: its fences and what each release still needs, tombstones, the cap, and pauses')
+  add('status', 'show what stands in every cluster: fences, what their release lacks, tombstones, the cap, and pauses')
     .option('--watch', 'look again every five seconds, until Ctrl-C')
     .action(async (options: StatusOptions) =>
       done(await (await import('./commands/status.ts')).status(options, terminal)),
@@ -101,6 +99,24 @@ const addCap = (root: Command, terminal: Terminal, done: Done): Command =>
     .option('--end', 'end a --lift before its time is up')
     .option('--cluster <name>', 'the cluster to use')
     .action(async (options: CapOptions) => done(await (await import('./commands/cap.ts')).cap(options, terminal)));
+
+const addReport = (root: Command, terminal: Terminal, done: Done): Command =>
+  root
+    .command('report [target]')
+    .description('tell what happened: one incident by its fence, Node, or machine, or all')
+    .option('--from <folder>', 'the folder with the incidents, such as a copy of the bucket', given)
+    .addOption(new Option('--since <time>', 'only what happened within this time, such as 7d').argParser(time))
+    .option('--shadow', 'only what shadow mode saw, summed up')
+    .option(
+      '-o, --output <file>',
+      'a file that ends with .html, .md or .json, or just html, md or json (default: md)',
+      given,
+    )
+    .option('--debug', 'also print the stack trace of an error')
+    .addOption(new Option('--timeout <time>', 'how long reading may take').argParser(time).default(600_000, '10m'))
+    .action(async (target: string | undefined, options: ReportOptions) =>
+      done(await (await import('./commands/report.ts')).report(target, options, terminal)),
+    );
 
 const addKubeconfig = (root: Command, terminal: Terminal, done: Done): Command =>
   root
@@ -150,6 +166,7 @@ const program = (terminal: Terminal, done: Done): Command => {
   addLoop(root, terminal, done);
   addReading(root, terminal, done);
   addCap(root, terminal, done);
+  addReport(root, terminal, done);
   addKubeconfig(root, terminal, done);
   addDemo(root, terminal, done);
   return root;

@@ -4,11 +4,11 @@ import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../fencing/model/policy.ts';
 import { clusterEntrySchema } from '../providers/cluster-entries.ts';
 
-const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
-const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 
 /** A year. A longer time is a slip, and later no date could hold its end. */
-const LONGEST_DURATION_MS = 365 * 24 * units.h;
+const LONGEST_DURATION_MS = 365 * units.d;
 
 /** Parses a duration such as `90s` or `10m`. Returns ms, or null when the text is not a duration of at most a year. */
 export const parseDuration = (text: string): number | null => {
@@ -24,7 +24,7 @@ export const durationSchema = z.string().transform((text, context) => {
   if (ms !== null) return ms;
   context.addIssue({
     code: 'custom',
-    message: `"${text}" is not a duration: write a number and ms, s, m or h, such as 90s, and at most 8760h`,
+    message: `"${text}" is not a duration: write a number and ms, s, m, h or d, such as 90s, and at most 365d`,
   });
   return z.NEVER;
 });

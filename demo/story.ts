@@ -29,7 +29,7 @@ interface Holder {
 }
 
 /** Runs a call to the cloud, which waits for its turn before it leaves. */
-export type RunCall = <T>(exchange: () => Promise<T>) => Promise<T>;
+export type RunInTurn = <T>(exchange: () => Promise<T>) => Promise<T>;
 
 /**
  * Everything that the demo knows about the cloud below its cluster. The stories and their ends are the same on every
@@ -63,7 +63,7 @@ export interface DemoCloud<P extends ClusterParts> {
   readonly sweeps: boolean;
   /** Calls `arrived` for each request, before the request has any effect. */
   readonly openServer: (world: World<P>, arrived: () => void) => Promise<CloudServer>;
-  readonly connectCloud: (url: string, inTurn: RunCall) => Cloud;
+  readonly connectCloud: (url: string, inTurn: RunInTurn) => Cloud;
   readonly deploy: (parts: FunctionParts) => DeployedFunction;
 }
 

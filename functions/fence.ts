@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { searchPorts } from '../config/diagnose.ts';
+import { namingPorts } from '../config/diagnose.ts';
 import { machineNamed } from '../diagnosis/machine-named.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';
@@ -67,7 +67,7 @@ const withMachine = async (
     dependencies,
     limit,
     () => null,
-    ({ ports }) => machineNamed(target, searchPorts({ openedCloud, openClusters, ports })),
+    ({ ports }) => machineNamed(target, namingPorts({ openedCloud, openClusters, ports })),
   );
   return { ...wanted, [field]: machine };
 };

@@ -16,7 +16,7 @@ interface ZippedFile {
 }
 
 /**
- * The constants of the zip format that plain files need.
+ * Constants of the zip format, as far as plain files need it.
  * https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
  */
 const VERSION = 20;

@@ -21,6 +21,7 @@ const rooms = [
   'fencing',
   'diagnosis',
   'incidents',
+  'report',
   'transport',
   'providers',
   'kubernetes',
@@ -61,15 +62,28 @@ describe('directions of the rooms', () => {
     diagnosis: ['diagnosis', 'fencing'],
     // What happened to a machine, for people and for later.
     incidents: ['incidents', 'fencing'],
+    // What people read about incidents.
+    report: ['report', 'incidents', 'fencing'],
     // What holds a destructive call back on its way to the wire. It is the same for every cloud and for Kubernetes, so
     // it belongs to none.
     transport: ['transport', 'fencing'],
-    providers: ['providers', 'diagnosis', 'fencing', 'incidents', 'transport'],
+    providers: ['providers', 'diagnosis', 'fencing', 'transport'],
     kubernetes: ['kubernetes', 'diagnosis', 'fencing', 'transport'],
     sandbox: ['sandbox', 'fencing'],
     config: ['config', 'diagnosis', 'fencing', 'kubernetes', 'providers'],
     functions: ['functions', 'diagnosis', 'fencing', 'incidents', 'providers', 'config'],
-    cli: ['cli', 'diagnosis', 'fencing', 'incidents', 'kubernetes', 'providers', 'config', 'functions', 'demo'],
+    cli: [
+      'cli',
+      'diagnosis',
+      'fencing',
+      'incidents',
+      'report',
+      'kubernetes',
+      'providers',
+      'config',
+      'functions',
+      'demo',
+    ],
     demo: ['demo', 'fencing', 'kubernetes', 'providers', 'config', 'functions', 'sandbox'],
     scripts: ['scripts', 'infra'],
     infra: ['infra', 'fencing', 'kubernetes', 'providers', 'config', 'functions'],

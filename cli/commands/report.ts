@@ -1,0 +1,88 @@
+import { writeFile } from 'node:fs/promises';
+import { InvalidInput } from '../../fencing/model/errors.ts';
+import { type IncidentSource, readIncidents } from '../../incidents/source.ts';
+import { reportJson } from '../../report/json.ts';
+import { readable } from '../../report/markup.ts';
+import { reportMarkdown } from '../../report/markdown.ts';
+import { reportPage } from '../../report/page.ts';
+import { objectsToRead, type Report, requireSome, selected, type Wanted } from '../../report/select.ts';
+import type { Terminal } from '../answer.ts';
+import { incidentFolder } from '../incident-folder.ts';
+
+export interface ReportOptions {
+  readonly from?: string;
+  /** In ms. */
+  readonly since?: number;
+  readonly output?: string;
+  readonly shadow?: boolean;
+  /** In ms. */
+  readonly timeout: number;
+}
+
+const forms: Readonly<Record<string, (report: Report) => string>> = {
+  html: reportPage,
+  md: reportMarkdown,
+  json: reportJson,
+};
+
+interface Destination {
+  /** Null: standard output. */
+  readonly file: string | null;
+  readonly write: (report: Report) => string;
+}
+
+/** Reads `report.html` as a file of that form, and `html` as that form on standard output. */
+const destinationOf = (output: string): Destination => {
+  const [form = '', ...before] = output.split('.').reverse();
+  const write = forms[form];
+  if (write) return { file: before.length === 0 ? null : output, write };
+  throw new InvalidInput(
+    `-o ${output} names no form of a report: give a file that ends with .html, .md, or .json, or just html, md, or json`,
+  );
+};
+
+const NO_PLACE =
+  'say where the incidents are: --from <folder>, for example a copy that `aws s3 sync`, `az storage blob download-batch`, or `gcloud storage rsync` made';
+
+const openSource = (from: string | undefined): IncidentSource => {
+  if (from === undefined) throw new InvalidInput(NO_PLACE);
+  return incidentFolder(from);
+};
+
+const gather = async (source: IncidentSource, wanted: Wanted, made: number, signal: AbortSignal): Promise<Report> => {
+  const objects = objectsToRead(await source.list(signal), wanted);
+  const { incidents, damaged } = await readIncidents(objects, source, signal);
+  return { wanted, where: source.where, made, incidents: selected(incidents, wanted), damaged };
+};
+
+const save = async (file: string, text: string): Promise<void> => {
+  try {
+    await writeFile(file, text);
+  } catch (cause) {
+    throw new InvalidInput(`${file} cannot be written: ${cause instanceof Error ? cause.message : 'unknown'}`, {
+      cause,
+    });
+  }
+};
+
+/** Tells what happened, from the incidents that are kept. Asks no cluster. An object that cannot be read is named. */
+export const report = async (
+  target: string | undefined,
+  { from, since, output = 'md', shadow = false, timeout }: ReportOptions,
+  { line, complain, clock }: Terminal,
+): Promise<number> => {
+  const { file, write } = destinationOf(output);
+  const { wall: made } = clock.now();
+  const wanted = { target: target ?? null, since: since === undefined ? null : made - since, shadow };
+  const told = await gather(openSource(from), wanted, made, AbortSignal.timeout(timeout));
+  for (const { name, what, mend } of told.damaged)
+    complain(`cloudfence: ${readable(name)}: ${readable(what)}. To mend it, ${mend}.`);
+  requireSome(told);
+  const text = write(told);
+  if (file === null) line(text.trimEnd());
+  else {
+    await save(file, text);
+    line(`${file}: ${told.incidents.length === 1 ? '1 incident' : `${told.incidents.length} incidents`}`);
+  }
+  return 0;
+};

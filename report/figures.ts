@@ -1,0 +1,128 @@
+import type { Incident } from '../incidents/incident.ts';
+import { between, type PhaseName, phaseRules } from './timeline.ts';
+
+/** What a list of incidents shows together: how many of each state, how long each phase took, and what shadow mode saw. */
+
+export interface Spread {
+  readonly label: string;
+  readonly from: PhaseName;
+  readonly to: PhaseName;
+  /** In how many incidents both ends are known, and in how many the second one is. */
+  readonly known: number;
+  readonly of: number;
+  /** In ms. Each is a time that was measured (nearest rank). Null if none is known. */
+  readonly p50: number | null;
+  readonly p90: number | null;
+  readonly p99: number | null;
+  readonly longest: number | null;
+}
+
+const DISTANCES: readonly (readonly [PhaseName, PhaseName])[] = [
+  ['off', 'event'],
+  ['event', 'received'],
+  ['received', 'proven'],
+  ['proven', 'marked'],
+  ['marked', 'podsDeleted'],
+  ['podsDeleted', 'attachmentsGone'],
+  ['podsDeleted', 'disksFreed'],
+  ['disksFreed', 'attachedElsewhere'],
+];
+
+/** Across several phases. */
+const WHOLES: readonly (readonly [PhaseName, PhaseName])[] = [
+  ['off', 'received'],
+  ['received', 'podsDeleted'],
+  ['received', 'fenced'],
+  ['off', 'attachedElsewhere'],
+];
+
+/** Returns the value below which that share of the values lies: the nearest rank, so it is one of them. */
+export const percentile = (sorted: readonly number[], share: number): number | null =>
+  sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
+
+const spreadOf = (incidents: readonly Incident[], from: PhaseName, to: PhaseName): Spread => {
+  const times = incidents
+    .map((one) => between(one, from, to))
+    .filter((ms) => ms !== null)
+    .filter((ms) => ms >= 0)
+    .sort((a, b) => a - b);
+  return {
+    label: `${phaseRules[from].label} → ${phaseRules[to].label}`,
+    from,
+    to,
+    known: times.length,
+    of: incidents.length,
+    p50: percentile(times, 0.5),
+    p90: percentile(times, 0.9),
+    p99: percentile(times, 0.99),
+    longest: times.at(-1) ?? null,
+  };
+};
+
+/** Incidents whose fence began: only they have all phases. */
+const begun = (incidents: readonly Incident[]): readonly Incident[] => incidents.filter(({ fence }) => fence !== null);
+
+export interface Spreads {
+  readonly phases: readonly Spread[];
+  readonly wholes: readonly Spread[];
+}
+
+export const spreadsOf = (incidents: readonly Incident[]): Spreads => {
+  const counted = begun(incidents);
+  return {
+    phases: DISTANCES.map(([from, to]) => spreadOf(counted, from, to)),
+    wholes: WHOLES.map(([from, to]) => spreadOf(counted, from, to)),
+  };
+};
+
+export const countsOf = (incidents: readonly Incident[]): ReadonlyMap<Incident['state'], number> =>
+  new Map([...Map.groupBy(incidents, ({ state }) => state)].map(([state, some]) => [state, some.length]));
+
+export interface Refusal {
+  readonly code: string;
+  readonly count: number;
+  /** The sentence of the newest incident with this code. */
+  readonly says: string;
+}
+
+export interface ShadowSummary {
+  readonly incidents: number;
+  readonly wouldFence: number;
+  readonly refusals: readonly Refusal[];
+  /** The steps that shadow mode only imagined, by their name. */
+  readonly steps: ReadonlyMap<string, number>;
+  /** How long Kubernetes took by itself to attach the volumes elsewhere, where a run saw that (ms). */
+  readonly recovered: readonly number[];
+  /** In so many incidents no run saw it. */
+  readonly notSeen: number;
+}
+
+/** Returns the reason with which an incident without a fence ended last. */
+const refusalOf = ({ state, ends }: Incident): Incident['ends'][number]['because'] | null =>
+  state === 'refused' || state === 'failed' ? (ends.at(-1)?.because ?? null) : null;
+
+const refusalsIn = (incidents: readonly Incident[]): readonly Refusal[] => {
+  const reasons = incidents.map(refusalOf).filter((reason) => reason !== null);
+  return [...Map.groupBy(reasons, ({ code }) => code)]
+    .map(([code, some]) => ({ code, count: some.length, says: some[0]?.says ?? '' }))
+    .sort((a, b) => b.count - a.count);
+};
+
+const imaginedSteps = (incidents: readonly Incident[]): ReadonlyMap<string, number> => {
+  const steps = incidents.flatMap(({ steps }) => steps.filter(({ result }) => result === 'dry-run'));
+  return new Map([...Map.groupBy(steps, ({ step }) => step)].map(([step, some]) => [step, some.length]));
+};
+
+/** Sums up the incidents of shadow mode, the newest first. A time that no run saw is not guessed. */
+export const shadowSummaryOf = (all: readonly Incident[]): ShadowSummary => {
+  const incidents = all.filter(({ shadow }) => shadow);
+  const recovered = incidents.map((one) => between(one, 'off', 'attachedElsewhere')).filter((ms) => ms !== null);
+  return {
+    incidents: incidents.length,
+    wouldFence: incidents.filter(({ state }) => state === 'would-fence').length,
+    refusals: refusalsIn(incidents),
+    steps: imaginedSteps(incidents),
+    recovered,
+    notSeen: incidents.length - recovered.length,
+  };
+};

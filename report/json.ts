@@ -1,0 +1,55 @@
+import { shadowSummaryOf, type Spread, spreadsOf } from './figures.ts';
+import { machineTime } from './format.ts';
+import { kubernetesAlone } from './kubernetes-alone.ts';
+import type { Report } from './select.ts';
+import { type Phase, timelineOf, tookOf } from './timeline.ts';
+
+/** The report as JSON, for other programs. It has each incident whole. Times are ISO texts, and durations are ms. */
+
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : machineTime(ms));
+
+const phaseJson = (start: number) => (phase: Phase) => ({
+  phase: phase.name,
+  at: timeOrNull(phase.at),
+  after: phase.at === null ? null : phase.at - start,
+  took: tookOf(phase),
+  missing: phase.missing,
+});
+
+const spreadJson = ({ from, to, known, of, p50, p90, p99, longest }: Spread) => ({
+  from,
+  to,
+  known,
+  of,
+  p50,
+  p90,
+  p99,
+  longest,
+});
+
+const shadowJson = ({ incidents }: Report) => {
+  const { steps, recovered, ...rest } = shadowSummaryOf(incidents);
+  return { ...rest, steps: Object.fromEntries(steps), recovered };
+};
+
+/** Returns the report as JSON. Pure. */
+export const reportJson = (report: Report): string => {
+  const { wanted, where, made, incidents, damaged } = report;
+  const { phases, wholes } = spreadsOf(incidents);
+  const json = {
+    kind: 'cloudfence/report',
+    version: 1,
+    made: machineTime(made),
+    where,
+    wanted: { ...wanted, since: timeOrNull(wanted.since) },
+    spreads: [...wholes, ...phases].map(spreadJson),
+    ...(wanted.shadow && { shadow: shadowJson(report) }),
+    kubernetesAlone,
+    incidents: incidents.map((incident) => {
+      const { start, recovery, after } = timelineOf(incident);
+      return { timeline: [...recovery, ...after].map(phaseJson(start)), incident };
+    }),
+    damaged,
+  };
+  return `${JSON.stringify(json, null, 2)}\n`;
+};

@@ -1,0 +1,226 @@
+import type { Incident, Phases } from '../incidents/incident.ts';
+
+/** The phases of one incident: when each was reached, what shows it, and why one is not known. */
+
+/** The new pod is not watched, so nothing knows when it ran. */
+export type PhaseName = keyof Phases | 'running';
+
+/** Who takes the time until a phase. */
+export type Takes = 'unnoticed' | 'cloudfence' | 'kubernetes';
+
+/** A part of the record that shows a phase. `index` counts within the list of the incident. */
+export interface Behind {
+  readonly list: 'triggers' | 'proofs' | 'steps';
+  readonly index: number;
+}
+
+/** It may have happened without being seen, or it did not happen so far. */
+export interface Missing {
+  readonly says: 'not known' | 'did not happen';
+  readonly why: string;
+}
+
+export interface Phase {
+  readonly name: PhaseName;
+  readonly label: string;
+  readonly takes: Takes;
+  /** In epoch ms, or null if it is not known. */
+  readonly at: number | null;
+  /** The phase that it follows, if that is known. A time that is earlier than it is another clock's. */
+  readonly from: number | null;
+  /** Why it has no time, or null if it has one. */
+  readonly missing: Missing | null;
+  readonly behind: readonly Behind[];
+}
+
+export interface Timeline {
+  /** The first known time, which is the zero of the axis. */
+  readonly start: number;
+  /** When everything was free, or when the last known phase of the recovery was reached. */
+  readonly end: number;
+  /** Until the volumes are attached elsewhere and the fence is done. */
+  readonly recovery: readonly Phase[];
+  /** After it: the taint goes, and the Node is released. */
+  readonly after: readonly Phase[];
+}
+
+interface PhaseRule {
+  readonly label: string;
+  readonly takes: Takes;
+  /** The phases after which this one begins, the likeliest first. */
+  readonly follows: readonly (keyof Phases)[];
+}
+
+/** What each phase follows. The percentiles measure the same distances. */
+export const phaseRules: Readonly<Record<PhaseName, PhaseRule>> = {
+  off: { label: 'Machine off', takes: 'unnoticed', follows: [] },
+  event: { label: 'Event', takes: 'unnoticed', follows: ['off'] },
+  received: { label: 'Cloudfence looks', takes: 'unnoticed', follows: ['event', 'off'] },
+  proven: { label: 'Proof', takes: 'cloudfence', follows: ['received'] },
+  marked: { label: 'Mark', takes: 'cloudfence', follows: ['proven'] },
+  podsDeleted: { label: 'Pods deleted', takes: 'cloudfence', follows: ['marked'] },
+  attachmentsGone: { label: 'Attachments gone', takes: 'kubernetes', follows: ['podsDeleted', 'marked'] },
+  disksFreed: { label: 'Disks free', takes: 'kubernetes', follows: ['podsDeleted', 'marked'] },
+  attachedElsewhere: { label: 'Attached elsewhere', takes: 'kubernetes', follows: ['disksFreed', 'attachmentsGone'] },
+  running: { label: 'New pod running', takes: 'kubernetes', follows: ['attachedElsewhere'] },
+  fenced: {
+    label: 'Fence done',
+    takes: 'cloudfence',
+    follows: ['attachmentsGone', 'disksFreed', 'podsDeleted', 'marked'],
+  },
+  lifted: { label: 'Taint lifted', takes: 'cloudfence', follows: ['fenced', 'marked'] },
+  released: { label: 'Released', takes: 'cloudfence', follows: ['fenced', 'marked'] },
+};
+
+const RECOVERY: readonly PhaseName[] = [
+  'off',
+  'event',
+  'received',
+  'proven',
+  'marked',
+  'podsDeleted',
+  'attachmentsGone',
+  'disksFreed',
+  'attachedElsewhere',
+  'running',
+  'fenced',
+];
+const AFTER: readonly PhaseName[] = ['lifted', 'released'];
+
+/** Returns a time of a record in epoch ms. Its schema has checked the text. */
+export const epoch = (time: string): number => Date.parse(time);
+
+const timeOf = ({ phases }: Incident, phase: PhaseName): number | null => {
+  const at = phase === 'running' ? null : phases[phase];
+  return at === null ? null : epoch(at);
+};
+
+const unknown = (why: string): Missing => ({ says: 'not known', why });
+const none = (why: string): Missing => ({ says: 'did not happen', why });
+
+const missingEvent = ({ triggers }: Incident): Missing => {
+  if (triggers.some(({ kind }) => kind === 'event')) return unknown('the event names no time');
+  return none(triggers.some(({ kind }) => kind === 'sweep') ? 'a sweep found the machine' : 'a person asked');
+};
+
+/** Why nothing was done to the Node. */
+const withoutFence = ({ state }: Incident): string | null => {
+  if (state === 'would-fence') return 'shadow mode changes nothing';
+  return state === 'refused' || state === 'failed' ? 'no fence began' : null;
+};
+
+const step =
+  (why: (incident: Incident) => string) =>
+  (incident: Incident): Missing =>
+    none(withoutFence(incident) ?? why(incident));
+
+/** What Kubernetes does is seen only while a fence looks. */
+const sighting = (incident: Incident): Missing => {
+  const { fence, volumes } = incident;
+  if (fence === null) return unknown('nobody watched, because no fence began');
+  return volumes.length === 0 ? none('no volume was on the Node') : unknown('no run saw it');
+};
+
+const missing: Readonly<Record<PhaseName, (incident: Incident) => Missing>> = {
+  off: () => unknown('the cloud does not say since when'),
+  event: missingEvent,
+  received: () => unknown('it is not recorded'),
+  proven: () => none('the cloud never said that the machine is off'),
+  marked: step(() => 'no mark is recorded'),
+  podsDeleted: step(({ pods }) => (pods.length === 0 ? 'no pod had to be deleted' : 'no run deleted one')),
+  attachmentsGone: sighting,
+  disksFreed: sighting,
+  attachedElsewhere: sighting,
+  running: () => unknown('Cloudfence does not watch new pods'),
+  fenced: step(({ state }) => (state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not finished so far')),
+  lifted: step(() => 'the machine did not come back while the taint stood'),
+  released: step(({ state }) =>
+    state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not released so far',
+  ),
+};
+
+/** The steps whose end is the end of a phase. */
+const endingSteps: Readonly<Partial<Record<PhaseName, readonly string[]>>> = {
+  marked: ['mark'],
+  podsDeleted: ['delete-pod'],
+  fenced: ['park', 'delete-node'],
+  lifted: ['lift-out-of-service'],
+  released: ['release-node'],
+};
+
+/** Returns where in a list of the incident the phase's time stands, or -1. */
+const indexIn = ({ triggers, proofs, steps }: Incident, phase: PhaseName, at: string): Behind => {
+  if (phase === 'off') return { list: 'proofs', index: proofs.findIndex(({ since }) => since === at) };
+  if (phase === 'proven') return { list: 'proofs', index: proofs.findIndex(({ answered }) => answered === at) };
+  if (phase === 'event') return { list: 'triggers', index: triggers.findIndex(({ happened }) => happened === at) };
+  if (phase === 'received') return { list: 'triggers', index: triggers.findIndex(({ received }) => received === at) };
+  const kinds = endingSteps[phase] ?? [];
+  return { list: 'steps', index: steps.findIndex(({ step, ended }) => ended === at && kinds.includes(step)) };
+};
+
+const behindOf = (incident: Incident, phase: PhaseName): readonly Behind[] => {
+  const at = phase === 'running' ? null : incident.phases[phase];
+  if (at === null) return [];
+  const behind = indexIn(incident, phase, at);
+  return behind.index < 0 ? [] : [behind];
+};
+
+const phaseOf = (incident: Incident, phase: PhaseName): Phase => {
+  const { label, takes, follows } = phaseRules[phase];
+  const at = timeOf(incident, phase);
+  const from = follows.map((one) => timeOf(incident, one)).find((time) => time !== null) ?? null;
+  return {
+    name: phase,
+    label,
+    takes,
+    at,
+    from,
+    missing: at === null ? missing[phase](incident) : null,
+    behind: behindOf(incident, phase),
+  };
+};
+
+const knownTimes = (phases: readonly Phase[]): readonly number[] =>
+  phases.flatMap(({ at }) => (at === null ? [] : [at]));
+
+/** Returns when an incident began: its first known time. */
+export const beganAt = (incident: Incident): number => {
+  const { ends, triggers, begun } = incident;
+  const own = RECOVERY.map((phase) => timeOf(incident, phase)).filter((at) => at !== null);
+  const others = [begun, triggers[0]?.received ?? null, ends[0]?.at ?? null].flatMap((at) =>
+    at === null ? [] : epoch(at),
+  );
+  return own.length > 0 ? Math.min(...own) : (others[0] ?? 0);
+};
+
+/** Returns when something last happened in an incident. */
+export const lastAt = (incident: Incident): number => {
+  const { steps, ends, proofs } = incident;
+  const times = [
+    ...steps.map(({ ended }) => ended),
+    ...ends.map(({ at }) => at),
+    ...proofs.map(({ answered }) => answered),
+  ];
+  return times.reduce((last, time) => Math.max(last, epoch(time)), beganAt(incident));
+};
+
+export const timelineOf = (incident: Incident): Timeline => {
+  const recovery = RECOVERY.map((phase) => phaseOf(incident, phase));
+  const start = beganAt(incident);
+  return {
+    start,
+    end: Math.max(start, ...knownTimes(recovery)),
+    recovery,
+    after: AFTER.map((phase) => phaseOf(incident, phase)),
+  };
+};
+
+/** Returns how long a phase took, or null if that is not known. Clocks differ, so a phase may seem to end before it begins. */
+export const tookOf = ({ at, from }: Phase): number | null =>
+  at === null || from === null ? null : Math.max(0, at - from);
+
+/** Returns the time from one phase to another in an incident (ms), or null if one is not known. */
+export const between = (incident: Incident, from: PhaseName, to: PhaseName): number | null => {
+  const [began, ended] = [timeOf(incident, from), timeOf(incident, to)];
+  return began === null || ended === null ? null : ended - began;
+};

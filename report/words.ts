@@ -1,0 +1,107 @@
+import type { Incident } from '../incidents/incident.ts';
+import { dateTime, duration } from './format.ts';
+import { between, epoch } from './timeline.ts';
+
+/** What an incident is called, and what happened in it, in sentences. Each value in them is plain text. */
+
+export type Tone = 'good' | 'bad' | 'warn' | 'blue' | 'calm';
+
+interface StateWords {
+  readonly chip: string;
+  readonly tone: Tone;
+}
+
+export const stateWords: Readonly<Record<Incident['state'], StateWords>> = {
+  refused: { chip: 'refused', tone: 'warn' },
+  failed: { chip: 'failed', tone: 'bad' },
+  'would-fence': { chip: 'would fence', tone: 'blue' },
+  fencing: { chip: 'fencing', tone: 'blue' },
+  fenced: { chip: 'fenced', tone: 'good' },
+  returning: { chip: 'returning', tone: 'blue' },
+  released: { chip: 'released', tone: 'good' },
+  'ended-by-hand': { chip: 'ended by hand', tone: 'warn' },
+};
+
+/** Returns the name under which people know the machine. */
+export const subjectOf = ({ node, machine }: Incident): string => node ?? machine;
+
+const askers: Readonly<Record<Incident['triggers'][number]['kind'], string>> = {
+  event: 'an event arrived',
+  sweep: 'a sweep found it',
+  person: 'a person asked',
+};
+
+const noticed = (incident: Incident): readonly string[] => {
+  const { phases, triggers } = incident;
+  const off = phases.off === null ? [] : [`The machine went off at ${dateTime(epoch(phases.off))} UTC.`];
+  if (phases.received === null) return off;
+  const first = triggers.find(({ received }) => received === phases.received);
+  const why = first ? `, because ${askers[first.kind]}` : '';
+  const later = between(incident, 'off', 'received');
+  const when = later === null || later < 0 ? `at ${dateTime(epoch(phases.received))} UTC` : `${duration(later)} later`;
+  return [...off, `Cloudfence looked at it ${when}${why}.`];
+};
+
+const lastReason = ({ ends }: Incident): string => {
+  const last = ends.at(-1);
+  return last ? `${last.because.says} (${last.because.code})` : 'no reason is recorded';
+};
+
+const freed = (incident: Incident): string => {
+  const took = between(incident, 'received', 'fenced');
+  return took === null || took < 0
+    ? 'Everything that the machine held is free.'
+    : `Everything that the machine held was free ${duration(took)} after that.`;
+};
+
+/** A time that may not be known. */
+const at = (time: string | null): string => (time === null ? '' : ` at ${dateTime(epoch(time))} UTC`);
+
+const ended = (incident: Incident): readonly string[] => {
+  const { state, phases } = incident;
+  switch (state) {
+    case 'refused':
+      return [`It did not fence the machine: ${lastReason(incident)}.`];
+    case 'failed':
+      return [`It could not fence the machine: ${lastReason(incident)}.`];
+    case 'would-fence':
+      return [`It changed nothing: ${lastReason(incident)}.`];
+    case 'fencing':
+      return [`The fence is not finished: ${lastReason(incident)}.`];
+    case 'fenced':
+      return [freed(incident), 'The Node is still quarantined, until a fresh boot is proven.'];
+    case 'returning':
+      return [
+        `The machine is no longer proven off, so the taint went${at(phases.lifted)}. The Node is not released yet.`,
+      ];
+    case 'released':
+      return [...(phases.fenced === null ? [] : [freed(incident)]), `The Node was released${at(phases.released)}.`];
+    case 'ended-by-hand':
+      return ['Somebody removed the fence by hand, so Cloudfence stopped.'];
+  }
+};
+
+/** Returns what happened, in a few sentences. */
+export const storyOf = (incident: Incident): string => [...noticed(incident), ...ended(incident)].join(' ');
+
+/** Returns the facts about the machine that are known, each with its name. */
+export const factsOf = (incident: Incident): readonly (readonly [string, string])[] => {
+  const { machine, cloud, account, region, zone, cluster, node, generation, bootID, fence, id, vouched } = incident;
+  const known: readonly (readonly [string, string | null])[] = [
+    ['Machine', machine],
+    ['Node', node],
+    ['Cluster', cluster],
+    ['Cloud', cloud],
+    ['Account', account],
+    ['Region', region],
+    ['Zone', zone],
+    ['Boot, as the cloud names it', generation],
+    ['Boot, as the Node names it', bootID],
+    [fence === null ? 'Incident' : 'Fence', id],
+    ['Vouched for by a person', vouched],
+  ];
+  return known.flatMap(([what, value]) => (value === null || value === '' ? [] : [[what, value] as const]));
+};
+
+/** Returns `1 pod` or `3 pods`. */
+export const count = (many: number, one: string, others = `${one}s`): string => `${many} ${many === 1 ? one : others}`;
