@@ -10,6 +10,7 @@ import type { DemoOptions } from './commands/demo.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
 import type { ReleaseOptions } from './commands/release.ts';
 import type { ReportOptions } from './commands/report.ts';
+import type { SandboxOptions } from './commands/sandbox.ts';
 import type { StatusOptions } from './commands/status.ts';
 import type { CommonOptions } from './session.ts';
 
@@ -148,6 +149,17 @@ const addDemo = (root: Command, terminal: Terminal, done: Done): Command =>
     .option('--debug', 'also print the stack trace of an error')
     .action(async (options: DemoOptions) => done(await (await import('./commands/demo.ts')).demo(options, terminal)));
 
+const addSandbox = (root: Command, terminal: Terminal, done: Done): Command =>
+  root
+    .command('sandbox [command...]')
+    .description('serve a simulated cloud and cluster to practise on, or send a command to it, such as `stop <Node>`')
+    .option('--cloud <name>', `the cloud to simulate: ${cloudNames.join(', ')}`, cloudNames[0])
+    .option('--folder <folder>', 'where its kubeconfig, variables, and events are written', given, 'cloudfence-sandbox')
+    .option('--debug', 'also print the stack trace of an error')
+    .action(async (words: string[], options: SandboxOptions) =>
+      done(await (await import('./commands/sandbox.ts')).sandbox(words, options, terminal)),
+    );
+
 /** A terminal adds the break itself. */
 const withoutLastBreak = (text: string): string => text.replace(/\n$/, '');
 
@@ -169,6 +181,7 @@ const program = (terminal: Terminal, done: Done): Command => {
   addReport(root, terminal, done);
   addKubeconfig(root, terminal, done);
   addDemo(root, terminal, done);
+  addSandbox(root, terminal, done);
   return root;
 };
 

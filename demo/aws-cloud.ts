@@ -96,6 +96,12 @@ export const demoCloud: DemoCloud<AwsParts> = {
     ),
   sweeps: false,
   openServer: (world, arrived) => openEc2Server(world, 0, arrived),
+  environment: (url) => ({
+    AWS_ENDPOINT_URL_EC2: url,
+    AWS_REGION: SANDBOX_REGION,
+    AWS_ACCESS_KEY_ID: 'sandbox',
+    AWS_SECRET_ACCESS_KEY: 'sandbox',
+  }),
   connectCloud: (url, inTurn) => awsCloud({ clients: clientsAt(url, inTurn), region: SANDBOX_REGION }),
   deploy: (parts) => deployFunction(parts, lambda(parts.now)),
 };

@@ -84,6 +84,7 @@ export const demoCloud: DemoCloud<AzureParts> = {
     })),
   sweeps: true,
   openServer: (world, arrived) => openArmServer(world, { arrived }),
+  environment: (url) => ({ AZURE_SUBSCRIPTION_ID: SANDBOX_SUBSCRIPTION, CLOUDFENCE_AZURE_ENDPOINT: url }),
   connectCloud: (url, inTurn) => azureCloud(clientsAt(url, inTurn)),
   deploy: (parts) =>
     deployFunction(

@@ -3,6 +3,7 @@ import { cloudNames } from '../config/clouds.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { demoToJson, tableLines, verdictLines } from './table.ts';
+import { openPractice, type Practice } from './practice.ts';
 import { type Demo, playScenario, type ReportNews } from './play.ts';
 import type { Scenario } from './scenarios.ts';
 import type { DemoCloud } from './story.ts';
@@ -33,6 +34,8 @@ const demoModule = z.object({
 
 /** Loads `demo/<cloud>-cloud.ts`. The bundler recognizes this form of the import, and bundles each of these files. */
 const loadCloud = async (cloud: string): Promise<DemoCloud<ClusterParts>> => {
+  if (!cloudNames.includes(cloud))
+    throw new InvalidInput(`"${cloud}" is not a supported cloud: use one of ${cloudNames.join(', ')}`);
   try {
     return demoModule.parse(await import(`./${cloud}-cloud.ts`)).demoCloud;
   } catch (cause) {
@@ -45,10 +48,15 @@ const loadCloud = async (cloud: string): Promise<DemoCloud<ClusterParts>> => {
  * @throws InvalidInput if there is no such cloud, or if the scenario shows nothing on it
  */
 export const loadDemo = async (cloud: string, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
-  if (!cloudNames.includes(cloud))
-    throw new InvalidInput(`"${cloud}" is not a supported cloud: use one of ${cloudNames.join(', ')}`);
   const demoCloud = await loadCloud(cloud);
   const lack = demoCloud.without[name];
   if (lack !== undefined) throw new InvalidInput(`the scenario "${name}" shows nothing on ${cloud}: ${lack}`);
   return showOn(demoCloud);
 };
+
+/**
+ * Opens the embedded cloud and cluster for practice.
+ * @throws InvalidInput if there is no such cloud
+ */
+export const loadPractice = async (cloud: string, now: () => number): Promise<Practice> =>
+  openPractice(await loadCloud(cloud), now);

@@ -23,7 +23,8 @@ export interface SimulatedServers {
   readonly close: () => Promise<void>;
 }
 
-const TOKEN = 'demo-token';
+/** The token of Cloudfence's own identity. */
+export const TOKEN = 'demo-token';
 
 /** Injects no fault. It only reports each request before the request has any effect. */
 const heard = (arrived: () => void): Faults => ({
@@ -33,15 +34,15 @@ const heard = (arrived: () => void): Faults => ({
   },
 });
 
-/** Serves the world on two sockets. Calls `arrived` for each request, before the request has any effect. */
+/** Serves the world on two sockets, to users by their tokens. Calls `arrived` for each request, before the request has any effect. */
 export const openServers = async <P extends ClusterParts>(
   world: World<P>,
   demoCloud: DemoCloud<P>,
-  user: ApiUser,
+  users: Readonly<Record<string, ApiUser>>,
   arrived: () => void,
 ): Promise<SimulatedServers> => {
   const server = { store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world) };
-  const api = await openKubernetesServer(apiServerOf({ ...server, users: { [TOKEN]: user }, faults: heard(arrived) }));
+  const api = await openKubernetesServer(apiServerOf({ ...server, users, faults: heard(arrived) }));
   const cloud = await demoCloud.openServer(world, arrived);
   return {
     kubernetes: { url: api.url, ca: api.caData, token: TOKEN },

@@ -75,6 +75,7 @@ export const demoCloud: DemoCloud<GceParts> = {
     ),
   sweeps: false,
   openServer: (world, arrived) => openGceServer(world, 0, arrived),
+  environment: (url) => ({ CLOUDFENCE_GCP_ENDPOINT: url }),
   connectCloud: (url, inTurn) => gcpCloud(clientsAt(url, inTurn)),
   deploy: (parts) =>
     deployFunction(

@@ -1,6 +1,6 @@
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import type { World } from '../sandbox/world.ts';
-import { connectCloud, cloudfenceUser, connectCluster, type SimulatedServers, openServers } from './cluster.ts';
+import { connectCloud, cloudfenceUser, connectCluster, type SimulatedServers, openServers, TOKEN } from './cluster.ts';
 import {
   type DeployedFunction,
   type LoggedOutcome,
@@ -62,7 +62,7 @@ export const playScenario = async <P extends ClusterParts>(
   demo.scenario.strikes(world, story);
   const lanes = lanesFrom(world, story, demo.scenario, tell);
   const turns = createCallSchedule(world.now, lanes.passUntil);
-  const servers = await openServers(world, demoCloud, cloudfenceUser(demo), turns.arrived);
+  const servers = await openServers(world, demoCloud, { [TOKEN]: cloudfenceUser(demo) }, turns.arrived);
   const { cluster, close } = connectCluster(servers, turns, world.now, world.random);
   const queue = createQueue({ title: demoCloud.title, now: world.now, announcements }, since, world.random);
   const cloud = connectCloud(servers, demoCloud, turns, world.random);

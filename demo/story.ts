@@ -63,6 +63,8 @@ export interface DemoCloud<P extends ClusterParts> {
   readonly sweeps: boolean;
   /** Calls `arrived` for each request, before the request has any effect. */
   readonly openServer: (world: World<P>, arrived: () => void) => Promise<CloudServer>;
+  /** Returns the variables with which the CLI reaches the server at `url`. */
+  readonly environment: (url: string) => Readonly<Record<string, string>>;
   readonly connectCloud: (url: string, inTurn: RunInTurn) => Cloud;
   readonly deploy: (parts: FunctionParts) => DeployedFunction;
 }

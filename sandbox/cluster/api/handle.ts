@@ -4,6 +4,7 @@ import type { Call } from './call.ts';
 import { parseApiPath } from './call.ts';
 import { createOne } from './create.ts';
 import { deleteOne } from './delete.ts';
+import { discoveryAnswer } from './discovery.ts';
 import { listAll } from './list.ts';
 import { patchOne } from './patch.ts';
 import { readOne } from './read.ts';
@@ -51,6 +52,8 @@ const answer = (server: ApiServer, request: ApiRequest): ApiResponse => {
   const user = userOf(server, request);
   if (!user) return unauthorized();
   if (path === ACCESS_REVIEWS) return request.method === 'POST' ? reviewAccess(user, request) : methodNotAllowed();
+  const discovered = discoveryAnswer(path);
+  if (discovered) return discovered;
   const apiPath = parseApiPath(path);
   if (!apiPath) return /^\/apis?\//.test(path) ? noSuchPath() : text(404, '404 page not found\n');
   return (

@@ -1,0 +1,148 @@
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { loadPractice } from '../../demo/clouds.ts';
+import { openPracticeControl } from '../../demo/practice-control.ts';
+import { PRACTICE_HELP, type Practice } from '../../demo/practice.ts';
+import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
+import type { Terminal } from '../answer.ts';
+
+export interface SandboxOptions {
+  readonly cloud: string;
+  /** Where the kubeconfig, the variables, and the events are written. */
+  readonly folder: string;
+}
+
+/** A kubeconfig may be JSON, because JSON is YAML. */
+const kubeconfigOf = ({ api, users }: Practice): string => {
+  const cluster = { server: api.url, 'certificate-authority-data': Buffer.from(api.ca).toString('base64') };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': users[0]?.context,
+    clusters: [{ name: 'sandbox', cluster }],
+    users: users.map(({ context, token }) => ({ name: context, user: { token } })),
+    contexts: users.map(({ context }) => ({ name: context, context: { cluster: 'sandbox', user: context } })),
+  };
+  return `${JSON.stringify(config, null, 2)}\n`;
+};
+
+const exportLines = (variables: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(variables).map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'`);
+
+/** Holds the address at which the commands of another terminal reach the sandbox. */
+const controlFile = (folder: string): string => path.join(folder, 'control');
+
+const writeAccess = async (practice: Practice, control: string, folder: string): Promise<void> => {
+  const kubeconfig = path.resolve(folder, 'kubeconfig');
+  await rm(path.join(folder, 'events'), { recursive: true, force: true });
+  await mkdir(path.join(folder, 'events'), { recursive: true });
+  await writeFile(kubeconfig, kubeconfigOf(practice));
+  await chmod(kubeconfig, 0o600);
+  const variables = exportLines({ ...practice.environment, KUBECONFIG: kubeconfig });
+  await writeFile(path.join(folder, 'environment'), `${variables.join('\n')}\n`);
+  await writeFile(controlFile(folder), control);
+};
+
+/** Writes each event that is new into a file, so that `cloudfence replay` can read it. Returns the number of events. */
+const writeEvents = async (
+  practice: Practice,
+  folder: string,
+  written: number,
+  { line }: Terminal,
+): Promise<number> => {
+  const events = practice.events();
+  for (const [index, { event, says }] of events.entries()) {
+    if (index < written) continue;
+    const file = path.join(folder, 'events', `${String(index + 1).padStart(4, '0')}.json`);
+    await writeFile(file, `${JSON.stringify(event, null, 2)}\n`);
+    line(`event: ${says}; cloudfence replay ${file}`);
+  }
+  return events.length;
+};
+
+const EVERY_MS = 200;
+
+const passTime = async (practice: Practice, folder: string, terminal: Terminal, signal: AbortSignal): Promise<void> => {
+  let written = 0;
+  while (!signal.aborted) {
+    practice.pass();
+    written = await writeEvents(practice, folder, written, terminal);
+    await terminal.clock.sleep(EVERY_MS, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+};
+
+const answer = (practice: Practice, command: string, { line, complain }: Terminal): void => {
+  try {
+    for (const text of practice.act(command)) line(text);
+  } catch (error) {
+    if (!(error instanceof CloudfenceError)) throw error;
+    complain(error.message);
+  }
+};
+
+/** Reads commands until `quit`. The end of the input does not end the sandbox, so that it can run in the background. */
+const obey = (practice: Practice, terminal: Terminal, ending: AbortController): void => {
+  createInterface({ input: terminal.input(), signal: ending.signal }).on('line', (command) => {
+    if (command.trim() === 'quit') ending.abort();
+    else if (command.trim() !== '') answer(practice, command, terminal);
+  });
+};
+
+const introduce = (practice: Practice, { cloud, folder }: SandboxOptions, { line }: Terminal): void => {
+  line(`A simulated cluster on ${cloud} runs until you type quit or press Ctrl-C. In another terminal, run:`);
+  line(`  . ${path.join(folder, 'environment')}`);
+  line('  cloudfence status; cloudfence diagnose; cloudfence fence pod/default/db-0; kubectl get nodes');
+  line('Commands, here or as `cloudfence sandbox <command>` in the other terminal:');
+  for (const text of PRACTICE_HELP) line(`  ${text}`);
+  for (const text of practice.act('machines')) line(text);
+};
+
+const serve = async (options: SandboxOptions, terminal: Terminal): Promise<number> => {
+  const { folder, cloud } = options;
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  const practice = await loadPractice(cloud, () => terminal.clock.now().wall);
+  const control = await openPracticeControl(practice);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
+  try {
+    await writeAccess(practice, control.url, folder);
+    introduce(practice, options, terminal);
+    obey(practice, terminal, ending);
+    await passTime(practice, folder, terminal, ending.signal);
+    return 0;
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, end);
+    await Promise.all([control.close(), practice.close(), rm(controlFile(folder), { force: true })]);
+  }
+};
+
+const addressIn = async (folder: string): Promise<string> => {
+  try {
+    return await readFile(controlFile(folder), 'utf8');
+  } catch (cause) {
+    throw new InvalidInput(`no sandbox runs in ${folder}: start one with \`cloudfence sandbox\`, or give --folder`, {
+      cause,
+    });
+  }
+};
+
+/** Sends a command to the sandbox of another terminal. */
+const send = async (command: string, { folder }: SandboxOptions, { line }: Terminal): Promise<number> => {
+  const url = await addressIn(folder);
+  const response = await fetch(url, { method: 'POST', body: command }).catch((cause: unknown) => {
+    throw new InvalidInput(`the sandbox of ${folder} does not answer: start it again with \`cloudfence sandbox\``, {
+      cause,
+    });
+  });
+  const text = await response.text();
+  if (!response.ok) throw new InvalidInput(text);
+  line(text);
+  return 0;
+};
+
+/** Serves the embedded cloud and cluster, or sends a command to those that another terminal serves. */
+export const sandbox = (words: readonly string[], options: SandboxOptions, terminal: Terminal): Promise<number> =>
+  words.length === 0 ? serve(options, terminal) : send(words.join(' '), options, terminal);

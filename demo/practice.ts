@@ -1,0 +1,166 @@
+import { InvalidInput } from '../fencing/model/errors.ts';
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { getObject, listObjects } from '../sandbox/cluster/get-objects.ts';
+import type { World } from '../sandbox/world.ts';
+import { ADMIN_TOKEN } from '../sandbox/cluster/api/server.ts';
+import { cloudfenceUser, openServers, TOKEN } from './cluster.ts';
+import type { CloudEvent } from './platform.ts';
+import type { DemoCloud, Scene } from './story.ts';
+
+/**
+ * The embedded cloud and cluster in real time, so that people can practise on them. They break it with commands, and
+ * repair it with `cloudfence` and `kubectl` as in a real cluster.
+ */
+export interface Practice {
+  readonly api: { readonly url: string; readonly ca: string };
+  /** The users of the API server, by the name of their context. The first is the default. */
+  readonly users: readonly { readonly context: string; readonly token: string }[];
+  /** The variables with which Cloudfence reaches the simulated cloud. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Advances the world to the present. The world also does so at each request. */
+  readonly pass: () => void;
+  /**
+   * Carries out one command, and returns what to print.
+   * @throws InvalidInput for a command or a machine that does not exist
+   */
+  readonly act: (command: string) => readonly string[];
+  /** All events that the cloud has published, oldest first. */
+  readonly events: () => readonly CloudEvent[];
+  readonly close: () => Promise<void>;
+}
+
+interface Broken<P extends ClusterParts> {
+  readonly world: World<P>;
+  readonly demoCloud: DemoCloud<P>;
+  readonly scene: Scene;
+  /** The machine that the command names. */
+  readonly machine: string;
+}
+
+interface PracticeCommand {
+  readonly says: string;
+  readonly does: <P extends ClusterParts>(broken: Broken<P>) => void;
+}
+
+const partition = <P extends ClusterParts>({ world, scene, machine }: Broken<P>, cut: boolean): void => {
+  const { partitioned } = world.parts.cluster.knobs;
+  const name = scene.nodeOf(machine);
+  const at = partitioned.indexOf(name);
+  if (cut && at === -1) partitioned.push(name);
+  if (!cut && at !== -1) partitioned.splice(at, 1);
+};
+
+const commands: Readonly<Record<string, PracticeCommand>> = {
+  stop: {
+    says: 'stops the machine',
+    does: ({ world, demoCloud, machine }) => demoCloud.stop(world, machine),
+  },
+  start: {
+    says: 'starts a machine that is off',
+    does: ({ world, demoCloud, machine }) => demoCloud.start(world, machine),
+  },
+  terminate: {
+    says: 'destroys the machine for good',
+    does: ({ world, demoCloud, machine }) => demoCloud.destroy(world, machine),
+  },
+  cut: {
+    says: 'cuts the kubelet off from the API server; the machine still runs and writes',
+    does: (broken) => partition(broken, true),
+  },
+  heal: { says: 'ends a cut', does: (broken) => partition(broken, false) },
+};
+
+export const PRACTICE_HELP: readonly string[] = [
+  ...Object.entries(commands).map(([name, { says }]) => `${name} <machine or Node>`.padEnd(32) + says),
+  'machines'.padEnd(32) + 'shows each machine, its Node, and the disk',
+  'quit'.padEnd(32) + 'ends the sandbox',
+];
+
+const machinesOf = ({ holder, spare }: Scene): readonly string[] => [holder, spare];
+
+const stateOfNode = (world: World<ClusterParts>, name: string): string => {
+  const node = getObject(world, 'nodes', name);
+  if (!node) return 'deleted';
+  const ready = node.status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+  const taints = (node.spec.taints ?? []).map(({ key }) => key);
+  return [ready ? 'Ready' : 'NotReady', ...taints].join(', ');
+};
+
+const machineLines = <P extends ClusterParts>(
+  world: World<P>,
+  demoCloud: DemoCloud<P>,
+  scene: Scene,
+): readonly string[] => {
+  const holders = demoCloud.holders(world, scene.volume);
+  return machinesOf(scene).flatMap((machine) => {
+    const name = scene.nodeOf(machine);
+    const disk = holders.find(({ instance }) => instance === machine);
+    const pods = listObjects(world, 'pods').filter(({ spec }) => spec.nodeName === name);
+    return [
+      `${machine}: ${demoCloud.machine(world, machine).state}`,
+      `  Node ${name}: ${stateOfNode(world, name)}`,
+      ...pods.map(({ metadata }) => `  pod/${metadata.namespace}/${metadata.name}`),
+      ...(disk ? [`  ${scene.volume}: ${disk.state}`] : []),
+    ];
+  });
+};
+
+const named = (scene: Scene, target: string | undefined): string => {
+  const machine = machinesOf(scene).find((one) => one === target || scene.nodeOf(one) === target);
+  if (machine !== undefined) return machine;
+  throw new InvalidInput(`"${target ?? ''}" is not a machine or a Node of the sandbox: \`machines\` lists them`);
+};
+
+const carryOut = <P extends ClusterParts>(broken: Omit<Broken<P>, 'machine'>, text: string): readonly string[] => {
+  const { world, demoCloud, scene } = broken;
+  const [name = '', target] = text.trim().split(/\s+/);
+  if (name === 'help') return PRACTICE_HELP;
+  if (name !== 'machines') {
+    const command = Object.entries(commands).find(([known]) => known === name)?.[1];
+    if (!command) throw new InvalidInput(`"${name}" is not a command of the sandbox: \`help\` lists them`);
+    command.does({ ...broken, machine: named(scene, target) });
+  }
+  return machineLines(world, demoCloud, scene);
+};
+
+/** Longer than it takes until the pods of the scene run (ms). */
+const BEFORE_MS = 15 * 60_000;
+
+/** Creates the scene in the past, so that it is at rest in the present. */
+const atRest = <P extends ClusterParts>(demoCloud: DemoCloud<P>, now: number) => {
+  const world = demoCloud.create({ seed: 1, now: now - BEFORE_MS });
+  world.parts.cluster.knobs.cloudController = true;
+  const scene = demoCloud.scene(world);
+  return { world, scene, before: demoCloud.announcements(world).length };
+};
+
+/** Opens a database on two Nodes of a simulated cloud. `now` is the wall clock (epoch ms), which Cloudfence also uses. */
+export const openPractice = async <P extends ClusterParts>(
+  demoCloud: DemoCloud<P>,
+  now: () => number,
+): Promise<Practice> => {
+  const { world, scene, before } = atRest(demoCloud, now());
+  const pass = (): void => world.advance(Math.max(0, now() - world.now()));
+  pass();
+  const users = { [ADMIN_TOKEN]: { name: 'admin', rules: 'all' }, [TOKEN]: cloudfenceUser({ mayMark: true }) } as const;
+  const servers = await openServers(world, demoCloud, users, pass);
+  return {
+    api: servers.kubernetes,
+    users: [
+      { context: 'admin', token: ADMIN_TOKEN },
+      { context: 'cloudfence', token: TOKEN },
+    ],
+    environment: demoCloud.environment(servers.cloud.url),
+    pass,
+    act: (command) => {
+      pass();
+      return carryOut({ world, demoCloud, scene }, command);
+    },
+    events: () =>
+      demoCloud
+        .announcements(world)
+        .slice(before)
+        .filter((event) => event !== null),
+    close: servers.close,
+  };
+};

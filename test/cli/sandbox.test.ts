@@ -1,0 +1,156 @@
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Terminal } from '../../cli/answer.ts';
+import { runCommand } from '../../cli/program.ts';
+import { withEnvironment } from './run-cli.ts';
+
+/** A person who practises: one terminal serves the sandbox, and another one repairs what the first one broke. */
+
+let folder: string;
+let now: number;
+let typed: PassThrough;
+let ended: Promise<number>;
+const screen: string[] = [];
+
+/** How far the terminal that serves lets virtual time pass by itself. */
+let passUntil: number;
+
+/** A wait of a command lets time pass, and a wait of the terminal that serves only until `passUntil`. */
+const clockOf = (serves: boolean): Terminal['clock'] => ({
+  now: () => ({ wall: now, mono: now }),
+  sleep: async (ms, signal) => {
+    if (!serves || now < passUntil) now += ms;
+    await turn();
+    signal.throwIfAborted();
+  },
+  timeout: () => new AbortController().signal,
+});
+
+const terminal = (lines: string[], input: PassThrough | null = null): Terminal => ({
+  screens: { output: null, errors: null },
+  line: (text) => void lines.push(text),
+  complain: (text) => void lines.push(`! ${text}`),
+  input: () => input ?? new PassThrough(),
+  clock: clockOf(input !== null),
+});
+
+const until = (done: () => boolean): Promise<void> =>
+  vi.waitFor(
+    () => {
+      if (!done()) throw new Error(`still not there:\n${screen.join('\n')}`);
+    },
+    { timeout: 60_000, interval: 5 },
+  );
+
+/** Lets virtual time pass in the terminal that serves. */
+const pass = (ms: number): Promise<void> => {
+  passUntil = now + ms;
+  return until(() => now >= passUntil);
+};
+
+const shown = (text: string) => until(() => screen.some((line) => line.includes(text)));
+const type = (command: string): void => void typed.write(`${command}\n`);
+
+/** The variables that `. environment` sets. */
+const variables = async (): Promise<Record<string, string>> => {
+  const lines = (await readFile(path.join(folder, 'environment'), 'utf8')).trim().split('\n');
+  return Object.fromEntries(lines.map((line) => /^export (\w+)='(.*)'$/.exec(line)?.slice(1) ?? []));
+};
+
+const cloudfence = async (...args: readonly string[]) => {
+  const lines: string[] = [];
+  const code = await withEnvironment(await variables(), () => runCommand(args, terminal(lines)));
+  return { code, lines };
+};
+
+const begin = async (cloud: string): Promise<void> => {
+  ended = runCommand(['sandbox', '--cloud', cloud, '--folder', folder], terminal(screen, typed));
+  await Promise.race([shown('pod/default/db-0'), ended]);
+};
+
+const nodeOf = (machine: RegExp): string => {
+  const at = screen.findIndex((line) => machine.test(line));
+  return /Node (\S+):/.exec(screen[at + 1] ?? '')?.[1] ?? '';
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-practice-'));
+  now = Date.UTC(2026, 0, 5, 3);
+  passUntil = 0;
+  typed = new PassThrough();
+  screen.length = 0;
+});
+afterEach(async () => {
+  type('quit');
+  await ended;
+  await rm(folder, { recursive: true });
+});
+
+describe.each(['aws', 'azure', 'gcp'])('the sandbox on %s', (cloud) => {
+  it('lets a person stop a machine, fence it, start it again, and release it', async () => {
+    await begin(cloud);
+    const node = nodeOf(/running/i);
+    type(`stop ${node}`);
+    await pass(120_000);
+    await shown('event: ');
+
+    expect(await cloudfence('fence', node)).toEqual({ code: 0, lines: expect.any(Array) });
+    expect((await cloudfence('status')).lines.join('\n')).toContain(node);
+
+    type(`start ${node}`);
+    await pass(300_000);
+    expect(await cloudfence('release', node)).toEqual({ code: 0, lines: expect.any(Array) });
+    type('machines');
+    await shown('db-0');
+    expect(screen.slice(-8).join('\n')).not.toMatch(/out-of-service|quarantine/);
+  });
+});
+
+describe('the sandbox', () => {
+  it('writes each event, so that `replay` reads it', async () => {
+    await begin('aws');
+    type(`stop ${nodeOf(/running/)}`);
+    await pass(60_000);
+    await shown('event: stopped');
+    const files = await readdir(path.join(folder, 'events'));
+    expect((await cloudfence('replay', path.join(folder, 'events', files.at(-1) ?? ''))).code).toBe(0);
+  });
+
+  it('refuses to fence a machine that is only cut off', async () => {
+    await begin('aws');
+    const node = nodeOf(/running/);
+    type(`cut ${node}`);
+    await pass(120_000);
+    type('machines');
+    await shown('NotReady');
+    const { code, lines } = await cloudfence('fence', node);
+    expect(code).toBe(4);
+    expect(lines.join('\n')).toContain('unreachable-but-running');
+  });
+
+  it('obeys another terminal, and says what is wrong with a command', async () => {
+    await begin('aws');
+    const node = nodeOf(/running/);
+    const there = (...words: readonly string[]) => cloudfence('sandbox', '--folder', folder, ...words);
+    expect(await there('machines')).toMatchObject({ code: 0, lines: [expect.stringContaining(node)] });
+    expect(await there('stop', 'nobody')).toMatchObject({
+      code: 2,
+      lines: [expect.stringContaining('"nobody" is not a machine or a Node of the sandbox')],
+    });
+    type('explode');
+    await shown('! "explode" is not a command of the sandbox');
+    type('quit');
+    expect(await ended).toBe(0);
+  });
+});
+
+it('says that no sandbox runs', async () => {
+  ended = Promise.resolve(0);
+  const lines: string[] = [];
+  expect(await runCommand(['sandbox', '--folder', folder, 'machines'], terminal(lines))).toBe(2);
+  expect(lines.join('\n')).toContain(`no sandbox runs in ${folder}`);
+});
