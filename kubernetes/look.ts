@@ -23,6 +23,7 @@ import {
   withSuccessors,
   readAttachmentsOf,
   readVolumes,
+  volumesBehind,
   type VolumeTraces,
 } from './volume-facts.ts';
 import {
@@ -67,16 +68,18 @@ interface OnNode {
 
 /**
  * Reads the volumes of a Node, and those of its pods' claims. Reads the attachments whose names can be computed by now
- * side by side with the claims.
+ * side by side with the claims. They show most of the volumes that the claims are bound to.
  */
 const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: OnNode, request: LookRequest) => {
   const remembered = [...(request.remembered?.volumes ?? []), ...(facts.record?.volumes ?? [])];
   const onStatus = volumesOnStatus(standing);
   const inline = inlineHandles(pods);
+  const known = [...onStatus, ...inline, ...remembered];
+  const asking = readAttachmentsOf(reader, name, known);
   const [claimed, found, asked] = await Promise.all([
-    readVolumesOfPvcs(reader, pods),
+    readVolumesOfPvcs(reader, pods, async () => volumesBehind(known, name, await asking)),
     searched(reader, request, name),
-    readAttachmentsOf(reader, name, [...onStatus, ...inline, ...remembered]),
+    asking,
   ]);
   const volumes = await readVolumes(reader, {
     node: name,
@@ -127,7 +130,7 @@ const lookAtNode = async (
     nodeName: name,
     nameTaken: remembered?.node === name && remembered.nodeUid !== node.uid,
     pods: pods.map((pod) => podFactsOf(pod, claimed)),
-    volumes: await withSuccessors(reader, volumes, name, follow),
+    volumes: await withSuccessors(reader, volumes, { node: name, old: node.record?.pods ?? [] }, follow),
     lease,
   };
 };
@@ -220,7 +223,7 @@ const volumesLeft = async (
     remembered: noted,
     owns: mayBelongTo(query),
   });
-  return withSuccessors(reader, volumes, node, follow);
+  return withSuccessors(reader, volumes, { node, old: remembered?.pods ?? [] }, follow);
 };
 
 const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Promise<Leftovers> => {

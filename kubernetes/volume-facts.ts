@@ -6,7 +6,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import type { VolumeFacts, NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
-import type { NamedVolume } from '../fencing/model/record.ts';
+import type { FenceRecord, NamedVolume } from '../fencing/model/record.ts';
 import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment } from './attachments.ts';
 import { pvcKey, csiHandleOf, readVolume, volumeKey, type PvcReference, pvcsOfPod } from './volumes.ts';
 import { type Reader, pages } from './connection.ts';
@@ -178,6 +178,23 @@ export const readAttachmentsOf = async (
   );
 };
 
+/**
+ * Returns the volumes behind these attachments, by the name of the PersistentVolume. The name of an attachment is made
+ * from the volume's driver and handle, and the attachment names the PersistentVolume. No one can change either.
+ */
+export const volumesBehind = (
+  volumes: readonly VolumeHandle[],
+  node: string,
+  asked: VolumeTraces['asked'],
+): ReadonlyMap<string, VolumeHandle> =>
+  new Map(
+    volumes.flatMap((volume) => {
+      const { attacher, source } = asked.get(attachmentName(volume, node))?.spec ?? {};
+      const name = attacher === volume.driver ? source?.persistentVolumeName : undefined;
+      return name === undefined ? [] : [[name, volume] as const];
+    }),
+  );
+
 /** Returns each volume of the Node once, with its current attachment and PersistentVolume. */
 export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly FoundVolume[]> => {
   const candidates = candidatesOf(traces);
@@ -196,9 +213,32 @@ const claimOf = ({ volume }: FoundVolume): PvcReference | null => {
   return namespace === undefined || name === undefined ? null : { namespace, name };
 };
 
+/** The Node whose volumes are looked at, and the pods that its fence has recorded. */
+export interface Former {
+  readonly node: string;
+  readonly old: FenceRecord['pods'];
+}
+
 const runsElsewhere = (pod: V1Pod, node: string): boolean => {
   const where = pod.spec?.nodeName ?? '';
   return where !== '' && where !== node && !isFinished(pod);
+};
+
+/** The most pods to read by name. For more, one list of the namespace costs less. */
+const MOST_BY_NAME = 3;
+
+/**
+ * Reads the pods that have the names of the old ones now. A StatefulSet gives its new pod the name of the old one, and
+ * then nobody has to list the namespace.
+ */
+const podsOfSameName = async (reader: Reader, old: FenceRecord['pods']): Promise<readonly V1Pod[]> => {
+  if (old.length > MOST_BY_NAME) return [];
+  const pods = await Promise.all(
+    old.map(({ namespace, name }) =>
+      reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name })),
+    ),
+  );
+  return pods.filter((pod) => pod !== null);
 };
 
 /**
@@ -209,15 +249,21 @@ const nodesUsing = async (
   reader: Reader,
   namespace: string,
   claims: ReadonlySet<string>,
-  node: string,
+  { node, old }: Former,
 ): Promise<ReadonlyMap<string, string>> => {
   const found = new Map<string, string>();
+  const addUsers = (pods: readonly V1Pod[]): void => {
+    for (const pod of pods.filter((one) => runsElsewhere(one, node)))
+      for (const key of pvcsOfPod(pod).map(pvcKey))
+        if (claims.has(key) && !found.has(key)) found.set(key, pod.spec?.nodeName ?? '');
+  };
+  const inNamespace = old.filter((pod) => pod.namespace === namespace);
+  addUsers(await podsOfSameName(reader, inNamespace));
+  if (found.size === claims.size) return found;
   const readPage = (paging: { limit: number; _continue?: string }) =>
     reader.read(CoreV1Api, (core) => core.listNamespacedPod({ ...paging, namespace }));
   for await (const page of pages(readPage)) {
-    for (const pod of page.filter((one) => runsElsewhere(one, node)))
-      for (const key of pvcsOfPod(pod).map(pvcKey))
-        if (claims.has(key) && !found.has(key)) found.set(key, pod.spec?.nodeName ?? '');
+    addUsers(page);
     if (found.size === claims.size) break;
   }
   return found;
@@ -227,11 +273,11 @@ const nodesUsing = async (
 const nodesUsingAll = async (
   reader: Reader,
   claims: readonly PvcReference[],
-  node: string,
+  former: Former,
 ): Promise<ReadonlyMap<string, string>> => {
   const byNamespace = Map.groupBy(claims, ({ namespace }) => namespace);
   const found = await Promise.all(
-    [...byNamespace].map(([namespace, own]) => nodesUsing(reader, namespace, new Set(own.map(pvcKey)), node)),
+    [...byNamespace].map(([namespace, own]) => nodesUsing(reader, namespace, new Set(own.map(pvcKey)), former)),
   );
   return new Map(found.flatMap((one) => [...one]));
 };
@@ -243,11 +289,11 @@ const nodesUsingAll = async (
 export const withSuccessors = async (
   reader: Reader,
   volumes: readonly FoundVolume[],
-  node: string,
+  former: Former,
   follow: readonly string[],
 ): Promise<readonly VolumeFacts[]> => {
   const claims = volumes.flatMap((volume) => (follow.includes(volume.facts.key) ? (claimOf(volume) ?? []) : []));
-  const users = await nodesUsingAll(reader, claims, node);
+  const users = await nodesUsingAll(reader, claims, former);
   return Promise.all(
     volumes.map(async (volume): Promise<VolumeFacts> => {
       const { facts } = volume;

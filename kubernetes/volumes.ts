@@ -195,9 +195,28 @@ export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVo
 export const readPvc = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPersistentVolumeClaim({ namespace, name }));
 
-/** Returns the volume that is bound to the claim in both directions, or null when there is none yet, or no longer. */
-const readBound = async (reader: Reader, claim: PvcReference): Promise<V1PersistentVolume | null> => {
-  const volumeName = (await readPvc(reader, claim))?.spec?.volumeName ?? '';
+/** Returns what a look needs of a PersistentVolume. */
+const asVolume = (name: string, { driver, handle }: VolumeHandle, claim: PvcReference): V1PersistentVolume => ({
+  metadata: { name },
+  spec: { csi: { driver, volumeHandle: handle }, claimRef: { namespace: claim.namespace, name: claim.name } },
+});
+
+/** The volumes behind the attachments that a look has read, by the name of the PersistentVolume. */
+export type Attached = ReadonlyMap<string, VolumeHandle>;
+
+/**
+ * Returns the volume that is bound to the claim in both directions, or null when there is none yet, or no longer. A claim
+ * of phase Bound is bound in both directions. If an attachment shows which volume that is, nothing more is read.
+ */
+const readBound = async (
+  reader: Reader,
+  claim: PvcReference,
+  attached: () => Promise<Attached>,
+): Promise<V1PersistentVolume | null> => {
+  const pvc = await readPvc(reader, claim);
+  const volumeName = pvc?.spec?.volumeName ?? '';
+  const shown = pvc?.status?.phase === 'Bound' ? (await attached()).get(volumeName) : undefined;
+  if (shown) return asVolume(volumeName, shown, claim);
   const volume = volumeName === '' ? null : await readVolume(reader, volumeName);
   const back = volume?.spec?.claimRef;
   return back?.namespace === claim.namespace && back.name === claim.name ? volume : null;
@@ -213,10 +232,13 @@ const MOST_CLAIMS = 1_000;
 export const readVolumesOfPvcs = async (
   reader: Reader,
   pods: readonly V1Pod[],
+  attached: () => Promise<Attached> = async () => new Map(),
 ): Promise<ReadonlyMap<string, V1PersistentVolume>> => {
   const claims = new Map(pods.flatMap(pvcsOfPod).map((claim) => [pvcKey(claim), claim]));
   const bound = await Promise.all(
-    [...claims].slice(0, MOST_CLAIMS).map(async ([key, claim]) => [key, await readBound(reader, claim)] as const),
+    [...claims]
+      .slice(0, MOST_CLAIMS)
+      .map(async ([key, claim]) => [key, await readBound(reader, claim, attached)] as const),
   );
   return new Map(bound.flatMap(([key, volume]) => (volume ? [[key, volume] as const] : [])));
 };

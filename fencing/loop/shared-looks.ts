@@ -68,11 +68,22 @@ const MOST_TRIES = 5;
  */
 const REST_PER_RUN_MS = 100;
 const LONGEST_COMPANY_MS = 500;
+/**
+ * A look with disks comes after the wait for Kubernetes, so nobody is in a hurry for it. With many runs, a short rest
+ * brings enough company.
+ */
+const WITH_DISKS = 6;
+const LONGEST_WITH_DISKS_MS = 3_000;
+const SHARED_BY_MANY_MS = 30_000;
 const FIRST_REST_MS = 250;
 const LONGEST_REST_MS = 4_000;
 const SHORTER = 0.75;
 
-const restForCompany = (runs: number): number => Math.min(LONGEST_COMPANY_MS, Math.max(0, runs - 1) * REST_PER_RUN_MS);
+const restForCompany = (runs: number, disks: boolean): number => {
+  const rest = Math.max(0, runs - 1) * REST_PER_RUN_MS;
+  if (!disks) return Math.min(LONGEST_COMPANY_MS, rest);
+  return Math.min(LONGEST_WITH_DISKS_MS, rest * WITH_DISKS, SHARED_BY_MANY_MS / runs);
+};
 
 const restAfterThrottle = (rest: number): number => Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, rest * 2));
 
@@ -92,7 +103,7 @@ const looksOfPlace = (ports: SharingPorts): SharedLooks['look'] => {
   const answer = async (group: readonly WaitingLook[]): Promise<void> => {
     try {
       await lookTogether(group, ports);
-      rest = Math.max(restForCompany(runs()), rest * SHORTER);
+      rest = Math.max(restForCompany(runs(), group[0]?.disks ?? false), rest * SHORTER);
     } catch (error) {
       if (error instanceof Throttled) {
         rest = restAfterThrottle(rest);

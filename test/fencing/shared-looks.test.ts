@@ -120,14 +120,17 @@ describe('looks that come while another is under way', () => {
     ]);
   });
 
-  it('wait longer for company, the more runs there are', async () => {
-    const startsOf = async (runs: number) => {
+  it('wait for company, longest if there are a few runs and nobody is in a hurry', async () => {
+    const startsOf = async (runs: number, disks: boolean) => {
       const { calls, looks } = looksAt(everyFact, runs);
-      await Promise.all(['m-1', 'm-2'].map((id) => looks.look(id, true, never)));
+      await Promise.all(['m-1', 'm-2'].map((id) => looks.look(id, disks, never)));
       return calls.map(({ mono }) => mono);
     };
-    expect(await startsOf(3)).toEqual([0, 300]);
-    expect(await startsOf(50)).toEqual([0, 600]);
+    expect(await startsOf(3, false)).toEqual([0, 300]);
+    expect(await startsOf(50, false)).toEqual([0, 600]);
+    expect(await startsOf(3, true)).toEqual([0, 1_300]);
+    expect(await startsOf(10, true)).toEqual([0, 3_100]);
+    expect(await startsOf(50, true)).toEqual([0, 700]);
   });
 
   it('leave out a machine whose run has given up', async () => {
