@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/longest-first.ts';
 
 /**
- * What each project needs beside Node:
+ * What each project needs besides Node:
  * - `moto`: the Python server that .ci/install-moto puts into a folder of its own
  * - `deploy`: the one of .ci/install-ministack
  * - `package`: npm and Git; builds and packs the checkout itself

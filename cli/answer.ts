@@ -2,10 +2,9 @@ import type { Readable } from 'node:stream';
 import type { CloudfenceError } from '../fencing/model/errors.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
 import { reasonOf } from '../fencing/loop/failing.ts';
-import { type Outcome, outcomeJson } from '../fencing/model/outcome.ts';
+import { isImagined, type Outcome, outcomeJson } from '../fencing/model/outcome.ts';
 import type { Reason } from '../fencing/model/reason.ts';
 import { exitCodeOf } from './exit-code.ts';
-import { outcomeLines } from './step-list.ts';
 
 /** Where a command writes. */
 export interface Output {
@@ -17,6 +16,8 @@ export interface Output {
 export interface Screen {
   readonly write: (text: string) => void;
   readonly columns: () => number;
+  /** Calls `work` every so many ms, until the returned function is called. */
+  readonly every: (ms: number, work: () => void) => () => void;
 }
 
 /** The parts of the process that a command uses. Tests provide their own. */
@@ -51,6 +52,21 @@ export const outcomeOfReason = (reason: Reason, dryRun: boolean, retry = false):
   retry,
   record: null,
 });
+
+const prefixOf = (ended: Outcome): string => {
+  if (!isImagined(ended)) return '';
+  return ended.dryRun ? 'dry run: ' : 'shadow mode: ';
+};
+
+/** Returns the end of a run in words: the outcome, the reason, and what was left alone. */
+const outcomeLines = (ended: Outcome): readonly string[] => {
+  const { outcome, machine, node, cluster, reason, left } = ended;
+  return [
+    `${prefixOf(ended)}${outcome}  ${machine}${node === null ? '' : `  node ${node}`}${cluster === null ? '' : `  cluster ${cluster}`}`,
+    `  ${reason.says} (${reason.code})`,
+    ...left.map(({ what, why }) => `  left alone: ${what}: ${why}`),
+  ];
+};
 
 /** Prints one outcome, in words for people or as exactly one JSON object. Returns the exit code. */
 export const printOutcome = (outcome: Outcome, json: boolean, { line }: Output): number => {

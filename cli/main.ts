@@ -6,8 +6,16 @@ import { runCommand } from './program.ts';
 
 const DEFAULT_COLUMNS = 80;
 
+/** The timer does not keep the process alive. */
+const every = (ms: number, work: () => void): (() => void) => {
+  const timer = setInterval(work, ms).unref();
+  return () => clearInterval(timer);
+};
+
 const screenOf = (stream: WriteStream): Screen | null =>
-  stream.isTTY ? { write: (text) => void stream.write(text), columns: () => stream.columns || DEFAULT_COLUMNS } : null;
+  stream.isTTY
+    ? { write: (text) => void stream.write(text), columns: () => stream.columns || DEFAULT_COLUMNS, every }
+    : null;
 
 const terminal: Terminal = {
   screens: { output: screenOf(process.stdout), errors: screenOf(process.stderr) },

@@ -49,7 +49,11 @@ const withCommonOptions = (command: Command): Command =>
 type Done = (code: number) => void;
 
 const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
-  const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
+  const add = (usage: string, description: string) =>
+    withCommonOptions(root.command(usage).description(description)).option(
+      '--progress',
+      'with --json: print JSON lines for steps and waits before the answer',
+    );
   add(
     'fence <target>',
     'check one machine now, and fence it if it is off: its id, a Node, or the pod/<ns>/<name>, pvc/…, pv/…, or volume id that leads to it',
@@ -83,7 +87,7 @@ const addReading = (root: Command, terminal: Terminal, done: Done): void => {
   ).action(async (target: string | undefined, options: CommonOptions) =>
     done(await (await import('./commands/diagnose.ts')).diagnose(target, options, terminal)),
   );
-  add('status', 'show what stands in every cluster: fences, what their release lacks, tombstones, the cap, and pauses')
+  add('status', 'show every cluster: its fences and what each release still needs, tombstones, the cap, and pauses')
     .option('--watch', 'look again every five seconds, until Ctrl-C')
     .action(async (options: StatusOptions) =>
       done(await (await import('./commands/status.ts')).status(options, terminal)),

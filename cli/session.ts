@@ -11,12 +11,11 @@ import { policyOf, type Configuration } from '../config/schema.ts';
 import { loadSettings, type CommandLineFlags } from '../config/settings.ts';
 import { printOutcome, outcomeOfError, type Output, type Terminal } from './answer.ts';
 import { INTERRUPTED } from './exit-code.ts';
-import { stepList } from './step-list.ts';
+import { createProgress, type ProgressOptions } from './progress.ts';
 
 /** Options that every command takes. */
-export interface CommonOptions extends CommandLineFlags {
+export interface CommonOptions extends CommandLineFlags, ProgressOptions {
   readonly dryRun?: boolean;
-  readonly json?: boolean;
   /** In ms. */
   readonly timeout: number;
 }
@@ -66,8 +65,10 @@ export const withSession = async (
   };
   process.once('SIGINT', interrupt);
   const opened: OpenCluster[] = [];
+  const progress = createProgress(options, terminal);
   try {
-    const code = await work(await open(options, terminal, ending.signal, opened));
+    const session = await open(options, terminal, { signal: ending.signal, observe: progress.observe }, opened);
+    const code = await work(session).finally(progress.stop);
     return interrupted && !untilInterrupted ? sayInterrupted(options, terminal, true) : code;
   } catch (error) {
     if (interrupted && untilInterrupted) return 0;
@@ -103,7 +104,7 @@ const clusterClock = ({ now, sleep, timeout }: Clock): ClusterClock => ({
 const open = async (
   options: CommonOptions,
   { clock, ...output }: Terminal,
-  signal: AbortSignal,
+  { signal, observe }: Pick<Ports, 'signal' | 'observe'>,
   opened: OpenCluster[],
 ): Promise<Session> => {
   const settings = await loadSettings(readEnvironment(), options);
@@ -111,7 +112,6 @@ const open = async (
   const openedCloud = await openClouds({ variable: readVariable, cloud, region, account: null, clusters, territories });
   opened.push(...openClusters(clusters, openedCloud.access, signal, clusterClock(clock)));
   await Promise.all(opened.map((cluster) => openNow(cluster, output)));
-  const { observe } = stepList(options.json ? () => undefined : output.line);
   return {
     settings,
     openedCloud,

@@ -188,8 +188,8 @@ interface Attempt extends ParsedEvent {
 }
 
 /**
- * Returns how far into an event a reader came before it found a fault. A reader that knows the wrapper comes further
- * than one that does not.
+ * Returns how far into an event a reader came before it found a fault. A reader that knows the wrapper reads more than
+ * one that does not.
  */
 const depthOf = ({ where }: Fault): number => where.split(/[.[(]/).length;
 

@@ -1,6 +1,6 @@
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../diagnosis/answer.ts';
-import type { NamingPorts } from '../diagnosis/leads.ts';
+import type { SearchPorts } from '../diagnosis/machine-candidates.ts';
 import type { DiagnosedCluster } from '../diagnosis/ports.ts';
 import type { Target } from '../diagnosis/target.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
@@ -22,7 +22,7 @@ export interface DiagnosisTools {
   readonly deadline: number;
 }
 
-/** How long a dry run may take, in ms. What it would wait for longer than that, it says. */
+/** How long a dry run may take, in ms. If it would wait longer, it reports what it waits for. */
 const REHEARSAL_LASTS_MS = 20_000;
 
 /** A dry run of a fence, with the policy of this install. */
@@ -41,7 +41,7 @@ type NamingTools = Pick<DiagnosisTools, 'openedCloud' | 'openClusters'> & {
 };
 
 /** Returns the reads with which a name is followed to its machine, or to its fence. */
-export const namingPorts = ({ openedCloud, openClusters, ports }: NamingTools): NamingPorts => ({
+export const searchPorts = ({ openedCloud, openClusters, ports }: NamingTools): SearchPorts => ({
   clusters: openClusters.map(({ cluster, diagnosis }): DiagnosedCluster => ({
     cluster,
     read: async (signal) => (await diagnosis())(openedCloud.driverFaultOf, signal),
@@ -57,7 +57,7 @@ export const namingPorts = ({ openedCloud, openClusters, ports }: NamingTools): 
 /** Diagnoses with the clouds and clusters of this configuration. @throws CloudfenceError */
 export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promise<Answer> =>
   diagnose(target, {
-    ...namingPorts(tools),
+    ...searchPorts(tools),
     rehearse: rehearsing(tools),
     now: () => tools.ports.clock.now().wall,
   });

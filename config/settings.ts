@@ -106,8 +106,7 @@ const unreadable: Readonly<Record<string, string>> = {
 const LONGEST_SHOWN = 200;
 
 /**
- * Returns a path for a message. A text that is no path is not shown: somebody gave the content in place of the path, and
- * it may contain a token.
+ * Returns a path for a message. Hides a text that is no path: it may be the content of a file, with a token in it.
  */
 export const shownPath = (path: string): string => {
   if (isContent(path)) return `(a text of ${path.length} characters in place of a path)`;

@@ -9,7 +9,7 @@ import { startRun } from '../fencing/loop/state.ts';
 import type { OpenCluster } from './open-clusters.ts';
 import { newRunId } from './system.ts';
 
-/** What a status works with. */
+/** What a status reads. */
 export interface StatusTools {
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'status'>[];
   readonly policy: Policy;
@@ -21,7 +21,7 @@ export interface StatusTools {
 /** How long one dry run may take (ms). */
 const REHEARSAL_LASTS_MS = 20_000;
 
-/** A dry run of a release. It does not wait for what a release waits for: it says what that is. */
+/** A dry run of a release. It does not wait for a release. It says what the release waits for. */
 const rehearsing =
   ({ policy, ports, deadline }: StatusTools) =>
   ({ cluster, machine }: { readonly cluster: string; readonly machine: MachineId }): Promise<Outcome> =>
@@ -37,7 +37,7 @@ const rehearsing =
       { ...ports, clusters: ports.clusters.filter(({ name }) => name === cluster), observe: () => undefined },
     );
 
-/** Reads what stands in the clusters of this configuration. */
+/** Reads the state of the clusters of this configuration. */
 export const runStatus = (tools: StatusTools): Promise<Status> => {
   const { openClusters, policy, ports } = tools;
   return readStatus({

@@ -14,7 +14,7 @@ import { plainStop, start, stopByUser, terminate } from '../sandbox/ec2/instance
 import { type Instance, instanceIn, type InstanceState, volumeIn } from '../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes } from '../sandbox/scenes/ec2-database.ts';
 import { deployFunction, type QueuedMessage, type Platform } from './platform.ts';
-import type { DemoCloud, RunInTurn, Machine } from './story.ts';
+import type { DemoCloud, RunCall, Machine } from './story.ts';
 
 const powers: Readonly<Partial<Record<InstanceState, Machine['power']>>> = {
   running: 'running',
@@ -38,7 +38,7 @@ const change =
 const FORWARDED: ReadonlySet<string> = new Set(['stopped', 'terminated', 'running']);
 
 /** Returns the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
-const clientsAt = (endpoint: string, inTurn: RunInTurn) => {
+const clientsAt = (endpoint: string, inTurn: RunCall) => {
   const clients = ec2Clients({
     region: SANDBOX_REGION,
     endpoint,

@@ -13,7 +13,7 @@ import { deallocate, remove, start } from '../sandbox/azure/machines.ts';
 import { diskIn, type Machine as VirtualMachine, machineIn, type PowerState } from '../sandbox/azure/state.ts';
 import { azureDatabaseOnTwoNodes, nodeNameOf } from '../sandbox/scenes/azure-database.ts';
 import { deployFunction, createPlatform } from './platform.ts';
-import type { DemoCloud, RunInTurn, Machine, Scene } from './story.ts';
+import type { DemoCloud, RunCall, Machine, Scene } from './story.ts';
 
 const powers: Readonly<Partial<Record<PowerState, Machine['power']>>> = { running: 'running', deallocated: 'off' };
 
@@ -48,7 +48,7 @@ const shortName = (id: string): string => {
 /** Returns no token, because the SDK sends no token over plain HTTP. */
 const credential = { getToken: async () => null };
 
-const clientsAt = (endpoint: string, inTurn: RunInTurn) => {
+const clientsAt = (endpoint: string, inTurn: RunCall) => {
   const clients = azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, endpoint });
   clients.reads.pipeline.addPolicy(
     { name: 'inTurn', sendRequest: (request, next) => inTurn(() => next(request)) },

@@ -9,7 +9,7 @@ import { beginOperation } from '../sandbox/gce/operations.ts';
 import { diskIn, type Instance, instanceIn, type InstanceStatus, type Operation } from '../sandbox/gce/state.ts';
 import { gceDatabaseOnTwoNodes, nodeNameOf } from '../sandbox/scenes/gce-database.ts';
 import { deployFunction, createPlatform } from './platform.ts';
-import type { DemoCloud, RunInTurn, Machine } from './story.ts';
+import type { DemoCloud, RunCall, Machine } from './story.ts';
 
 const powers: Readonly<Partial<Record<InstanceStatus, Machine['power']>>> = { RUNNING: 'running', TERMINATED: 'off' };
 
@@ -40,7 +40,7 @@ const requestIds = (): (() => string) => {
   return () => `00000000-0000-4000-8000-${String((serial += 1)).padStart(12, '0')}`;
 };
 
-const clientsAt = (endpoint: string, inTurn: RunInTurn) =>
+const clientsAt = (endpoint: string, inTurn: RunCall) =>
   computeClients({
     newRequestId: requestIds(),
     endpoint,

@@ -29,7 +29,7 @@ interface Holder {
 }
 
 /** Runs a call to the cloud, which waits for its turn before it leaves. */
-export type RunInTurn = <T>(exchange: () => Promise<T>) => Promise<T>;
+export type RunCall = <T>(exchange: () => Promise<T>) => Promise<T>;
 
 /**
  * Everything that the demo knows about the cloud below its cluster. The stories and their ends are the same on every
@@ -65,7 +65,7 @@ export interface DemoCloud<P extends ClusterParts> {
   readonly openServer: (world: World<P>, arrived: () => void) => Promise<CloudServer>;
   /** Returns the variables with which the CLI reaches the server at `url`. */
   readonly environment: (url: string) => Readonly<Record<string, string>>;
-  readonly connectCloud: (url: string, inTurn: RunInTurn) => Cloud;
+  readonly connectCloud: (url: string, inTurn: RunCall) => Cloud;
   readonly deploy: (parts: FunctionParts) => DeployedFunction;
 }
 

@@ -29,7 +29,7 @@ const createNotes = () => {
 
 type Remembered<T> = Map<string, T | 'unread'>;
 
-/** Returns the keys that nobody asked for yet, and notes them as asked. */
+/** Returns the keys that were not asked for yet, and notes them as asked. */
 const fresh = <T>(known: Remembered<T>, keys: readonly string[]): readonly string[] => {
   const unasked = [...new Set(keys)].filter((key) => !known.has(key));
   for (const key of unasked) known.set(key, 'unread');

@@ -60,7 +60,7 @@ const hasAttachments = async (node: string, reading: ClusterReading): Promise<bo
 const isAbout = (target: Target, { pod, holders }: PodVolumeFacts): boolean =>
   target.kind !== 'node' || pod.node === target.name || holders.some(({ nodeName }) => nodeName === target.name);
 
-/** The most telling cause of a pod comes first: what is proved, and what needs somebody. */
+/** Puts the most useful cause of a pod first: one that is proved, and one that needs a person. */
 const rankOf = ({ confidence, ending, kind }: Cause): number => {
   if (kind === 'unknown') return 9;
   if (kind === 'not-the-volume') return 0;

@@ -28,7 +28,7 @@ interface Sources {
   readonly signal: AbortSignal;
 }
 
-/** A chain as far as the objects that the pod names lead. */
+/** The facts that the objects which the pod names lead to. */
 interface Start extends Omit<
   PodVolumeFacts,
   'target' | 'holders' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherLocation'

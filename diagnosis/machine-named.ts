@@ -1,6 +1,12 @@
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
-import { type Lead, leadsOf, type NamingPorts, onlyMachineOf, refuseUnread } from './leads.ts';
+import {
+  type MachineCandidate,
+  findCandidates,
+  type SearchPorts,
+  onlyMachineOf,
+  refuseUnread,
+} from './machine-candidates.ts';
 import type { DiagnosedCluster } from './ports.ts';
 import { isName, parseNamedTarget, type NamedTarget, quoted, targetInWords } from './target.ts';
 
@@ -21,14 +27,14 @@ export interface LocatedNode extends NamedMachine {
   readonly node: string;
 }
 
-const namesOf = ({ clusters }: NamingPorts): string => clusters.map(({ cluster }) => cluster.name).join(', ');
+const namesOf = ({ clusters }: SearchPorts): string => clusters.map(({ cluster }) => cluster.name).join(', ');
 
 /**
  * Returns the machine that a Node's name leads to, in any of the clusters, or null when no cluster has or can have such
  * a Node.
  * @throws InvalidInput when the Node names no machine or more than one, or exists in more than one cluster
  */
-export const machineOfNode = async (node: string, ports: NamingPorts): Promise<LocatedNode | null> => {
+export const machineOfNode = async (node: string, ports: SearchPorts): Promise<LocatedNode | null> => {
   if (!isName(node)) return null;
   const found = await inEachCluster(ports, ({ cluster }) => cluster.identify(node, ports.signal));
   const [only, second] = found;
@@ -42,32 +48,32 @@ export const machineOfNode = async (node: string, ports: NamingPorts): Promise<L
 
 /** Asks every cluster, and returns the answers of those that have what was asked for. */
 const inEachCluster = async <T>(
-  { clusters }: NamingPorts,
+  { clusters }: SearchPorts,
   ask: (cluster: DiagnosedCluster) => Promise<T | null>,
 ): Promise<readonly { readonly cluster: string; readonly answer: T }[]> => {
   const asked = await Promise.all(clusters.map(async (one) => ({ cluster: one.cluster.name, answer: await ask(one) })));
   return asked.flatMap(({ cluster, answer }) => (answer === null ? [] : [{ cluster, answer }]));
 };
 
-const oneOf = (leads: readonly Lead[], named: string): Lead => {
-  const [first] = leads;
+const oneOf = (candidates: readonly MachineCandidate[], named: string): MachineCandidate => {
+  const [first] = candidates;
   if (!first)
     throw new InvalidInput(
       `${named} leads to no machine: nothing shows where it is. cloudfence diagnose says what it waits for`,
     );
-  const machines = [...Map.groupBy(leads, ({ machine }) => machine)];
+  const machines = [...Map.groupBy(candidates, ({ machine }) => machine)];
   if (machines.length === 1) return first;
-  const each = machines.map(([machine, [lead]]) => `${machine} (${lead?.because ?? ''})`);
+  const each = machines.map(([machine, [candidate]]) => `${machine} (${candidate?.because ?? ''})`);
   throw new InvalidInput(`${named} leads to ${machines.length} machines: ${each.join(', ')}. Name one of them`);
 };
 
 /** Null if no cluster has what the person named. */
-const follow = async (target: NamedTarget, ports: NamingPorts): Promise<Lead | null> => {
+const follow = async (target: NamedTarget, ports: SearchPorts): Promise<MachineCandidate | null> => {
   const found = await inEachCluster(ports, async (cluster) => {
     const reading = await cluster.read(ports.signal);
-    const leads = await leadsOf(target, { cluster, reading, ports });
+    const candidates = await findCandidates(target, { cluster, reading, ports });
     refuseUnread(reading);
-    return leads;
+    return candidates;
   });
   const named = targetInWords(target);
   const [only, second] = found;
@@ -78,7 +84,7 @@ const follow = async (target: NamedTarget, ports: NamingPorts): Promise<Lead | n
   return only ? oneOf(only.answer, named) : null;
 };
 
-const nowhere = (target: NamedTarget, ports: NamingPorts): InvalidInput =>
+const nowhere = (target: NamedTarget, ports: SearchPorts): InvalidInput =>
   new InvalidInput(
     target.kind === 'disk'
       ? `${quoted(target.id)} is neither an instance id nor a Node nor a volume in ${namesOf(ports)}`
@@ -89,7 +95,7 @@ const nowhere = (target: NamedTarget, ports: NamingPorts): InvalidInput =>
 const HANDLE = /^[\x21-\x7e]{1,1024}$/;
 
 /** A word without a kind is a volume, or a Node that is gone and left attachments. */
-const followWord = async (word: string, ports: NamingPorts): Promise<Lead | null> => {
+const followWord = async (word: string, ports: SearchPorts): Promise<MachineCandidate | null> => {
   const volume = HANDLE.test(word) ? await follow({ kind: 'disk', id: word }, ports) : null;
   return volume ?? (isName(word) ? follow({ kind: 'node', name: word }, ports) : null);
 };
@@ -98,7 +104,7 @@ const followWord = async (word: string, ports: NamingPorts): Promise<Lead | null
  * Returns the machine that a person names: by its own id, or by a Node, pod, claim, or volume that leads to it.
  * @throws InvalidInput if it leads to no machine or to several; PermissionDenied if a read on the way is refused
  */
-export const machineNamed = async (text: string, ports: NamingPorts): Promise<NamedMachine> => {
+export const machineNamed = async (text: string, ports: SearchPorts): Promise<NamedMachine> => {
   const machine = ports.cloud.rules.machineOf({ source: 'providerID', driver: null, value: text });
   if (machine !== null) return { machine, cluster: null, node: null };
   const target = parseNamedTarget(text);

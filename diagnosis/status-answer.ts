@@ -108,11 +108,11 @@ const capLine = (cap: ClusterStatus['cap']): string => {
 const clusterLines = (status: ClusterStatus, now: number): readonly string[] => {
   const { cluster, paused, fences, tombstones, stopping, cap } = status;
   return [
-    `cluster ${cluster}: ${fences.length === 0 ? 'no fence stands' : `standing fences: ${fences.length}`}`,
+    `cluster ${cluster}: ${fences.length === 0 ? 'no Node is fenced' : `fenced Nodes: ${fences.length}`}`,
     ...(paused === null ? [] : [plain(`  PAUSED: ${paused}`)]),
     ...fences.flatMap((fence) => fenceLines(fence, now)),
     ...tombstones.map(({ node, fence }) =>
-      plain(`  Node ${node}: somebody removed fence ${fence}; the Node is not fenced again in this boot`),
+      plain(`  Node ${node}: a person removed fence ${fence}; Cloudfence does not fence the Node again in this boot`),
     ),
     ...stopping.map(({ node, since }) => plain(`  Node ${node}: its machine stops since ${formatTime(since)}`)),
     capLine(cap),

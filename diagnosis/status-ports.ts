@@ -4,7 +4,7 @@ import type { MachineId, IdentitySource } from '../fencing/model/machine.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 
-/** What stands in one cluster. */
+/** The state of one cluster. */
 export interface Standing {
   /** The Nodes that have a taint, a label, or a record of Cloudfence. */
   readonly nodes: readonly NodeFacts[];
@@ -14,7 +14,7 @@ export interface Standing {
   readonly cap: (CapUse & { readonly lifted: { readonly until: number; readonly reason: string } | null }) | null;
 }
 
-/** Reads what stands in one cluster. @throws CloudfenceError */
+/** Reads the state of one cluster. @throws CloudfenceError */
 export type ReadStanding = (cap: Policy['cap'], signal: AbortSignal) => Promise<Standing>;
 
 export interface StatusPorts {

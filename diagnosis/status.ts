@@ -10,7 +10,7 @@ import type { FenceRecord } from '../fencing/model/record.ts';
 import { isFenced } from '../fencing/rules/release.ts';
 import type { Standing, StatusPorts } from './status-ports.ts';
 
-/** What stands at this moment in every cluster: fences, tombstones, the cap, and the pause. Only reads. */
+/** The present state of every cluster: fences, tombstones, the cap, and the pause. Only reads. */
 
 export interface FenceStatus {
   readonly node: string;
@@ -20,14 +20,14 @@ export interface FenceStatus {
   /** Null if the record is lost or unreadable. */
   readonly record: FenceRecord | null;
   readonly taints: NodeFacts['taints'];
-  /** How a release would end now, and what it still lacks. */
+  /** How a release would end now, and what it still needs. */
   readonly release: { readonly outcome: OutcomeKind; readonly reason: Reason };
 }
 
 export interface ClusterStatus extends Omit<Standing, 'nodes'> {
   readonly cluster: string;
   readonly fences: readonly FenceStatus[];
-  /** Fences that somebody removed by hand. */
+  /** Fences that a person removed by hand. */
   readonly tombstones: readonly { readonly node: string; readonly fence: string }[];
   /** Machines that were seen stopping (epoch ms). */
   readonly stopping: readonly { readonly node: string; readonly since: number }[];
@@ -90,7 +90,7 @@ const clusterStatus = async (
   };
 };
 
-/** Returns what stands in every cluster that answers, and names the others. */
+/** Returns the state of every cluster that answers, and names the others. */
 export const readStatus = async (ports: StatusPorts): Promise<Status> => {
   const { clusters, policy, signal } = ports;
   const unreachable: Status['unreachable'][number][] = [];

@@ -159,7 +159,7 @@ const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, attempts: numbe
 
 const nextLook = (
   outcome: Outcome,
-  before: Pick<WorkItem, 'attempts' | 'event' | 'eventAt' | 'dryRun'>,
+  before: Pick<WorkItem, 'attempts' | 'event' | 'says' | 'eventAt' | 'dryRun'>,
 ): LookAgain => ({
   cloudfence: 'look-again',
   machine: outcome.machine,
@@ -167,6 +167,7 @@ const nextLook = (
   hops: before.attempts + 1,
   because: outcome.reason.code,
   event: before.event,
+  says: before.says,
   eventAt: before.eventAt,
   record: outcome.record,
   dryRun: before.dryRun,

@@ -1,6 +1,7 @@
 import type { OpenCluster } from '../config/open-clusters.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
+import type { IncidentKeeper } from '../incidents/keep.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { Queues } from './acknowledge.ts';
 import type { WorkItem } from './messages.ts';
@@ -13,6 +14,8 @@ export interface FunctionDependencies {
   /** Returns in words why this install does not serve the item, or null if it does. */
   readonly whyNotServed: (item: Pick<WorkItem, 'machine' | 'account' | 'region'>) => string | null;
   readonly queues: Queues;
+  /** Absent where the install keeps no incidents. */
+  readonly incidents?: IncidentKeeper;
   /** Returns measures as fields of a log line, in the form that this platform turns into metrics. */
   readonly formatMeasurements: (measures: readonly Measurement[]) => object;
   readonly newRunId: () => string;
@@ -56,3 +59,12 @@ export const memoized = <T>(make: () => Promise<T>): (() => Promise<T>) => {
     return made;
   };
 };
+
+/** Returns a keeper of incidents whose code is loaded with the first incident, because most events bring none. */
+export const loadedLater = (keeper: () => Promise<IncidentKeeper>): IncidentKeeper => ({
+  objects: {
+    read: async (...asked) => (await keeper()).objects.read(...asked),
+    write: async (...asked) => (await keeper()).objects.write(...asked),
+  },
+  announce: async (...told) => (await keeper()).announce(...told),
+});

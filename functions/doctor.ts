@@ -1,7 +1,7 @@
 import { counted } from '../fencing/model/reason.ts';
 import { z } from 'zod';
 import { runDoctorChecks, runAccessChecks } from '../config/doctor.ts';
-import { standingFences } from '../diagnosis/standing-fences.ts';
+import { listFences } from '../diagnosis/existing-fences.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { type Check, type DoctorReport, doctorReport } from '../providers/check.ts';
@@ -18,7 +18,7 @@ interface ActiveFence {
 export type DoctorResult = DoctorReport | { readonly fences: readonly ActiveFence[] };
 
 const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Promise<readonly ActiveFence[]> =>
-  (await standingFences(ports.clusters, signal)).map(({ cluster, node, machine }) => ({
+  (await listFences(ports.clusters, signal)).map(({ cluster, node, machine }) => ({
     cluster,
     node,
     instance: machine,

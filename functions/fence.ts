@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { namingPorts } from '../config/diagnose.ts';
+import { searchPorts } from '../config/diagnose.ts';
 import { machineNamed } from '../diagnosis/machine-named.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';
@@ -67,7 +67,7 @@ const withMachine = async (
     dependencies,
     limit,
     () => null,
-    ({ ports }) => machineNamed(target, namingPorts({ openedCloud, openClusters, ports })),
+    ({ ports }) => machineNamed(target, searchPorts({ openedCloud, openClusters, ports })),
   );
   return { ...wanted, [field]: machine };
 };

@@ -9,6 +9,7 @@ import type { Ports } from '../fencing/loop/ports.ts';
 import { react } from '../fencing/loop/run.ts';
 import { counted, longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, stepLines } from './decision-log.ts';
+import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './keep-incidents.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
 import { logDecision, measurementsOf, unreachableMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
@@ -43,6 +44,7 @@ interface Invocation {
   readonly deadline: number;
   /** The unreachable clusters known so far. */
   readonly unreachable: Unreachable;
+  readonly logs: RunLogs;
 }
 
 /**
@@ -58,13 +60,15 @@ export const withinInvocation = async <T>(
 ): Promise<T> => {
   const inFlight = new AbortController();
   const unreachable = new Map<string, string>();
+  const logs = createRunLogs();
   const observe = (command: Command, answer: CommandResult, known: RunState) => {
     noticed(unreachable, answer, known);
+    logs.observe(command, answer, known);
     if (isNews(command, known)) stepLines(answer, known, eventOf(known)).forEach(log);
   };
   try {
     const deadline = ports.clock.now().mono + limit.getRemainingTimeInMillis() - MARGIN_MS;
-    return await work({ ports: { ...ports, signal: inFlight.signal, observe }, deadline, unreachable });
+    return await work({ ports: { ...ports, signal: inFlight.signal, observe }, deadline, unreachable, logs });
   } finally {
     inFlight.abort();
   }
@@ -112,7 +116,7 @@ export const processItems = async (
     leading.find((item) => item.machine === machine && isDryRun(item, options.policy) === dryRun) ?? null;
   const eventOf = ({ request, policy }: Pick<RunState, 'request' | 'policy'>) =>
     itemFor(request.machine, policy.dryRun)?.event ?? null;
-  const outcomes = await withinInvocation(dependencies, limit, eventOf, async (invocation) => {
+  return withinInvocation(dependencies, limit, eventOf, async (invocation) => {
     const [dry, inEarnest] = await Promise.all(
       [true, false].map(async (dryRun) =>
         lookAt(
@@ -124,10 +128,17 @@ export const processItems = async (
       ),
     );
     for (const [cluster, why] of invocation.unreachable) logUnreachableCluster(cluster, why, dependencies);
-    return [...(inEarnest ?? []), ...(dry ?? [])];
+    const outcomes = [...(inEarnest ?? []), ...(dry ?? [])];
+    for (const outcome of outcomes) logOutcome(outcome, itemFor(outcome.machine, outcome.dryRun), dependencies);
+    await keepIncidents(
+      outcomes,
+      invocation.logs,
+      ({ machine, dryRun }) => occasionOf(itemFor(machine, dryRun), options.queued),
+      dependencies,
+      limit.getRemainingTimeInMillis(),
+    );
+    return outcomes;
   });
-  for (const outcome of outcomes) logOutcome(outcome, itemFor(outcome.machine, outcome.dryRun), dependencies);
-  return outcomes;
 };
 
 const lookAt = (

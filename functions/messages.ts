@@ -12,6 +12,8 @@ import { fenceRecord } from '../fencing/model/record.ts';
 export interface WorkItem {
   readonly machine: MachineId;
   readonly event: string | null;
+  /** What the event says, such as `state-change-stopped`. Null if it is not known any more. */
+  readonly says: string | null;
   /** When the event says that it happened (epoch ms). */
   readonly eventAt: number | null;
   /** How many times the item was sent again. */
@@ -32,9 +34,10 @@ export interface Message {
   readonly ignored: readonly IgnoredEvent[];
 }
 
-const workItemOf = ({ machine, eventId, time, account, region, dryRun }: Hint): WorkItem => ({
+const workItemOf = ({ machine, eventId, because, time, account, region, dryRun }: Hint): WorkItem => ({
   machine,
   event: eventId,
+  says: because,
   eventAt: time,
   attempts: 0,
   account,
@@ -110,11 +113,13 @@ export const parseMessage = (messageId: string | null, body: string, readEvent: 
   const again = lookAgain.safeParse(parseJsonOrNull(body));
   const { hints, faults, ignored, dryRun: asked } = readOrFault(readEvent);
   if (again.success && asked !== 'unclear') {
-    const { machine, event, eventAt, hops: attempts, dryRun } = again.data;
+    const { machine, event, says, eventAt, hops: attempts, dryRun } = again.data;
     return {
       messageId,
       body,
-      items: [{ machine, event, eventAt, attempts, account: null, region: null, dryRun: dryRun || asked === 'wanted' }],
+      items: [
+        { machine, event, says, eventAt, attempts, account: null, region: null, dryRun: dryRun || asked === 'wanted' },
+      ],
       faults: [],
       ignored: [],
     };
@@ -140,6 +145,7 @@ const lookAgain = z
     hops: z.int().min(1),
     because: z.string().max(LONGEST),
     event: z.string().max(LONGEST).nullable(),
+    says: z.string().max(LONGEST).nullable().default(null),
     eventAt: z.number().nullable(),
     /**
      * Information for people who find the message in the dead-letter queue. No run trusts it, because anyone who can

@@ -5,6 +5,7 @@ import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/ou
 import { sweep as sweepAll, type SweepOutcome } from '../fencing/sweep/sweep.ts';
 import { messageLine, outcomeLine } from './decision-log.ts';
 import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, withinInvocation } from './invocation.ts';
+import { keepIncidents, sweepOccasion } from './keep-incidents.ts';
 import { isOffAndUnfenced, measurementsOf, metricNames } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
@@ -23,10 +24,14 @@ export const sweep =
       dependencies,
       limit,
       () => null,
-      ({ ports, deadline }) => sweepAll({ policy, deadline, newRunId }, ports),
+      async ({ ports, deadline, logs }) => {
+        const swept = await sweepAll({ policy, deadline, newRunId }, ports);
+        report(swept, dependencies);
+        await keepIncidents(swept.outcomes, logs, () => sweepOccasion, dependencies, limit.getRemainingTimeInMillis());
+        return swept;
+      },
       isNewsOfSweep(dependencies),
     );
-    report(swept, dependencies);
     return {
       results: swept.outcomes.map(outcomeJson),
       unreachable: swept.unreachable.map(({ cluster, error }) => ({ cluster, reason: error.message })),

@@ -124,7 +124,7 @@ export const incidentSchema = z
      * - `fenced`: everything is free, and the quarantine stays
      * - `returning`: the machine is no longer proven off, and the quarantine stays
      * - `released`: over
-     * - `ended-by-hand`: somebody else removed the fence
+     * - `ended-by-hand`: someone else removed the fence
      */
     state: z.enum(['refused', 'failed', 'would-fence', 'fencing', 'fenced', 'returning', 'released', 'ended-by-hand']),
     cloud: z.string(),

@@ -23,7 +23,11 @@ const union = <T>(
   return all.length <= most ? all : [...all.slice(0, most / 2), ...all.slice(-most / 2)];
 };
 
-const stepName = ({ step, target, started }: IncidentStep): string => `${started} ${step} ${target}`;
+/** An imagined step, and one that is declined again and again, is told once. */
+const stepName = ({ step, target, started, result, message }: IncidentStep): string =>
+  result === 'done' || result === 'already'
+    ? `${started} ${step} ${target}`
+    : `${result} ${step} ${target} ${message ?? ''}`;
 const endName = ({ outcome, because: { code } }: End): string => `${outcome} ${code}`;
 
 const triggerName = ({ kind, event }: Trigger): string => `${kind} ${event}`;

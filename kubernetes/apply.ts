@@ -112,13 +112,13 @@ export const recordEvent = async (
 
 /**
  * How long (ms) the Node that a look or a recheck has read serves for the patch of the step that follows. The patch
- * tests what it rests on, so an older Node would only be refused more often.
+ * tests what it depends on, so an older Node would only be refused more often.
  */
 const SERVES_FOR_MS = 500;
 
 /** The rechecks of one cluster. */
 export interface Rechecks {
-  /** Reads again what a step rests on: the Node's uid, record, and taints, and the Lease. */
+  /** Reads again what a step depends on: the Node's uid, record, and taints, and the Lease. */
   readonly read: (reader: Reader, node: string) => Promise<Recheck>;
   /** Keeps a Node that was asked for at this time (ms). */
   readonly keepNode: (node: V1Node, at: number) => void;

@@ -71,7 +71,7 @@ const views = <T, V>(read: Promise<T | null>, view: (object: T) => V): Promise<V
 
 const unread = 'unread' as const;
 
-/** A list beyond this is cut: nobody reads more, and an answer for a person must come soon. */
+/** Cuts longer lists: a person reads no more, and waits for the answer. */
 const MOST_STUCK = 500;
 
 const mayWait = (pod: PodView): boolean =>

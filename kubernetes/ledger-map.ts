@@ -141,7 +141,7 @@ const withinTime = <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> 
     call().then(resolve, reject);
   });
 
-/** Waits before another try. Whoever's time is up ends by itself, and the others go on at once. */
+/** Waits before another try. A change whose time is up ends alone, and the others continue at once. */
 const pause = async (waiting: readonly WaitingChange[], { clock, jitter }: LedgerAccess): Promise<void> => {
   const most = Math.max(0, ...waiting.map(({ tries }) => tries));
   const someone = AbortSignal.any(waiting.map(({ signal }) => signal));
@@ -228,8 +228,8 @@ export const shortMachine = (machine: string): string => digest(machine, 10);
 export const shortBoot = (boot: string): string => digest(boot, 6);
 
 /**
- * Returns the entry for a line that cannot be read, whoever wrote it. The line counts as a fence that begins now. From
- * the next write on, the entry ages.
+ * Returns the entry for a line that cannot be read. The line counts as a fence that begins now. From the next write on,
+ * the entry ages.
  */
 const unreadable = (line: string): LedgerEntry => ({
   machine: shortMachine(line),

@@ -63,7 +63,7 @@ const readClaimBasis = async (reader: Reader, asked = readSettings(reader)): Pro
   return { nodes, settings, ledger };
 };
 
-/** How long (ms) claims may rest on what a look has read for them. */
+/** How long (ms) claims may use what a look has read for them. */
 const BASIS_LASTS_MS = 1_000;
 
 /** What looks have read for the claims that follow them, in one cluster. */
@@ -97,8 +97,7 @@ export interface Ledger {
   /** Enters that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of the machine. */
   readonly conclude: (access: LedgerAccess, machine: MachineId) => Promise<void>;
   /**
-   * Enters that every fence is finished of which the cluster shows nothing any more. Writes nothing if there is no such
-   * fence.
+   * Marks every fence as finished that has left no trace in the cluster. Writes nothing if there is no such fence.
    */
   readonly concludeUnless: (access: LedgerAccess, showing: readonly MachineId[]) => Promise<void>;
 }

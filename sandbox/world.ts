@@ -1,10 +1,10 @@
 /**
- * The embedded world: plain data, a virtual clock and an agenda of what happens next. Nothing in it knows real time or
+ * The embedded world: plain data, a virtual clock, and a queue of scheduled calls. Nothing in it knows real time or
  * chance, so one seed is one history; and because all of it is plain data, a test can fork it anywhere and try both
  * ways.
  */
 
-/** Something that will happen: `actor` is looked up by name, so that an agenda can be copied. */
+/** A scheduled call. `actor` is looked up by name, so that the queue of calls can be copied. */
 export interface ScheduledEvent {
   readonly at: number;
   readonly order: number;
@@ -30,8 +30,8 @@ export interface World<Parts> {
   /** Returns the next number of the seeded sequence, 0 ≤ n < 1. */
   readonly random: () => number;
   /**
-   * Calls the actor after `delay` ms of virtual time; one appointment for each actor and `about` at a time, the earlier
-   * wins.
+   * Calls the actor after `delay` ms of virtual time. An actor has one call at a time for each `about`, and keeps the
+   * earlier one.
    */
   readonly schedule: (actor: string, delay: number, about?: string) => void;
   /** Advances virtual time and runs everything that is due, in order. */

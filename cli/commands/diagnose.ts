@@ -5,7 +5,7 @@ import type { Terminal } from '../answer.ts';
 import { NEEDS_PERSON, STILL_WAITING } from '../exit-code.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
-/** Returns 0 if no pod waits, 3 if the waits end by themselves or with a fence, and 4 if somebody has to act. */
+/** Returns 0 if no pod waits, 3 if the waits end by themselves or with a fence, and 4 if a person has to act. */
 const exitCodeFor = ({ findings }: AnswerJson): number => {
   const endings = findings.map(({ cause }) => cause.ending);
   if (endings.includes('by-person')) return NEEDS_PERSON;

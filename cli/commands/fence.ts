@@ -1,7 +1,7 @@
 import { machineNamed, type NamedMachine } from '../../diagnosis/machine-named.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { react } from '../../fencing/loop/run.ts';
-import { namingPorts } from '../../config/diagnose.ts';
+import { searchPorts } from '../../config/diagnose.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcome, type Terminal } from '../answer.ts';
 import { openCloudsOf, withSession, type CommonOptions } from '../session.ts';
@@ -17,7 +17,7 @@ const sayWhere = (target: string, { machine, cluster, node }: NamedMachine, { co
 export const fence = (target: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async (session) => {
     const { policy, deadline, ports, openedCloud, clusters: openClusters } = session;
-    const named = await machineNamed(target, namingPorts({ openedCloud, openClusters, ports }));
+    const named = await machineNamed(target, searchPorts({ openedCloud, openClusters, ports }));
     sayWhere(target, named, terminal);
     await openCloudsOf([named.machine], session);
     const [outcome] = await react([named.machine], { policy, deadline, newRunId }, ports);

@@ -1,13 +1,13 @@
-import type { NamingPorts } from '../../diagnosis/leads.ts';
+import type { SearchPorts } from '../../diagnosis/machine-candidates.ts';
 import { machineOfNode, type LocatedNode } from '../../diagnosis/machine-named.ts';
-import { fenceNamed, standingFences, type StandingFence } from '../../diagnosis/standing-fences.ts';
+import { findFence, listFences, type ExistingFence } from '../../diagnosis/existing-fences.ts';
 import { quoted } from '../../diagnosis/target.ts';
 import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { beginsNothing } from '../../fencing/model/policy.ts';
-import { namingPorts } from '../../config/diagnose.ts';
+import { searchPorts } from '../../config/diagnose.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcomes, printOutcome, outcomeOfError, type Terminal } from '../answer.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
@@ -37,8 +37,8 @@ const releaseOne = (
     },
   );
 
-const namingOf = ({ openedCloud, clusters: openClusters, ports }: Session): NamingPorts =>
-  namingPorts({ openedCloud, openClusters, ports });
+const namingOf = ({ openedCloud, clusters: openClusters, ports }: Session): SearchPorts =>
+  searchPorts({ openedCloud, openClusters, ports });
 
 /**
  * Returns the machine of a fenced Node. If the record cannot be read, the machine is the one that the Node's identity
@@ -46,7 +46,7 @@ const namingOf = ({ openedCloud, clusters: openClusters, ports }: Session): Nami
  * @throws InvalidInput
  */
 const machineAt = async (
-  { cluster, node, machine }: Pick<StandingFence, 'cluster' | 'node' | 'machine'>,
+  { cluster, node, machine }: Pick<ExistingFence, 'cluster' | 'node' | 'machine'>,
   session: Session,
 ): Promise<LocatedNode> => {
   if (machine !== null) return { cluster, node, machine };
@@ -61,9 +61,9 @@ const machineAt = async (
 
 /**
  * Releases one fence. If nothing identifies the machine of this Node, the release of the other Nodes continues. If no
- * Node names the machine of the record, the fence still stands: then the Node itself has to name its machine.
+ * Node names the machine of the record, the Node is still fenced. Then the Node itself has to name its machine.
  */
-const releaseFenced = async (fenced: StandingFence, accepted: string | null, session: Session): Promise<Outcome> => {
+const releaseFenced = async (fenced: ExistingFence, accepted: string | null, session: Session): Promise<Outcome> => {
   try {
     const outcome = await releaseOne(await machineAt(fenced, session), accepted, session);
     return outcome.reason.code === 'no-node'
@@ -86,13 +86,13 @@ const refuseMisuse = (target: string | undefined, { accept, all = false }: Relea
   if (accept?.trim() === '') throw new InvalidInput('--accept requires a reason: say what you checked');
 };
 
-/** Returns the outcome for the Node, or for the standing fence that something else leads to. */
+/** Returns the outcome for the Node, or for the fence that something else leads to. */
 const releaseNamed = async (target: string, accepted: string | null, session: Session): Promise<Outcome> => {
   const naming = namingOf(session);
   const node = await machineOfNode(target.replace(/^nodes?\//, ''), naming);
   if (node === null && accepted !== null)
     throw new InvalidInput(`--accept is your word about one Node: there is no Node ${quoted(target)}`);
-  if (node === null) return releaseFenced(await fenceNamed(target, naming), null, session);
+  if (node === null) return releaseFenced(await findFence(target, naming), null, session);
   await openCloudsOf([node.machine], session);
   return releaseOne(node, accepted, session);
 };
@@ -107,7 +107,7 @@ export const release = async (
   const { json = false, accept: accepted = null } = options;
   return withSession(options, terminal, async (session) => {
     if (target !== undefined) return printOutcome(await releaseNamed(target, accepted, session), json, terminal);
-    const fenced = await standingFences(session.ports.clusters, session.ports.signal);
+    const fenced = await listFences(session.ports.clusters, session.ports.signal);
     return printOutcomes(await Promise.all(fenced.map((one) => releaseFenced(one, accepted, session))), json, terminal);
   });
 };

@@ -17,7 +17,10 @@ const ENDS_WITHOUT_A_PERSON: ReadonlySet<ReasonCode> = new Set(['still-off', 're
 const needsPerson = ({ release: { outcome, reason } }: FenceStatus): boolean =>
   outcome === 'refused' && !ENDS_WITHOUT_A_PERSON.has(reason.code);
 
-/** Returns 0 if no fence stands, 1 if a cluster did not answer, 3 if fences stand, and 4 if one of them needs a person. */
+/**
+ * Returns 0 if no Node is fenced, 1 if a cluster did not answer, 3 if Nodes are fenced, and 4 if a fence needs a
+ * person.
+ */
 const exitCodeFor = ({ clusters, unreachable }: Status): number => {
   const fences = clusters.flatMap((cluster) => cluster.fences);
   if (unreachable.length > 0) return 1;
@@ -38,7 +41,7 @@ const show = (status: Status, { json = false, watch = false }: StatusOptions, { 
 
 const EVERY_MS = 5_000;
 
-/** Shows what stands, again and again if somebody watches. Only reads. */
+/** Shows the state of every cluster. With `--watch`, shows it again and again. Only reads. */
 export const status = (options: StatusOptions, terminal: Terminal): Promise<number> => {
   const look = async ({ clusters: openClusters, policy, ports }: Session): Promise<number> => {
     const deadline = ports.clock.now().mono + options.timeout;

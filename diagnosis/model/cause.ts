@@ -1,6 +1,6 @@
 import type { MachineId } from '../../fencing/model/machine.ts';
 
-/** Why a pod waits, one cause for each: docs/diagnose.md has the sign, the proof, and the mend of each. */
+/** The causes for which a pod waits. docs/diagnose.md has the sign, the proof, and the remedy of each. */
 
 export type CauseKind =
   // it is not the volume
@@ -83,7 +83,7 @@ export type Confidence = 'proved' | 'likely' | 'cannot-tell';
  * - `over`: nothing waits for a volume
  * - `by-itself`: Kubernetes or the cloud ends it
  * - `by-fence`: Cloudfence ends it
- * - `by-person`: somebody has to act
+ * - `by-person`: a person has to act
  */
 export type WaitEnd = 'over' | 'by-itself' | 'by-fence' | 'by-person';
 

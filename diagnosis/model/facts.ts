@@ -40,7 +40,7 @@ export interface PodView extends ObjectName {
   readonly ready: boolean;
   /** A container runs, by the status that its kubelet wrote last. */
   readonly runs: boolean;
-  /** What a container waits for, such as ImagePullBackOff. Null if it waits for nothing else than its volumes. */
+  /** What a container waits for, such as ImagePullBackOff. Null if it waits only for its volumes. */
   readonly waitsFor: string | null;
   /** The scheduler's words, if it finds no Node. */
   readonly unscheduled: string | null;
@@ -150,7 +150,7 @@ export interface NodeView {
   readonly inUse: readonly VolumeHandle[];
   readonly attached: readonly VolumeHandle[];
   readonly identitySources: readonly IdentitySource[];
-  /** A fence of Cloudfence stands on it. */
+  /** Cloudfence has fenced it. */
   readonly fenced: boolean;
 }
 
@@ -236,7 +236,7 @@ export interface PodVolumeFacts {
   readonly networkFences: readonly string[];
 }
 
-/** A chain at a moment (epoch ms). */
+/** The facts at a moment (epoch ms). */
 export interface Situation extends PodVolumeFacts {
   readonly now: number;
 }

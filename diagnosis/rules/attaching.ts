@@ -119,7 +119,7 @@ const stale = (situation: Situation, place: NodeLocation, attachment: Attachment
     ],
     waits: `${nameOf(pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
     next: [
-      ...(error ? ['mend what the error names: credentials, limits, or the disk itself'] : []),
+      ...(error ? ['fix what the error names: credentials, limits, or the disk itself'] : []),
       `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
       attachment.deletingSince === null
         ? `if nothing on ${place.nodeName} uses it: kubectl delete volumeattachment ${attachment.name}`
@@ -151,7 +151,7 @@ export const detachFirst: CauseRule = (situation) => {
     says: `The volume has to be detached from ${attachment.node} before it can be attached there again${error ? `, and the detach fails: ${firstLine(error.says)}` : '.'}`,
     proof: [`VolumeAttachment ${attachment.name} is being deleted since ${formatTime(attachment.deletingSince)}`],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
-    next: [error ? 'mend what the error names' : 'look again in a minute', retryCommand(attachment)],
+    next: [error ? 'fix what the error names' : 'look again in a minute', retryCommand(attachment)],
   });
 };
 

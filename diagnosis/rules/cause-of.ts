@@ -10,8 +10,9 @@ import { cause, nameOf, type CauseRule, hasMultiAttachEvent, describeVolume } fr
 import { pvcPending, pvcUnusable, readWriteOncePodInUse, unscheduled, volumeUnusable } from './scheduling.ts';
 
 /**
- * The questions of an expert, in their order: the first rule that knows the cause ends them. What comes first is what
- * would make every later answer an echo: a missing disk, a dead machine, another pod, the driver, the cloud's error.
+ * The questions of an expert, in their order: the first rule that knows the cause ends them. The first questions ask
+ * for causes that would explain every later symptom: a missing disk, a dead machine, another pod, the driver, the
+ * cloud's error.
  */
 const questions: readonly CauseRule[] = [
   // Does the pod wait, and is it the volume?

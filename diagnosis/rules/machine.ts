@@ -17,7 +17,7 @@ import {
 } from './rule.ts';
 import { storageNote } from './storage.ts';
 
-/** The machine under the Node that has the volume: off, stopping, suspended, unreachable, gone, or nobody can tell. */
+/** The machine of the Node that has the volume: off, stopping, suspended, unreachable, gone, or unknown. */
 
 const SIX_MINUTES = 360_000;
 const GRACE = 60_000;
@@ -61,7 +61,7 @@ const off = (place: NodeLocation, situation: Situation, facts: MachineFacts): Ca
   const fenced = nodeAt(place)?.fenced ?? false;
   return cause('machine-off', 'proved', 'by-fence', {
     says: `The machine of ${place.nodeName} is off. Kubernetes may not detach ${describeVolume(situation)}, because it cannot know that.`,
-    proof: [...proofOf(place, situation, facts), ...(fenced ? ['a fence of Cloudfence stands on the Node'] : [])],
+    proof: [...proofOf(place, situation, facts), ...(fenced ? ['Cloudfence has fenced the Node'] : [])],
     machine: facts.machine,
     waits: waiting(place, situation),
     next: [...fenceIt(place.nodeName), ...storageNote(situation)],
@@ -101,7 +101,7 @@ const goneButRuns = (place: NodeLocation, situation: Situation, facts: MachineFa
 const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-unreachable', 'proved', 'by-person', {
     says: `${place.nodeName} is cut off or hangs, but its machine runs, and it may still write to ${describeVolume(situation)}. Do not fence it as it is.`,
-    proof: [...proofOf(place, situation, facts), 'why its kubelet is silent cannot be told from here'],
+    proof: [...proofOf(place, situation, facts), 'it is unknown why its kubelet is silent'],
     waits: waiting(place, situation),
     next: [
       `repair the network or the kubelet of ${place.nodeName}: the pod then moves by itself`,
@@ -132,8 +132,8 @@ const unknownPower = (place: NodeLocation, situation: Situation): Cause =>
   cause('machine-unknown', 'cannot-tell', 'by-person', {
     says:
       place.machine === null
-        ? `${place.nodeName} is silent, and nothing on it names a machine of a supported cloud: whether it is off or only cut off cannot be told.`
-        : `${place.nodeName} is silent, and the cloud did not say whether ${place.machine} is off or runs: both look alike from the cluster.`,
+        ? `${place.nodeName} is silent, and nothing on it names a machine of a supported cloud. So it is unknown whether the machine is off or only cut off.`
+        : `${place.nodeName} is silent, and the cloud did not say whether ${place.machine} is off or runs. Both look the same from the cluster.`,
     proof: proofOf(place, situation, null),
     waits: waiting(place, situation),
     next: [

@@ -64,7 +64,7 @@ const texts: readonly MountText[] = [
   text(
     /with the given Volume ID .* already exists/,
     'mount-hangs',
-    'An earlier call of the driver still hangs. This error is only its echo.',
+    'An earlier call of the driver still hangs. This error only follows from it.',
     ["read the log of the driver's node plugin, and check the network to the storage"],
   ),
   text(
@@ -76,7 +76,7 @@ const texts: readonly MountText[] = [
   text(
     /'?fsck'? found errors/,
     'filesystem-damaged',
-    'The file system is damaged and does not mend itself. An unclean stop of the machine does that.',
+    'The file system is damaged and does not repair itself. An unclean stop of the machine does that.',
     ['take a snapshot of the disk first, then run fsck by hand'],
   ),
   text(
@@ -177,7 +177,7 @@ export const kubeletStuck: CauseRule = (situation) => {
   const node = nodeAt(target);
   return cause('kubelet-stuck', 'cannot-tell', 'by-person', {
     says: listed
-      ? `${describeVolume(situation)} is attached to ${target.nodeName} since ${formatTime(since)}, and its kubelet does nothing with it. Why cannot be told without the Node.`
+      ? `${describeVolume(situation)} is attached to ${target.nodeName} since ${formatTime(since)}, and its kubelet does nothing with it. The reason can only be seen on the Node.`
       : `${describeVolume(situation)} is attached to ${target.nodeName}, but the Node's status does not list it: the attach-detach controller has not caught up.`,
     proof: [
       ...(node ? [`volumesAttached of ${node.name} ${listed ? 'lists' : 'does not list'} the volume`] : []),

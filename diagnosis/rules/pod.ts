@@ -1,9 +1,9 @@
 import { ifFound, type NodeLocation } from '../model/facts.ts';
 import { cause, isHealthy, lastEvent, firstLine, nameOf, type CauseRule } from './rule.ts';
 
-/** Questions that come first: does the pod wait at all, and is it the volume? */
+/** The first questions: does the pod wait at all, and is it the volume? */
 
-/** Whether the Node of the pod works, as far as its kubelet and the cloud say. */
+/** Reports whether the kubelet and the cloud say that the Node of the pod works. */
 const isWell = (place: NodeLocation | null, now: number): boolean =>
   place !== null && isHealthy(place, now) && ['running', 'unknown', null].includes(ifFound(place.power)?.power ?? null);
 
@@ -44,7 +44,7 @@ export const notTheVolume: CauseRule = (situation) => {
     says: `${nameOf(pod)} does not wait for a volume${reason === null ? '' : `: ${firstLine(reason)}`}.`,
     proof: pod.unscheduled === null ? [] : [`the scheduler: ${firstLine(pod.unscheduled)}`],
     waits: `${nameOf(pod)} ← ${reason === null ? 'scheduler' : 'what the message names'}.`,
-    next: ['mend what the message names'],
+    next: ['fix what the message names'],
   });
 };
 

@@ -51,7 +51,7 @@ export const pvcPending: CauseRule = (situation) => {
     return cause('provisioning-refused', 'proved', 'by-person', {
       says: `No volume could be made for the claim: ${firstLine(refused.says)}`,
       waits: `${waits} ← provisioner ${claim.provisioner ?? ''}.`,
-      next: ['mend what the error names: a permission, a quota, a key, or the zone'],
+      next: ['fix what the error names: a permission, a quota, a key, or the zone'],
     });
   const asked = eventOf(claim, ['ExternalProvisioning', 'Provisioning']);
   if (asked)
@@ -79,7 +79,7 @@ const waitsForConsumer = ({ pod }: Situation, claim: PvcView, waits: string) => 
   return cause('waits-for-consumer', 'likely', 'by-person', {
     says: `The claim waits until the pod is placed, and the scheduler finds no Node${pod.unscheduled ? `: ${firstLine(pod.unscheduled)}` : '.'}`,
     waits: `${waits} ← scheduler.`,
-    next: ['mend what the scheduler names. The volume is not the cause'],
+    next: ['fix what the scheduler names. The volume is not the cause'],
   });
 };
 
@@ -118,7 +118,7 @@ export const volumeUnusable: CauseRule = (situation) => {
 const pinned = (situation: Situation, volume: VolumeView) => {
   const { pod } = situation;
   return cause('local-volume', 'proved', 'by-person', {
-    says: `${volume.name} lives on ${volume.hosts.join(', ')} and nowhere else. Nobody can move its data: not Kubernetes, not the cloud, not Cloudfence.`,
+    says: `${volume.name} lives on ${volume.hosts.join(', ')} and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data.`,
     proof: [`its node affinity names ${volume.hosts.join(', ')}`, `the scheduler: ${firstLine(pod.unscheduled ?? '')}`],
     waits: `${nameOf(pod)} ← ${volume.hosts.join(', ')}.`,
     next: [
@@ -156,7 +156,7 @@ const inAnotherZone = (situation: Situation, says: string) => {
     proof: [firstLine(says), ...silent.map((place) => `${describeKubelet(place, now)}, and has the volume`)],
     waits: `${nameOf(pod)} ← scheduler ← a Node in the zone of the volume.`,
     next: [
-      'add a Node in that zone, or mend what keeps the pod off the Nodes there',
+      'add a Node in that zone, or fix what keeps the pod off the Nodes there',
       'or restore a snapshot of the disk in another zone',
       ...(silent.length > 0 ? ['a fence frees the volume, but brings no Node into its zone'] : []),
     ],
@@ -179,7 +179,7 @@ export const unscheduled: CauseRule = (situation) => {
     proof: [firstLine(says)],
     waits: `${nameOf(pod)} ← scheduler.`,
     next: isFull
-      ? ['add a Node', 'look for VolumeAttachments that nobody needs: kubectl get volumeattachments']
-      : ['mend what the scheduler names'],
+      ? ['add a Node', 'look for VolumeAttachments that no pod needs: kubectl get volumeattachments']
+      : ['fix what the scheduler names'],
   });
 };

@@ -17,7 +17,7 @@ interface Failed {
 
 /**
  * Returns the run state after the steps of a command, each with its own answer. The steps are of one kind, so all of
- * them rest on the facts before the command, and leave the same facts valid.
+ * them depend on the facts before the command, and leave the same facts valid.
  */
 export const applyAnswers = (
   known: RunState,

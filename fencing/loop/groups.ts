@@ -7,7 +7,7 @@
 export interface GroupMember {
   readonly signal: AbortSignal;
   readonly reject: (error: unknown) => void;
-  /** How often it was answered in vain. */
+  /** How many answers it got that did not decide it. */
   tries: number;
 }
 
@@ -24,7 +24,7 @@ export interface Groups<T> {
   readonly isAnswering: () => boolean;
 }
 
-/** The requests of which a group is made, and what has to be done with them. */
+/** The requests of a group, and what to do with each. */
 interface Line<T> {
   waiting: readonly T[];
   isAnswering: boolean;

@@ -182,8 +182,8 @@ const isRecorded = ({ attachmentName }: VolumeFacts, whose: Ownership): boolean 
   recordOf(whose)?.volumes.some(({ attachment }) => attachment === attachmentName) ?? false;
 
 /**
- * Returns the attached volumes of a Node that is gone for which neither an attacher nor an earlier fence names the
- * owner. One attachment that names the machine is enough for all volumes: then the list is empty.
+ * Returns the attached volumes of a Node that is gone whose owner neither an attacher nor an earlier fence names. One
+ * attachment that names the machine is enough for all volumes: then the list is empty.
  */
 export const volumesOfUnknownOwner = ({ node, volumes }: ClusterFacts, whose: Ownership): readonly VolumeFacts[] =>
   node || volumes.some((volume) => notedOn(volume, whose) === whose.request.machine)

@@ -14,7 +14,7 @@ import { failedEnding } from './failing.ts';
 import { actsOf, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import { reduce, type CommandResult } from './reduce.ts';
-import { rest } from './rest.ts';
+import { sleepOrPoll } from './sleep.ts';
 import {
   startRun,
   type ClusterLocation,
@@ -192,7 +192,7 @@ const carryOut = async (
     case 'imagine':
       return { to: 'imagine' };
     case 'pause':
-      return rest(command, known, ports);
+      return sleepOrPoll(command, known, ports);
     case 'end':
       return { to: 'end', ending: command.ending };
     case 'record-event':

@@ -18,7 +18,7 @@ export interface UnservedScope {
 }
 
 /**
- * The cloud, as far as fencing needs it: three questions and two verbs.
+ * The part of a cloud that fencing needs: reads, and two destructive calls.
  *
  * Every method throws a `CloudfenceError`: `Unavailable` or `PermissionDenied` if the cloud gave no answer, `Refused` if it
  * declined the call. A provider never makes up an answer: a machine is `missing` only if the cloud said so.

@@ -214,7 +214,7 @@ export const shortHash = (text: string): string => {
   return (hash >>> 0).toString(36).padStart(7, '0');
 };
 
-/** Returns one boot by both accounts: the kubelet's bootID and the cloud's generation. */
+/** Returns the boot as both sources name it: the kubelet's bootID and the cloud's generation. */
 const bootMark = (bootID: string, generation: string | null): string =>
   `${shortHash(bootID)}${shortHash(generation ?? '')}`;
 

@@ -106,8 +106,8 @@ export interface Cluster {
   readonly conclude: (machine: MachineId, signal: AbortSignal) => Promise<void>;
 
   /**
-   * Marks as finished, in the ledger, every fence of which the cluster shows nothing any more. `showing` are the
-   * machines that may have an unfinished fence.
+   * Marks as finished, in the ledger, every fence that has left no trace in the cluster. `showing` are the machines
+   * that may have an unfinished fence.
    */
   readonly concludeUnless: (showing: readonly MachineId[], signal: AbortSignal) => Promise<void>;
 

@@ -9,7 +9,7 @@ export interface Hint {
   /** When it happened (epoch ms, accurate to the second, no ordering key). Null if the event does not say. */
   readonly time: number | null;
   /**
-   * The account and region of the machine, as far as the event says. The caller has to refuse foreign accounts and
+   * The account and region of the machine, if the event names them. The caller has to refuse foreign accounts and
    * regions.
    */
   readonly account: string | null;

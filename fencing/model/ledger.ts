@@ -67,12 +67,12 @@ const later = (one: LedgerEntry, other: LedgerEntry | undefined): LedgerEntry =>
 
 /**
  * Returns one entry for each machine, none older than the window. An entry dated too far ahead would never grow old, so
- * it begins now, and `mended` is true.
+ * it begins now, and `corrected` is true.
  */
 export const pruneEntries = (
   read: readonly LedgerEntry[],
   now: number,
-): { readonly entries: readonly LedgerEntry[]; readonly mended: boolean } => {
+): { readonly entries: readonly LedgerEntry[]; readonly corrected: boolean } => {
   const forged = (begun: number): boolean => begun > now + patience.clocksDiffer;
   const latest = new Map<string, LedgerEntry>();
   for (const entry of read) {
@@ -80,7 +80,7 @@ export const pruneEntries = (
     if (now - plausible.begun < patience.capWindow)
       latest.set(plausible.machine, later(plausible, latest.get(plausible.machine)));
   }
-  return { entries: [...latest.values()], mended: read.some(({ begun }) => forged(begun)) };
+  return { entries: [...latest.values()], corrected: read.some(({ begun }) => forged(begun)) };
 };
 
 /** Returns when enough fences have left the window for one more to begin. Null if one may begin now. */
@@ -124,7 +124,7 @@ export const admitClaim = (
   claimant: CapClaimContext,
 ): { readonly says: Admission; readonly write: readonly LedgerEntry[] | null } => {
   const { machine, boot, now } = claimant;
-  const { entries, mended } = pruneEntries(read, now);
+  const { entries, corrected } = pruneEntries(read, now);
   const others = entries.filter((entry) => entry.machine !== machine);
   const entered = entries.find((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
   const use = capUse(others, claimant.cap, claimant.nodes);
@@ -137,7 +137,7 @@ export const admitClaim = (
     : { machine, boot: boot ?? '', begun: now, finished: false, nodes: claimant.nodes };
   return {
     says: { ...use, admitted },
-    write: admitted && entered?.finished !== false ? [...others, begins] : mended ? entries : null,
+    write: admitted && entered?.finished !== false ? [...others, begins] : corrected ? entries : null,
   };
 };
 
@@ -153,8 +153,8 @@ export const concludeEntry = (
 };
 
 /**
- * Returns the ledger after the end of every fence of which the cluster shows nothing any more, or null if there is none.
- * The run of such a fence died before it could enter the end. The machines in `showing` may have an unfinished fence. A
+ * Returns the ledger after the end of every fence that has left no trace in the cluster, or null if there is none. The
+ * run of such a fence died before it could enter the end. The machines in `showing` may have an unfinished fence. A
  * fence that was entered a moment ago may not show yet. A line that could not be read may be any machine's.
  */
 export const finishVanishedFences = (

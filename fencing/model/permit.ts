@@ -28,8 +28,8 @@ interface PermitClock {
 }
 
 /**
- * Returns a permit that ends when the proof expires. A call that leaves beside others also rests on a recheck, and has
- * to leave before that is too old (`leaveBy`). Both are monotonic ms.
+ * Returns a permit that ends when the proof expires. A call that leaves beside others also depends on a recheck, and
+ * has to leave before that is too old (`leaveBy`). Both are monotonic ms.
  */
 export const permitUntil = (expires: number, { now, timeout }: PermitClock, leaveBy = Infinity): Permit => ({
   check: () => {

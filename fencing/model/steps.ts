@@ -77,7 +77,7 @@ export type CloudStep =
 
 export type Step = ClusterStep | CloudStep;
 
-/** What holds for every step of a kind. */
+/** The properties that all steps of a kind share. */
 export interface StepProperties {
   /**
    * The step destroys something if the machine is not off. The other steps only write our own notes, under
@@ -142,8 +142,8 @@ export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
 };
 
 /**
- * Returns whether the step only takes back what Cloudfence wrote. The end of a fence does so as long as our taint
- * stands.
+ * Returns whether the step only takes back what Cloudfence wrote. The end of a fence does so while our taint is on the
+ * Node.
  */
 export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
   switch (step.do) {

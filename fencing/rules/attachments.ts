@@ -12,7 +12,7 @@ import { podsWanting } from './pods.ts';
 export const isOfThisMachine = ({ machine, identityRules }: View, { source }: AttachmentFacts): boolean =>
   [machine.machine, null].includes(source && identityRules.machineOf(source));
 
-/** Returns how long (ms) no pod object of the Node has wanted the volume, as far as this run saw. */
+/** Returns for how long (ms) this run has seen no pod object of the Node that wants the volume. */
 export const unwantedForMs = ({ memory, now }: View, key: string): number => {
   const since = memory.unwanted.get(key);
   return since === undefined ? 0 : now.mono - since;

@@ -195,7 +195,7 @@ export const beganWithoutMachine = ({ generation, phase }: FenceRecord): boolean
 const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
   node !== null && node.label !== null && node.record !== null && !beganWithoutMachine(node.record);
 
-/** Returns the disks that can tell whether the machine is gone, as far as is known. Cloudfence asks all of them. */
+/** Returns the known disks that can show whether the machine is gone. Cloudfence asks all of them. */
 export const witnessDisks = (view: EvidenceView): readonly DiskId[] => {
   if (mayHaveFreed(view)) return [];
   const there = view.cluster.volumes.filter((volume) => wasAttachedToMachine(view, volume) && !isVolumeGone(volume));

@@ -53,7 +53,7 @@ const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease:
 
 /**
  * Returns how long (ms) this run has known the Lease that it first read after it saw the machine off. A renewal in that
- * time contradicts the cloud. A time that began before that read would tell nothing: the kubelet may have renewed its
+ * time contradicts the cloud. A time that began before that read would prove nothing: the kubelet may have renewed its
  * Lease in between.
  */
 const sameLeaseFor = ({ memory: { leaseSince }, now }: View): number =>
@@ -72,9 +72,9 @@ const silentFor = (lease: string, view: View): number =>
 
 /**
  * Returns for how long (ms) the kubelet has to be silent before a fence, and why, or null. A machine that its cloud does
- * not know may run in a place that was not asked. If the cloud does not say when a machine went off, the date of the Lease tells
- * nothing: another machine's kubelet may live under this Node's name. The control plane has not seen the kubelet of an
- * unreachable Node for longer than this.
+ * not know may run in a place that was not asked. If the cloud does not say when a machine went off, the date of the
+ * Lease proves nothing: another machine's kubelet may live under this Node's name. The control plane has not seen the
+ * kubelet of an unreachable Node for longer than this.
  */
 const silenceNeeded = (view: View): { readonly ms: number; readonly why: string } | null => {
   const { machine, power, since } = view.machine;

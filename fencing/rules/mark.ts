@@ -25,8 +25,8 @@ const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster
   (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
 
 /**
- * Returns the Node's record if it belongs to this proof, or else null. Such a record names the same boot by both
- * accounts, bootID and generation, and its mark is neither lifted nor being released.
+ * Returns the Node's record if it belongs to this proof, or else null. Such a record names the same boot by its bootID
+ * and its generation, and its mark is neither lifted nor being released.
  */
 export const currentRecord = (view: View): FenceRecord | null => {
   const {
@@ -170,7 +170,7 @@ const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
     ? because('started-in-between', `${machine.machine} started after fence ${node.record.fence} and is off again`)
     : because('off-proven', `${machine.machine} is off, so its guest cannot write any more`);
 
-/** Returns whether the record is of the boot that has ended, as far as the cloud still knows that boot. */
+/** Returns whether the record is of the boot that has ended, if the cloud still knows that boot. */
 const isOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
   record.machine === view.machine.machine &&
   record.bootID === node.bootID &&

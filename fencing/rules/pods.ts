@@ -152,7 +152,7 @@ const holdsNothing = ({ volumes, unresolved }: PodFacts): boolean => volumes.len
 /** The number of late pods that a run deletes. A source of pods with ever new names does not hold the run up. */
 const MOST_CHASED = 50;
 
-/** Returns whether an earlier run deleted pods like it in vain. */
+/** Returns whether an earlier run deleted pods like it and they came back. */
 export const isKnownToRecur = (record: FenceRecord, pod: PodFacts): boolean =>
   holdsNothing(pod) && isLate(record, pod.uid) && record.recurring.includes(originOf(pod));
 

@@ -146,7 +146,7 @@ export const secondReadPending: Rule = ({ machine, memory, now }) => {
     : null;
 };
 
-/** Refuses a proof without a boot generation, because it could not be told from the next boot's. */
+/** Refuses a proof without a boot generation, because nothing would distinguish it from a proof about the next boot. */
 export const generationUnknown: Rule = (view) =>
   view.machine.generation === null && view.machine.power !== 'missing' && vouchReason(view) === null
     ? refuse(because('generation-unknown', `the cloud does not say which boot of ${view.machine.machine} has ended`))

@@ -51,8 +51,8 @@ const awaited = (view: View, volumes: readonly VolumeFacts[]): Awaited => ({
 });
 
 /**
- * Returns how long (ms) nothing but the attachments themselves has to be looked at: until the first disk is to be
- * detached through the cloud, and not for long.
+ * Returns for how long (ms) it is enough to look at the attachments themselves: until the first disk is due for a
+ * detach through the cloud, and never for long.
  */
 const untilLook = (view: View, volumes: readonly VolumeFacts[]): number => {
   const times = volumes.map((volume) => detachDueIn(view, volume)).filter((ms) => ms > 0);

@@ -9,12 +9,13 @@ import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
+import { readUrl } from '../../providers/plugin.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { type Measurement, metricFields } from '../metrics.ts';
-import { type DoctorDependencies, type FencingFunction, memoized } from '../dependencies.ts';
+import { type DoctorDependencies, type FencingFunction, loadedLater, memoized } from '../dependencies.ts';
 
 /** What the environment of a deployed function contains, besides its settings. */
 interface AwsFunctionEnvironment {
@@ -23,6 +24,10 @@ interface AwsFunctionEnvironment {
   readonly queueUrl: string | null;
   readonly deadLetterQueueUrl: string | null;
   readonly archiveArn: string | null;
+  /** The bucket of incidents, the ARN of the topic that hears of them, and an endpoint in place of the services' own. */
+  readonly incidentBucket: string | null;
+  readonly incidentTopic: string | null;
+  readonly endpoint: string | null;
   readonly busArn: string | null;
   /** The rules that receive a replay. Without them, a replay would trigger everyone's rules. */
   readonly ruleArns: readonly string[];
@@ -40,6 +45,9 @@ export const readAwsFunctionEnvironment = (): AwsFunctionEnvironment => ({
   queueUrl: readVariable('CLOUDFENCE_QUEUE_URL'),
   deadLetterQueueUrl: readVariable('CLOUDFENCE_DEAD_LETTER_QUEUE_URL'),
   archiveArn: readVariable('CLOUDFENCE_ARCHIVE_ARN'),
+  incidentBucket: readVariable('CLOUDFENCE_INCIDENT_BUCKET'),
+  incidentTopic: readVariable('CLOUDFENCE_INCIDENT_TOPIC'),
+  endpoint: readUrl(readVariable, 'AWS_ENDPOINT_URL'),
   busArn: readVariable('CLOUDFENCE_BUS_ARN'),
   ruleArns: readList('CLOUDFENCE_RULE_ARNS'),
   namespace: readVariable('CLOUDFENCE_NAMESPACE') ?? 'Cloudfence',
@@ -82,6 +90,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, territories),
     queues: sqsQueues(memoized(sqs), environment),
+    ...incidentsIn(memoized(sqs), environment, region),
     formatMeasurements: (measures) => embeddedMetricLine(environment.namespace, clock.now().wall, measures),
     newRunId,
     chance: Math.random,
@@ -90,6 +99,21 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
 };
 
 export const lazyDependencies = (): (() => Promise<DoctorDependencies>) => memoized(createDependencies);
+
+/** The client of SQS finds the credentials that sign the other calls. Its code is there anyway. */
+const incidentsIn = (
+  client: () => Promise<SQSClient>,
+  { incidentBucket: bucket, incidentTopic: topic, endpoint }: AwsFunctionEnvironment,
+  region: string | null,
+): Pick<DoctorDependencies, 'incidents'> => {
+  if (bucket === null) return {};
+  const keeper = memoized(async () => {
+    const { createIncidentKeeper } = await import('../../providers/aws/incidents.ts');
+    const { credentials } = (await client()).config;
+    return createIncidentKeeper({ bucket, topic }, { region: region ?? '', credentials, endpoint });
+  });
+  return { incidents: loadedLater(keeper) };
+};
 
 interface QueueUrls {
   readonly queueUrl: string | null;

@@ -130,7 +130,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /**
- * Returns a schedule with six fields, of which the first is seconds.
+ * Returns a schedule with six fields. The first field is seconds.
  * https://learn.microsoft.com/azure/azure-functions/functions-bindings-timer
  */
 const cron = (every: number): string => (every === 60 * MINUTE ? '0 0 * * * *' : `0 */${every / MINUTE} * * * *`);

@@ -131,7 +131,7 @@ export const createInstall = (prefix: string, checked: CheckedInstall): Install 
 
 const SECOND = 1_000;
 
-export const inSeconds = (ms: number): string => `${ms / SECOND}s`;
+export const durationText = (ms: number): string => `${ms / SECOND}s`;
 
 /** Returns the environment of a function. It contains no secret. */
 export const functionEnvironment = (

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dimensionNames, metricNames } from '../../functions/metrics.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './ensure.ts';
-import { type Install, inSeconds } from './install.ts';
+import { type Install, durationText } from './install.ts';
 import { functionNames } from './names.ts';
 
 /** Log-based metrics and alarms. A new metric of functions/metrics.ts is a row of `lines`. */
@@ -195,12 +195,12 @@ const policy = (install: Install, { name, says, filter, aligner, threshold, by }
     comparison: isFew ? 'COMPARISON_LT' : 'COMPARISON_GT',
     // Google's answers leave out a zero.
     ...(limit !== 0 && { thresholdValue: limit }),
-    duration: inSeconds(MINUTE),
+    duration: durationText(MINUTE),
     // No log line means no measurement, which is good, unless a line was expected.
     evaluationMissingData: isFew ? 'EVALUATION_MISSING_DATA_ACTIVE' : 'EVALUATION_MISSING_DATA_INACTIVE',
     aggregations: [
       {
-        alignmentPeriod: inSeconds(threshold.within),
+        alignmentPeriod: durationText(threshold.within),
         perSeriesAligner: aligner,
         crossSeriesReducer: aligner === 'ALIGN_MAX' ? 'REDUCE_MAX' : 'REDUCE_SUM',
         ...(by !== undefined && { groupByFields: [by] }),

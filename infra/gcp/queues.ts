@@ -1,5 +1,5 @@
 import type { Resource } from './ensure.ts';
-import { type Install, inSeconds } from './install.ts';
+import { type Install, durationText } from './install.ts';
 
 const DAY_S = 86_400;
 /**
@@ -63,12 +63,12 @@ export const subscriptions = (install: Install, pushEndpoint: string): readonly 
     subscription(install, 'events', 'events', {
       ...pushed(install, pushEndpoint),
       retainAckedMessages: true,
-      retryPolicy: { minimumBackoff: inSeconds(10_000), maximumBackoff: inSeconds(300_000) },
+      retryPolicy: { minimumBackoff: durationText(10_000), maximumBackoff: durationText(300_000) },
       deadLetterPolicy: { deadLetterTopic, maxDeliveryAttempts: parameters.deliveries },
     }),
     subscription(install, 'again', 'again', {
       ...pushed(install, pushEndpoint),
-      retryPolicy: { minimumBackoff: inSeconds(5_000), maximumBackoff: inSeconds(30_000) },
+      retryPolicy: { minimumBackoff: durationText(5_000), maximumBackoff: durationText(30_000) },
       deadLetterPolicy: { deadLetterTopic, maxDeliveryAttempts: 100 },
     }),
     subscription(install, 'dead-letters', 'dead-letters', {
@@ -88,7 +88,7 @@ export const sweepSchedule = ({ names, parameters }: Install, uri: string): Reso
   const wanted = {
     schedule: cron(parameters.sweepEvery),
     timeZone: 'Etc/UTC',
-    attemptDeadline: inSeconds(Math.max(15_000, parameters.timeout)),
+    attemptDeadline: durationText(Math.max(15_000, parameters.timeout)),
     httpTarget: {
       uri,
       httpMethod: 'POST',

@@ -16,7 +16,7 @@ interface ZippedFile {
 }
 
 /**
- * Constants of the zip format, as far as plain files need it.
+ * The constants of the zip format that plain files need.
  * https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
  */
 const VERSION = 20;

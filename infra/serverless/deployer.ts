@@ -51,7 +51,7 @@ export type ReportProgress = (line: string) => void;
 export interface Deployer {
   /** Creates everything that is missing and changes what differs. It leaves the rest as it is. */
   readonly deploy: (functions: readonly PackagedFunction[], say: ReportProgress) => Promise<void>;
-  /** Reports what `deploy` would change, and changes nothing. Absent if the cloud cannot tell. */
+  /** Reports what `deploy` would change, and changes nothing. Absent if the cloud does not know. */
   readonly preview?: (say: ReportProgress) => Promise<void>;
   /** Removes everything that `deploy` makes, and ignores what is already gone. */
   readonly remove: (say: ReportProgress) => Promise<void>;

@@ -49,6 +49,8 @@ const deploymentParameters = z
     alarmTopic: orNull(arnOf('sns', 'an SNS topic')),
     oldestMessage: between(MINUTE, 24 * 60 * MINUTE, '1m to 24h'),
     dashboard: z.boolean(),
+    incidentDays: z.int().min(1).max(3_650),
+    incidentTopic: orNull(arnOf('sns', 'an SNS topic')),
     subnets: z.array(z.string().regex(/^subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})$/, 'is not the id of a subnet')),
     securityGroups: z.array(z.string().regex(/^sg-(?:[0-9a-f]{8}|[0-9a-f]{17})$/, 'is not the id of a security group')),
     ec2Endpoint: orNull(z.url({ protocol: /^https?$/ })),

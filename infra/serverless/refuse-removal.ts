@@ -29,7 +29,7 @@ const fenceQueryOf = (serverless: Serverless): FenceQuery => {
   };
 };
 
-/** A plugin of `serverless` that asks an install on AWS for standing fences before it is removed. */
+/** A plugin of `serverless` that asks an install on AWS for existing fences before it is removed. */
 export default function refuseRemovalWithFences(serverless: Serverless, options: Options, writers: Writers): object {
   const hooks: Hooks = {
     'before:remove:remove': () => guardRemoval(fenceQueryOf(serverless), serverless, options, writers),

@@ -64,6 +64,10 @@ const whatItReactsTo: Readonly<Record<string, Parameter>> = {
     Default: '14',
   },
   AlarmTopicArn: text('ARN of the SNS topic that receives the alarms', { Default: '' }),
+  IncidentDays: { Type: 'Number', Description: 'The number of days for which incidents are kept', Default: '400' },
+  IncidentTopicArn: text('ARN of an SNS topic that receives a message for each fence, refusal, and release', {
+    Default: '',
+  }),
   MakeDashboard: flag('Create a CloudWatch dashboard', 'true'),
   SubnetIds: list('Subnets from which the functions reach API servers without a public address'),
   SecurityGroupIds: list('Security groups of the functions. Set them together with SubnetIds'),
@@ -92,6 +96,7 @@ export const stackConditions = {
   WithRoles: isGiven('RoleArns'),
   WithNetwork: isGiven('SubnetIds'),
   WithAlarmTopic: isNot(ref('AlarmTopicArn'), ''),
+  WithIncidentTopic: isNot(ref('IncidentTopicArn'), ''),
   WithArchive: isNot(ref('ArchiveDays'), '0'),
   WithTags: { 'Fn::Equals': [ref('AnyMachine'), 'false'] },
   WithPowerOff: isTrue('PowerOff'),
@@ -135,5 +140,8 @@ export const releasedValues = {
   withArchive: 'WithArchive',
   archiveDays: ref('ArchiveDays'),
   archiveArn: ifCondition('WithArchive', { 'Fn::GetAtt': ['Archive', 'Arn'] }, ''),
+  incidentDays: ref('IncidentDays'),
+  incidentTopicArn: ref('IncidentTopicArn'),
+  withIncidentTopic: 'WithIncidentTopic',
   dashboard: 'WithDashboard',
 } as const;

@@ -137,6 +137,8 @@ export const templateValues = (
   sweepConcurrency: parameters.sweepAlone ? 1 : null,
   oldestMessageSeconds: parameters.oldestMessage / SECOND,
   alarmActions: parameters.alarmTopic === null ? [] : [parameters.alarmTopic],
+  incidentTopicArn: parameters.incidentTopic ?? '',
+  withIncidentTopic: parameters.incidentTopic !== null,
   namespace: `${parameters.metricsNamespace}/${stage}`,
   taggedVolumes: conditionsOf(permissionTags(parameters.onlyTagged, checked.clusters)?.volumes),
   taggedInstances: conditionsOf(permissionTags(parameters.onlyTagged, checked.clusters)?.instances),

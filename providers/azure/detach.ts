@@ -63,12 +63,12 @@ interface Ready {
 }
 
 /**
- * Returns a signal that ends what is done for all of them. Nothing that one of them has given up goes on, and the next
- * look tells the others what came of it.
+ * Returns a signal that ends what is done for all of them. If one caller gives up, its request ends, and the next look
+ * shows the others the result.
  */
 const jointSignal = (all: readonly Waiting[]): AbortSignal => AbortSignal.any(all.map(({ signal }) => signal));
 
-/** Sends one call for all that may be detached. It never rejects: each of them is told its own result. */
+/** Sends one call for all that may be detached. It never rejects: each caller gets its own result. */
 const detachTogether = async (clients: AzureClients, all: readonly Waiting[]): Promise<void> => {
   for (const { signal, settle } of all) if (signal.aborted) settle(toCloudfenceError(signal.reason, CALL));
   const [first, ...others] = all.filter(({ signal }) => !signal.aborted);

@@ -122,7 +122,7 @@ export const whyDiskIsKept = (machine: MachineId, disk: Disk | null): string | n
 const AT_ONCE = 10;
 
 /**
- * Returns the machines that hold the disk. Returns null when the disk cannot tell: it names a holder that cannot be
+ * Returns the machines that hold the disk. Returns null when the disk does not say: it names a holder that cannot be
  * read, or it is held and names none.
  */
 export const machinesHoldingDisk = (disk: Disk): DiskHolders['by'] | null => {

@@ -113,9 +113,9 @@ const dataDisksOf = async (
 };
 
 /**
- * Replaces each scale set with its machines, which are to be looked at when something happens to the whole set. A set
- * that is gone has none. Returns all other ids unchanged, including sets of other subscriptions, because the caller can
- * tell that they are not ours.
+ * Replaces each scale set with its machines. When something happens to the whole set, Cloudfence looks at each machine.
+ * A set that is gone has none. Returns all other ids unchanged, including sets of other subscriptions, because the
+ * caller knows that they are not ours.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */

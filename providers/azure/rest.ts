@@ -16,8 +16,8 @@ import { withCloudfenceErrors } from './errors.ts';
 import type { DefaultAzureCredential } from '@azure/identity';
 
 /**
- * Calls Azure services of which Cloudfence needs one call each. An SDK for each would be many times the size of the
- * call.
+ * Calls the Azure services for which one call is enough and no SDK is needed. An SDK for each would be many times the
+ * size of the call.
  */
 
 export interface RestOptions {

@@ -1,4 +1,4 @@
-import { createAllowance, mayHoldJson, parseJsonDocuments, type ReadAllowance, textOfBytes } from './json-text.ts';
+import { createReadBudget, mayHoldJson, parseJsonDocuments, type ReadBudget, textOfBytes } from './json-text.ts';
 
 /**
  * A request for a dry run, which a person may add anywhere in any event. With `unclear`, and with `unseen` because
@@ -34,12 +34,12 @@ const namesIt = (key: string): boolean =>
 const mayAsk = (value: unknown): boolean =>
   typeof value === 'string' ? mayHoldJson(value) : typeof value === 'object' && value !== null;
 
-const insideText = (text: string | null, around: JsonNode, allowed: ReadAllowance): readonly JsonNode[] =>
+const insideText = (text: string | null, around: JsonNode, allowed: ReadBudget): readonly JsonNode[] =>
   parseJsonDocuments(text ?? '', '', allowed).flatMap((one) =>
     'value' in one ? [{ value: one.value, step: one.where, around }] : [],
   );
 
-const insideOf = (around: JsonNode, allowed: ReadAllowance): readonly JsonNode[] => {
+const insideOf = (around: JsonNode, allowed: ReadBudget): readonly JsonNode[] => {
   const { value } = around;
   if (typeof value === 'string') return insideText(value, around, allowed);
   if (value instanceof Uint8Array) return insideText(textOfBytes(value, allowed), around, allowed);
@@ -65,7 +65,7 @@ const wishAt = (place: JsonNode): DryRunRequest | null => {
  * stack.
  */
 export const findDryRunRequest = (raw: unknown, where = '$'): DryRunRequest | null => {
-  const allowed = createAllowance();
+  const allowed = createReadBudget();
   const open: JsonNode[] = [{ value: raw, step: where, around: null }];
   let dry: DryRunRequest | null = null;
   for (let place = open.pop(); place; place = open.pop()) {

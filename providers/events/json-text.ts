@@ -9,7 +9,7 @@ const MOST_ENTRIES = 20_000;
  * How much of one event is read. The sender of an event must not decide how long that takes or how much memory it
  * needs.
  */
-export interface ReadAllowance {
+export interface ReadBudget {
   readonly left: () => number;
   /** Spends characters. Returns false when that is more than is left. */
   readonly spend: (characters: number) => boolean;
@@ -17,7 +17,7 @@ export interface ReadAllowance {
   readonly count: (entries: number) => boolean;
 }
 
-export const createAllowance = (): ReadAllowance => {
+export const createReadBudget = (): ReadBudget => {
   let characters = MOST_CHARACTERS;
   let entries = MOST_ENTRIES;
   return {
@@ -87,7 +87,7 @@ const unzipped = (bytes: Uint8Array, most: number): Buffer | null => {
 };
 
 /** Returns gzipped or plain bytes as text, or null when they cannot be unzipped. */
-export const textOfBytes = (bytes: Uint8Array, { left }: ReadAllowance): string | null => {
+export const textOfBytes = (bytes: Uint8Array, { left }: ReadBudget): string | null => {
   const plain = isZip(bytes) ? unzipped(bytes, left()) : bytes;
   return plain && Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString('utf8');
 };
@@ -96,7 +96,7 @@ const CANNOT_UNZIP = 'the compressed data is broken, or it is too large when dec
 
 const TOO_MUCH = 'the event is too large';
 
-const byLines = (text: string, where: string, allowed: ReadAllowance): readonly JsonDocument[] => {
+const byLines = (text: string, where: string, allowed: ReadBudget): readonly JsonDocument[] => {
   const lines = text.split(/\r?\n/);
   if (!allowed.count(lines.length)) return [{ where, problem: TOO_MUCH }];
   return lines.flatMap((line, index) => (line.trim() === '' ? [] : [parse(line, `${where}(line ${index + 1})`)]));
@@ -106,18 +106,18 @@ const byLines = (text: string, where: string, allowed: ReadAllowance): readonly 
  * Returns the documents in a text: one document, plain or in base64, gzipped or not, packed any number of times; or one
  * document per line. Returns none for a blank text.
  */
-export const parseJsonDocuments = (raw: string, where: string, allowance: ReadAllowance): readonly JsonDocument[] => {
-  if (!allowance.spend(raw.length)) return [{ where, problem: TOO_MUCH }];
+export const parseJsonDocuments = (raw: string, where: string, budget: ReadBudget): readonly JsonDocument[] => {
+  if (!budget.spend(raw.length)) return [{ where, problem: TOO_MUCH }];
   const text = raw.replace(BYTE_ORDER_MARK, '').trim();
   if (text === '') return [];
   const whole = parse(text, where);
   if ('value' in whole) return [whole];
   if (isPacked(text)) {
-    const inside = textOfBytes(Buffer.from(text, 'base64'), allowance);
+    const inside = textOfBytes(Buffer.from(text, 'base64'), budget);
     if (inside === null) return [{ where, problem: CANNOT_UNZIP }];
-    const documents = parseJsonDocuments(inside, where, allowance);
+    const documents = parseJsonDocuments(inside, where, budget);
     if (documents.some((one) => 'value' in one)) return documents;
   }
-  const documents = byLines(text, where, allowance);
+  const documents = byLines(text, where, budget);
   return documents.some((one) => 'value' in one) ? documents : [whole];
 };

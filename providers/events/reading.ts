@@ -2,13 +2,7 @@ import { counted, shorten } from '../../fencing/model/reason.ts';
 import type { z } from 'zod';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 import { type DryRunRequest, findDryRunRequest } from './dry-run.ts';
-import {
-  createAllowance,
-  type JsonDocument,
-  parseJsonDocuments,
-  type ReadAllowance,
-  textOfBytes,
-} from './json-text.ts';
+import { createReadBudget, type JsonDocument, parseJsonDocuments, type ReadBudget, textOfBytes } from './json-text.ts';
 
 const dryRunOf = (readings: readonly ParsedEvent[]): Pick<ParsedEvent, 'dryRun'> => {
   const wishes = readings.map(({ dryRun }) => dryRun);
@@ -152,14 +146,14 @@ export interface EventDialect {
 
 type Read = (raw: unknown, where: string, depth: number) => ParsedEvent;
 
-const faultOfList = (list: readonly unknown[], where: string, allowed: ReadAllowance): ParsedEvent | null => {
+const faultOfList = (list: readonly unknown[], where: string, allowed: ReadBudget): ParsedEvent | null => {
   if (list.length === 0) return fault('the list is empty', where, 'send at least one event');
   if (allowed.count(list.length)) return null;
   return fault(`the event is too large: ${list.length} entries`, where, 'send fewer entries at a time');
 };
 
 /** Reads an event through all its wrappers. */
-const createWalk = ({ readObject, asDelivered }: EventDialect, allowed: ReadAllowance) => {
+const createWalk = ({ readObject, asDelivered }: EventDialect, allowed: ReadBudget) => {
   const readDocuments = (documents: readonly JsonDocument[], where: string, depth: number): ParsedEvent => {
     if (documents.length === 0) return fault('the text is empty', where, 'send an event');
     const readings = documents.map((one) =>
@@ -221,7 +215,7 @@ const without = (raw: object, { key }: MessageBatch): object =>
 export const createEventReader = (dialect: EventDialect): ((raw: unknown) => ParsedEvent) => {
   const { batchIn } = dialect;
   return (raw) => {
-    const allowed = createAllowance();
+    const allowed = createReadBudget();
     const { read, readDocuments } = createWalk(dialect, allowed);
     const documents = typeof raw === 'string' ? parseJsonDocuments(raw, '$', allowed) : [{ where: '$', value: raw }];
     const values = documents.flatMap((one) => ('value' in one ? [one.value] : []));

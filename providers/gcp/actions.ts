@@ -191,7 +191,7 @@ const operationIn = (answer: unknown, call: string): Operation => {
 const WAITS = 3;
 
 /**
- * Returns the operation that a call began, at its end or as it is after some waits. The caller looks again in any case.
+ * Returns the operation that a call began, finished or as it is after some waits. The caller looks again in any case.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */

@@ -6,7 +6,8 @@ import { abortOnSignal } from './errors.ts';
 import { describeNetworkError, firstLineOf } from '../../transport/answers.ts';
 
 /**
- * Calls the Google Cloud services of which Cloudfence needs only one call, with the identity from the environment.
+ * Calls the Google Cloud services for which one call is enough and no SDK is needed. Uses the identity from the
+ * environment.
  */
 
 export interface RestOptions {

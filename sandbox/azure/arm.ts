@@ -130,7 +130,7 @@ const mishapAnswer = (world: AzureCloudWorld, mishap: InjectedFailure): ArmAnswe
   if (mishap.kind !== 'error') return { status: 0, headers: {}, body: '', cut: mishap.kind };
   const answer = errorAnswer(
     world,
-    new ArmRefusal(mishap.code, `the sandbox was told to answer ${mishap.code}`, mishap.status),
+    new ArmRefusal(mishap.code, `the scenario makes the sandbox answer ${mishap.code}`, mishap.status),
   );
   return mishap.status === 429 ? { ...answer, headers: { ...answer.headers, 'retry-after': '0' } } : answer;
 };

@@ -66,5 +66,5 @@ const errorAnswer = (code: string, message: string, status: number, requestId: s
 
 const mishapAnswer = (mishap: InjectedFailure, requestId: string): Ec2Answer =>
   mishap.kind === 'error'
-    ? errorAnswer(mishap.code, `the sandbox was told to answer ${mishap.code}`, mishap.status, requestId)
+    ? errorAnswer(mishap.code, `the scenario makes the sandbox answer ${mishap.code}`, mishap.status, requestId)
     : { status: 0, body: '', requestId, cut: mishap.kind };

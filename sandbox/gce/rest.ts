@@ -83,13 +83,13 @@ const mishapAnswer = (world: GceWorld, mishap: InjectedFailure, asked: ParsedCal
     case 'error':
       return answered(
         mishap.status,
-        errorJson(mishap.status, mishap.reason, `the sandbox was told to answer ${mishap.reason}`),
+        errorJson(mishap.status, mishap.reason, `the scenario makes the sandbox answer ${mishap.reason}`),
         asked,
       );
     case 'page':
       return {
         status: mishap.status,
-        body: '<html>the sandbox was told to answer a page</html>',
+        body: '<html>the scenario makes the sandbox answer a page</html>',
         cut: null,
         method: asked.method,
       };

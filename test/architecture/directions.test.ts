@@ -67,7 +67,7 @@ describe('directions of the rooms', () => {
     // What holds a destructive call back on its way to the wire. It is the same for every cloud and for Kubernetes, so
     // it belongs to none.
     transport: ['transport', 'fencing'],
-    providers: ['providers', 'diagnosis', 'fencing', 'transport'],
+    providers: ['providers', 'diagnosis', 'fencing', 'incidents', 'transport'],
     kubernetes: ['kubernetes', 'diagnosis', 'fencing', 'transport'],
     sandbox: ['sandbox', 'fencing'],
     config: ['config', 'diagnosis', 'fencing', 'kubernetes', 'providers'],

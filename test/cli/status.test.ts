@@ -28,7 +28,7 @@ const interruptAfter = (times: number) => {
 
 describe('status', () => {
   it('without a fence exits 0', async () => {
-    expect(await cli('status')).toMatchObject({ code: 0, stdout: expect.stringContaining('no fence stands') });
+    expect(await cli('status')).toMatchObject({ code: 0, stdout: expect.stringContaining('no Node is fenced') });
   });
 
   it('shows a standing fence, exits 3, and writes nothing', async () => {
@@ -67,7 +67,7 @@ describe('status', () => {
     );
     const { code, stdout } = await cli('status', '--config', config);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/cluster main: standing fences: 1\n/);
+    expect(stdout).toMatch(/cluster main: fenced Nodes: 1\n/);
     expect(stdout).toMatch(/cluster dr: UNREACHABLE: .*ECONNREFUSED/);
   });
 

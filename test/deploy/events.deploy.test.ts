@@ -16,6 +16,7 @@ const faults: Faults = {
 
 beforeAll(async () => {
   deployed = await install({ holders: 4, faults, before: (world, [lost]) => lost && stopIn(world, lost, 1_000) });
+  await deployed.listen();
   return () => deployed.close();
 });
 
@@ -48,6 +49,28 @@ it('a machine that stops is fenced by its event, and its disk is used elsewhere'
   await expect.poll(() => deployed.stateOf(holder)).toBe('stopped');
   await deployed.tell(holder.machine, 'stopped');
   await untilFenced(holder, 30_000);
+});
+
+it('a fence leaves an object in the bucket and one message on the bus', async () => {
+  const { node, machine } = deployed.holder(1);
+  const id = deployed.fenceIdOf(deployed.holder(1));
+  await expect
+    .poll(() => deployed.incident({ cluster: 'sandbox', node, id }), { timeout: 20_000, interval: 500 })
+    .toMatchObject({
+      id,
+      machine,
+      state: 'fenced',
+      triggers: [{ kind: 'event' }],
+      phases: { marked: expect.any(String) },
+    });
+  const heard: unknown[] = [];
+  await expect
+    .poll(async () => heard.push(...(await deployed.heard())), { timeout: 20_000, interval: 500 })
+    .toBeGreaterThan(1);
+  expect(heard).toMatchObject([
+    { source: 'cloudfence', 'detail-type': 'Cloudfence Fence', detail: { machine: deployed.holder(0).machine } },
+    { source: 'cloudfence', 'detail-type': 'Cloudfence Fence', detail: { machine, incident: id } },
+  ]);
 });
 
 it('a machine that is still stopping comes back through the queue and is fenced once it is off', async () => {

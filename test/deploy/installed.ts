@@ -10,7 +10,7 @@ import { STAGE } from './access.ts';
 import { manualActionsAt, type ManualActions } from './manual-actions.ts';
 import { startMinistack, type Ministack } from './ministack.ts';
 import { authorityOf, rolesAt, type Roles } from './roles.ts';
-import { holdersIn, fenceStateOf, tagAll, type Holder, type FenceState } from './stopping-machines.ts';
+import { holdersIn, fenceIdOf, fenceStateOf, tagAll, type Holder, type FenceState } from './stopping-machines.ts';
 
 /** Cloudfence as `serverless deploy` installs it on ministack, with EC2 and Kubernetes in the sandbox. */
 export interface Installed extends Omit<ManualActions, 'storeSecret'> {
@@ -21,6 +21,8 @@ export interface Installed extends Omit<ManualActions, 'storeSecret'> {
   /** The machine with the disk of that ordinal. */
   readonly holder: (ordinal: number) => Holder;
   readonly fenceStateOf: (holder: Holder) => FenceState;
+  /** The id of the fence on its Node. Empty without a fence. */
+  readonly fenceIdOf: (holder: Holder) => string;
   /** The state of its instance according to EC2. */
   readonly stateOf: (holder: Holder) => string | undefined;
   readonly violations: () => AwsWorld['parts']['ec2']['violations'];
@@ -102,6 +104,7 @@ const onCluster = ({ sandbox, holders }: Awaited<ReturnType<typeof openCluster>>
     return holder;
   },
   fenceStateOf: (holder: Holder) => fenceStateOf(sandbox.world, holder),
+  fenceIdOf: (holder: Holder) => fenceIdOf(sandbox.world, holder),
   stateOf: ({ machine }: Holder) => instanceIn(sandbox.world, machine)?.state,
   violations: () => sandbox.world.parts.ec2.violations,
 });

@@ -1,4 +1,10 @@
-import { CreateArchiveCommand, EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import {
+  CreateArchiveCommand,
+  EventBridgeClient,
+  PutEventsCommand,
+  PutRuleCommand,
+  PutTargetsCommand,
+} from '@aws-sdk/client-eventbridge';
 import {
   GetFunctionConfigurationCommand,
   InvokeCommand,
@@ -7,6 +13,7 @@ import {
 } from '@aws-sdk/client-lambda';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import {
+  CreateQueueCommand,
   DeleteMessageCommand,
   GetQueueAttributesCommand,
   GetQueueUrlCommand,
@@ -16,6 +23,8 @@ import {
 } from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import { type Incident, objectNameOf, parseIncident } from '../../incidents/incident.ts';
+import { createIncidentKeeper } from '../../providers/aws/incidents.ts';
 import { accessTo, functionName, STAGE } from './access.ts';
 
 /** What a person, or EC2, does to AWS around Cloudfence. */
@@ -36,6 +45,12 @@ export interface ManualActions {
   readonly forgetWaiting: () => Promise<void>;
   /** Removes and returns one dead letter, or undefined. */
   readonly deadLetter: () => Promise<{ readonly body: string; readonly reason: string } | undefined>;
+  /** The incident in the bucket of the install, or null. */
+  readonly incident: (named: Pick<Incident, 'cluster' | 'node' | 'id'>) => Promise<Incident | null>;
+  /** Makes a rule of the user's, which brings what Cloudfence tells the bus into a queue of the user's. */
+  readonly listen: () => Promise<void>;
+  /** Removes and returns what has come into that queue. */
+  readonly heard: () => Promise<readonly unknown[]>;
 }
 
 const QUEUE = `cloudfence-${STAGE}`;
@@ -59,6 +74,37 @@ const receiveDead = async (queues: SQSClient): ReturnType<ManualActions['deadLet
     (await queues.send(new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'] }))).Messages ?? [];
   if (letter) await queues.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: letter.ReceiptHandle }));
   return letter && { body: letter.Body ?? '', reason: letter.MessageAttributes?.['reason']?.StringValue ?? '' };
+};
+
+const incidentIn = async (
+  endpoint: string,
+  lambda: LambdaClient,
+  named: Pick<Incident, 'cluster' | 'node' | 'id'>,
+): Promise<Incident | null> => {
+  const { Environment } = await lambda.send(
+    new GetFunctionConfigurationCommand({ FunctionName: functionName('on-event') }),
+  );
+  const bucket = Environment?.Variables?.['CLOUDFENCE_INCIDENT_BUCKET'] ?? '';
+  const { region, credentials } = accessTo(endpoint);
+  const { objects } = createIncidentKeeper({ bucket, topic: null }, { region, credentials, endpoint });
+  const found = await objects.read(objectNameOf(named), new AbortController().signal);
+  return found && parseIncident(found.text);
+};
+
+const LISTENER = 'what-cloudfence-tells';
+
+const listening = async (events: EventBridgeClient, queues: SQSClient): Promise<void> => {
+  await queues.send(new CreateQueueCommand({ QueueName: LISTENER }));
+  await events.send(new PutRuleCommand({ Name: LISTENER, EventPattern: JSON.stringify({ source: ['cloudfence'] }) }));
+  const Arn = `arn:aws:sqs:${SANDBOX_REGION}:${SANDBOX_ACCOUNT}:${LISTENER}`;
+  await events.send(new PutTargetsCommand({ Rule: LISTENER, Targets: [{ Id: 'queue', Arn }] }));
+};
+
+const heardIn = async (queues: SQSClient): Promise<readonly unknown[]> => {
+  const QueueUrl = await urlOf(queues, LISTENER);
+  const { Messages = [] } = await queues.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
+  for (const { ReceiptHandle } of Messages) await queues.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+  return Messages.map(({ Body = '' }): unknown => JSON.parse(Body));
 };
 
 const called = async (lambda: LambdaClient, name: string, event: unknown): Promise<unknown> => {
@@ -110,5 +156,8 @@ export const manualActionsAt = (endpoint: string): ManualActions => {
     forgetWaiting: async () =>
       void (await queues.send(new PurgeQueueCommand({ QueueUrl: await urlOf(queues, QUEUE) }))),
     deadLetter: () => receiveDead(queues),
+    incident: (named) => incidentIn(endpoint, lambda, named),
+    listen: () => listening(events, queues),
+    heard: () => heardIn(queues),
   };
 };

@@ -27,6 +27,8 @@ const needing: Readonly<Record<string, readonly Scenario[]>> = {
 const byLambda = 'used by Lambda itself in the name of the role, which ministack does not hold to it';
 const onlySooner =
   'a message whose return is denied comes back a minute later; roles.deploy.test.ts sees it come back sooner';
+const afterwards =
+  'a fence does not depend on it; roles.deploy.test.ts sees the object that the whole role writes, and events.deploy.test.ts what it tells';
 const noNetwork = 'needed where functions are in a network; ministack has none, and the code is denied it';
 
 /** Actions that no test here can miss, with the reason. */
@@ -40,6 +42,11 @@ export const notPlayed: Readonly<Record<string, string>> = {
   'sts:AssumeRole':
     "only with other accounts to serve; ministack's credentials of another account mean nothing to the one account of the sandbox",
   'kms:Decrypt': "asked for by Secrets Manager and SSM under a key of one's own, which ministack does not ask",
+  's3:GetObject': afterwards,
+  's3:PutObject': afterwards,
+  's3:ListBucket': afterwards,
+  'events:PutEvents': afterwards,
+  'sns:Publish': 'only with a topic of the user; test/contract/incidents sends it',
   'eks:DescribeCluster': 'an EKS cluster of ministack is a k3s in a Docker',
   'ec2:CreateNetworkInterface': noNetwork,
   'ec2:DescribeNetworkInterfaces': noNetwork,

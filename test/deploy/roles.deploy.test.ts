@@ -128,6 +128,14 @@ it('an event on the bus is fenced', async () => {
   await untilFenced(holder);
 });
 
+it('the incident is in the bucket, written with the shipped role alone', async () => {
+  const holder = deployed.holder(1);
+  const named = { cluster: 'sandbox', node: holder.node, id: deployed.fenceIdOf(holder) };
+  await expect
+    .poll(() => deployed.incident(named), { timeout: 20_000, interval: 500 })
+    .toMatchObject({ machine: holder.machine, state: 'fenced' });
+});
+
 it('a removal is refused while there are fences', async () => {
   const refused = await deployed.serverless('remove');
   expect(refused).toMatchObject({

@@ -121,4 +121,7 @@ export const fenceStateOf = (world: AwsWorld, { machine, node, volume }: Holder)
   return { phase: parseRecord(annotation)?.phase ?? null, diskMoved: at !== '' && at !== machine };
 };
 
+export const fenceIdOf = (world: AwsWorld, { node }: Holder): string =>
+  parseRecord(getObject(world, 'nodes', node)?.metadata.annotations?.[RECORD_ANNOTATION] ?? '')?.fence ?? '';
+
 export const fencedAndMoved = { phase: 'fenced', diskMoved: true } as const;

@@ -95,7 +95,7 @@ describe('the driver and its attacher', () => {
               finalizers: external-attacher/ebs-csi-aws-com
               whether its attacher runs is not known
       WAITS   default/next ← csi-764b2aedb99389997b9d4c2c9e072d606bc855f08153089ab7c1e2e3b2b67ec1 ← the attacher of ebs.csi.aws.com.
-      NEXT    mend what the error names: credentials, limits, or the disk itself
+      NEXT    fix what the error names: credentials, limits, or the disk itself
               the attacher tries again within five minutes; at once: kubectl annotate volumeattachment csi-764b2aedb99389997b9d4c2c9e072d606bc855f08153089ab7c1e2e3b2b67ec1 nudge=1
               once the cloud shows the disk detached, remove the finalizer of the VolumeAttachment
       "

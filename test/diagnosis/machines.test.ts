@@ -91,7 +91,7 @@ describe('a pod whose volume is on a machine that', () => {
       PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal is NotReady for 1m12s, last Lease 00:00:06Z
               the cloud says of i-00000000000000001: running
               ip-10-0-0-11.eu-west-1.compute.internal listed the volume as mounted when it last reported
-              why its kubelet is silent cannot be told from here
+              it is unknown why its kubelet is silent
       WAITS   default/db-0 ← the kubelet of ip-10-0-0-11.eu-west-1.compute.internal, which cannot answer. Kubernetes starts no timer while this pod exists.
       NEXT    repair the network or the kubelet of ip-10-0-0-11.eu-west-1.compute.internal: the pod then moves by itself
               or stop i-00000000000000001 in its cloud, then: cloudfence fence ip-10-0-0-11.eu-west-1.compute.internal

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { namingPorts } from '../../config/diagnose.ts';
+import { searchPorts } from '../../config/diagnose.ts';
 import { machineNamed } from '../../diagnosis/machine-named.ts';
-import { fenceNamed } from '../../diagnosis/standing-fences.ts';
+import { findFence } from '../../diagnosis/existing-fences.ts';
 import { run } from '../../fencing/loop/run.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
@@ -15,8 +15,8 @@ import { addClaim, addPod, addUnplaced, twoNodes } from './scenes.ts';
 /** Which machine a name leads to, and that nothing is guessed. */
 
 const machineOf = async (world: AwsWorld, target: string, troubles = {}) =>
-  machineNamed(target, namingPorts(await toolsOver(world, troubles)));
-const fenceOf = async (world: AwsWorld, target: string) => fenceNamed(target, namingPorts(await toolsOver(world)));
+  machineNamed(target, searchPorts(await toolsOver(world, troubles)));
+const fenceOf = async (world: AwsWorld, target: string) => findFence(target, searchPorts(await toolsOver(world)));
 
 /** The machine of `db-0` is off, and a pod that replaces it waits on the other Node. */
 const replaced = () => {
@@ -124,7 +124,7 @@ describe('nothing is guessed:', () => {
   });
 });
 
-describe('a standing fence is named by', () => {
+describe('an existing fence is found by', () => {
   const fenced = async () => {
     const { world, scene } = stopped();
     const ports = portsOver(world);
@@ -149,7 +149,7 @@ describe('a standing fence is named by', () => {
     'nothing that its record does not name: %s',
     async (target) => {
       const { world } = await fenced();
-      await expect(fenceOf(world, target)).rejects.toThrow(/no standing fence is about/);
+      await expect(fenceOf(world, target)).rejects.toThrow(/no existing fence matches/);
     },
   );
 });

@@ -141,7 +141,7 @@ describe('the scheduler names', () => {
       pod default/app  not placed for 0s, needs claim app-data
       └ claim app-data  Bound, ReadWriteOnce
         └ volume pvc-default-app-data  local, ip-10-0-0-11.eu-west-1.compute.internal
-      CAUSE   pvc-default-app-data lives on ip-10-0-0-11.eu-west-1.compute.internal and nowhere else. Nobody can move its data: not Kubernetes, not the cloud, not Cloudfence. [proved: local-volume]
+      CAUSE   pvc-default-app-data lives on ip-10-0-0-11.eu-west-1.compute.internal and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data. [proved: local-volume]
       PROOF   its node affinity names ip-10-0-0-11.eu-west-1.compute.internal
               the scheduler: 0/2 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity, 1 node(s) had untolerated taint.
       WAITS   default/app ← ip-10-0-0-11.eu-west-1.compute.internal.

@@ -114,12 +114,12 @@ describe('a claim', () => {
       entry('a', { begun: NOW - 5 * MINUTE, boot: 'former', finished: false }),
       entry('a', { begun: NOW - 2 * MINUTE, boot: 'latter' }),
     ];
-    const { entries, mended } = pruneEntries(
+    const { entries, corrected } = pruneEntries(
       [lines[one], lines[other]].flatMap((line) => line ?? []),
       NOW,
     );
     expect(entries).toEqual([lines[1]]);
-    expect(mended).toBe(false);
+    expect(corrected).toBe(false);
   });
   it('counts the last of two lines of one moment', () => {
     const two = [entry('a', { boot: 'one' }), entry('a', { boot: 'two' })];
@@ -127,8 +127,8 @@ describe('a claim', () => {
   });
   it('mends a line that is more than a minute ahead, and leaves those beside it as they are', () => {
     const ahead = (ms: number) => pruneEntries([entry('a', { begun: NOW + ms }), entry('b')], NOW);
-    expect(ahead(MINUTE)).toEqual({ entries: [entry('a', { begun: NOW + MINUTE }), entry('b')], mended: false });
-    expect(ahead(MINUTE + 1)).toEqual({ entries: [entry('a', { begun: NOW }), entry('b')], mended: true });
+    expect(ahead(MINUTE)).toEqual({ entries: [entry('a', { begun: NOW + MINUTE }), entry('b')], corrected: false });
+    expect(ahead(MINUTE + 1)).toEqual({ entries: [entry('a', { begun: NOW }), entry('b')], corrected: true });
   });
   it('opens when enough of the oldest have left, in whatever order they stand', () => {
     const five = [4, 2, 1, 3, 5].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));

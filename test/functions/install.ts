@@ -10,6 +10,7 @@ import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
 import { viewDisks } from '../../providers/aws/disks.ts';
 import { apiOf, type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
+import { memoryKeeper, type MemoryKeeper } from '../incidents/memory-keeper.ts';
 import { clientsOver, portsOver } from '../simulation/rig.ts';
 
 /** A small deployed function: its queues are lists, and its clock is the world's. */
@@ -18,6 +19,8 @@ export interface Install {
   readonly lines: Record<string, unknown>[];
   readonly sentAgain: { readonly message: LookAgain; readonly delaySeconds: number }[];
   readonly dead: DeadLetter[];
+  /** What is kept and told of incidents. */
+  readonly history: MemoryKeeper;
   readonly postponed: { readonly receipt: string; readonly delaySeconds: number }[];
   /** Nothing can be sent while this is set. */
   readonly outage: { queue: boolean };
@@ -50,6 +53,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
     Install,
     'lines' | 'sentAgain' | 'dead' | 'postponed' | 'outage'
   >;
+  const history = memoryKeeper();
   const reachable = () => {
     if (install.outage.queue) throw new Error('the queue cannot be reached');
   };
@@ -73,6 +77,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
         install.postponed.push({ receipt, delaySeconds });
       },
     },
+    incidents: history.keeper,
     formatMeasurements: (measures) => embeddedMetricLine('Cloudfence', world.now(), measures),
     newRunId: () => `run-${(runs += 1)}`,
     chance: () => 0,
@@ -82,7 +87,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
     const endsAt = world.now() + LASTS_MS;
     return { getRemainingTimeInMillis: () => endsAt - world.now() };
   };
-  return { ...install, dependencies, context };
+  return { ...install, history, dependencies, context };
 };
 
 export const stateChange = (instance: string, state = 'stopped', change: object = {}) => ({

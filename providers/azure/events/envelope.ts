@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
-import { createAllowance, parseJsonDocuments } from '../../events/json-text.ts';
+import { createReadBudget, parseJsonDocuments } from '../../events/json-text.ts';
 import { fault, ignoredEvent, parsedHints, unreadable } from '../../events/reading.ts';
 import { isComputeSender, eventKinds, parseTime, subjectOf, type ParsedDetail } from './kinds.ts';
 
@@ -26,7 +26,7 @@ export const isEnvelope = (raw: object): boolean => 'eventType' in raw || ('spec
 /** Parses data that arrives as text, or in base64 as CloudEvents allows. */
 const opened = (data: unknown): unknown => {
   if (typeof data !== 'string') return data;
-  const [only] = parseJsonDocuments(data, '$', createAllowance());
+  const [only] = parseJsonDocuments(data, '$', createReadBudget());
   return only && 'value' in only ? only.value : data;
 };
 

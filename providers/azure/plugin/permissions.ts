@@ -21,7 +21,7 @@ const wantedOn = (machine: MachineId, { detach, unreachable }: PermissionTrial['
     (verb) => `Microsoft.Compute/${kindOf(machine)}/${verb}/action`,
   );
 
-const MEND = 'assign the role in docs/azure.md, "Permissions"';
+const REMEDY = 'assign the role in docs/azure.md, "Permissions"';
 
 const missingOn = async (
   options: PermissionOptions,
@@ -43,7 +43,7 @@ const asked = async (
 ): Promise<Check> => {
   const missing = (await Promise.all(machines.map((machine) => missingOn(options, machine, policy, signal)))).flat();
   if (missing.length > 0)
-    return { what, verdict: 'fail', says: `the credentials do not have ${missing.join('; ')}: ${MEND}` };
+    return { what, verdict: 'fail', says: `the credentials do not have ${missing.join('; ')}: ${REMEDY}` };
   return { what, verdict: 'ok', says: `the assigned roles allow it; checked on ${machines.join(', ')}` };
 };
 

@@ -90,7 +90,7 @@ export const invalid = (kind: ServedKind, name: string, causes: readonly Cause[]
 };
 
 /**
- * What a JSON Patch gets whose test failed or whose path is missing: the answer does not say which operation it was.
+ * The answer to a JSON Patch whose test fails or whose path is missing. It does not say which operation failed.
  */
 export const patchDidNotApply = (): ApiResponse =>
   failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {});

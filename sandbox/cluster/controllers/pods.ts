@@ -32,7 +32,7 @@ const defaultTolerations = [notReady, unreachable].map((key): Toleration => ({
 
 /**
  * The API's default grace, and admission's DefaultTolerationSeconds: 300 s for not-ready and unreachable, unless the
- * pod speaks of them itself.
+ * pod has its own tolerations for them.
  */
 export const withDefaults = (spec: PodSpec): PodSpec => {
   const own = spec.tolerations ?? [];

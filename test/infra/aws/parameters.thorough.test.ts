@@ -15,7 +15,7 @@ const everything: Written = full;
 
 const template = [
   'serverless.yml',
-  ...['queues', 'events', 'roles', 'alarms', 'dashboard'].map((name) => `infra/aws/${name}.yml`),
+  ...['queues', 'events', 'roles', 'alarms', 'dashboard', 'incidents'].map((name) => `infra/aws/${name}.yml`),
 ]
   .map(fileAt)
   .join('\n');

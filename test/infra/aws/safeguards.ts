@@ -24,7 +24,7 @@ export const describeSafeguards = (made: () => Made): void => {
       for (const queue of valuesOf(made()[which], 'AWS::SQS::Queue'))
         expect(queue).toMatchObject({ SqsManagedSseEnabled: true });
       const buckets = valuesOf(made()[which], 'AWS::S3::Bucket');
-      expect(buckets).toHaveLength(1);
+      expect(buckets).toHaveLength(2);
       for (const bucket of buckets) {
         expect(bucket).toMatchObject({
           BucketEncryption: {

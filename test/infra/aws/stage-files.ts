@@ -43,6 +43,8 @@ export const full = {
   alarmTopic: 'arn:aws:sns:eu-west-1:111122223333:pager',
   oldestMessage: '5m',
   dashboard: false,
+  incidentDays: 90,
+  incidentTopic: 'arn:aws:sns:eu-west-1:111122223333:incidents',
   subnets: ['subnet-0000000a', 'subnet-0000000b'],
   securityGroups: ['sg-0000000a'],
   ec2Endpoint: 'https://vpce-1.ec2.eu-west-1.vpce.amazonaws.com',

@@ -4,13 +4,13 @@ import type { MachineId } from '../fencing/model/machine.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';
 import { ifFound } from './model/facts.ts';
-import { type NamingPorts, refuseUnread } from './leads.ts';
+import { type SearchPorts, refuseUnread } from './machine-candidates.ts';
 import type { DiagnosedCluster } from './ports.ts';
 import { parseNamedTarget, type NamedTarget, targetInWords } from './target.ts';
 
-/** The fences that stand in the clusters, and which of them a name leads to. */
+/** Lists the fences of the clusters, and finds the one that a name leads to. */
 
-export interface StandingFence {
+export interface ExistingFence {
   readonly cluster: string;
   readonly node: string;
   /** Null if the record cannot be read. */
@@ -21,19 +21,19 @@ export interface StandingFence {
 const fencesIn = async (
   { name, suspects }: Pick<Cluster, 'name' | 'suspects'>,
   signal: AbortSignal,
-): Promise<readonly StandingFence[]> => {
+): Promise<readonly ExistingFence[]> => {
   const fenced = (await suspects(STALE_LEASE_MS, signal)).filter(({ because }) => because === 'fenced');
   return fenced.map(({ node, record }) => ({ cluster: name, node, record, machine: record?.machine ?? null }));
 };
 
 /** Returns all fences of all clusters. @throws CloudfenceError if a cluster does not answer */
-export const standingFences = async (
+export const listFences = async (
   clusters: readonly Pick<Cluster, 'name' | 'suspects'>[],
   signal: AbortSignal,
-): Promise<readonly StandingFence[]> =>
+): Promise<readonly ExistingFence[]> =>
   (await Promise.all(clusters.map((cluster) => fencesIn(cluster, signal)))).flat();
 
-type IsAbout = (fence: StandingFence) => boolean;
+type IsAbout = (fence: ExistingFence) => boolean;
 
 type Volume = FenceRecord['volumes'][number];
 
@@ -43,7 +43,7 @@ const recordNames =
     record?.volumes.some(wanted) ?? false;
 
 /** Returns the test by which a fence of this cluster is about the target. */
-const testFor = async (target: NamedTarget, cluster: DiagnosedCluster, ports: NamingPorts): Promise<IsAbout> => {
+const testFor = async (target: NamedTarget, cluster: DiagnosedCluster, ports: SearchPorts): Promise<IsAbout> => {
   const { diskOf } = ports.cloud.rules;
   switch (target.kind) {
     case 'node':
@@ -72,15 +72,15 @@ const testFor = async (target: NamedTarget, cluster: DiagnosedCluster, ports: Na
   }
 };
 
-const inWords = ({ cluster, node, machine }: StandingFence): string =>
+const inWords = ({ cluster, node, machine }: ExistingFence): string =>
   `Node ${node} in ${cluster}${machine === null ? '' : ` (${machine})`}`;
 
 /**
- * Returns the one standing fence that a name leads to: the fence of a Node or of a machine, or the fence whose record
+ * Returns the one existing fence that a name leads to: the fence of a Node or of a machine, or the fence whose record
  * names the pod or the volume.
- * @throws InvalidInput if no fence is about it, or more than one
+ * @throws InvalidInput if no fence matches, or more than one
  */
-export const fenceNamed = async (text: string, ports: NamingPorts): Promise<StandingFence> => {
+export const findFence = async (text: string, ports: SearchPorts): Promise<ExistingFence> => {
   const { clusters, signal, cloud } = ports;
   const machine = cloud.rules.machineOf({ source: 'providerID', driver: null, value: text });
   const target: NamedTarget = machine === null ? parseNamedTarget(text) : { kind: 'disk', id: machine };
@@ -94,11 +94,11 @@ export const fenceNamed = async (text: string, ports: NamingPorts): Promise<Stan
   const named = machine ?? targetInWords(target);
   if (!only)
     throw new InvalidInput(
-      `no standing fence is about ${named} in ${clusters.map(({ cluster }) => cluster.name).join(', ')}`,
+      `no existing fence matches ${named} in ${clusters.map(({ cluster }) => cluster.name).join(', ')}`,
     );
   if (more.length > 0)
     throw new InvalidInput(
-      `several standing fences are about ${named}: ${[only, ...more].map(inWords).join(', ')}. Name one of the Nodes`,
+      `several existing fences match ${named}: ${[only, ...more].map(inWords).join(', ')}. Name one of the Nodes`,
     );
   return only;
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../fencing/loop/ports.ts';
-import { rest } from '../../fencing/loop/rest.ts';
+import { sleepOrPoll } from '../../fencing/loop/sleep.ts';
 import type { AttachmentFacts } from '../../fencing/model/cluster-facts.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { patience } from '../../fencing/model/policy.ts';
@@ -39,7 +39,7 @@ const waited = async (names: readonly string[], answer: Answer, { ms = 5_000, de
   });
   const until = { attachments: names.map((name) => going(name)), deletedBy };
   const known = begun({ location });
-  const result = await rest(
+  const result = await sleepOrPoll(
     { do: 'pause', ms, because: because('attachments-going', ''), until },
     { ...known, memory: { ...known.memory, polls } },
     portsThat({ clusters: [blue], clock }),

@@ -6,10 +6,10 @@ import type { NamedTarget } from './target.ts';
 
 /** Follows a name through one cluster, to the machines that have what it names. */
 
-export type NamingPorts = Pick<DiagnosisPorts, 'clusters' | 'cloud' | 'signal'>;
+export type SearchPorts = Pick<DiagnosisPorts, 'clusters' | 'cloud' | 'signal'>;
 
 /** A machine, and what led to it. */
-export interface Lead {
+export interface MachineCandidate {
   readonly machine: MachineId;
   /** Null if only the disk names the machine. */
   readonly cluster: string | null;
@@ -18,18 +18,18 @@ export interface Lead {
 }
 
 /** One cluster, while a name is followed through it. */
-export interface Trail {
+export interface ClusterSearch {
   readonly cluster: DiagnosedCluster;
   readonly reading: ClusterReading;
-  readonly ports: NamingPorts;
+  readonly ports: SearchPorts;
 }
 
-const machinesIn = (sources: readonly IdentitySource[], { cloud }: NamingPorts): readonly MachineId[] => [
+const machinesIn = (sources: readonly IdentitySource[], { cloud }: SearchPorts): readonly MachineId[] => [
   ...new Set(sources.map(cloud.rules.machineOf).filter((machine) => machine !== null)),
 ];
 
 /** @throws InvalidInput if a Node names no machine or more than one */
-export const onlyMachineOf = (node: string, sources: readonly IdentitySource[], ports: NamingPorts): MachineId => {
+export const onlyMachineOf = (node: string, sources: readonly IdentitySource[], ports: SearchPorts): MachineId => {
   const machines = machinesIn(sources, ports);
   const [machine] = machines;
   if (machine === undefined)
@@ -47,7 +47,11 @@ export const refuseUnread = ({ unread }: Pick<ClusterReading, 'unread'>): void =
 };
 
 /** Returns the machine of a Node that exists; null if it is gone. */
-const leadOfNode = async (node: string, because: string, { cluster, ports }: Trail): Promise<Lead | null> => {
+const candidateOnNode = async (
+  node: string,
+  because: string,
+  { cluster, ports }: ClusterSearch,
+): Promise<MachineCandidate | null> => {
   const sources = await cluster.cluster.identify(node, ports.signal);
   return sources && { cluster: cluster.cluster.name, node, machine: onlyMachineOf(node, sources, ports), because };
 };
@@ -55,10 +59,10 @@ const leadOfNode = async (node: string, because: string, { cluster, ports }: Tra
 /** The pod has its volumes where it is: a container runs, or it is not gone yet. */
 const occupies = ({ finished, runs, deletionEnds }: PodView): boolean => !finished && (runs || deletionEnds !== null);
 
-const nodeOfPod = async (pod: PodView, trail: Trail): Promise<readonly Lead[]> => {
+const nodeOfPod = async (pod: PodView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
   if (pod.node === null) return [];
-  const lead = await leadOfNode(pod.node, `pod ${pod.namespace}/${pod.name} is on Node ${pod.node}`, trail);
-  return lead ? [lead] : [];
+  const candidate = await candidateOnNode(pod.node, `pod ${pod.namespace}/${pod.name} is on Node ${pod.node}`, search);
+  return candidate ? [candidate] : [];
 };
 
 interface Attached {
@@ -70,35 +74,42 @@ interface Attached {
  * Returns the machines of one attachment: the one that its attacher noted, and the one of its Node. They differ if the
  * name of the Node is in use again.
  */
-const leadsOfAttachment = async ({ node, source }: Attached, what: string, trail: Trail): Promise<readonly Lead[]> => {
-  const { cluster, ports } = trail;
+const candidatesOfAttachment = async (
+  { node, source }: Attached,
+  what: string,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[]> => {
+  const { cluster, ports } = search;
   const because = `${what} is attached to Node ${node}`;
   const noted = machinesIn(source ? [source] : [], ports);
-  const standing = await leadOfNode(node, because, trail);
+  const current = await candidateOnNode(node, because, search);
   return [
-    ...(standing ? [standing] : []),
+    ...(current ? [current] : []),
     ...noted
-      .filter((machine) => machine !== standing?.machine)
+      .filter((machine) => machine !== current?.machine)
       .map((machine) => ({ machine, cluster: cluster.cluster.name, node, because })),
   ];
 };
 
 /** Returns the machines that have attachments that pass the test. An attachment that only waits has nothing yet. */
-const leadsOfAttachments = async (
+const candidatesOfAttachments = async (
   isIts: (attachment: { readonly node: string; readonly volumeName: string | null }) => boolean,
-  trail: Trail,
-): Promise<readonly Lead[]> => {
-  const all = await trail.reading.attachments();
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[]> => {
+  const all = await search.reading.attachments();
   const held = (all === 'unread' ? [] : all).filter(
     (one) => isIts(one) && (one.attached || one.deletingSince !== null),
   );
   return (
-    await Promise.all(held.map((one) => leadsOfAttachment(one, `volume ${one.volumeName ?? one.name}`, trail)))
+    await Promise.all(held.map((one) => candidatesOfAttachment(one, `volume ${one.volumeName ?? one.name}`, search)))
   ).flat();
 };
 
 /** Returns the machines to which the cloud says that the disk is attached. */
-const leadsOfDisk = async ({ name, handle }: VolumeView, { ports }: Trail): Promise<readonly Lead[]> => {
+const candidatesOfDisk = async (
+  { name, handle }: VolumeView,
+  { ports }: ClusterSearch,
+): Promise<readonly MachineCandidate[]> => {
   const disks = handle === null ? [] : await ports.cloud.disks([handle], ports.signal);
   return disks.flatMap(({ disk, holders }) =>
     holders.map(({ machine }) => ({
@@ -111,63 +122,75 @@ const leadsOfDisk = async ({ name, handle }: VolumeView, { ports }: Trail): Prom
 };
 
 /** Returns the machines that have the volume: by its attachments and the pods that use it, else by the disk itself. */
-const leadsOfVolume = async (volume: VolumeView, trail: Trail): Promise<readonly Lead[]> => {
-  const leads = [
-    ...(await leadsOfAttachments(({ volumeName }) => volumeName === volume.name, trail)),
-    ...(volume.claim ? await leadsOfUsers(volume.claim, trail) : []),
+const candidatesOfVolume = async (volume: VolumeView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
+  const candidates = [
+    ...(await candidatesOfAttachments(({ volumeName }) => volumeName === volume.name, search)),
+    ...(volume.claim ? await candidatesOfUsers(volume.claim, search) : []),
   ];
-  return leads.length > 0 ? leads : leadsOfDisk(volume, trail);
+  return candidates.length > 0 ? candidates : candidatesOfDisk(volume, search);
 };
 
-const leadsOfUsers = async ({ namespace, name }: ObjectName, trail: Trail): Promise<readonly Lead[]> => {
-  const users = (await trail.reading.podsIn(namespace)).filter((pod) => pod.claims.includes(name) && occupies(pod));
-  return (await Promise.all(users.map((pod) => nodeOfPod(pod, trail)))).flat();
+const candidatesOfUsers = async (
+  { namespace, name }: ObjectName,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[]> => {
+  const users = (await search.reading.podsIn(namespace)).filter((pod) => pod.claims.includes(name) && occupies(pod));
+  return (await Promise.all(users.map((pod) => nodeOfPod(pod, search)))).flat();
 };
 
 /** Null if there is no such claim. */
-const leadsOfClaim = async (name: ObjectName, trail: Trail): Promise<readonly Lead[] | null> => {
-  const claim = await trail.reading.claim(name);
+const candidatesOfPvc = async (
+  name: ObjectName,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[] | null> => {
+  const claim = await search.reading.claim(name);
   if (claim === null) return null;
   const volumeName = ifFound(claim)?.volumeName ?? '';
-  const volume = volumeName === '' ? null : ifFound(await trail.reading.volume(volumeName));
-  return volume ? leadsOfVolume(volume, trail) : leadsOfUsers(name, trail);
+  const volume = volumeName === '' ? null : ifFound(await search.reading.volume(volumeName));
+  return volume ? candidatesOfVolume(volume, search) : candidatesOfUsers(name, search);
 };
 
-/** A pod leads to the machine that it is on. If it has not begun yet, what has its volumes comes first. */
-const leadsOfPod = async (pod: PodView, trail: Trail): Promise<readonly Lead[]> => {
+/**
+ * A pod leads to the machine that it is on. If the pod has not begun yet, the machines that have its volumes come
+ * first.
+ */
+const candidatesOfPod = async (pod: PodView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
   const name = `pod ${pod.namespace}/${pod.name}`;
   if (pod.finished) throw new InvalidInput(`${name} has ended, so it is on no machine`);
-  const own = occupies(pod) ? await nodeOfPod(pod, trail) : [];
+  const own = occupies(pod) ? await nodeOfPod(pod, search) : [];
   if (own.length > 0) return own;
   const claims = await Promise.all(
-    pod.claims.map((claim) => leadsOfClaim({ namespace: pod.namespace, name: claim }, trail)),
+    pod.claims.map((claim) => candidatesOfPvc({ namespace: pod.namespace, name: claim }, search)),
   );
-  const leads = claims.flatMap((found) => found ?? []);
-  return leads.length > 0 ? leads : nodeOfPod(pod, trail);
+  const candidates = claims.flatMap((found) => found ?? []);
+  return candidates.length > 0 ? candidates : nodeOfPod(pod, search);
 };
 
 /** Null if this cluster does not have what the person named. */
-export const leadsOf = async (target: NamedTarget, trail: Trail): Promise<readonly Lead[] | null> => {
-  const { reading, ports } = trail;
+export const findCandidates = async (
+  target: NamedTarget,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[] | null> => {
+  const { reading, ports } = search;
   const { diskOf } = ports.cloud.rules;
   switch (target.kind) {
     case 'pod': {
       const pod = await reading.pod(target);
-      return pod && (pod === 'unread' ? [] : leadsOfPod(pod, trail));
+      return pod && (pod === 'unread' ? [] : candidatesOfPod(pod, search));
     }
     case 'claim':
-      return leadsOfClaim(target, trail);
+      return candidatesOfPvc(target, search);
     case 'volume': {
       const volume = await reading.volume(target.name);
-      return volume && (volume === 'unread' ? [] : leadsOfVolume(volume, trail));
+      return volume && (volume === 'unread' ? [] : candidatesOfVolume(volume, search));
     }
     case 'node': {
-      const left = await leadsOfAttachments(({ node }) => node === target.name, trail);
+      const left = await candidatesOfAttachments(({ node }) => node === target.name, search);
       return left.length > 0 ? left : null;
     }
     case 'disk': {
       const volume = await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id);
-      return volume && (volume === 'unread' ? [] : leadsOfVolume(volume, trail));
+      return volume && (volume === 'unread' ? [] : candidatesOfVolume(volume, search));
     }
   }
 };

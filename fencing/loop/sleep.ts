@@ -10,8 +10,11 @@ import type { RunState } from './state.ts';
 
 type Pause = Extract<Command, { do: 'pause' }>;
 
-/** Waits for `ms`, or until what is awaited ends the wait. The times between two questions grow as those between looks. */
-export const rest = async ({ ms, until }: Pause, known: RunState, ports: Ports): Promise<CommandResult> => {
+/**
+ * Waits for `ms`, or until the awaited attachments end the wait. The times between two questions grow as those between
+ * looks.
+ */
+export const sleepOrPoll = async ({ ms, until }: Pause, known: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
   if (!until) {
     await clock.sleep(ms, signal);

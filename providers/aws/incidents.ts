@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { Refused } from '../../fencing/model/errors.ts';
+import { jsonTextSchema } from '../../fencing/model/json-text.ts';
+import type { Announcement } from '../../incidents/announcement.ts';
+import type { IncidentKeeper } from '../../incidents/keep.ts';
+import { goodAnswer, type HttpCall } from '../http-answer.ts';
+import { createObjectStore, matchHeaders } from '../object-store.ts';
+import { createSignedCall, serviceUrl, type SignedCalls } from './signed-call.ts';
+
+/** Keeps incidents in an S3 bucket, and tells them to the event bus and to an SNS topic. */
+
+export interface IncidentPlaces {
+  readonly bucket: string;
+  /** ARN of an SNS topic, or null. */
+  readonly topic: string | null;
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html */
+const objectsIn = (bucket: string, options: SignedCalls) => {
+  const [protocol = '', host = ''] = serviceUrl('s3', options).split('//');
+  return createObjectStore(createSignedCall('s3', options), {
+    bucket: options.endpoint === null ? `${protocol}//${bucket}.${host}` : `${options.endpoint}/${bucket}`,
+    calls: { read: 's3:GetObject', write: 's3:PutObject' },
+    version: 'etag',
+    headers: {},
+    writing: {},
+    onlyOver: matchHeaders,
+  });
+};
+
+/** The bus takes a list of events and answers for each: a good status alone says nothing. */
+const busAnswer = jsonTextSchema.pipe(z.object({ FailedEntryCount: z.literal(0) }));
+
+const detailTypes: Readonly<Record<Announcement['about'], string>> = {
+  fence: 'Cloudfence Fence',
+  refusal: 'Cloudfence Refusal',
+  release: 'Cloudfence Release',
+  failure: 'Cloudfence Failure',
+  'would-fence': 'Cloudfence Would Fence',
+};
+
+/** https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html */
+const tellBus = (options: SignedCalls) => async (announcement: Announcement, signal: AbortSignal) => {
+  const entry = {
+    Source: 'cloudfence',
+    DetailType: detailTypes[announcement.about],
+    Resources: [announcement.machine],
+    Time: Date.parse(announcement.at) / 1_000,
+    Detail: JSON.stringify(announcement),
+  };
+  const call: HttpCall = {
+    method: 'POST',
+    url: `${serviceUrl('events', options)}/`,
+    name: 'events:PutEvents',
+    headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSEvents.PutEvents' },
+    body: JSON.stringify({ Entries: [entry] }),
+  };
+  const { text } = goodAnswer(await createSignedCall('events', options)(call, signal), call);
+  if (!busAnswer.safeParse(text).success) throw new Refused('events:PutEvents did not accept the event');
+};
+
+/** The subject of a mail takes 100 ASCII characters: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html */
+const subjectOf = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
+
+const tellTopic = (topic: string, options: SignedCalls) => async (announcement: Announcement, signal: AbortSignal) => {
+  const form = new URLSearchParams({
+    Action: 'Publish',
+    Version: '2010-03-31',
+    TopicArn: topic,
+    Subject: subjectOf(announcement.texts.page),
+    Message: JSON.stringify(announcement),
+    'MessageAttributes.entry.1.Name': 'about',
+    'MessageAttributes.entry.1.Value.DataType': 'String',
+    'MessageAttributes.entry.1.Value.StringValue': announcement.about,
+  });
+  const call: HttpCall = {
+    method: 'POST',
+    url: `${serviceUrl('sns', options)}/`,
+    name: 'sns:Publish',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: form.toString(),
+  };
+  goodAnswer(await createSignedCall('sns', options)(call, signal), call);
+};
+
+export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: SignedCalls): IncidentKeeper => ({
+  objects: objectsIn(bucket, options),
+  announce: async (announcement, signal) => {
+    const tell = [tellBus(options), ...(topic === null ? [] : [tellTopic(topic, options)])];
+    await Promise.all(tell.map((one) => one(announcement, signal)));
+  },
+});

@@ -1,0 +1,109 @@
+import {
+  bearerTokenAuthenticationPolicy,
+  createDefaultHttpClient,
+  createHttpHeaders,
+  createPipelineFromOptions,
+  createPipelineRequest,
+} from '@azure/core-rest-pipeline';
+import type { Announcement } from '../../incidents/announcement.ts';
+import type { IncidentKeeper } from '../../incidents/keep.ts';
+import { goodAnswer, noAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
+import { createObjectStore, matchHeaders } from '../object-store.ts';
+import { withReadableProxy } from './client.ts';
+import type { RestOptions } from './rest.ts';
+
+/** Keeps incidents in a container of blobs, and tells them to an Event Grid topic. */
+
+export interface IncidentPlaces {
+  /** URL of the container. */
+  readonly container: string;
+  /** URL of the topic's endpoint, or null. */
+  readonly topic: string | null;
+}
+
+const STORAGE = 'https://storage.azure.com/.default';
+const EVENT_GRID = 'https://eventgrid.azure.net/.default';
+
+/** A version with tokens of Microsoft Entra: https://learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory */
+const STORAGE_VERSION = '2023-11-03';
+
+/** Over plain HTTP, no token is sent. Answers of any status return. */
+const sendTo =
+  (scope: string, { credential, httpClient }: RestOptions): SendCall =>
+  async (call, signal) => {
+    const { method, url, headers, body } = call;
+    const overTls = !url.startsWith('http://');
+    const pipeline = withReadableProxy(() =>
+      createPipelineFromOptions({
+        // A write that is sent again would meet its own first attempt.
+        retryOptions: { maxRetries: method === 'GET' ? 1 : 0, retryDelayInMs: 200 },
+        userAgentOptions: { userAgentPrefix: 'cloudfence' },
+      }),
+    );
+    pipeline.removePolicy({ name: 'redirectPolicy' });
+    if (overTls) pipeline.addPolicy(bearerTokenAuthenticationPolicy({ credential, scopes: scope }), { phase: 'Sign' });
+    const request = createPipelineRequest({
+      method,
+      url,
+      headers: createHttpHeaders(headers),
+      abortSignal: signal,
+      allowInsecureConnection: !overTls,
+      ...(body !== undefined && { body }),
+    });
+    try {
+      const answer = await pipeline.sendRequest(httpClient ?? createDefaultHttpClient(), request);
+      return {
+        status: answer.status,
+        header: (name) => answer.headers.get(name) ?? null,
+        text: answer.bodyAsText ?? '',
+      };
+    } catch (caught) {
+      throw noAnswer(caught, call);
+    }
+  };
+
+/** https://learn.microsoft.com/azure/event-grid/cloud-event-schema */
+const cloudEventOf = (announcement: Announcement): object => ({
+  specversion: '1.0',
+  id: announcement.id,
+  source: 'cloudfence',
+  type: `cloudfence.${announcement.about}`,
+  subject: announcement.machine,
+  time: announcement.at,
+  datacontenttype: 'application/json',
+  data: announcement,
+});
+
+const tellTopic = async (
+  topic: string,
+  announcement: Announcement,
+  options: RestOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  const call: HttpCall = {
+    method: 'POST',
+    url: `${topic}?api-version=2018-01-01`,
+    name: 'Microsoft.EventGrid/events/send/action',
+    headers: { 'content-type': 'application/cloudevents-batch+json; charset=utf-8' },
+    body: JSON.stringify([cloudEventOf(announcement)]),
+  };
+  goodAnswer(await sendTo(EVENT_GRID, options)(call, signal), call);
+};
+
+/** https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations */
+export const createIncidentKeeper = ({ container, topic }: IncidentPlaces, options: RestOptions): IncidentKeeper => ({
+  objects: createObjectStore(sendTo(STORAGE, options), {
+    bucket: container,
+    calls: {
+      read: 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/read',
+      write: 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write',
+    },
+    version: 'etag',
+    headers: { 'x-ms-version': STORAGE_VERSION },
+    writing: { 'x-ms-blob-type': 'BlockBlob' },
+    onlyOver: matchHeaders,
+  }),
+  announce: async (announcement, signal) => {
+    if (topic !== null) await tellTopic(topic, announcement, options, signal);
+  },
+});

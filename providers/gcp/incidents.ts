@@ -1,0 +1,71 @@
+import { GoogleAuth, PassThroughClient } from 'google-auth-library';
+import type { IncidentKeeper } from '../../incidents/keep.ts';
+import { noAnswer, type SendCall } from '../http-answer.ts';
+import { createObjectStore } from '../object-store.ts';
+import { loadCredentials } from './client.ts';
+import { abortOnSignal } from './errors.ts';
+import { createPublisher, type PublisherOptions } from './publish.ts';
+
+/** Keeps incidents in a bucket of Cloud Storage, and tells them to a Pub/Sub topic. */
+
+export interface IncidentPlaces {
+  readonly bucket: string;
+  /** Full name of a topic, or null. */
+  readonly topic: string | null;
+}
+
+const GOOGLE = 'https://storage.googleapis.com';
+const SCOPES = ['https://www.googleapis.com/auth/devstorage.read_write'];
+
+const sendAs = ({ endpoint }: PublisherOptions): SendCall => {
+  const auth =
+    endpoint?.startsWith('http:') === true
+      ? new GoogleAuth({ authClient: new PassThroughClient() })
+      : new GoogleAuth({ scopes: SCOPES });
+  return async ({ body, ...call }, signal) => {
+    const { method, url, headers } = call;
+    const send = async () => {
+      await loadCredentials(auth);
+      return auth.request<string>({
+        method,
+        url,
+        headers,
+        signal,
+        responseType: 'text',
+        validateStatus: () => true,
+        ...(body !== undefined && { body }),
+      });
+    };
+    const {
+      status,
+      headers: answered,
+      data,
+    } = await abortOnSignal(signal, send).catch((caught: unknown) => {
+      throw noAnswer(caught, call);
+    });
+    return { status, header: (name) => answered.get(name), text: data };
+  };
+};
+
+/** Cloud Storage counts the generations of an object: https://cloud.google.com/storage/docs/request-preconditions */
+export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: PublisherOptions): IncidentKeeper => {
+  const publish = createPublisher(options);
+  return {
+    objects: createObjectStore(sendAs(options), {
+      bucket: `${options.endpoint ?? GOOGLE}/${bucket}`,
+      calls: { read: 'storage.objects.get', write: 'storage.objects.create' },
+      version: 'x-goog-generation',
+      headers: {},
+      writing: {},
+      onlyOver: (version) => ({ 'x-goog-if-generation-match': version ?? '0' }),
+    }),
+    announce: async (announcement) => {
+      if (topic === null) return;
+      const { id, about, severity } = announcement;
+      await publish(topic, {
+        text: JSON.stringify(announcement),
+        attributes: { source: 'cloudfence', id, about, severity },
+      });
+    },
+  };
+};

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { InvalidInput, PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { objectNameOf, parseIncident, type Incident } from '../../../incidents/incident.ts';
+import { keepIncident } from '../../../incidents/keep.ts';
+import { record, eventOccasion } from '../../incidents/recorded.ts';
+import { never } from '../../sandbox/in-process.ts';
+import { startMachine, stopped } from '../../simulation/incidents.ts';
+import { keepers, type KeeperHarness } from './stand-ins.ts';
+
+/** What the place for incidents must do on every cloud. */
+
+const occasion = eventOccasion('event-1', 'state-change-stopped', '2026-01-01T00:00:20.000Z');
+
+let fence: Incident;
+let release: Incident;
+beforeAll(async () => {
+  const scene = stopped();
+  const { shown: first } = await record(scene, occasion);
+  startMachine(scene.world, scene.scene.holder);
+  scene.world.advance(90_000);
+  const { shown: second } = await record(scene, occasion, null, { runId: 'second' });
+  if (!first || !second) throw new Error('both runs have something to show');
+  [fence, release] = [first, second];
+});
+
+describe.each(keepers)('the incidents of %s', (_, topics, open) => {
+  let there: KeeperHarness;
+  beforeAll(async () => {
+    there = await open();
+  });
+  afterAll(() => there.close());
+  beforeEach(() => {
+    there.objects.clear();
+    there.told.length = 0;
+    there.trouble.status = null;
+  });
+  const objects = () => there.keeper.objects;
+  const kept = () => parseIncident(there.objects.get(objectNameOf(fence))?.text ?? '');
+
+  it('an object is read back with its version, whatever its name', async () => {
+    const name = 'incidents/eu%2Fprod/node ü/f+1.json';
+    expect(await objects().read(name, never())).toBeNull();
+    expect(await objects().write(name, '{"a":"ü"}', null, never())).toBe(true);
+    expect([...there.objects.keys()]).toEqual([name]);
+    expect(await objects().read(name, never())).toEqual({ text: '{"a":"ü"}', version: expect.stringMatching(/1/) });
+  });
+
+  it('a write passes only over the version that was read', async () => {
+    await objects().write('one', 'first', null, never());
+    expect(await objects().write('one', 'another first', null, never())).toBe(false);
+    const read = await objects().read('one', never());
+    expect(await objects().write('one', 'second', read?.version ?? '', never())).toBe(true);
+    expect(await objects().write('one', 'late', read?.version ?? '', never())).toBe(false);
+    expect(there.objects.get('one')?.text).toBe('second');
+    there.objects.clear();
+    expect(await objects().write('one', 'over nothing', read?.version ?? '', never())).toBe(false);
+  });
+
+  it('runs side by side complete one object', async () => {
+    await Promise.all([fence, release, fence].map((shown) => keepIncident(shown, there.keeper, never())));
+    expect(there.objects.size).toBe(1);
+    expect(kept()).toMatchObject({ state: 'released', steps: expect.arrayContaining([...fence.steps]) });
+    expect(there.told.map(({ topic }) => topic)).toEqual(expect.arrayContaining([...topics]));
+    expect(there.told).toHaveLength(2 * topics.length);
+  });
+
+  it('a fence is told once to each topic, with texts for people', async () => {
+    await keepIncident(fence, there.keeper, never());
+    await keepIncident(fence, there.keeper, never());
+    expect(there.told.map(({ topic }) => topic).sort()).toEqual([...topics].sort());
+    for (const { message } of there.told)
+      expect(message).toMatchObject({
+        about: 'fence',
+        incident: fence.id,
+        object: objectNameOf(fence),
+        texts: { page: expect.stringMatching(/^Cloudfence fenced Node \S+ in sandbox$/) },
+      });
+  });
+
+  it('an object that cannot be read stays as it is', async () => {
+    there.objects.set(objectNameOf(fence), { text: '{"version":2}', version: 7 });
+    await expect(keepIncident(fence, there.keeper, never())).rejects.toThrow(InvalidInput);
+    expect(there.objects.get(objectNameOf(fence))?.version).toBe(7);
+  });
+
+  it.each([
+    [403, PermissionDenied, PermissionDenied],
+    [503, Unavailable, Unavailable],
+    [400, Refused, Refused],
+    [404, null, Refused],
+  ])('the status %i is named as what it is', async (status, reading, writing) => {
+    there.trouble.status = status;
+    if (reading) await expect(objects().read('one', never())).rejects.toThrow(reading);
+    else expect(await objects().read('one', never())).toBeNull();
+    await expect(objects().write('one', 'x', null, never())).rejects.toThrow(writing);
+  });
+
+  it('a place that is gone is unavailable, and a call ends with its signal', async () => {
+    const gone = await open();
+    await gone.close();
+    await expect(gone.keeper.objects.read('one', never())).rejects.toThrow(/ECONNREFUSED/);
+    await expect(objects().read('one', AbortSignal.abort(new Error('enough')))).rejects.toThrow(
+      /enough|no response|abort/,
+    );
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import { onEvent } from '../../functions/aws/on-event.ts';
+import { fence } from '../../functions/aws/fence.ts';
+import { sweep } from '../../functions/sweep.ts';
+import { startMachine, stopped } from '../simulation/incidents.ts';
+import { stateOf } from '../simulation/state.ts';
+import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
+
+/** What a function keeps of an incident, and that it is never in a fence's way. */
+
+const deliver = (install: Install, ...bodies: readonly unknown[]) =>
+  onEvent(async () => install.dependencies)(batchOf(...bodies), install.context());
+const sweeping = (install: Install) => sweep(async () => install.dependencies)({}, install.context());
+const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced labelled`;
+
+describe('an incident', () => {
+  it('of an event is kept with the event’s id, and completed when the sweep releases the Node', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    await deliver(install, stateChange(scene.holder));
+    expect(install.history.incidents()).toMatchObject([
+      {
+        state: 'fenced',
+        machine: scene.holder,
+        triggers: [{ kind: 'event', event: `e-${scene.holder}`, says: 'state-change-stopped' }],
+        release: null,
+      },
+    ]);
+    startMachine(world, scene.holder);
+    world.advance(90_000);
+    await sweeping(install);
+    expect(install.history.incidents()).toMatchObject([
+      { state: 'released', triggers: [{ kind: 'event' }, { kind: 'sweep' }], release: { accepted: null } },
+    ]);
+    expect(install.history.told.map(({ about, texts }) => [about, texts.page])).toEqual([
+      ['fence', `Cloudfence fenced Node ${scene.nodeOf(scene.holder)} in sandbox`],
+      ['release', `Cloudfence released Node ${scene.nodeOf(scene.holder)} in sandbox`],
+    ]);
+  });
+
+  it('is written once, however often the event and the sweep come again', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    for (let time = 0; time < 3; time += 1) {
+      await deliver(install, stateChange(scene.holder));
+      await sweeping(install);
+      world.advance(60_000);
+    }
+    expect({ writes: install.history.writes(), told: install.history.told.length }).toEqual({ writes: 1, told: 1 });
+  });
+
+  it('of a person’s request names a person', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    await fence(async () => install.dependencies)({ instanceId: scene.holder }, install.context());
+    expect(install.history.incidents()).toMatchObject([{ state: 'fenced', triggers: [{ kind: 'person' }] }]);
+  });
+
+  it('of a refusal is kept and told once, although each sweep refuses again', async () => {
+    const { world } = stopped();
+    const install = installOver(world, { paused: 'network maintenance' });
+    world.advance(120_000);
+    await sweeping(install);
+    await sweeping(install);
+    expect(install.history.incidents()).toMatchObject([{ state: 'refused', ends: [{ because: { code: 'paused' } }] }]);
+    expect(install.history.told).toMatchObject([{ about: 'refusal', severity: 'warning' }]);
+  });
+
+  it('of shadow mode is written once a boot, although each sweep would fence again', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world, { shadow: true });
+    await deliver(install, stateChange(scene.holder));
+    world.advance(120_000);
+    await sweeping(install);
+    await sweeping(install);
+    expect(install.history.incidents()).toMatchObject([{ state: 'would-fence', shadow: true, fence: null }]);
+    expect(install.history.writes()).toBe(1);
+    startMachine(world, scene.holder);
+    world.advance(90_000);
+    await sweeping(install);
+    expect(install.history.incidents()).toHaveLength(1);
+  });
+
+  it('is not kept of a dry run, nor of a machine that runs', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    await deliver(install, { ...stateChange(scene.holder), dryRun: true });
+    await deliver(install, stateChange(scene.spare, 'running'));
+    expect([install.history.incidents(), install.history.told]).toEqual([[], []]);
+  });
+});
+
+describe('a bucket in trouble', () => {
+  const incidentLines = ({ lines }: Install) => lines.filter(({ because }) => because === 'incident');
+
+  it('that cannot be reached is logged, and the message is acknowledged', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    install.history.trouble.before = async () => {
+      throw new Unavailable('s3:PutObject got no response');
+    };
+    expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
+    expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
+    expect(incidentLines(install)).toMatchObject([
+      { decision: 'failed', instance: scene.holder, says: expect.stringMatching(/is not complete: s3:PutObject/) },
+    ]);
+  });
+
+  it('that never answers is left alone after five seconds', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const limits: number[] = [];
+    const up = new AbortController();
+    const { ports } = install.dependencies;
+    const clock = { ...ports.clock, timeout: (ms: number) => (limits.push(ms), up.signal) };
+    const dependencies = { ...install.dependencies, ports: { ...ports, clock } };
+    install.history.trouble.before = async (signal) => {
+      up.abort();
+      signal.throwIfAborted();
+    };
+    expect(await onEvent(async () => dependencies)(batchOf(stateChange(scene.holder)), install.context())).toEqual(
+      again(),
+    );
+    expect(limits.at(-1)).toBe(5_000);
+    expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/the time for it was up$/) }]);
+  });
+});

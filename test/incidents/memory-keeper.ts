@@ -1,0 +1,42 @@
+import type { Announcement } from '../../incidents/announcement.ts';
+import { type Incident, parseIncident } from '../../incidents/incident.ts';
+import type { IncidentKeeper, StoredObject } from '../../incidents/keep.ts';
+
+/** A bucket and a topic in this process. It keeps the conditions of a write, as the clouds do. */
+export interface MemoryKeeper {
+  readonly keeper: IncidentKeeper;
+  readonly incidents: () => readonly Incident[];
+  readonly told: Announcement[];
+  /** How many writes there were. */
+  readonly writes: () => number;
+  /** What happens before each call, such as a fault. */
+  readonly trouble: { before: (signal: AbortSignal) => Promise<void> };
+}
+
+export const memoryKeeper = (): MemoryKeeper => {
+  const objects = new Map<string, StoredObject>();
+  const told: Announcement[] = [];
+  const trouble: MemoryKeeper['trouble'] = { before: async () => undefined };
+  let writes = 0;
+  return {
+    told,
+    trouble,
+    writes: () => writes,
+    incidents: () => [...objects.values()].flatMap(({ text }) => parseIncident(text) ?? []),
+    keeper: {
+      objects: {
+        read: async (name, signal) => {
+          await trouble.before(signal);
+          return objects.get(name) ?? null;
+        },
+        write: async (name, text, over, signal) => {
+          await trouble.before(signal);
+          if ((objects.get(name)?.version ?? null) !== over) return false;
+          objects.set(name, { text, version: `${(writes += 1)}` });
+          return true;
+        },
+      },
+      announce: async (announcement) => void told.push(announcement),
+    },
+  };
+};
