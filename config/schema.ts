@@ -19,7 +19,10 @@ export const parseDuration = (text: string): number | null => {
   return ms <= LONGEST_DURATION_MS ? ms : null;
 };
 
-export const durationSchema = z.string().transform((text, context) => {
+/** What an editor knows about a duration. */
+const duration = z.string().meta({ pattern: DURATION.source, description: 'a duration such as 90s, 10m, or 1h' });
+
+export const durationSchema = duration.transform((text, context) => {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
   context.addIssue({
@@ -34,10 +37,17 @@ export const durationSchema = z.string().transform((text, context) => {
 const PERCENT = /^(\d+(?:\.\d+)?) ?%$/;
 
 /** A share of a cluster's Nodes, as `0.49` or as `49%`. */
-const share = z.preprocess((written) => {
-  const [, percent] = typeof written === 'string' ? (PERCENT.exec(written) ?? []) : [];
-  return percent === undefined ? written : Number(percent) / 100;
-}, z.number().min(0).max(1));
+const share = z.preprocess(
+  (written) => {
+    const [, percent] = typeof written === 'string' ? (PERCENT.exec(written) ?? []) : [];
+    return percent === undefined ? written : Number(percent) / 100;
+  },
+  z
+    .number()
+    .min(0)
+    .max(1)
+    .meta({ type: ['number', 'string'], pattern: PERCENT.source }),
+);
 
 const policy = z
   .strictObject({

@@ -55,6 +55,8 @@ const copies: Readonly<Record<string, string>> = {
   'docs/install.md': 'install.md',
   'infra/kubernetes/rbac.yaml': 'kubernetes/rbac.yaml',
   'infra/kubernetes/admission-policy.yaml': 'kubernetes/admission-policy.yaml',
+  'infra/kubernetes/diagnose-rbac.yaml': 'kubernetes/diagnose-rbac.yaml',
+  'infra/schemas': 'schemas',
 };
 
 const filesIn = async (): Promise<readonly string[]> =>
@@ -78,7 +80,11 @@ await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
 const all = new Map([...(await pack()), ...(await clouds())].map((one) => [`${one.name}@${one.version}`, one]));
 const libraries = [...all.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
-await Promise.all(Object.entries(copies).map(([from, to]) => cp(path.join(repositoryRoot, from), path.join(out, to))));
+await Promise.all(
+  Object.entries(copies).map(([from, to]) =>
+    cp(path.join(repositoryRoot, from), path.join(out, to), { recursive: true }),
+  ),
+);
 await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), licensesText(libraries));
 await writeFile(
   path.join(out, 'sbom.cdx.json'),

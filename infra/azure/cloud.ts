@@ -7,7 +7,7 @@ import { prepareDeployment } from '../serverless/install-check.ts';
 import { createArm } from './arm.ts';
 import { azureDeployer } from './deployer.ts';
 import { functionSettings } from './hosting.ts';
-import { type CheckedInstall, checkInstall, createInstall } from './install.ts';
+import { azureParameters, type CheckedInstall, checkInstall, createInstall } from './install.ts';
 import { appOf } from './names.ts';
 import { releasedTemplate } from './released-template.ts';
 
@@ -65,6 +65,7 @@ const whenRight = (prefix: string) => (checked: CheckedInstall) => {
 };
 
 export const deployable: DeployableCloud = {
+  parameters: azureParameters,
   defaults: 'infra/azure/parameters.yml',
   // The worker loads the file in `main`:
   // https://learn.microsoft.com/azure/azure-functions/functions-reference-node

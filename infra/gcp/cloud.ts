@@ -7,7 +7,7 @@ import { type DeployableCloud, createPollDelay } from '../serverless/deployer.ts
 import { prepareDeployment } from '../serverless/install-check.ts';
 import { createApi } from './api.ts';
 import { gcpDeployer } from './deployer.ts';
-import { type CheckedInstall, checkInstall, functionEnvironment, createInstall } from './install.ts';
+import { type CheckedInstall, checkInstall, functionEnvironment, createInstall, gcpParameters } from './install.ts';
 import { releasedRequests } from './released-requests.ts';
 
 const handler = z.custom<(request: object, response: ServerResponse) => Promise<void>>(
@@ -40,6 +40,7 @@ const whenRight = (prefix: string) => (checked: CheckedInstall) => {
 };
 
 export const deployable: DeployableCloud = {
+  parameters: gcpParameters,
   defaults: 'infra/gcp/parameters.yml',
   // The buildpack starts the framework that is listed here:
   // https://cloud.google.com/run/docs/write-functions

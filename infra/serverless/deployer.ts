@@ -78,6 +78,8 @@ interface ReleasedDocument {
 }
 
 export interface DeployableCloud {
+  /** Checks the parameters, apart from the configuration of the functions. */
+  readonly parameters: z.ZodType;
   /** The file with the defaults of all parameters, relative to the service's folder. */
   readonly defaults: string;
   /** The package.json in a function's zip, which the platform reads. */

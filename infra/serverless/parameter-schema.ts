@@ -25,7 +25,7 @@ const retention = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const;
 
-const deploymentParameters = z
+export const deploymentParameters = z
   .strictObject({
     region: orNull(z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is not a region: write one such as eu-west-1')),
     spotInterruption: z.boolean(),

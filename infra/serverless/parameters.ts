@@ -6,7 +6,7 @@ import type { Hooks, Serverless } from './service.ts';
 import { templateValues, type TemplateValues } from './template-values.ts';
 import { parametersFromCommandLine, parametersFromFile, type RawParameters } from './deployer.ts';
 
-const DEFAULTS = 'infra/aws/parameters.yml';
+export const DEFAULTS = 'infra/aws/parameters.yml';
 /**
  * The longest name, that of a role, has 64 characters. A region, `cloudfence`, and `on-event` take up to 40 of them.
  */

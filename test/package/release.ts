@@ -42,6 +42,8 @@ describe('a release', () => {
       'gcp/requests.json',
       'gcp/sweep.zip',
       'kubernetes/rbac.yaml',
+      'kubernetes/diagnose-rbac.yaml',
+      'schemas/stage.aws.schema.json',
       'install.md',
       'LICENSE',
     ])
