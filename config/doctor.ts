@@ -1,10 +1,11 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
-import type { MachineFacts, MachineId } from '../fencing/model/machine.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
-import { proveIdentity } from '../fencing/rules/identity.ts';
-import type { CheckedPermission, Doctor, NodeIdentity } from '../kubernetes/doctor.ts';
+import { counted } from '../fencing/model/reason.ts';
+import type { CheckedPermission, Doctor } from '../kubernetes/doctor.ts';
 import { type Check, runCheck } from '../providers/check.ts';
 import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
+import { identityChecks } from './identity-checks.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
 /**
@@ -101,6 +102,57 @@ const accessChecks = (
   });
 };
 
+/** Returns one line if all reads are allowed, or one for each that is denied. A fence works without them. */
+const diagnosisChecks = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
+  const permissions = await doctor.diagnosisPermissions(signal);
+  const denied = permissions.filter(({ allowed }) => !allowed);
+  const what = `${name}: diagnose and status may read what they need`;
+  if (denied.length === 0)
+    return [
+      {
+        what,
+        verdict: 'ok',
+        says: `${counted(permissions.length, 'read')} for diagnose; status needs those of a fence`,
+      },
+    ];
+  return denied.map((permission) => ({
+    what: `${name}: diagnose may ${spelledOut(permission)}`,
+    verdict: 'warn',
+    says: `denied. Its answers lack ${permission.for}: apply infra/kubernetes/diagnose-rbac.yaml. A fence works without it`,
+  }));
+};
+
+/** Asks the cloud about a few disks, as a diagnosis does. Says nothing if the cluster has no disk of a cloud. */
+const diskChecks = async (
+  name: string,
+  doctor: Doctor,
+  { cloud, viewDisks }: Pick<OpenedCloud, 'cloud' | 'viewDisks'>,
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
+  const what = `${name}: diagnose may ask the cloud about disks`;
+  try {
+    const volumes = (await doctor.someVolumes(signal)).filter((volume) => cloud.diskOf(volume) !== null);
+    if (volumes.length === 0) return [];
+    return [{ what, verdict: 'ok', says: `${counted((await viewDisks(volumes, signal)).length, 'disk')} answered` }];
+  } catch (error) {
+    if (!(error instanceof CloudfenceError)) throw error;
+    return [{ what, verdict: 'warn', says: `${error.message}. A diagnosis then does not know who holds a disk` }];
+  }
+};
+
+const readingChecks = async (
+  name: string,
+  doctor: Doctor,
+  openedCloud: OpenedCloud,
+  signal: AbortSignal,
+): Promise<readonly Check[]> =>
+  (
+    await Promise.all([
+      runCheck(`${name}: diagnose`, () => diagnosisChecks(name, doctor, signal)),
+      diskChecks(name, doctor, openedCloud, signal),
+    ])
+  ).flat();
+
 const placeChecks = async (
   openedCloud: OpenedCloud,
   examined: Examined,
@@ -130,11 +182,12 @@ export const runDoctorChecks = async (
   const named = new Set<MachineId>();
   const perCluster = await Promise.all(
     clusters.map((opened) =>
-      accessChecks(opened, signal, (doctor) =>
-        runCheck(`${opened.cluster.name}: identities`, () =>
+      accessChecks(opened, signal, async (doctor) => [
+        ...(await readingChecks(opened.cluster.name, doctor, openedCloud, signal)),
+        ...(await runCheck(`${opened.cluster.name}: identities`, () =>
           identityChecks(opened.cluster.name, doctor, openedCloud, named, signal),
-        ),
-      ),
+        )),
+      ]),
     ),
   );
   const machines = [...named];
@@ -150,110 +203,4 @@ export const runAccessChecks = async (
 ): Promise<readonly Check[]> => {
   const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
   return [...(await placeChecks(openedCloud, { policy, gives: 'orders' }, machines, signal)), ...perCluster.flat()];
-};
-
-/**
- * The rest of this module checks whether each Node names its machine and, where a cloud reuses names, which machine of
- * that name it means.
- */
-
-const machinesNamed = (
-  { identitySources }: NodeIdentity,
-  { cloud }: Pick<OpenedCloud, 'cloud'>,
-): readonly MachineId[] => [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
-
-/**
- * Returns what the cloud says about the machines, or nothing when the cloud does not answer. A line of its own reports
- * that. What the Nodes say is shown in any case.
- */
-const factsOf = async (
-  machines: readonly MachineId[],
-  { cloud }: Pick<OpenedCloud, 'cloud'>,
-  signal: AbortSignal,
-): Promise<readonly MachineFacts[]> => {
-  try {
-    return machines.length === 0 ? [] : await cloud.look(machines, { disks: false }, signal);
-  } catch (error) {
-    if (error instanceof CloudfenceError) return [];
-    throw error;
-  }
-};
-
-const judged = (
-  identity: NodeIdentity,
-  machine: MachineId,
-  facts: MachineFacts | undefined,
-  { cloud }: Pick<OpenedCloud, 'cloud'>,
-): Omit<Check, 'what'> => {
-  const now = facts?.incarnation?.id;
-  if (!facts || now === undefined) return { verdict: 'ok', says: machine };
-  switch (proveIdentity(identity, facts, cloud.identityRulesFor?.(machine) ?? cloud)) {
-    case 'proven':
-      return { verdict: 'ok', says: `${machine} (${now})` };
-    case 'contradicted':
-      return {
-        verdict: 'fail',
-        says: `${machine} is now ${now}, but the Node belongs to an earlier machine of that name: delete the Node and let its kubelet register again`,
-      };
-    case 'silent':
-      return {
-        verdict: 'fail',
-        says: `${machine} is a name that the cloud can reuse, and nothing on the Node shows that it means ${now}: if it does, annotate the Node with cloudfence.dev/instance-id=${now}`,
-      };
-  }
-};
-
-interface MachinesSoFar {
-  readonly facts: ReadonlyMap<MachineId, MachineFacts>;
-  /** The Node that names each machine, by machine. */
-  readonly takenBy: Map<MachineId, string>;
-}
-
-const identityCheck = (
-  cluster: string,
-  identity: NodeIdentity,
-  openedCloud: Pick<OpenedCloud, 'cloud'>,
-  { facts, takenBy }: MachinesSoFar,
-): Check => {
-  const what = `${cluster}: Node ${identity.node} names its machine`;
-  const [machine, second] = machinesNamed(identity, openedCloud);
-  if (machine === undefined)
-    return {
-      what,
-      verdict: 'fail',
-      says: 'nothing on the Node names a machine: start its kubelet with --provider-id, or install the CSI driver on it',
-    };
-  if (second !== undefined)
-    return {
-      what,
-      verdict: 'fail',
-      says: `the Node names both ${machine} and ${second}: delete the Node and let its kubelet register again`,
-    };
-  const other = takenBy.get(machine);
-  takenBy.set(machine, identity.node);
-  if (other !== undefined)
-    return { what, verdict: 'fail', says: `Node ${other} also names ${machine}: delete the Node that is not running` };
-  return { what, ...judged(identity, machine, facts.get(machine), openedCloud) };
-};
-
-/**
- * Checks the identities of a cluster's Nodes, and adds every machine that a Node names to `named`.
- * @throws Unavailable, PermissionDenied when the cluster does not answer
- */
-const identityChecks = async (
-  cluster: string,
-  doctor: Doctor,
-  openedCloud: Pick<OpenedCloud, 'cloud'>,
-  named: Set<MachineId>,
-  signal: AbortSignal,
-): Promise<readonly Check[]> => {
-  const takenBy = new Map<MachineId, string>();
-  const checks: Check[] = [];
-  for await (const page of doctor.identities(signal)) {
-    const machines = [...new Set(page.flatMap((identity) => machinesNamed(identity, openedCloud)))];
-    for (const machine of machines) named.add(machine);
-    const facts = new Map((await factsOf(machines, openedCloud, signal)).map((one) => [one.machine, one]));
-    checks.push(...page.map((identity) => identityCheck(cluster, identity, openedCloud, { facts, takenBy })));
-  }
-  return checks;
 };

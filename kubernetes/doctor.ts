@@ -1,10 +1,11 @@
 import { AuthorizationV1Api, CoreV1Api, VersionApi } from '@kubernetes/client-node/dist/gen/index.js';
-import type { IdentitySource } from '../fencing/model/machine.ts';
+import type { IdentitySource, VolumeHandle } from '../fencing/model/machine.ts';
 import { type CallClock, type Connection, pages, type Reader, type Writer } from './connection.ts';
 import type { Link } from './exchange.ts';
 import { readEntries } from './ledger.ts';
 import { EVENT_NAMESPACE, LEASE_NAMESPACE, LEDGER, SETTINGS } from './names.ts';
 import { nodeIdentitySources } from './node.ts';
+import { csiHandleOf } from './volumes.ts';
 
 export interface CheckedPermission extends NeededPermission {
   readonly allowed: boolean;
@@ -25,6 +26,10 @@ export interface Doctor {
   /** Returns true when nothing verifies the API server's certificate. */
   readonly unverified: () => boolean;
   readonly permissions: (signal: AbortSignal) => Promise<readonly CheckedPermission[]>;
+  /** The same for what `diagnose` reads in addition. */
+  readonly diagnosisPermissions: (signal: AbortSignal) => Promise<readonly CheckedPermission[]>;
+  /** Returns a few CSI volumes of the cluster, whose disks a diagnosis may ask about. */
+  readonly someVolumes: (signal: AbortSignal) => Promise<readonly VolumeHandle[]>;
   readonly version: (signal: AbortSignal) => Promise<ServerVersion>;
   /** Returns whether the ledger that counts fences exists. */
   readonly ledger: (signal: AbortSignal) => Promise<boolean>;
@@ -40,15 +45,24 @@ const check = async (writer: Writer, permission: NeededPermission): Promise<Chec
   return { ...permission, allowed: status?.allowed ?? false };
 };
 
+/** As many volumes as show whether the cloud answers about disks. */
+const SOME = 20;
+
 export const createDoctor = (
   { reader, writer, clock }: Connection,
   { unverified }: Pick<Link, 'unverified'>,
 ): Doctor => {
   const version = versionReader(clock);
+  const checked = (needed: readonly NeededPermission[], signal: AbortSignal) =>
+    Promise.all(needed.map((permission) => check(writer(null, signal), permission)));
   return {
     unverified,
-    permissions: (signal) =>
-      Promise.all(neededPermissions.map((permission) => check(writer(null, signal), permission))),
+    permissions: (signal) => checked(neededPermissions, signal),
+    diagnosisPermissions: (signal) => checked(diagnosisPermissions, signal),
+    someVolumes: async (signal) => {
+      const { items } = await reader(signal).read(CoreV1Api, (core) => core.listPersistentVolume({ limit: SOME }));
+      return items.map(csiHandleOf).filter((handle) => handle !== null);
+    },
     version: (signal) => version(reader(signal)),
     ledger: async (signal) => (await readEntries(reader(signal))) !== null,
     identities: async function* (signal) {
@@ -135,6 +149,28 @@ export const neededPermissions: readonly NeededPermission[] = [
     namespace: EVENT_NAMESPACE,
     for: 'reporting what Cloudfence did',
   },
+];
+
+const APPS = 'apps';
+
+/** What a diagnosis reads. `infra/kubernetes/diagnose-rbac.yaml` grants it. Without one of these, it says what it lacks. */
+export const diagnosisPermissions: readonly NeededPermission[] = [
+  { verb: 'get', group: '', resource: 'pods', for: 'the pod that waits' },
+  { verb: 'list', group: '', resource: 'pods', for: 'all pods that wait, and the other pods of a claim' },
+  { verb: 'get', group: '', resource: 'nodes', for: 'whether the kubelet reports' },
+  { verb: 'list', group: '', resource: 'nodes', for: 'the Node of the machine that the disk names' },
+  { verb: 'get', group: '', resource: 'persistentvolumeclaims', for: 'the claim, and whether it is bound' },
+  { verb: 'get', group: '', resource: 'persistentvolumes', for: 'the volume, its disk, and its zone' },
+  { verb: 'list', group: '', resource: 'persistentvolumes', for: 'the volume of a disk' },
+  { verb: 'list', group: 'events.k8s.io', resource: 'events', for: 'why a kubelet or the scheduler complains' },
+  { verb: 'get', group: STORAGE, resource: 'csidrivers', for: 'whether the driver attaches at all' },
+  { verb: 'get', group: STORAGE, resource: 'csinodes', for: 'whether the driver is registered on the Node' },
+  { verb: 'get', group: STORAGE, resource: 'volumeattachments', for: 'where the volume is attached' },
+  { verb: 'list', group: STORAGE, resource: 'volumeattachments', for: 'attachments that nobody uses' },
+  { verb: 'get', group: APPS, resource: 'deployments', for: 'whether two pods belong to one rollout' },
+  { verb: 'get', group: APPS, resource: 'replicasets', for: 'whether two pods belong to one rollout' },
+  { verb: 'get', group: COORDINATION, resource: 'leases', for: 'when a kubelet last reported' },
+  { verb: 'list', group: COORDINATION, resource: 'leases', for: 'whether the attacher of the driver is alive' },
 ];
 
 export interface ServerVersion {

@@ -318,6 +318,9 @@ it('doctor says in words what would work and what would not', async () => {
   expect(well.stdout).toMatch(
     /^ok {4}aws: may detach disks {2}— EC2 would allow ec2:DetachVolume; tried on vol-\w+ of i-\w+/m,
   );
+  expect(well.stdout).toMatch(
+    /^ok {4}default: diagnose and status may read what they need {2}— \d+ reads for diagnose/m,
+  );
   for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
     delete standing.spec.providerID;
     delete standing.metadata.annotations;

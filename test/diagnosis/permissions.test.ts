@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { diagnosisPermissions } from '../../kubernetes/doctor.ts';
 import { rollout } from './scenes.ts';
 import { nodeGone, stopped } from '../simulation/incidents.ts';
 import { diagnoseSandbox } from './rig.ts';
@@ -54,4 +55,9 @@ it('grants what a diagnosis reads', async () => {
   const more = [...asked].filter((one) => !granted().has(one) && !one.includes('configmaps'));
   expect(more).toEqual([]);
   expect([...granted()].filter((one) => !asked.has(one))).toEqual(['list csiaddons.openshift.io/networkfences']);
+});
+
+it('grants what the doctor checks, and NetworkFences, which few clusters have', () => {
+  const checked = diagnosisPermissions.map(({ verb, group, resource }) => `${verb} ${group}/${resource}`);
+  expect([...checked, 'list csiaddons.openshift.io/networkfences'].toSorted()).toEqual([...granted()].toSorted());
 });

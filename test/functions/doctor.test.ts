@@ -3,7 +3,7 @@ import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/erro
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { fencingHandler } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
-import type { FencingFunction } from '../../functions/dependencies.ts';
+import type { FencingFunction, NamingDependencies } from '../../functions/dependencies.ts';
 import { createCluster, openConnection } from '../../kubernetes/cluster.ts';
 import { createCapControl } from '../../kubernetes/ledger.ts';
 import { createDoctor } from '../../kubernetes/doctor.ts';
@@ -22,7 +22,12 @@ type Orders = readonly { readonly what: string; readonly verdict: 'ok' | 'warn' 
 const wiredWith = ({
   destructiveCalls = [],
   fencers,
-}: { readonly destructiveCalls?: Orders; readonly fencers?: readonly FencingFunction[] } = {}) => {
+  viewDisks,
+}: {
+  readonly destructiveCalls?: Orders;
+  readonly fencers?: readonly FencingFunction[];
+  readonly viewDisks?: NamingDependencies['openedCloud']['viewDisks'];
+} = {}) => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const cluster = clusterIn(world, apiOf(world));
@@ -52,7 +57,7 @@ const wiredWith = ({
       },
     ],
     readHints: () => ({ hints: [], faults: [], ignored: [] }),
-    viewDisks: async () => [],
+    viewDisks: viewDisks ?? install.dependencies.openedCloud.viewDisks,
     driverFaultOf: () => null,
     access: { managedCluster: nothing, secret: nothing, parameter: nothing },
   };
@@ -81,6 +86,26 @@ it('checks from inside the function', async () => {
     checks: expect.arrayContaining([
       { what: 'aws: credentials and API access', verdict: 'ok', says: 'EC2 answers' },
       expect.objectContaining({ what: 'sandbox: may patch nodes', verdict: 'ok' }),
+      expect.objectContaining({ what: 'sandbox: diagnose and status may read what they need', verdict: 'ok' }),
+      expect.objectContaining({ what: 'sandbox: diagnose may ask the cloud about disks', verdict: 'ok' }),
+    ]),
+  });
+});
+
+it('warns if the cloud does not say who holds a disk: a fence works without a diagnosis', async () => {
+  const { ask } = wiredWith({
+    viewDisks: async () => {
+      throw new PermissionDenied('EC2 denies ec2:DescribeVolumes');
+    },
+  });
+  expect(await ask({})).toMatchObject({
+    verdict: 'warn',
+    checks: expect.arrayContaining([
+      {
+        what: 'sandbox: diagnose may ask the cloud about disks',
+        verdict: 'warn',
+        says: expect.stringContaining('EC2 denies ec2:DescribeVolumes'),
+      },
     ]),
   });
 });

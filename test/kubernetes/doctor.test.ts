@@ -43,6 +43,17 @@ describe('the doctor', () => {
     ]);
   });
 
+  it('names what a diagnosis lacks', async () => {
+    const rules = [
+      { apiGroups: ['', 'storage.k8s.io', 'coordination.k8s.io'], resources: ['*'], verbs: ['get', 'list'] },
+    ];
+    const permissions = await doctorFor(
+      sandboxServer({ users: { [FENCE_TOKEN]: { name: 'poor', rules } } }),
+    ).diagnosisPermissions(unhurried());
+    const missing = permissions.filter(({ allowed }) => !allowed).map(({ verb, resource }) => `${verb} ${resource}`);
+    expect(missing).toEqual(['list events', 'get deployments', 'get replicasets']);
+  });
+
   it('reads the identity of every Node page by page', async () => {
     const server = sandboxServer();
     const clock = patientClock();
