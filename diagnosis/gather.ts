@@ -1,5 +1,6 @@
 import { PermissionDenied } from '../fencing/model/errors.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
+import { readSlots } from './attach-slots.ts';
 import type { CloudMemory } from './cloud-memory.ts';
 import {
   ifFound,
@@ -31,7 +32,7 @@ interface Sources {
 /** The facts that the objects which the pod names lead to. */
 interface Start extends Omit<
   PodVolumeFacts,
-  'target' | 'holders' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherLocation'
+  'target' | 'holders' | 'slots' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherLocation'
 > {
   readonly handle: VolumeHandle | null;
 }
@@ -99,6 +100,7 @@ interface Located extends Start {
   readonly holders: readonly NodeLocation[];
   readonly attacher: PodVolumeFacts['attacher'];
   readonly attacherLocation: NodeLocation | null;
+  readonly slots: PodVolumeFacts['slots'];
 }
 
 const located = async (start: Start, sources: Sources): Promise<Located> => {
@@ -114,6 +116,7 @@ const located = async (start: Start, sources: Sources): Promise<Located> => {
     holders: holders.filter((place) => place !== null),
     attacher: null,
     attacherLocation: null,
+    slots: [],
   };
 };
 
@@ -182,6 +185,11 @@ const withAttacher = async (chain: Located, sources: Sources): Promise<Located> 
   return { ...chain, attacher, attacherLocation: node === null ? null : await placeAt(node, null, sources) };
 };
 
+const withSlots = async (chain: Located, { reading }: Sources): Promise<Located> => ({
+  ...chain,
+  slots: await readSlots({ ...chain, driver: chain.handle?.driver ?? null }, reading),
+});
+
 const finished = (chain: Located, sources: Sources): PodVolumeFacts => {
   const { clouds, rules } = sources;
   const { handle, ...rest } = chain;
@@ -212,7 +220,9 @@ export const gatherFacts = async (pods: readonly PodView[], sources: Sources): P
   await clouds.lookAt([...machinesIn(near), ...near.flatMap((chain) => unplaced(chain, sources))]);
   const held = await eachOf(near, (chain) => withDiskHolders(chain, sources));
   const searched = await eachOf(held, (chain) => withSearched(chain, sources));
-  const led = await eachOf(searched, (chain) => withAttacher(chain, sources));
+  const led = await eachOf(await eachOf(searched, (chain) => withAttacher(chain, sources)), (chain) =>
+    withSlots(chain, sources),
+  );
   await clouds.lookAt([...machinesIn(led), ...led.flatMap(({ attacherLocation }) => attacherLocation?.machine ?? [])]);
   return led.map((chain) => finished(chain, sources));
 };

@@ -69,6 +69,18 @@ const changesOwnership = ({ spec }: V1Pod): boolean => {
   return fsGroup !== undefined && fsGroupChangePolicy !== 'OnRootMismatch';
 };
 
+/** The claims that a pod mounts read-only, as a whole or in each container that mounts them. */
+const readOnlyClaims = ({ spec }: V1Pod): readonly string[] => {
+  const mounts = (spec?.containers ?? []).flatMap(({ volumeMounts }) => volumeMounts ?? []);
+  const isReadOnly = (volume: string): boolean => {
+    const own = mounts.filter(({ name }) => name === volume);
+    return own.length > 0 && own.every(({ readOnly }) => readOnly === true);
+  };
+  return (spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim: claim }) =>
+    claim && (claim.readOnly === true || isReadOnly(name)) ? [claim.claimName] : [],
+  );
+};
+
 export const podView = (pod: V1Pod): PodView => {
   const { metadata, spec } = pod;
   return {
@@ -81,6 +93,7 @@ export const podView = (pod: V1Pod): PodView => {
     finalizers: metadata?.finalizers ?? [],
     owner: ownerView(pod),
     claims: pvcsOfPod(pod).map(({ name }) => name),
+    readOnlyClaims: readOnlyClaims(pod),
     changesOwnership: changesOwnership(pod),
     ...podState(pod),
   };
@@ -137,6 +150,9 @@ const allowed = ({ spec }: V1PersistentVolume, wanted: (key: string) => boolean)
   ];
 };
 
+const isReadOnly = ({ csi, accessModes = [] }: NonNullable<V1PersistentVolume['spec']>): boolean =>
+  csi?.readOnly === true || (accessModes.length > 0 && accessModes.every((mode) => mode === 'ReadOnlyMany'));
+
 export const volumeView = (volume: V1PersistentVolume): VolumeView => {
   const { metadata, spec, status } = volume;
   const { namespace, name, uid = '' } = spec?.claimRef ?? {};
@@ -152,6 +168,7 @@ export const volumeView = (volume: V1PersistentVolume): VolumeView => {
     hosts: allowed(volume, (key) => key === HOSTNAME_LABEL),
     accessModes: spec?.accessModes ?? [],
     mode: spec?.volumeMode ?? 'Filesystem',
+    readOnly: isReadOnly(spec ?? {}),
   };
 };
 

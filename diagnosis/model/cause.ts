@@ -32,6 +32,7 @@ export type CauseKind =
   | 'shared-claim'
   | 'pod-does-not-end'
   | 'unmount-stuck'
+  | 'storage-server-gone'
   | 'driver-missing-on-holder'
   | 'moving-now'
   // the attachment and its attacher
@@ -66,6 +67,7 @@ export type CauseKind =
   | 'rbd-watcher'
   | 'storage-not-ready'
   | 'network-storage'
+  | 'read-only'
   | 'windows-mount'
   | 'mount-refused'
   | 'mount-failed'

@@ -52,6 +52,8 @@ export interface PodView extends ObjectName {
   readonly claims: readonly string[];
   /** Its kubelet ended it because its machine shut down. */
   readonly endedByShutdown: boolean;
+  /** The claims that it mounts read-only. */
+  readonly readOnlyClaims: readonly string[];
   /** It sets an fsGroup without fsGroupChangePolicy, so that the kubelet changes the owner of every file. */
   readonly changesOwnership: boolean;
 }
@@ -89,6 +91,8 @@ export interface VolumeView {
   readonly hosts: readonly string[];
   readonly accessModes: readonly string[];
   readonly mode: string;
+  /** Nobody can write to it: it is read-only for its driver, or by its access modes. */
+  readonly readOnly: boolean;
 }
 
 export interface DriverView {
@@ -204,6 +208,15 @@ export interface NodeLocation {
   readonly power: ReadResult<MachineFacts>;
 }
 
+/** How many volumes of one driver a Node takes, and how many it has. */
+export interface AttachSlots {
+  readonly node: string;
+  /** What the driver promised the scheduler. Null if it did not say. */
+  readonly promised: number | null;
+  /** VolumeAttachments of the driver to the Node, without those that only wait. */
+  readonly taken: number;
+}
+
 /** Everything about one pod and one of its claims. */
 export interface PodVolumeFacts {
   readonly cluster: string;
@@ -232,6 +245,8 @@ export interface PodVolumeFacts {
   readonly attacher: ReadResult<AttacherView>;
   /** The Node of the attacher's leader. Null if it is not known. */
   readonly attacherLocation: NodeLocation | null;
+  /** The slots of the Nodes that may be full. Empty unless the scheduler or the driver says so. */
+  readonly slots: readonly AttachSlots[];
   /** NetworkFences of the storage system that the cluster has. */
   readonly networkFences: readonly string[];
 }

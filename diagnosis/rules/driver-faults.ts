@@ -1,6 +1,6 @@
 import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
 import type { AttachmentView, DriverFault, ErrorView, Situation } from '../model/facts.ts';
-import { cause, handleOf, firstLine, nameOf, retryCommand, formatDuration } from './rule.ts';
+import { cause, describeSlots, handleOf, firstLine, nameOf, retryCommand, formatDuration } from './rule.ts';
 
 /** What the error codes of the clouds mean for a pod. Each cloud reads its own codes (`driverFaultOf`). */
 
@@ -113,7 +113,10 @@ export const causeOfFault = (
   const { kind, ending, confidence, says, next } = faults[fault];
   return cause(kind, confidence, ending, {
     says: says(situation, attachment.node),
-    proof: [`attachError ${formatDuration(situation.now - error.at)} ago: ${firstLine(error.says)}`],
+    proof: [
+      `attachError ${formatDuration(situation.now - error.at)} ago: ${firstLine(error.says)}`,
+      ...describeSlots(situation),
+    ],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the cloud.`,
     next: [
       ...next(situation, attachment.node),

@@ -15,6 +15,7 @@ import {
   formatDuration,
   describeVolume,
 } from './rule.ts';
+import { isNetworkStorage } from './storage.ts';
 
 /** Another pod has the volume on a healthy Node: nothing is broken there, and nothing may be fenced. */
 
@@ -83,6 +84,34 @@ export const anotherPod: CauseRule = (situation) => {
   return null;
 };
 
+/** Its containers have ended, and its kubelet does not unmount a volume. A server that is gone holds every process. */
+const notUnmounted = (situation: Situation, place: NodeLocation, other: PodView, waits: string): Cause => {
+  const proof = [
+    describeKubelet(place, situation.now),
+    `its grace period ended at ${formatTime(other.deletionEnds ?? 0)}`,
+  ];
+  const says = `${nameOf(other)} has no running container any more, but ${place.nodeName} does not finish its deletion`;
+  if (isNetworkStorage(situation))
+    return cause('storage-server-gone', 'likely', 'by-person', {
+      says: `${says}: most likely the server of ${describeVolume(situation)} does not answer, and the unmount hangs.`,
+      proof,
+      waits,
+      next: [
+        'bring the server back: the unmount then ends by itself. Other pods of the Node with the same server are slow, too',
+        `if it never comes back: drain and reboot ${place.nodeName}`,
+      ],
+    });
+  return cause('unmount-stuck', 'likely', 'by-person', {
+    says: `${says}: most likely it cannot unmount a volume.`,
+    proof,
+    waits,
+    next: [
+      `the kubelet's log on ${place.nodeName} has "UnmountVolume" and the reason, such as "device or resource busy"`,
+      `end what holds the mount, restart the kubelet, or drain and reboot ${place.nodeName}. A forced deletion of the pod does not free the disk`,
+    ],
+  });
+};
+
 /** A pod that is being deleted on a healthy Node does not end. */
 const doesNotEnd = (situation: Situation, place: NodeLocation, other: PodView): Cause => {
   const late = situation.now - (other.deletionEnds ?? situation.now);
@@ -103,18 +132,7 @@ const doesNotEnd = (situation: Situation, place: NodeLocation, other: PodView): 
           `restart the kubelet of ${place.nodeName}. A forced deletion of the pod frees nothing`,
         ],
       })
-    : cause('unmount-stuck', 'likely', 'by-person', {
-        says: `${nameOf(other)} has no running container any more, but ${place.nodeName} does not finish its deletion: most likely it cannot unmount a volume.`,
-        proof: [
-          describeKubelet(place, situation.now),
-          `its grace period ended at ${formatTime(other.deletionEnds ?? 0)}`,
-        ],
-        waits,
-        next: [
-          `the kubelet's log on ${place.nodeName} has "UnmountVolume" and the reason, such as "device or resource busy"`,
-          `end what holds the mount, restart the kubelet, or drain and reboot ${place.nodeName}. A forced deletion of the pod does not free the disk`,
-        ],
-      });
+    : notUnmounted(situation, place, other, waits);
 };
 
 export const podDoesNotEnd: CauseRule = (situation) => {

@@ -1,5 +1,5 @@
-import { ifFound, type NodeLocation } from '../model/facts.ts';
-import { cause, isHealthy, lastEvent, firstLine, nameOf, type CauseRule } from './rule.ts';
+import { ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
+import { cause, describeVolume, isHealthy, lastEvent, firstLine, nameOf, type CauseRule } from './rule.ts';
 
 /** The first questions: does the pod wait at all, and is it the volume? */
 
@@ -16,15 +16,34 @@ export const notWaiting: CauseRule = ({ pod, target, now }) => {
   });
 };
 
-/** Its containers run, so its volumes are mounted. */
-export const runsUnready: CauseRule = ({ pod, target, now }) =>
-  pod.deletionEnds !== null || !pod.runs || !isWell(target, now)
-    ? null
-    : cause('not-the-volume', 'proved', 'by-person', {
-        says: `${nameOf(pod)} runs but is not ready. Its volumes are mounted.`,
-        waits: `${nameOf(pod)} ← its own readiness.`,
-        next: [`kubectl -n ${pod.namespace} describe pod ${pod.name}`],
-      });
+/** Who made the volume read-only, or null. */
+const readOnlyBy = ({ pod, claimName, volume }: Situation): string | null => {
+  if (claimName !== null && pod.readOnlyClaims.includes(claimName)) return 'the pod mounts it read-only';
+  return ifFound(volume)?.readOnly ? 'the PersistentVolume is read-only' : null;
+};
+
+/** Its containers run, so its volumes are mounted, perhaps read-only. */
+export const runsUnready: CauseRule = (situation) => {
+  const { pod, target, now } = situation;
+  if (pod.deletionEnds !== null || !pod.runs || !isWell(target, now)) return null;
+  const describe = `kubectl -n ${pod.namespace} describe pod ${pod.name}`;
+  const readOnly = readOnlyBy(situation);
+  if (readOnly !== null)
+    return cause('read-only', 'likely', 'by-person', {
+      says: `${nameOf(pod)} runs but is not ready, and cannot write to ${describeVolume(situation)}: ${readOnly}.`,
+      proof: [readOnly],
+      waits: `${nameOf(pod)} ← its own readiness ← a volume that it cannot write to.`,
+      next: ['if it has to write: remove readOnly from the pod and the PersistentVolume', describe],
+    });
+  return cause('not-the-volume', 'proved', 'by-person', {
+    says: `${nameOf(pod)} runs but is not ready. Its volumes are mounted.`,
+    waits: `${nameOf(pod)} ← its own readiness.`,
+    next: [
+      describe,
+      "if its writes fail: after I/O errors, a file system is remounted read-only, which only the Node's kernel log shows",
+    ],
+  });
+};
 
 const OTHER_REASONS = ['FailedCreatePodSandBox', 'ErrImagePull', 'ImagePullBackOff'];
 const OTHER_OBJECTS = /configmap "|secret "|non-existent (?:secret|config) key|references non-existent/;

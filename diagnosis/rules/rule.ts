@@ -125,3 +125,12 @@ export const lastEvent = ({ events }: Situation, wanted: (reason: string, says: 
 /** Says how a person makes the attacher try again. Any change of the object ends its back-off. */
 export const retryCommand = ({ name }: AttachmentView): string =>
   `at once: kubectl annotate volumeattachment ${name} nudge=1`;
+
+/** Says how many volumes Nodes that may be full take and have. Empty if none may be full. */
+export const describeSlots = ({ slots }: Situation): readonly string[] =>
+  slots.map(({ node, promised, taken }) => {
+    const has = `${node} has ${taken} of the driver's volumes`;
+    if (promised === null) return `${has}, and its CSINode names no limit`;
+    const free = promised - taken;
+    return `${has}, and its CSINode promises ${promised}: ${free > 0 ? `${free} free` : 'none free'}`;
+  });

@@ -1,5 +1,14 @@
 import { ifFound, type PvcView, type EventView, type Situation, type VolumeView } from '../model/facts.ts';
-import { cause, holdersOf, isKubeletSilent, describeKubelet, firstLine, nameOf, type CauseRule } from './rule.ts';
+import {
+  cause,
+  describeSlots,
+  holdersOf,
+  isKubeletSilent,
+  describeKubelet,
+  firstLine,
+  nameOf,
+  type CauseRule,
+} from './rule.ts';
 
 /** The claim and the PersistentVolume, and a pod for which the scheduler finds no Node. */
 
@@ -176,7 +185,7 @@ export const unscheduled: CauseRule = (situation) => {
     says: isFull
       ? 'The Nodes where the pod may run can attach no further volume.'
       : `${nameOf(pod)} does not wait for a volume: the scheduler finds no Node for it.`,
-    proof: [firstLine(says)],
+    proof: [firstLine(says), ...describeSlots(situation)],
     waits: `${nameOf(pod)} ← scheduler.`,
     next: isFull
       ? ['add a Node', 'look for VolumeAttachments that no pod needs: kubectl get volumeattachments']

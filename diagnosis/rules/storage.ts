@@ -5,6 +5,15 @@ import { ifFound, type Situation } from '../model/facts.ts';
 const CEPH = /(?:^|\.)(?:rbd|cephfs)\.csi\.ceph\.com$/;
 const REPLICATED = /longhorn|openebs|mayastor|linstor|portworx|storageos/;
 
+const NETWORK_KINDS = ['nfs', 'cephfs', 'azureFile'];
+const NETWORK_DRIVERS = /nfs|smb|efs\.csi|file\.csi|filestore|cephfs/;
+
+/** Whether the volume is a file system of a server in the network. */
+export const isNetworkStorage = ({ volume }: Situation): boolean => {
+  const found = ifFound(volume);
+  return found !== null && (NETWORK_KINDS.includes(found.kind) || NETWORK_DRIVERS.test(found.handle?.driver ?? ''));
+};
+
 export const isCeph = ({ volume }: Situation): boolean => CEPH.test(ifFound(volume)?.handle?.driver ?? '');
 
 export const cephNote = ({ networkFences }: Situation): readonly string[] => [

@@ -7,7 +7,7 @@ import { addInstance } from '../../sandbox/ec2/scenario.ts';
 import { volumeIn, type Volume } from '../../sandbox/ec2/state.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { diagnoseSandbox, edit, theCause } from './rig.ts';
-import { addPod, at, attachFailed, attachmentOn, twoNodes, unanswered } from './scenes.ts';
+import { addPod, addUnplaced, at, attachFailed, attachmentOn, twoNodes, unanswered } from './scenes.ts';
 
 /** The attachment to the pod's Node, its driver and attacher, and the cloud. */
 
@@ -16,11 +16,23 @@ const changeDisk = (world: AwsWorld, id: string, change: Partial<Volume>): void 
   if (volume) put(world.parts.ec2.volumes, id, { ...volume, ...change });
 };
 
-const held = (world: AwsWorld, instance: string, state: 'attached' | 'detaching' = 'attached') => ({
+const held = (world: AwsWorld, instance: string, state: 'attached' | 'attaching' | 'detaching' = 'attached') => ({
   attachments: [
     { instance, device: '/dev/xvdz', state, at: world.now() - 1_500_000, deleteOnTermination: false, forced: false },
   ],
 });
+
+/** The attacher renewed its Lease so many ms ago. */
+const leaseOfAttacher = (world: AwsWorld, ago: number): void =>
+  void writerAs(world, 'attacher').create('leases', {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: 'external-attacher-leader-ebs-csi-aws-com', namespace: 'kube-system' },
+    spec: {
+      holderIdentity: 'ebs-csi-controller-0',
+      renewTime: new Date(world.now() - ago).toISOString().replace('Z', '000Z'),
+    },
+  });
 
 describe('the driver and its attacher', () => {
   it('the driver is not registered on the pod’s Node', async () => {
@@ -32,15 +44,7 @@ describe('the driver and its attacher', () => {
   it('no attacher answers, and its Lease is missing or old', async () => {
     const { world } = unanswered();
     expect(theCause(await diagnoseSandbox(world))).toMatchObject({ kind: 'attacher-down', confidence: 'likely' });
-    writerAs(world, 'attacher').create('leases', {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { name: 'external-attacher-leader-ebs-csi-aws-com', namespace: 'kube-system' },
-      spec: {
-        holderIdentity: 'ebs-csi-controller-0',
-        renewTime: new Date(world.now() - 240_000).toISOString().replace('Z', '000Z'),
-      },
-    });
+    leaseOfAttacher(world, 240_000);
     const answer = await diagnoseSandbox(world);
     expect(answer.text).toMatchInlineSnapshot(`
       "
@@ -141,6 +145,11 @@ describe('what the driver answers', () => {
       "operation op-1 failed (RESOURCE_IN_USE_BY_ANOTHER_RESOURCE): The disk resource 'd' is already being used by 'i'",
     ],
     ['throttled', 'googleapi: Error 403: Too many pending operations on a resource., rateLimitExceeded'],
+    [
+      'incompatible',
+      'rpc error: code = Internal desc = ERROR CODE: InvalidParameter: UltraSSD_LRS can be used only when additionalCapabilities.ultraSSDEnabled is set',
+    ],
+    ['target-machine-gone', 'rpc error: code = NotFound desc = Could not find instance i-1'],
     ['attach-failed', 'rpc error: code = Internal desc = something new'],
   ])('%s: %s', async (kind, says) => {
     const { world } = attachFailed(says);
@@ -150,7 +159,41 @@ describe('what the driver answers', () => {
   });
 });
 
+describe('a Node that can take no more volumes', () => {
+  it('has its slots counted: what the driver promised, and what is attached', async () => {
+    const { world, node } = attachFailed('api error AttachmentLimitExceeded: i-1');
+    edit(world, 'csinodes', [node], ({ spec }) => {
+      for (const driver of spec.drivers) Object.assign(driver, { allocatable: { count: 25 } });
+    });
+    const { kind, proof } = theCause(await diagnoseSandbox(world));
+    expect([kind, proof[1]]).toEqual([
+      'attach-limit',
+      `${node} has 0 of the driver's volumes, and its CSINode promises 25: 25 free`,
+    ]);
+  });
+
+  it('is named by the scheduler: the fullest Nodes have their slots counted', async () => {
+    const { world, other } = twoNodes();
+    edit(world, 'csinodes', [other], ({ spec }) => {
+      for (const driver of spec.drivers) Object.assign(driver, { allocatable: { count: 1 } });
+    });
+    addUnplaced(world, '0/2 nodes are available: 2 node(s) exceed max volume count.');
+    const { kind, proof } = theCause(await diagnoseSandbox(world));
+    expect(kind).toBe('node-full');
+    expect(proof).toContain(`${other} has 1 of the driver's volumes, and its CSINode promises 1: none free`);
+  });
+});
+
 describe('what the disk itself says', () => {
+  it('its attach does not end', async () => {
+    const { world, scene, disk } = unanswered();
+    world.parts.cluster.knobs.attacherDown = false;
+    changeDisk(world, disk, held(world, scene.spare, 'attaching'));
+    leaseOfAttacher(world, 1_000);
+    const answer = await diagnoseSandbox(world);
+    expect(theCause(answer), answer.text).toMatchObject({ kind: 'disk-stuck-attaching', confidence: 'proved' });
+  });
+
   it('a machine that is no Node has it', async () => {
     const { world, disk } = unanswered();
     changeDisk(world, disk, held(world, addInstance(world)));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stopped } from '../simulation/incidents.ts';
+import { attachFailed } from './scenes.ts';
 import { denying, diagnoseSandbox, theCause } from './rig.ts';
 
 /** What the credentials do not allow is named, and the rest of the answer still stands. */
@@ -21,6 +22,12 @@ describe('a read that is denied is named:', () => {
     expect(answer.unread.join('\n')).toContain(`${resource} is forbidden`);
     expect(theCause(answer).kind, answer.text).toBe(kind);
     expect(answer.text).toContain('UNREAD');
+  });
+
+  it('all that could tell, and the answer does not guess', async () => {
+    const { world } = attachFailed('rpc error: code = Internal desc = something new');
+    const answer = await diagnoseSandbox(world, 'pod/default/app', denying('volumeattachments'));
+    expect(theCause(answer), answer.text).toMatchObject({ kind: 'unknown', confidence: 'cannot-tell' });
   });
 
   it('pods, and then there is no answer', async () => {

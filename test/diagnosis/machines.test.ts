@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { forgotten, nodeGone, stage, stopped, stopMachine } from '../simulation/incidents.ts';
+import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { diagnoseSandbox, theCause } from './rig.ts';
+import { addClaim, addPod } from './scenes.ts';
 
 /** The machine under the volume: what Kubernetes shows is the same for all, and only the cloud tells them apart. */
 
@@ -118,6 +120,30 @@ describe('a pod whose volume is on a machine that', () => {
     stopMachine(world, scene.holder);
     world.advance(3_000);
     expect(theCause(await diagnoseSandbox(world, 'pod/default/db-0')).kind).toBe('machine-stopping');
+  });
+
+  it('is suspended: its memory would write again', async () => {
+    const { world, scene } = stopped();
+    const [kept, instance] = [world.parts.ec2.instances[scene.holder], instanceIn(world, scene.holder)];
+    const stateReason = { code: 'Client.UserInitiatedHibernate', message: '' };
+    if (kept && instance)
+      world.parts.ec2.instances[scene.holder] = { ...kept, present: { ...instance, canHibernate: true, stateReason } };
+    world.advance(120_000);
+    const answer = await diagnoseSandbox(world, 'pod/default/db-0');
+    expect(theCause(answer), answer.text).toMatchObject({ kind: 'machine-suspended', ending: 'by-person' });
+    expect(answer.findings[0]?.rehearsal).toBeNull();
+  });
+
+  it('is off, and has just been chosen for a pod that never started there', async () => {
+    const { world, scene } = stage(1);
+    addClaim(world);
+    world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.spare));
+    addPod(world, 'app', scene.nodeOf(scene.spare));
+    world.parts.cluster.knobs.attacherDown = true;
+    stopMachine(world, scene.spare);
+    world.advance(30_000);
+    const answer = await diagnoseSandbox(world, 'pod/default/app');
+    expect(theCause(answer), answer.text).toMatchObject({ kind: 'target-machine-gone', confidence: 'proved' });
   });
 
   it('is terminated and forgotten by its cloud', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { Condition } from '../../sandbox/cluster/objects.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
 import { diagnoseSandbox, edit, theCause } from './rig.ts';
-import { addPodEvent, at, mountPending } from './scenes.ts';
+import { addPod, addPodEvent, at, mountPending, twoNodes } from './scenes.ts';
 
 /** The volume is attached, and the kubelet does not finish the mount. */
 
@@ -38,6 +41,7 @@ describe('the kubelet says', () => {
       'MountVolume.MountDevice failed: open \\\\.\\\\pipe\\\\csi-proxy-filesystem-v1: The system cannot find the file specified.',
     ],
     ['mount-refused', 'MountVolume.NodeAffinity check failed for volume "v" : no matching NodeSelectorTerms'],
+    ['slow-relabel', 'MountVolume.SetUp failed for volume "v" : conflicting SELinux labels of volume v: a and b'],
     ['mount-failed', 'MountVolume.SetUp failed for volume "v" : something new'],
   ])('%s', async (kind, note) => {
     const { world } = mountPending();
@@ -76,6 +80,51 @@ it('the kubelet says nothing for minutes', async () => {
     "
   `);
   expect(theCause(answer)).toMatchObject({ kind: 'kubelet-stuck', confidence: 'cannot-tell' });
+});
+
+describe('a pod that runs and is not ready', () => {
+  const unready = () => {
+    const begun = twoNodes();
+    addPod(begun.world, 'app', begun.node);
+    settle(begun.world);
+    edit(begun.world, 'pods', ['app', 'default'], ({ status }) => {
+      status.conditions = (status.conditions ?? []).map((one): Condition =>
+        one.type === 'Ready' ? { ...one, status: 'False' } : one,
+      );
+    });
+    return begun;
+  };
+
+  it.each([
+    [
+      'the pod mounts it read-only',
+      (world: AwsWorld) =>
+        edit(world, 'pods', ['app', 'default'], ({ spec }) => {
+          Object.assign(spec, {
+            volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'app-data', readOnly: true } }],
+          });
+        }),
+    ],
+    [
+      'the PersistentVolume is read-only',
+      (world: AwsWorld) =>
+        edit(world, 'persistentvolumes', ['pvc-default-app-data'], ({ spec }) => {
+          if (spec.csi) Object.assign(spec.csi, { readOnly: true });
+        }),
+    ],
+  ])('cannot write: %s', async (words, change) => {
+    const { world } = unready();
+    change(world);
+    const answer = await diagnoseSandbox(world);
+    expect(theCause(answer), answer.text).toMatchObject({ kind: 'read-only', confidence: 'likely', proof: [words] });
+  });
+
+  it('may have a file system that the kernel remounted, which only the Node shows', async () => {
+    const { world } = unready();
+    const { kind, next } = theCause(await diagnoseSandbox(world));
+    expect(kind).toBe('not-the-volume');
+    expect(next.join()).toContain('remounted read-only');
+  });
 });
 
 it('a finalizer keeps a pod that has ended', async () => {

@@ -113,6 +113,24 @@ describe('another pod has the volume:', () => {
     ).toEqual(['unmount-stuck']);
   });
 
+  it('a pod that has ended, but the server of whose volume is gone', async () => {
+    const { world, other } = twoNodes();
+    edit(world, 'persistentvolumes', ['pvc-default-app-data'], ({ spec }) => {
+      delete spec.csi;
+      Object.assign(spec, { nfs: { server: 'files.example.org', path: '/' } });
+    });
+    addPod(world, 'app', other);
+    settle(world);
+    world.parts.cluster.knobs.unmountMs = 3_600_000;
+    removePod(world, 'app');
+    world.advance(300_000);
+    edit(world, 'pods', ['app', 'default'], ({ status }) => {
+      status.containerStatuses = [{ name: 'main', ready: false, state: { terminated: {} } }];
+    });
+    const answer = await diagnoseSandbox(world);
+    expect(theCause(answer), answer.text).toMatchObject({ kind: 'storage-server-gone', confidence: 'likely' });
+  });
+
   it('no pod any more, but the kubelet of a Ready Node keeps the volume mounted', async () => {
     const { world, node, other } = twoNodes();
     addPod(world, 'app', other);
