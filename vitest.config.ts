@@ -5,18 +5,19 @@ import { LongestFirst } from './test/longest-first.ts';
 
 /**
  * What each project needs besides Node:
- * - `moto`: the Python server that .ci/install-moto puts into a folder of its own
+ * - `moto`: the Python server that .ci/install-moto installs
  * - `deploy`: the one of .ci/install-ministack
  * - `package`: npm and Git; builds and packs the checkout itself
  * - `thorough`: nothing; it compiles whole trees, starts `serverless`, and takes every case of the searches of which `unit`
  *   takes some
- * - `judges`: what the clouds' own makers published: Google's documents of .ci/install-google-discovery, Go for Microsoft's
+ * - `judges`: what the clouds' vendors publish: Google's documents of .ci/install-google-discovery, Go for Microsoft's
  *   server, Azure's interfaces of .ci/install-azure-models, and the checkov of .ci/install-checkov
  * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run testbed:build` makes; `e2e-slow` waits for
  *   Kubernetes' own timers
  *
- * The files of `unit` share their process and what it has loaded (`isolate: false`), because loading took half of the run's
- * time. So a test gives back whatever it changes outside its file, such as `process.env`, and closes what it opens.
+ * The files of `unit` share their process and what it has loaded (`isolate: false`), because loading modules took half
+ * of the time. So a test gives back whatever it changes outside its file, such as `process.env`, and closes what it
+ * opens.
  *
  * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried up to twice more,
  * and the report says so. They wait for most of their time, so more of them run at once than the machine has cores.

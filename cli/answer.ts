@@ -12,7 +12,7 @@ export interface Output {
   readonly complain: (text: string) => void;
 }
 
-/** A stream that is a terminal, so that what it shows can be drawn again. */
+/** A stream that is a terminal, so that its last line can be drawn again. */
 export interface Screen {
   readonly write: (text: string) => void;
   readonly columns: () => number;
@@ -22,7 +22,7 @@ export interface Screen {
 
 /** The parts of the process that a command uses. Tests provide their own. */
 export interface Terminal extends Output {
-  /** Standard output and standard error, as far as they are terminals. */
+  /** Standard output and standard error, or null for one that is no terminal. */
   readonly screens: { readonly output: Screen | null; readonly errors: Screen | null };
   /** Standard input. */
   readonly input: () => Readable;

@@ -13,7 +13,7 @@ import { USAGE_ERROR } from './exit-code.ts';
 export interface OutputOptions {
   readonly json: boolean;
   readonly dryRun: boolean;
-  /** Print how an error came about. Only people who look for a fault of Cloudfence want to see this. */
+  /** Prints the stack of an error. Only people who debug Cloudfence want to see this. */
   readonly debug: boolean;
 }
 

@@ -42,7 +42,7 @@ const textIn = async (file: string, signal: AbortSignal): Promise<string | null>
   }
 };
 
-/** Opens a folder. A file's name may be anything: what it holds decides. Only names that end with `.json` count. */
+/** Opens a folder. The content of a file counts, not its name. Only names that end with `.json` count. */
 export const incidentFolder = (folder: string): IncidentSource => ({
   where: `the folder ${folder}`,
   list: () => listed(folder),

@@ -8,12 +8,12 @@ import type { Screen, Terminal } from './answer.ts';
 
 /**
  * What people and programs see while runs go on: each step, and what a run waits for and since when. On a terminal, one
- * line of standard error follows the wait. `--json --progress` prints JSON lines.
+ * line of standard error shows the present wait. `--json --progress` prints JSON lines.
  */
 
 export interface Progress {
   readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
-  /** Removes the line that follows a wait. */
+  /** Removes the line that shows the present wait. */
   readonly stop: () => void;
 }
 
@@ -30,7 +30,7 @@ interface Wait {
 interface Printer {
   readonly step: (report: StepReport, run: RunState) => void;
   readonly failed: (says: string, run: RunState) => void;
-  /** Prints a wait that begins, or one that goes on for `every` ms since it was last printed. */
+  /** Prints a wait that begins, or that was last printed `every` ms ago. */
   readonly wait: (wait: Wait, now: Moment) => void;
   readonly every: number;
   /** Shows the waits of this moment. */
@@ -53,7 +53,7 @@ const INDENT = ' '.repeat(14);
 const CONTROL = /\p{Cc}/gu;
 const CLEAR = '\r\u001B[K';
 
-/** The line that follows the waits of a terminal. It is drawn again every second, and after each other line. */
+/** The line of a terminal that shows the present wait. It is drawn again every second, and after each other line. */
 const liveLine = (screen: Screen, now: () => Moment) => {
   let waits: readonly Wait[] = [];
   let stop: (() => void) | null = null;
@@ -133,7 +133,7 @@ const forPrograms = ({ line, clock }: Terminal): Printer => {
   };
 };
 
-/** A look belongs to the wait before it: it only asks whether the wait is over. */
+/** A look belongs to the wait before it, because it only asks whether the wait is over. */
 const goesOn = ({ do: next }: Command): boolean => next === 'look' || next === 'locate';
 
 /** Returns the wait that follows `before`: the same one if the reason is the same, or a new one. */

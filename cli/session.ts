@@ -48,8 +48,8 @@ const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output:
 };
 
 /**
- * Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. A command that goes
- * on until Ctrl-C ends as it would by itself.
+ * Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. Ctrl-C ends a
+ * command that runs until then with the exit code of an ordinary end.
  */
 export const withSession = async (
   options: CommonOptions,

@@ -1,7 +1,7 @@
 import { shorten } from '../fencing/model/reason.ts';
 import { type End, type Incident, objectNameOf, type Phases } from './incident.ts';
 
-/** What is told to people and their tools about an incident: one message for each fence, refusal, and release. */
+/** The messages about an incident for people and their tools: one for each fence, refusal, and release. */
 
 export interface Announcement {
   readonly kind: 'cloudfence/announcement';

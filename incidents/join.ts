@@ -23,7 +23,7 @@ const union = <T>(
   return all.length <= most ? all : [...all.slice(0, most / 2), ...all.slice(-most / 2)];
 };
 
-/** An imagined step, and one that is declined again and again, is told once. */
+/** Lists an imagined step once, and also a step that is declined again and again. */
 const stepName = ({ step, target, started, result, message }: IncidentStep): string =>
   result === 'done' || result === 'already'
     ? `${started} ${step} ${target}`

@@ -5,7 +5,7 @@ import { phasesOf, stateOf } from './join.ts';
 import { idWithoutFence, type Incident, type IncidentStep, type Proof, type Trigger } from './incident.ts';
 import type { RunLog } from './run-log.ts';
 
-/** What asked for the run, and where its machine is if the message says so. */
+/** What asked for the run, and the place of its machine if the message names it. */
 export interface Occasion {
   readonly trigger: Omit<Trigger, 'received'>;
   readonly account: string | null;

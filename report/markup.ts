@@ -15,7 +15,10 @@ export type Part = string | number | Markup | null | readonly Part[];
 /** Longer than any name of Kubernetes or of a cloud (characters). The report as JSON has the whole text. */
 const LONGEST = 600;
 
-/** Controls, and characters without a shape that turn or hide what stands beside them. Joiners stay: languages need them. */
+/**
+ * Control characters, and invisible characters that reverse or hide the text beside them. Joiners stay: languages need
+ * them.
+ */
 const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/gu;
 
 const shown = (character: string): string =>

@@ -65,7 +65,7 @@ export const selected = (incidents: readonly Incident[], { target, since, shadow
     .filter((one) => !shadow || one.shadow)
     .sort((a, b) => beganAt(b) - beganAt(a) || a.id.localeCompare(b.id));
 
-/** @throws InvalidInput if a person named something of which there is nothing to tell */
+/** @throws InvalidInput if no incident is about what a person named */
 export const requireSome = ({ wanted: { target }, incidents, where }: Report): void => {
   if (target === null || incidents.length > 0) return;
   throw new InvalidInput(

@@ -30,8 +30,8 @@ const refuseMisuse = ({ lift, reason, end = false }: CapOptions): void => {
 };
 
 /**
- * Returns the clusters to work on. The command shows all of them, but if there are several, you name the one whose cap
- * you lift, or whose lift you end.
+ * Returns the clusters to work on. Without a change, these are all clusters. To lift a cap, or to end a lift, you name
+ * one of several clusters.
  * @throws InvalidInput
  */
 const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions): readonly OpenCluster[] => {

@@ -5,7 +5,7 @@ import { withSession, type CommonOptions } from '../session.ts';
 
 /**
  * Says in words whether a fence would work from here. Checks the credentials of the person who runs the command,
- * because those would give the orders.
+ * because a fence would use them.
  */
 export const doctor = (options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async ({ openedCloud, clusters, policy, ports }) => {

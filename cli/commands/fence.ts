@@ -6,14 +6,14 @@ import { newRunId } from '../../config/system.ts';
 import { printOutcome, type Terminal } from '../answer.ts';
 import { openCloudsOf, withSession, type CommonOptions } from '../session.ts';
 
-/** Says where a name led, so that a person sees which machine Cloudfence asks about. */
+/** Says which machine a name led to, so that a person sees which machine Cloudfence asks about. */
 const sayWhere = (target: string, { machine, cluster, node }: NamedMachine, { complain }: Terminal): void => {
   if (target === machine) return;
   const place = [node === null ? '' : ` on Node ${node}`, cluster === null ? '' : ` in cluster ${cluster}`].join('');
   complain(`${target} leads to ${machine}${place}`);
 };
 
-/** Looks at one machine, by its id or by what leads to it, and fences it if it is off. */
+/** Looks at one machine and fences it if it is off. The target is its id, or an object that leads to it. */
 export const fence = (target: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async (session) => {
     const { policy, deadline, ports, openedCloud, clusters: openClusters } = session;

@@ -3,7 +3,7 @@
  * one call serves many runs, and a run that is alone never waits.
  */
 
-/** A request that waits. Whoever made it may give it up. */
+/** A request that waits. Its caller may give it up. */
 export interface GroupMember {
   readonly signal: AbortSignal;
   readonly reject: (error: unknown) => void;

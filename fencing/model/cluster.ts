@@ -50,8 +50,9 @@ export interface LookRequest {
 export type StepResult = 'done' | 'already';
 
 /**
- * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `PermissionDenied` if there
- * was no answer, `Refused` if a precondition no longer held. An object is absent only if the API server said so.
+ * The part of a cluster that fencing needs. Every method throws a `CloudfenceError`: `Unavailable` or
+ * `PermissionDenied` if there was no answer, `Refused` if a precondition no longer held. An object is absent only if
+ * the API server said so.
  */
 export interface Cluster {
   readonly name: string;

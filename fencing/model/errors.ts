@@ -60,7 +60,7 @@ export class PermissionDenied extends CloudfenceError {
 }
 
 /**
- * The other side refuses *this call*, whoever makes it, for a reason that another look will show, such as a precondition
+ * The other side refuses *this call* from any caller, for a reason that another look will show, such as a precondition
  * or a wrong state. Compare `PermissionDenied`.
  */
 export class Refused extends CloudfenceError {

@@ -28,8 +28,8 @@ const standingAttachments = ({ cluster }: Scene): readonly AttachmentFacts[] =>
   cluster.volumes.flatMap(({ attachment, successor }) => [attachment, successor]).filter((one) => one !== null);
 
 /**
- * Returns what was declined and is still open. An object that is gone by now no longer needs the step, whoever deleted
- * it, so its denial is no reason for a failure.
+ * Returns what was declined and is still open. An object that is gone by now no longer needs the step, so its denial is
+ * no reason for a failure.
  */
 export const stillDeclined = (scene: Scene): Declined => {
   const open = new Set(

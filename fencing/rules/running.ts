@@ -304,10 +304,10 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
 };
 
 /**
- * Removes our out-of-service taint from a machine that may write. A proof covers one call, but Kubernetes goes on
- * acting on the taint: it would delete the pods of a machine that has come back, and detach its mounted disks as soon
- * as its kubelet is cut off. So the taint goes before any other question is asked, even under a pause. The quarantine
- * stays until the return is proven.
+ * Removes our out-of-service taint from a machine that may write. A proof covers one call, but Kubernetes keeps acting
+ * on the taint: it would delete the pods of a machine that has come back, and detach its mounted disks as soon as its
+ * kubelet is cut off. So the taint goes before any other question is asked, even under a pause. The quarantine stays
+ * until the return is proven.
  * https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
  */
 export const liftMark: Rule = (view) => {

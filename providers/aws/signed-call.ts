@@ -4,8 +4,8 @@ import { noAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
 import { withCloudfenceErrors } from './errors.ts';
 
 /**
- * Calls AWS services of which Cloudfence needs one call each, with a signature. The client of S3 alone is larger than a
- * whole function.
+ * Signs and sends a call to the AWS services for which one call is enough and no SDK is needed. The client of S3 alone
+ * is larger than a whole function.
  */
 export interface SignedCalls {
   readonly region: string;
