@@ -7,11 +7,12 @@ import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { readAzureVariables } from '../../providers/azure/plugin/register.ts';
+import { readUrl } from '../../providers/plugin.ts';
 import type { SendMessage } from '../../providers/azure/service-bus.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
-import { type DoctorDependencies, memoized } from '../dependencies.ts';
+import { type DoctorDependencies, loadedLater, memoized } from '../dependencies.ts';
 
 /** What the environment of a function on Azure contains, besides `CLOUDFENCE_SETTINGS` and the function's place. */
 interface AzureFunctionEnvironment {
@@ -20,6 +21,9 @@ interface AzureFunctionEnvironment {
   /** Names of queues. */
   readonly eventsQueue: string | null;
   readonly deadLettersQueue: string | null;
+  /** URLs of the container of incidents, and of the endpoint of the topic that hears of them. */
+  readonly incidentContainer: string | null;
+  readonly incidentTopic: string | null;
   /** Names of the resource groups whose machines are served. An empty list means all that there are. */
   readonly groups: readonly string[];
   /** How long an invocation may run, in ms. */
@@ -30,6 +34,8 @@ const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
   busHost: readVariable('CLOUDFENCE_BUS__fullyQualifiedNamespace'),
   eventsQueue: readVariable('CLOUDFENCE_EVENTS_QUEUE'),
   deadLettersQueue: readVariable('CLOUDFENCE_DEAD_LETTERS_QUEUE'),
+  incidentContainer: readUrl(readVariable, 'CLOUDFENCE_INCIDENT_CONTAINER'),
+  incidentTopic: readUrl(readVariable, 'CLOUDFENCE_INCIDENT_TOPIC'),
   groups: readList('CLOUDFENCE_RESOURCE_GROUPS'),
   lasts: readTimeLimit(),
 });
@@ -80,6 +86,7 @@ const createDependencies: GetDependencies = async () => {
       environment,
       () => clock.now().wall,
     ),
+    ...incidentsIn(environment),
     expand: expandServed(openedCloud.cloud.expand, served),
     formatMeasurements: metricFields,
     newRunId,
@@ -89,6 +96,21 @@ const createDependencies: GetDependencies = async () => {
 };
 
 export const lazyDependencies = (): GetDependencies => memoized(createDependencies);
+
+const incidentsIn = ({
+  incidentContainer: container,
+  incidentTopic: topic,
+}: AzureFunctionEnvironment): Pick<AzureDependencies, 'incidents'> => {
+  if (container === null) return {};
+  const keeper = memoized(async () => {
+    const [{ createIncidentKeeper }, { lazyCredential }] = await Promise.all([
+      import('../../providers/azure/incidents.ts'),
+      import('../../providers/azure/rest.ts'),
+    ]);
+    return createIncidentKeeper({ container, topic }, { credential: lazyCredential() });
+  });
+  return { incidents: loadedLater(keeper) };
+};
 
 interface QueueNames {
   readonly eventsQueue: string | null;

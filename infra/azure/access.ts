@@ -15,6 +15,7 @@ export const builtInRoles = {
   blobContributor: 'ba92f5b4-2d11-453d-a403-e96b0029c9fe',
   busReceiver: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0',
   busSender: '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39',
+  eventGridSender: 'd5a91429-5739-47e2-a06b-3470a27159e7',
   metricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb',
 } as const;
 
@@ -68,26 +69,29 @@ export const roleAssignment = (
   },
 });
 
-const roleOf = ({ names }: Install, role: string): string =>
+export const builtInRoleId = ({ names }: Install, role: string): string =>
   `${names.scope}/providers/Microsoft.Authorization/roleDefinitions/${role}`;
 
 /** Lets Event Grid's own identity send to the events queue, and nothing else. */
 export const eventDeliveryGrant = (install: Install): Grant => ({
-  role: roleOf(install, builtInRoles.busSender),
+  role: builtInRoleId(install, builtInRoles.busSender),
   on: install.names.queueId(EVENTS_QUEUE),
   to: install.names.deliveryId,
 });
 
 /** Grants what the Functions host and Azure's logs require for each app, on the app's own resources. */
 const hostGrants = (install: Install, { identityId: to, storageId, containerId }: FunctionApp): readonly Grant[] => [
-  { role: roleOf(install, builtInRoles.blobOwner), on: storageId, to },
-  { role: roleOf(install, builtInRoles.blobContributor), on: containerId, to },
-  { role: roleOf(install, builtInRoles.metricsPublisher), on: install.names.insightsId, to },
+  { role: builtInRoleId(install, builtInRoles.blobOwner), on: storageId, to },
+  { role: builtInRoleId(install, builtInRoles.blobContributor), on: containerId, to },
+  { role: builtInRoleId(install, builtInRoles.metricsPublisher), on: install.names.insightsId, to },
 ];
 
 const queueGrants = (install: Install): readonly Grant[] => {
   const { names, parameters } = install;
-  const [receiver, sender] = [roleOf(install, builtInRoles.busReceiver), roleOf(install, builtInRoles.busSender)];
+  const [receiver, sender] = [
+    builtInRoleId(install, builtInRoles.busReceiver),
+    builtInRoleId(install, builtInRoles.busSender),
+  ];
   const [events, dead] = [names.queueId(EVENTS_QUEUE), names.queueId(DEAD_LETTER_QUEUE)];
   const { app, door } = names.apps;
   return [

@@ -1,10 +1,18 @@
 import { IDENTITY_API_VERSION } from './access.ts';
 import { referenceTo, type TemplateResource } from './arm-template.ts';
 import { type AzureParameters, type Install, PACKAGE, resourceTags, WHOLE_SUBSCRIPTION } from './install.ts';
-import { type FunctionApp, type AppName, appNames, DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
+import {
+  type FunctionApp,
+  type AppName,
+  appNames,
+  DEAD_LETTER_QUEUE,
+  EVENTS_QUEUE,
+  INCIDENT_CONTAINER,
+} from './names.ts';
 
 export const WEB_API_VERSION = '2024-04-01';
 const STORAGE_API = '2024-01-01';
+const TOPIC_API = '2022-06-15';
 
 const account = (install: Install, name: string): TemplateResource => ({
   type: 'Microsoft.Storage/storageAccounts',
@@ -40,6 +48,32 @@ const storage = (install: Install): readonly TemplateResource[] => {
     ...appNames.map((name) => account(install, names.apps[name].storage)),
     account(install, names.packages),
     ...containers,
+    ...incidentStorage(install),
+  ];
+};
+
+/** The container of incidents, in the storage of the app that fences, and the rule that ends their time. */
+const incidentStorage = ({ names, parameters }: Install): readonly TemplateResource[] => {
+  const { storage, storageId } = names.apps.app;
+  const definition = {
+    actions: { baseBlob: { delete: { daysAfterModificationGreaterThan: parameters.incidentDays } } },
+    filters: { blobTypes: ['blockBlob'], prefixMatch: [`${INCIDENT_CONTAINER}/`] },
+  };
+  return [
+    {
+      type: 'Microsoft.Storage/storageAccounts/blobServices/containers',
+      apiVersion: STORAGE_API,
+      name: `${storage}/default/${INCIDENT_CONTAINER}`,
+      dependsOn: [storageId],
+      properties: { publicAccess: 'None' },
+    },
+    {
+      type: 'Microsoft.Storage/storageAccounts/managementPolicies',
+      apiVersion: STORAGE_API,
+      name: `${storage}/default`,
+      dependsOn: [storageId],
+      properties: { policy: { rules: [{ name: INCIDENT_CONTAINER, type: 'Lifecycle', enabled: true, definition }] } },
+    },
   ];
 };
 
@@ -160,13 +194,14 @@ export const functionSettings = (install: Install, name: AppName): Readonly<Reco
     ...served(parameters),
     CLOUDFENCE_DEAD_LETTERS_QUEUE: DEAD_LETTER_QUEUE,
     CLOUDFENCE_SWEEP: cron(parameters.sweepEvery),
+    CLOUDFENCE_INCIDENT_CONTAINER: `https://${install.names.apps.app.storage}.blob.core.windows.net/${INCIDENT_CONTAINER}`,
   };
 };
 
 /** Tells the platform where to find storage, queue, and logs, which the app accesses with its identity. */
 const platformSettings = (
-  { names }: Install,
-  { identityId, storage }: FunctionApp,
+  { names, parameters: { incidentTopic } }: Install,
+  { name, identityId, storage }: FunctionApp,
 ): Readonly<Record<string, string>> => {
   const clientId = referenceTo(identityId, IDENTITY_API_VERSION, 'clientId');
   return {
@@ -177,6 +212,8 @@ const platformSettings = (
     AzureWebJobsStorage__clientId: clientId,
     CLOUDFENCE_BUS__credential: 'managedidentity',
     CLOUDFENCE_BUS__clientId: clientId,
+    ...(name === 'app' &&
+      incidentTopic !== null && { CLOUDFENCE_INCIDENT_TOPIC: referenceTo(incidentTopic, TOPIC_API, 'endpoint') }),
     APPLICATIONINSIGHTS_CONNECTION_STRING: referenceTo(names.insightsId, INSIGHTS_API_VERSION, 'ConnectionString'),
     APPLICATIONINSIGHTS_AUTHENTICATION_STRING: `[concat('ClientId=', ${clientId.slice(1, -1)}, ';Authorization=AAD')]`,
   };

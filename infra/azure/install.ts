@@ -58,6 +58,8 @@ export const azureParameters = z
     timeout: between(10_000, 4 * MINUTE, '10s to 4m').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
     memory: z.literal([512, 2_048, 4_096]),
     subnet: resource('Microsoft.Network/virtualNetworks/[^/]+/subnets', 'a subnet').nullable(),
+    incidentDays: z.int().min(1).max(3_650),
+    incidentTopic: resource('Microsoft.EventGrid/topics', 'an Event Grid topic').nullable(),
     logDays: z.int().min(30).max(730),
     actionGroup: resource('Microsoft.Insights/actionGroups', 'an action group').nullable(),
   })

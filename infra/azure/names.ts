@@ -136,3 +136,4 @@ export type ResourceNames = ReturnType<typeof resourceNames>;
 
 export const EVENTS_QUEUE = 'events';
 export const DEAD_LETTER_QUEUE = 'dead-letters';
+export const INCIDENT_CONTAINER = 'incidents';

@@ -1,4 +1,4 @@
-import { roleAssignment, AUTHORIZATION_API_VERSION, type Grant } from './access.ts';
+import { AUTHORIZATION_API_VERSION, builtInRoleId, builtInRoles, type Grant, roleAssignment } from './access.ts';
 import { groupDeployment, nestedDeploymentId, type TemplateResource } from './arm-template.ts';
 import { type Install, WHOLE_SUBSCRIPTION } from './install.ts';
 
@@ -82,12 +82,14 @@ interface Target {
 interface Elsewhere extends Grant {
   /** Null for the subscription itself. */
   readonly target: Target | null;
+  /** Azure's own role exists already. The others are made by the template. */
+  readonly isBuiltIn: boolean;
 }
 
 const grantAt = ({ names }: Install, role: RoleName, target: Target | null): Elsewhere => {
   const on =
     target === null ? names.scope : `${target.groupId}${target.within === null ? '' : `/providers/${target.within}`}`;
-  return { role: names.roleId(role), on, to: names.identityId, target };
+  return { role: names.roleId(role), on, to: names.identityId, target, isBuiltIn: false };
 };
 
 /** Grants on the machines of the named groups, or of the whole subscription if the parameter explicitly says so. */
@@ -138,11 +140,22 @@ export const customRoles = (install: Install): readonly TemplateResource[] => {
   return roles.map((role) => definition(install, role));
 };
 
-/** All grants of these roles. Each goes to the identity that fences. */
+/** Lets the identity that fences send to the user's topic, wherever that is. */
+const topicGrants = (install: Install): readonly Elsewhere[] => {
+  const { names, parameters } = install;
+  const [groupId, name] = parameters.incidentTopic?.split(/\/providers\/Microsoft\.EventGrid\/topics\//i) ?? [];
+  if (groupId === undefined || name === undefined || parameters.incidentTopic === null) return [];
+  const role = builtInRoleId(install, builtInRoles.eventGridSender);
+  const target = { groupId, within: `Microsoft.EventGrid/topics/${name}` };
+  return [{ role, on: parameters.incidentTopic, to: names.identityId, target, isBuiltIn: true }];
+};
+
+/** All grants outside the install's own group. Each goes to the identity that fences. */
 export const customGrants = (install: Install): readonly Elsewhere[] => [
   ...machineGrants(install),
   ...clusterTargets(install).map((target) => grantAt(install, 'clusters', target)),
   ...secretTargets(install).map((target) => grantAt(install, 'secrets', target)),
+  ...topicGrants(install),
 ];
 
 /**
@@ -153,12 +166,13 @@ export const customAssignments = (install: Install): readonly TemplateResource[]
   const { names, prefix } = install;
   const made = nestedDeploymentId(names.groupId, prefix);
   return customGrants(install).map((grant) => {
-    const { target, role } = grant;
-    if (target === null) return roleAssignment(install, grant, { dependsOn: [made, role] });
+    const { target, role, isBuiltIn } = grant;
+    const dependsOn = isBuiltIn ? [made] : [made, role];
+    if (target === null) return roleAssignment(install, grant, { dependsOn });
     const inside = roleAssignment(install, grant, {
       ...(target.within !== null && { scope: target.within }),
       dependsOn: [],
     });
-    return groupDeployment(`${prefix}-${inside.name}`, { id: target.groupId, dependsOn: [made, role] }, [inside]);
+    return groupDeployment(`${prefix}-${inside.name}`, { id: target.groupId, dependsOn }, [inside]);
   });
 };

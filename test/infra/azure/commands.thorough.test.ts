@@ -93,6 +93,7 @@ describe('serverless', () => {
           'Web/sites/basicPublishingCredentialsPolicies',
           'Storage/storageAccounts',
           'Storage/storageAccounts/blobServices/containers',
+          'Storage/storageAccounts/managementPolicies',
           'ServiceBus/namespaces',
           'ServiceBus/namespaces/queues',
           'EventGrid/systemTopics',

@@ -53,6 +53,7 @@ const described: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Microsoft.Storage/storageAccounts': ['storage', 'StorageAccountCreateParameters'],
   'Microsoft.Storage/storageAccounts/blobServices/containers': ['storage', 'BlobContainer'],
+  'Microsoft.Storage/storageAccounts/managementPolicies': ['storage', 'ManagementPolicy'],
   'Microsoft.ServiceBus/namespaces': ['servicebus/v2022_10_01_preview', 'SBNamespace'],
   'Microsoft.ServiceBus/namespaces/queues': ['servicebus/v2022_10_01_preview', 'SBQueue'],
   'Microsoft.EventGrid/systemTopics': ['eventgrid', 'SystemTopic'],

@@ -186,6 +186,7 @@ const VERSIONS: Readonly<Record<string, readonly string[]>> = {
   'microsoft.web/sites/functions': ['2023-12-01', '2024-04-01', '2024-11-01'],
   'microsoft.web/sites/basicpublishingcredentialspolicies': ['2023-12-01', '2024-04-01', '2024-11-01'],
   'microsoft.storage/storageaccounts': ['2023-05-01', '2024-01-01', '2025-01-01'],
+  'microsoft.storage/storageaccounts/managementpolicies': ['2023-05-01', '2024-01-01', '2025-01-01'],
   'microsoft.storage/storageaccounts/blobservices/containers': ['2023-05-01', '2024-01-01', '2025-01-01'],
   'microsoft.servicebus/namespaces': ['2021-11-01', '2024-01-01'],
   'microsoft.servicebus/namespaces/queues': ['2021-11-01', '2024-01-01'],

@@ -30,6 +30,8 @@ export const full = {
   timeout: '2m',
   memory: 2048,
   subnet: `${group('rg-net')}/providers/Microsoft.Network/virtualNetworks/net/subnets/functions`,
+  incidentDays: 90,
+  incidentTopic: `${group('rg-events')}/providers/Microsoft.EventGrid/topics/incidents`,
   logDays: 90,
   actionGroup: `${group('rg-pager')}/providers/Microsoft.Insights/actionGroups/pager`,
 };

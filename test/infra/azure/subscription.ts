@@ -118,9 +118,14 @@ const addedTo = (
   };
 };
 
+/** A topic of the user's own, which no deployment makes. */
+const topicOf = (id: string) => /\/microsoft\.eventgrid\/topics\/([^/]+)$/i.exec(id)?.[1] ?? null;
+
 const lookupIn =
   ({ held }: Subscription): Lookup =>
   (id) => {
+    const topic = topicOf(id);
+    if (topic !== null) return { endpoint: `https://${topic}.westeurope-1.eventgrid.azure.net/api/events` };
     const found = held.get(id.toLowerCase());
     return found ? { ...found.properties, ...found.added } : null;
   };

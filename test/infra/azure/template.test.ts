@@ -118,10 +118,11 @@ describe('the roles', () => {
 
   it('cover only the named groups, if there are any, and read only the named secrets', () => {
     const elsewhere = grantsIn(other, namesOfRoles('full', full)).filter((line) =>
-      /: (machines|operations|clusters|secrets)/.test(line),
+      /: (machines|operations|clusters|secrets|eventGridSender)/.test(line),
     );
     expect(elsewhere).toEqual([
       'app: clusters on Microsoft.ContainerService/managedClusters/blue',
+      'app: eventGridSender on Microsoft.EventGrid/topics/incidents',
       'app: machines on the group MC_blue',
       'app: machines on the group MC_green',
       'app: operations on the subscription',
@@ -154,6 +155,25 @@ describe('what is deployed', () => {
       ).toEqual(Array.from({ length: 4 }, () => ({ allow: false })));
       expect(JSON.stringify(placed)).not.toMatch(/AccountKey|SharedAccessKey|listKeys/i);
     }
+  });
+
+  it('keeps incidents in a private container for their time, and tells them to the topic', () => {
+    const { storage } = installFor('full', full).names.apps.app;
+    expect(
+      ofType(other, 'Storage/storageAccounts/blobServices/containers').find(({ name }) => name.endsWith('/incidents')),
+    ).toMatchObject({ name: `${storage}/default/incidents`, properties: { publicAccess: 'None' } });
+    expect(JSON.stringify(ofType(other, 'Storage/storageAccounts/managementPolicies'))).toContain(
+      '"daysAfterModificationGreaterThan":90',
+    );
+    const settings = ofType(other, 'Web/sites').map(({ name, properties }) => ({
+      name,
+      set: site.parse(properties).siteConfig.appSettings.filter((one) => one.name.startsWith('CLOUDFENCE_INCIDENT')),
+    }));
+    expect(settings.find(({ name }) => name.includes('door'))?.set).toEqual([]);
+    expect(settings.find(({ name }) => !name.includes('door'))?.set).toEqual([
+      { name: 'CLOUDFENCE_INCIDENT_CONTAINER', value: `https://${storage}.blob.core.windows.net/incidents` },
+      { name: 'CLOUDFENCE_INCIDENT_TOPIC', value: `[reference('${full.incidentTopic}', '2022-06-15').endpoint]` },
+    ]);
   });
 
   it('keeps the dead letters of every queue', () => {
