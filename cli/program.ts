@@ -4,7 +4,9 @@ import { cloudNames } from '../config/clouds.ts';
 import { parseDuration } from '../config/schema.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import type { Terminal } from './answer.ts';
+import { completionScript, shellNames } from './completion.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
+import { helpAfter } from './help.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
@@ -45,6 +47,9 @@ const withCommonOptions = (command: Command): Command =>
     .option('--json', 'print exactly one JSON object')
     .option('--debug', 'also print the stack trace of an error')
     .addOption(new Option('--timeout <time>', 'the time limit, such as 90s').argParser(time).default(600_000, '10m'));
+
+/** A terminal adds the break itself. */
+const withoutLastBreak = (text: string): string => text.replace(/\n$/, '');
 
 type Done = (code: number) => void;
 
@@ -164,8 +169,15 @@ const addSandbox = (root: Command, terminal: Terminal, done: Done): Command =>
       done(await (await import('./commands/sandbox.ts')).sandbox(words, options, terminal)),
     );
 
-/** A terminal adds the break itself. */
-const withoutLastBreak = (text: string): string => text.replace(/\n$/, '');
+const addCompletion = (root: Command, terminal: Terminal, done: Done): Command =>
+  root
+    .command('completion <shell>')
+    .description(`print the script with which a shell completes commands and options: ${shellNames.join(', ')}`)
+    .option('--debug', 'also print the stack trace of an error')
+    .action((shell: string) => {
+      terminal.line(withoutLastBreak(completionScript(shell, root)));
+      done(0);
+    });
 
 /** Longer than any help (characters). A message quotes arguments, which may be the content of a file by mistake. */
 const LONGEST = 10_000;
@@ -186,6 +198,8 @@ const program = (terminal: Terminal, done: Done): Command => {
   addKubeconfig(root, terminal, done);
   addDemo(root, terminal, done);
   addSandbox(root, terminal, done);
+  addCompletion(root, terminal, done);
+  for (const command of root.commands) command.addHelpText('after', helpAfter(command.name()));
   return root;
 };
 

@@ -1,0 +1,55 @@
+/** What `--help` says after the options: examples, the forms of an id, and the exit codes. */
+
+const MACHINES = [
+  'A machine is',
+  '  i-0123456789abcdef0                                   on AWS',
+  '  /subscriptions/<id>/resourceGroups/<group>/providers/Microsoft.Compute/virtualMachines/<name>   on Azure',
+  '  projects/<project>/zones/<zone>/instances/<name>      on Google Cloud',
+];
+
+const OUTCOMES =
+  'Exit codes: 0 done, or nothing to do; 1 failed; 2 wrong usage; 3 still waiting; 4 refused; 130 Ctrl-C';
+
+const examples: Readonly<Record<string, readonly string[]>> = {
+  fence: [
+    'cloudfence fence i-0123456789abcdef0 --dry-run     # shows the steps, and changes nothing',
+    'cloudfence fence ip-10-0-0-11.ec2.internal         # by the name of a Node',
+    'cloudfence fence pod/prod/db-0                     # by a pod that cannot move',
+  ],
+  replay: ['cloudfence replay event.json', 'aws sqs receive-message … | cloudfence replay -'],
+  sweep: ['cloudfence sweep --dry-run', 'cloudfence sweep --json'],
+  release: [
+    'cloudfence release ip-10-0-0-11.ec2.internal',
+    'cloudfence release ip-10-0-0-11.ec2.internal --accept "wiped and reinstalled"',
+    'cloudfence release --all --dry-run',
+  ],
+  diagnose: [
+    'cloudfence diagnose                                # every pod that waits for a volume',
+    'cloudfence diagnose pod/prod/db-0 --json',
+    'cloudfence diagnose vol-0123456789abcdef0',
+  ],
+  status: ['cloudfence status --watch'],
+  doctor: ['cloudfence doctor --region eu-west-1'],
+  cap: ['cloudfence cap', 'cloudfence cap --lift 30m --reason "zone a is lost, checked in the console"'],
+  report: ['cloudfence report --since 7d --output report.html'],
+  kubeconfig: ['cloudfence kubeconfig --name prod > cloudfence.kubeconfig'],
+  demo: ['cloudfence demo', 'cloudfence demo --cloud azure --scenario return'],
+  sandbox: ['cloudfence sandbox', 'cloudfence sandbox stop ip-10-0-0-11.eu-west-1.compute.internal'],
+  completion: ['source <(cloudfence completion bash)', 'cloudfence completion fish | source'],
+};
+
+/** Commands that take machines. */
+const aboutMachines: ReadonlySet<string> = new Set(['fence', 'release', 'diagnose']);
+
+/** Commands that end as a fence or a release does. */
+const withOutcomes: ReadonlySet<string> = new Set(['fence', 'replay', 'sweep', 'release']);
+
+/** Returns the text that follows the options of a command. */
+export const helpAfter = (command: string): string =>
+  [
+    ['', 'Examples:', ...(examples[command] ?? []).map((example) => `  ${example}`)],
+    aboutMachines.has(command) ? ['', ...MACHINES] : [],
+    withOutcomes.has(command) ? ['', OUTCOMES] : [],
+  ]
+    .flat()
+    .join('\n');
