@@ -7,6 +7,7 @@ import { LongestFirst } from './test/longest-first.ts';
  * What each project needs besides Node:
  * - `moto`: the Python server that .ci/install-moto installs
  * - `deploy`: the one of .ci/install-ministack
+ * - `browser`: the Chromium of .ci/install-chromium
  * - `package`: npm and Git; builds and packs the checkout itself
  * - `thorough`: nothing; it compiles whole trees, starts `serverless`, and takes every case of the searches of which `unit`
  *   takes some
@@ -22,7 +23,9 @@ import { LongestFirst } from './test/longest-first.ts';
  * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried up to twice more,
  * and the report says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
-const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge', 'thorough'].map((kind) => `test/**/*.${kind}.test.ts`);
+const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge', 'thorough', 'browser'].map(
+  (kind) => `test/**/*.${kind}.test.ts`,
+);
 const inPackage = 'test/package/*.test.ts';
 const onControlPlane = {
   globalSetup: ['test/testbed/setup.ts'],
@@ -76,6 +79,15 @@ export default defineConfig({
           include: [inPackage],
           testTimeout: 180_000,
           hookTimeout: 1_200_000,
+          ...onAllCores,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: ['test/**/*.browser.test.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 120_000,
           ...onAllCores,
         },
       },

@@ -22,10 +22,12 @@ interface Layout {
   readonly mostTicks: number;
 }
 
-const wide: Layout = { kind: 'wide', width: 800, left: 218, right: 610, row: 27, labelAbove: 0, mostTicks: 6 };
+const wide: Layout = { kind: 'wide', width: 800, left: 204, right: 584, row: 27, labelAbove: 0, mostTicks: 6 };
 const narrow: Layout = { kind: 'narrow', width: 340, left: 2, right: 338, row: 40, labelAbove: 17, mostTicks: 4 };
 
 const BAR = 12;
+/** The column of values ends so far right of the plot. */
+const VALUES = 104;
 const AXIS = 26;
 const HEADING = 30;
 const FUNNEL = 26;
@@ -77,7 +79,7 @@ const rowOf = (layout: Layout, { label, value, note, bars, known }: Row, top: nu
       ? html`<text class="value${weak}" x="${width - 2}" y="${words}" text-anchor="end"
           >${note === '' ? value : `${value} · ${note}`}</text
         >`
-      : html`<text class="value${weak}" x="${right + 84}" y="${words}" text-anchor="end">${value}</text
+      : html`<text class="value${weak}" x="${right + VALUES}" y="${words}" text-anchor="end">${value}</text
           ><text class="note${weak}" x="${width - 4}" y="${words}" text-anchor="end">${note}</text>`;
   return html`<text class="label${weak}" x="${labelAbove > 0 ? 2 : 4}" y="${words}">${label}</text>${values}${bars}`;
 };
@@ -123,7 +125,8 @@ const phaseRow = (layout: Layout, scale: Scale, { start }: Timeline, phase: Phas
 
 /** Stripes, so that it does not look like a time that was measured. */
 const OPEN_END =
-  '<pattern id="open-end" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="alone" width="4" height="8"/></pattern>';
+  '<pattern id="open-end" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">' +
+  '<rect class="alone" width="4" height="8"/></pattern>';
 
 const remedyRow = (layout: Layout, scale: Scale, remedy: Remedy, acted: number, top: number): Markup => {
   const { label, attachedElsewhere } = remedy;
@@ -151,8 +154,12 @@ const ownRow = (layout: Layout, scale: Scale, timeline: Timeline, top: number): 
     ({ name, at }) => at !== null && (name === 'fenced' || name === 'attachedElsewhere'),
   );
   const label = done ? 'This incident' : 'This incident, so far';
-  const bars = html`${bar(layout, scale, top, 'unnoticed', 0, acted)}${bar(layout, scale, top, 'cloudfence', acted, span)}`;
-  return rowOf(layout, { label, value: duration(span), note: `+${duration(span - acted)}`, bars, known: true }, top);
+  const bars = [bar(layout, scale, top, 'unnoticed', 0, acted), bar(layout, scale, top, 'cloudfence', acted, span)];
+  return rowOf(
+    layout,
+    { label, value: duration(span), note: `+${duration(span - acted)}`, bars: html`${bars}`, known: true },
+    top,
+  );
 };
 
 /** Leads the eye from the phases to the same time on the larger scale. */
@@ -170,7 +177,7 @@ const headings = (layout: Layout, y: number): Markup => {
   const columns =
     labelAbove > 0
       ? columnHead('reached at · took', width - 2, y)
-      : html`${columnHead('reached at', right + 84, y)}${columnHead('took', width - 4, y)}`;
+      : html`${columnHead('reached at', right + VALUES, y)}${columnHead('took', width - 4, y)}`;
   return html`${heading(layout, 'Phase by phase', y)}${columns}`;
 };
 
@@ -203,7 +210,7 @@ const draw = (timeline: Timeline, layout: Layout): Drawing => {
     axis(layout, detail, phasesTop, phasesEnd - phasesTop),
     ...recovery.map((phase, index) => phaseRow(layout, detail, timeline, phase, phasesTop + index * layout.row)),
     funnel(layout, whole, span, phasesEnd + 2, wholeTop - AXIS + 4),
-    heading(layout, 'The same, beside Kubernetes without Cloudfence', wholeTop - AXIS - 12),
+    heading(layout, 'Beside Kubernetes alone', wholeTop - AXIS - 12),
     axis(layout, whole, wholeTop, bottom - wholeTop),
     ownRow(layout, whole, timeline, wholeTop),
     ...remedyRows(layout, whole, timeline, wholeTop + layout.row),

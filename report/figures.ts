@@ -1,7 +1,7 @@
 import type { Incident } from '../incidents/incident.ts';
 import { between, type PhaseName, phaseRules } from './timeline.ts';
 
-/** What a list of incidents shows together: how many of each state, how long each phase took, and what shadow mode saw. */
+/** What several incidents show together: how many of each state, how long each phase took, and what shadow mode saw. */
 
 export interface Spread {
   readonly label: string;

@@ -15,6 +15,7 @@ const inParts = (ms: number, large: number, small: number, [one, other]: readonl
 /** Returns a duration (ms) with the digits that matter, such as `0.13 s`, `25.5 s`, or `5 min 56 s`. */
 export const duration = (ms: number): string => {
   if (ms < 0) return `−${duration(-ms)}`;
+  if (ms === 0) return '0 s';
   if (ms < 9_995) return `${(ms / SECOND).toFixed(2)} s`;
   if (ms < 59_950) return `${(ms / SECOND).toFixed(1)} s`;
   if (ms < HOUR - SECOND / 2) return inParts(ms, MINUTE, SECOND, ['min', 's']);

@@ -94,7 +94,7 @@ const phaseRow = (at: number, { start }: Timeline, phase: Phase): Markup => {
   return html`<tr>
     <th scope="row">${phase.label}</th>
     <td class="time">${clockTime(phase.at)}${phase.behind.map((one) => behindLink(at, one))}</td>
-    <td class="number">${duration(phase.at - start)}</td>
+    <td class="number wide-only">${duration(phase.at - start)}</td>
     <td class="number">${took === null ? '–' : duration(took)}</td>
   </tr>`;
 };
@@ -110,7 +110,7 @@ const phaseTable = (at: number, timeline: Timeline): Markup =>
         <tr>
           <th scope="col">Phase</th>
           <th scope="col">Reached</th>
-          <th scope="col" class="number">After</th>
+          <th scope="col" class="number wide-only">After</th>
           <th scope="col" class="number">Took</th>
         </tr>
       </thead>
@@ -241,21 +241,26 @@ const releasePart = ({ release }: Incident): Markup | null =>
     ? null
     : html`<p>
           <span class="time">${dateTime(epoch(release.at))}</span> ${name(release.because.says)}
-          (${name(release.because.code)})${release.accepted === null ? null : html`. A person vouched: ${name(release.accepted)}`}
+          (${name(release.because.code)}). The new boot of the Node is <span class="id">${name(release.bootID)}</span>.
+          ${release.accepted === null ? null : html`A person vouched for it: ${name(release.accepted)}`}
         </p>
-        ${evidence({ 'new boot': release.bootID, ...(release.generation === null ? {} : { generation: release.generation }), ...release.evidence })}`;
+        ${evidence(release.evidence)}`;
 
 const part = (open: boolean, title: string, about: string, body: Markup | null): Markup | null =>
   body === null
     ? null
-    : html`<details${open ? html` open` : null}><summary>${title} <span class="soft">${about}</span></summary>${body}</details>`;
+    : html`<details${open ? html` open` : null}>
+        <summary>${title} <span class="soft">${about}</span></summary>
+        ${body}
+      </details>`;
 
 /** Returns an incident as a part of the page. `at` is its number there. `open` shows all of its evidence at once. */
 export const incidentSection = (incident: Incident, at: number, open: boolean): Markup => {
   const timeline = timelineOf(incident);
   const { proofs, steps, triggers, ends, pods, volumes } = incident;
   const held = `${count(pods.length, 'pod')}, ${count(volumes.length, 'volume')}`;
-  return html`<section class="card incident" id="incident-${at}" aria-labelledby="incident-${at}-title">
+  const answers = `${count(proofs.length, 'live answer')} of the cloud`;
+  return html`<article class="card incident" id="incident-${at}" aria-labelledby="incident-${at}-title">
     <div class="top">
       <h3 id="incident-${at}-title">${name(subjectOf(incident))}</h3>
       <div>${stateChips(incident)}</div>
@@ -264,10 +269,10 @@ export const incidentSection = (incident: Incident, at: number, open: boolean): 
     ${tiles(incident)}
     <figure>${timelineCharts(timeline)}${legend}${caption}</figure>
     ${facts(incident)} ${phaseTable(at, timeline)} ${part(open, 'Steps', String(steps.length), stepTable(at, incident))}
-    ${part(open, 'Proofs', `${count(proofs.length, 'live answer')} of the cloud`, items(proofs.map(proofItem(at)), 'answers'))}
+    ${part(open, 'Proofs', answers, items(proofs.map(proofItem(at)), 'answers'))}
     ${part(open, 'Who asked', String(triggers.length), items(triggers.map(triggerItem(at)), 'times'))}
     ${part(open, 'How each run ended', String(ends.length), items(ends.map(endItem), 'ends'))}
     ${part(open, 'On the Node when the fence began', held, onTheNode(incident))}
     ${part(open, 'What proved the return', '', releasePart(incident))}
-  </section>`;
+  </article>`;
 };

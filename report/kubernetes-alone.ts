@@ -40,7 +40,7 @@ export const kubernetesAlone: MeasuredRemedies = {
     },
     {
       row: 'taint only, NoSchedule',
-      label: 'Taint NoSchedule set',
+      label: 'Taint NoSchedule',
       oldPodGone: 353.7,
       cloudDetached: 354.4,
       attachedElsewhere: 356.0,
@@ -48,7 +48,7 @@ export const kubernetesAlone: MeasuredRemedies = {
     },
     {
       row: 'taint only, NoExecute',
-      label: 'Taint NoExecute set',
+      label: 'Taint NoExecute',
       oldPodGone: 53.78,
       cloudDetached: 54.83,
       attachedElsewhere: 55.98,
@@ -64,7 +64,7 @@ export const kubernetesAlone: MeasuredRemedies = {
     },
     {
       row: 'Node deleted, then pods and VolumeAttachment',
-      label: 'Node, pods, attachment deleted',
+      label: 'Node and pods deleted',
       oldPodGone: 0.1,
       cloudDetached: 1.0,
       attachedElsewhere: 14.06,

@@ -62,7 +62,8 @@ const shadowPart = (incidents: readonly Incident[]): readonly string[] => {
     ...[...steps].map(([step, many]) => `- It would have taken the step ${plain(step)} ${count(many, 'time')}.`),
     recovered.length === 0
       ? '- How long Kubernetes took by itself is not known: no run saw it.'
-      : `- Kubernetes took ${duration(total)} by itself in ${count(recovered.length, 'incident')}. In ${notSeen} no run saw it.`,
+      : `- Kubernetes took ${duration(total)} by itself in ${count(recovered.length, 'incident')}.`,
+    ...(recovered.length > 0 && notSeen > 0 ? [`- In ${count(notSeen, 'incident')} no run saw it.`] : []),
   ];
   const refused = table(
     ['refused because', 'incidents', 'such as'],
@@ -75,7 +76,12 @@ const aloneLine = (): string => {
   const others = kubernetesAlone.remedies.flatMap(({ row, attachedElsewhere }) =>
     attachedElsewhere === null ? [] : [`${row}: ${attachedElsewhere} s`],
   );
-  return `Without Cloudfence, the volume was attached elsewhere after more than ${kubernetesAlone.watched} s (nothing done); after a remedy by hand, ${others.join('; ')} (${kubernetesAlone.source}, Kubernetes ${kubernetesAlone.kubernetes}, measured on ${kubernetesAlone.measured}).`;
+  const { watched, source, kubernetes, measured } = kubernetesAlone;
+  return [
+    `Without Cloudfence, the volume was attached elsewhere after more than ${watched} s if nobody did anything,`,
+    `and with a remedy by hand: ${others.join('; ')}`,
+    `(${source}, Kubernetes ${kubernetes}, measured on ${measured}).`,
+  ].join(' ');
 };
 
 const phasePart = (incident: Incident): string => {

@@ -20,7 +20,10 @@ export const damagedPart = ({ damaged }: Report): Markup | null =>
     : html`<section class="card notice" aria-labelledby="damaged">
         <h2 id="damaged">Not in this report: ${count(damaged.length, 'object')} that cannot be read</h2>
         <ul class="plain">
-          ${damaged.map(({ name: object, what, mend }) => html`<li><code>${name(object)}</code>: ${name(what)}. To mend it, ${mend}.</li>`)}
+          ${damaged.map(
+            ({ name: object, what, mend }) =>
+              html`<li><code>${name(object)}</code>: ${name(what)}. To mend it, ${mend}.</li>`,
+          )}
         </ul>
       </section>`;
 

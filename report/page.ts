@@ -3,10 +3,11 @@ import type { Incident } from '../incidents/incident.ts';
 import { chartPatterns } from './chart.ts';
 import { dateMinute } from './format.ts';
 import { incidentSection } from './incident-section.ts';
-import { html, type Markup, name, ownText, readable, styleElement, textOf } from './markup.ts';
+import { html, type Markup, name, ownText, styleElement, textOf } from './markup.ts';
 import { countTiles, damagedPart, listPart, MOST_WHOLE, shadowPart, spreadPart } from './overview.ts';
 import type { Report } from './select.ts';
 import { chartStyle, pageStyle } from './style.ts';
+import { beganAt } from './timeline.ts';
 import { count, subjectOf } from './words.ts';
 
 /** The report as one page, which needs no network and runs no code. */
@@ -21,7 +22,7 @@ const EMPTY = html`<section class="card">
 
 const titleOf = ({ wanted: { shadow }, incidents }: Report): string => {
   const [only] = incidents;
-  if (only && incidents.length === 1) return `Incident of ${subjectOf(only)}`;
+  if (only && incidents.length === 1) return `Incident of ${dateMinute(beganAt(only))} UTC`;
   return shadow ? 'What Cloudfence would have done' : 'Incidents';
 };
 
@@ -39,22 +40,29 @@ const overview = ({ wanted: { shadow }, incidents }: Report): Markup | null => {
   return html`${summary ?? countTiles(incidents)}${listPart(incidents)}${spreadPart(incidents)}`;
 };
 
+const OTHERS = html`<p class="soft">
+  The page shows the newest ${MOST_WHOLE} in full. <code>cloudfence report &lt;fence&gt;</code> shows any other.
+</p>`;
+
 const wholes = (incidents: readonly Incident[]): Markup | null =>
   incidents.length === 0
     ? null
     : html`<section aria-labelledby="one-by-one">
         <h2 id="one-by-one">${incidents.length === 1 ? 'What happened' : 'One by one'}</h2>
         ${incidents.slice(0, MOST_WHOLE).map((one, index) => incidentSection(one, index + 1, incidents.length === 1))}
-        ${incidents.length <= MOST_WHOLE ? null : html`<p class="soft">The page shows the newest ${MOST_WHOLE} in full. <code>cloudfence report &lt;fence&gt;</code> shows any other.</p>`}
+        ${incidents.length <= MOST_WHOLE ? null : OTHERS}
       </section>`;
 
 /** Nothing but this style sheet has an effect in the page, whatever an incident says. */
-const policyFor = (style: string): string =>
-  `default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+const policyFor = (style: string): string => {
+  const hash = createHash('sha256').update(style).digest('base64');
+  return `default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha256-${hash}'`;
+};
 
 /** Returns the report as HTML. Pure. */
 export const reportPage = (report: Report): string => {
   const style = `${pageStyle}${chartStyle}`;
+  const { incidents } = report;
   const title = titleOf(report);
   return `<!doctype html>\n${textOf(
     html`<html lang="en" dir="ltr">
@@ -65,7 +73,7 @@ export const reportPage = (report: Report): string => {
         <meta name="color-scheme" content="light dark" />
         <meta name="generator" content="cloudfence" />
         <link rel="icon" href="data:," />
-        <title>${readable(title)} · Cloudfence</title>
+        <title>${[title, ...incidents.slice(0, 1).map(subjectOf)].join(' · ')} · Cloudfence</title>
         ${styleElement(style)}
       </head>
       <body>
@@ -75,7 +83,7 @@ export const reportPage = (report: Report): string => {
           <h1>${name(title)}</h1>
           <p class="lead">${name(scopeOf(report))}</p>
         </header>
-        <main id="content" tabindex="-1">${damagedPart(report)}${overview(report)}${wholes(report.incidents)}</main>
+        <main id="content" tabindex="-1">${damagedPart(report)}${overview(report)}${wholes(incidents)}</main>
         <footer><p>How to read this page: docs/report.md. What each reason means: docs/runbook.md.</p></footer>
       </body>
     </html>`,

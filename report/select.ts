@@ -69,6 +69,6 @@ export const selected = (incidents: readonly Incident[], { target, since, shadow
 export const requireSome = ({ wanted: { target }, incidents, where }: Report): void => {
   if (target === null || incidents.length > 0) return;
   throw new InvalidInput(
-    `there is no incident of ${target} in ${where}: give the id of a fence, the name of a Node, or the id of a machine, or omit it to see all`,
+    `there is no incident of ${target} in ${where}: give a fence, a Node, or a machine, or omit it to see all`,
   );
 };

@@ -39,7 +39,7 @@ header{padding-top:2.25rem}
 .brand{margin:0;color:var(--soft);font-size:.8rem;font-weight:600;letter-spacing:.08em;text-transform:uppercase}
 h1{margin:.1rem 0 .35rem;font-size:clamp(1.5rem,1.1rem + 2vw,2.1rem);line-height:1.2;letter-spacing:-.015em}
 h2{margin:2.5rem 0 .75rem;font-size:1.25rem;line-height:1.3}
-h3{margin:0;font-size:1.15rem;line-height:1.35}
+h3,.top h2{margin:0;font-size:1.15rem;line-height:1.35}
 h4{margin:1.75rem 0 .5rem;font-size:.95rem}
 p{margin:.5rem 0}
 .lead{color:var(--soft);max-width:46rem}
@@ -56,7 +56,7 @@ code,.id{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-s
 .chip.blue{background:var(--blue-ground);color:var(--blue)}
 .notice{border-left:4px solid var(--unnoticed)}
 .notice h2{margin-top:0}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.75rem;margin:1rem 0;padding:0;list-style:none}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.25rem,1fr));gap:.75rem;margin:1rem 0;padding:0;list-style:none}
 .tiles li{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:.8rem 1rem}
 .card .tiles li{background:var(--ground);border-color:transparent}
 .tiles b{display:block;font-size:1.45rem;line-height:1.3;font-weight:650;letter-spacing:-.01em;font-variant-numeric:tabular-nums}
@@ -84,7 +84,7 @@ tbody th{font-weight:600}
 td:last-child,th:last-child{padding-right:0}
 .number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .time{font-variant-numeric:tabular-nums}
-.why{display:block;color:var(--soft)}
+.why{display:block;color:var(--soft);font-weight:400}
 .spread{display:block;width:100%;min-width:3rem;height:14px}
 .spread .rail{stroke:var(--line);stroke-width:2}
 .spread .most{fill:var(--kubernetes);opacity:.45}
@@ -100,7 +100,7 @@ ul.plain{padding-left:1.1rem;margin:.4rem 0;font-size:.92rem}
 :target{scroll-margin-top:1rem}
 tr:target>*,li:target{background:var(--blue-ground)}
 footer{padding:1.5rem 1.25rem 3rem;color:var(--soft);font-size:.85rem}
-@media (max-width:640px){
+@media screen and (max-width:740px){
 header,main,footer{padding-left:.75rem;padding-right:.75rem}
 header{padding-top:1.25rem}
 .card,.incident{padding:1rem .85rem}
@@ -118,7 +118,6 @@ header,main,footer{max-width:none;padding-left:0;padding-right:0}
 .incident{break-before:page;margin-top:0}
 .incident:first-of-type{break-before:auto}
 .chart.wide{display:block;max-width:100%}.chart.narrow{display:none}
-.wide-only{display:revert}
 .skip{display:none}
 figure,tr,li,.tiles{break-inside:avoid}
 h2,h3,h4,summary{break-after:avoid}

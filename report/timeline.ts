@@ -215,7 +215,7 @@ export const timelineOf = (incident: Incident): Timeline => {
   };
 };
 
-/** Returns how long a phase took, or null if that is not known. Clocks differ, so a phase may seem to end before it begins. */
+/** Returns how long a phase took, or null if that is not known. It is 0 if two clocks differ so that it seems less. */
 export const tookOf = ({ at, from }: Phase): number | null =>
   at === null || from === null ? null : Math.max(0, at - from);
 
