@@ -7,8 +7,8 @@ import type { Moment } from '../fencing/rules/view.ts';
 import type { Screen, Terminal } from './answer.ts';
 
 /**
- * What people and programs see while runs go on: each step, and what a run waits for and since when. On a terminal, one
- * line of standard error shows the present wait. `--json --progress` prints JSON lines.
+ * What people and programs see during runs: each step, and what a run waits for and since when. On a terminal, one line
+ * of standard error shows the present wait. `--json --progress` prints JSON lines.
  */
 
 export interface Progress {

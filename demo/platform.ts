@@ -89,9 +89,9 @@ export const createQueue = ({ title, now, announcements }: Source, since: number
 };
 
 /**
- * Virtual time as a function's process meets it over real sockets: a call takes the time that it is given, concurrent
- * calls overlap, and the call that ends first completes first. Only one call is in flight at a time, so that the speed
- * of this computer does not affect the order and one seed gives one history.
+ * Virtual time for a function's process behind real sockets: a call takes the time that it is given, concurrent calls
+ * overlap, and the call that ends first completes first. Only one call is in flight at a time, so that the speed of
+ * this computer does not affect the order and one seed gives one history.
  */
 export interface CallSchedule {
   /** Makes a call that ends `ms` from now. `exchange` must have the whole answer when it settles. */

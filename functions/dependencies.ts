@@ -24,7 +24,7 @@ export interface FunctionDependencies {
   readonly log: (line: object) => void;
 }
 
-/** A function that fences, as the doctor asks it. */
+/** A deployed function that fences, and how the doctor asks it. */
 export interface FencingFunction {
   readonly name: string;
   /**
@@ -34,7 +34,10 @@ export interface FencingFunction {
   readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** The dependencies of a function that reads for people: a name's machine, the cause of a wait, or what stands. */
+/**
+ * The dependencies of a function that reads for people: the machine behind a name, the cause of a wait, or the state of
+ * the clusters.
+ */
 export interface NamingDependencies extends FunctionDependencies {
   readonly openedCloud: Pick<OpenedCloud, 'viewDisks' | 'driverFaultOf'>;
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis' | 'status'>[];

@@ -17,8 +17,8 @@ export type DiagnoseResult = AnswerJson | StatusJson;
 
 /**
  * Says why pods wait for their volumes, from inside the function: `{"target": "pod/prod/db-0"}`, or `{}` for all pods
- * that wait. `{"question": "status"}` shows what stands. The answers are those of `cloudfence diagnose --json` and
- * `cloudfence status --json`. Both only read, so one function with one role serves both.
+ * that wait. `{"question": "status"}` shows the state of every cluster. The answers are those of `cloudfence diagnose
+ * --json` and `cloudfence status --json`. Both only read, so one function with one role serves both.
  *
  * @throws InvalidInput
  */

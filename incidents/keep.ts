@@ -36,7 +36,9 @@ const incidentIn = (name: string, found: StoredObject | null): Incident | null =
   throw new InvalidInput(`${name} is no incident that this version can read, so it stays as it is`);
 };
 
-/** Writes what a run shows into the incident's object. Returns the incident before and after, or null without news. */
+/**
+ * Writes what a run shows into the incident's object. Returns the incident before and after, or null if nothing is new.
+ */
 const written = async (
   shown: Incident,
   objects: ObjectStore,
@@ -55,8 +57,8 @@ const written = async (
 };
 
 /**
- * Keeps what a run shows, and tells its news. The write decides who tells: of several runs with the same news, one
- * completes the object.
+ * Keeps what a run shows, and announces what is new. The write decides which run announces: of several runs with the
+ * same result, one completes the object.
  *
  * @throws CloudfenceError
  */

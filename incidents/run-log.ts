@@ -12,7 +12,10 @@ export interface RunLog {
   readonly cloud: string;
   /** When the run first asked the cloud (epoch ms). */
   readonly began: number | null;
-  /** The newest read of the machine. It becomes a proof of the incident when a step follows, or when it says news. */
+  /**
+   * The newest read of the machine. It becomes a proof of the incident when a step follows, or when it says something
+   * new.
+   */
   readonly lastRead: Proof | null;
   readonly proofs: readonly Proof[];
   readonly zone: string | null;

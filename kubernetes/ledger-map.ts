@@ -90,7 +90,7 @@ type Decide<T> = (entries: readonly LedgerEntry[]) => {
 
 interface WaitingChange extends GroupMember {
   readonly access: LedgerAccess;
-  /** Returns the ledger after the change, and what tells the caller that it is written. */
+  /** Returns the ledger after the change, and the callback that reports the write to the caller. */
   readonly decide: (entries: readonly LedgerEntry[]) => {
     readonly write: readonly LedgerEntry[] | null;
     readonly done: () => void;

@@ -78,5 +78,5 @@ export const countNodes = async (reader: Reader): Promise<number> => {
   return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
 };
 
-/** Returns what else is going on in the cluster. */
+/** Returns the settings of the cluster that a decision needs. */
 export const surroundingsIn = (settings: SettingsMap): Surroundings => ({ paused: pauseIn(settings) });

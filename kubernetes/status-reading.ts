@@ -22,7 +22,7 @@ const standingNodes = async (reader: Reader): Promise<readonly NodeFacts[]> => {
   return found;
 };
 
-/** Reads what stands in one cluster: its fences, its cap, and its pause. Needs no more permissions than a fence. */
+/** Reads the state of one cluster: its fences, its cap, and its pause. Needs no more permissions than a fence. */
 export const createStatusReading =
   (name: string, connection: Connection): ReadStanding =>
   (cap, signal) =>

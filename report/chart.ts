@@ -17,7 +17,7 @@ interface Layout {
   readonly left: number;
   readonly right: number;
   readonly row: number;
-  /** Above the bar. 0: labels stand beside the bar. */
+  /** Above the bar. 0: the labels are beside the bar. */
   readonly labelAbove: number;
   readonly mostTicks: number;
 }

@@ -49,7 +49,7 @@ const markupOf = (part: Part): string => {
   return content in part ? part[content] : part.map(markupOf).join('');
 };
 
-/** A template for HTML and SVG. What stands in it is markup, and each value is escaped. Attributes need quotes. */
+/** A template for HTML and SVG. The text is markup, and each value in it is escaped. Attributes need quotes. */
 export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Markup => ({
   [content]: strings.map((text, index) => text + markupOf(parts[index] ?? null)).join(''),
 });

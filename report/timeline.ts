@@ -148,7 +148,7 @@ const endingSteps: Readonly<Partial<Record<PhaseName, readonly string[]>>> = {
   released: ['release-node'],
 };
 
-/** Returns where in a list of the incident the phase's time stands, or -1. */
+/** Returns the index of the phase's time in a list of the incident, or -1. */
 const indexIn = ({ triggers, proofs, steps }: Incident, phase: PhaseName, at: string): Behind => {
   if (phase === 'off') return { list: 'proofs', index: proofs.findIndex(({ since }) => since === at) };
   if (phase === 'proven') return { list: 'proofs', index: proofs.findIndex(({ answered }) => answered === at) };

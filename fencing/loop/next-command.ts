@@ -95,7 +95,7 @@ export const actOn = (location: ClusterLocation, act: Act, expires: number): Ext
   isRechecked: true,
 });
 
-/** A step of a command, and when its call must have left, whatever the proof allows (monotonic ms). */
+/** A step of a command, and the latest time at which its call may leave, even under a longer proof (monotonic ms). */
 interface ActOfCommand extends Act {
   readonly leaveBy: number;
 }

@@ -63,14 +63,14 @@ const lookTogether = async (group: readonly WaitingLook[], ports: LookPorts): Pr
 const MOST_TRIES = 5;
 
 /**
- * Times (ms) between two calls. The more runs there are, the longer the next call waits for company. After the cloud has
- * throttled a call, the time doubles, and each success shortens it again.
+ * Times (ms) between two calls. The more runs there are, the longer the next call waits for other runs to join it.
+ * After the cloud has throttled a call, the time doubles, and each success shortens it again.
  */
 const REST_PER_RUN_MS = 100;
 const LONGEST_COMPANY_MS = 500;
 /**
- * A look with disks comes after the wait for Kubernetes, so nobody is in a hurry for it. With many runs, a short rest
- * brings enough company.
+ * A look with disks comes after the wait for Kubernetes, so nobody is in a hurry for it. With many runs, enough of them
+ * join within a short pause.
  */
 const WITH_DISKS = 6;
 const LONGEST_WITH_DISKS_MS = 3_000;

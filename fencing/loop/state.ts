@@ -47,7 +47,7 @@ export interface RunState {
    */
   readonly handsOver: ReadonlySet<ReasonCode>;
   readonly location: ClusterLocation | null;
-  /** Why the Node at `place` may not be the machine's although it names the machine, or null. */
+  /** Why the Node at `location` may not be the machine's although it names the machine, or null. */
   readonly ambiguity: Reason | null;
   readonly machine: Observation<MachineFacts> | null;
   readonly cluster: Observation<ClusterFacts> | null;

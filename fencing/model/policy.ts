@@ -63,7 +63,7 @@ export const patience = {
    */
   silent: 60_000,
   /**
-   * Disks of a machine that was just deleted may go on naming it for this long. Some clouds clean up after they answer.
+   * Disks of a machine that was just deleted may name it for this long. Some clouds clean up after they answer.
    */
   disksLetGo: 60_000,
   /** A VolumeAttachment that no pod wants may remain for this long before Cloudfence deletes it. */

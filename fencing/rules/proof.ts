@@ -65,7 +65,7 @@ export const missingNeedsWitness: Rule = (view) => {
 };
 
 /**
- * Returns whether the fence may go on although no disk is left to ask. Either the disks that testified when it began
+ * Returns whether the fence may continue although no disk is left to ask. Either the disks that testified when it began
  * were deleted with their volumes, or there is nothing left to free, so that the fence only has to end.
  */
 const takesNoWitness = (view: View): boolean => {

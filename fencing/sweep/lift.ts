@@ -10,7 +10,7 @@ import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { liftOutlivedTaint } from '../rules/running.ts';
 import type { Moment } from '../rules/view.ts';
 
-/** An ID that no machine has. It stands for the unknown machine of a Node. */
+/** An ID that no machine has. It represents the unknown machine of a Node. */
 export const UNKNOWN_MACHINE: MachineId = '';
 
 /** Returns the state of a run about a suspect that has learned nothing yet. */

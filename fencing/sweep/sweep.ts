@@ -79,8 +79,8 @@ const concludeDead = async (
 };
 
 /**
- * Returns whether an outcome is news. A parked Node on which nothing has come back is not reported again with each
- * sweep.
+ * Returns whether an outcome says something new. A parked Node on which nothing has come back is not reported again
+ * with each sweep.
  */
 const isNews = ({ outcome, steps }: Outcome): boolean => outcome !== 'fenced' || steps.length > 0;
 

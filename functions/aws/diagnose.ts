@@ -3,7 +3,10 @@ import type { NamingDependencies } from '../dependencies.ts';
 import { lambdaHandler, type LambdaFunction } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
-/** Says why pods wait for their volumes: `{"target": "pod/prod/db-0"}`, or what stands: `{"question": "status"}`. Its role may only read. */
+/**
+ * Says why pods wait for their volumes: `{"target": "pod/prod/db-0"}`, or shows the state of every cluster:
+ * `{"question": "status"}`. Its role may only read.
+ */
 export const diagnose = (getDependencies: () => Promise<NamingDependencies>): LambdaFunction<DiagnoseResult> =>
   lambdaHandler(diagnoseWith(getDependencies));
 

@@ -81,8 +81,8 @@ const keyOf = async (arm: Arm, { site, siteId }: FunctionApp, name: string): Pro
 
 /**
  * Returns what a function answers to a call with its key at the host that the app reports. Returns undefined if ARM
- * says that the app does not exist. Any other obstacle throws, because a removal must not take a missing answer for "no
- * fence stands". The call is sent once, because a function that failed would run again, for minutes.
+ * says that the app does not exist. Any other obstacle throws, because a removal must not treat a missing answer as "no
+ * Node is fenced". The call is sent once, because a function that failed would run again, for minutes.
  */
 export const invokeFunction = async (arm: Arm, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const called = appOf(name);

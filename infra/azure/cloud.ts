@@ -19,8 +19,8 @@ const answered = z.object({ status: z.int(), body: z.string() });
 const context = { log: console.error, warn: console.error, error: console.error };
 
 /**
- * Stands in for the Functions host: it calls the handler with a request that has the payload as its body. Log lines go
- * to standard error.
+ * Replaces the Functions host: calls the handler with a request that has the payload as its body. Log lines go to
+ * standard error.
  */
 export const invokeLocally = async (exported: unknown, payload: unknown): Promise<unknown> => {
   const text = JSON.stringify(payload);

@@ -15,8 +15,8 @@ const handler = z.custom<(request: object, response: ServerResponse) => Promise<
 );
 
 /**
- * Stands in for the Functions Framework: it passes a request with a parsed body, and captures the response before it
- * reaches a socket.
+ * Replaces the Functions Framework: passes a request with a parsed body, and captures the response before it reaches a
+ * socket.
  */
 export const invokeLocally = async (exported: unknown, body: unknown): Promise<unknown> => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));

@@ -44,7 +44,7 @@ const readStage = (stage: string, { serviceDir, service, processedInput }: Serve
   };
   const checked = checkParameters(written);
   const tooLong = stage.length > LONGEST_STAGE ? [`stage: "${stage}" is longer than ${LONGEST_STAGE} characters`] : [];
-  // With faults nothing is deployed. The defaults stand in, so that the run can report all faults together at the end.
+  // With faults nothing is deployed. Uses the defaults, so that the run can report all faults together at the end.
   const parameters = checked.parameters ?? checkParameters(defaults).parameters;
   if (parameters === null) throw new Error(`${DEFAULTS} is not valid: ${checkParameters(defaults).faults.join('; ')}`);
   const misplaced = regionFaults(stage, written['region'] ?? null, processedInput.options.region);

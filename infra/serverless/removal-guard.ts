@@ -30,7 +30,7 @@ export const forceRemoveOption = {
   type: 'boolean',
 };
 
-/** The function that knows which fences stand. */
+/** The function that knows the existing fences. */
 export interface FenceQuery {
   readonly name: string;
   /** Returns its answer to `FENCES_QUESTION`, or undefined if there is no such function. */
@@ -44,7 +44,7 @@ const activeFences = async (ask: FenceQuery['ask']): Promise<Fences | null> => {
 
 const why = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Allows a removal only if no fence of the install stands, because no one else would release those fences. */
+/** Allows a removal only if no Node is fenced by the install, because no one else would release those fences. */
 export const guardRemoval = async (
   { name, ask }: FenceQuery,
   { classes }: Pick<Serverless, 'classes'>,

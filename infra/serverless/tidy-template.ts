@@ -8,7 +8,7 @@ import type { Hooks, Serverless, Template, TemplateResource } from './service.ts
  * names a condition of CloudFormation, which then decides.
  *
  * `OneForEach` in a statement of a policy lists conditions. The statement is made once for each, with a number after
- * its Sid from the second on. For an empty list, it is made once, without a condition.
+ * its Sid from the second on. An empty list gives one resource without a condition.
  */
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -118,7 +118,7 @@ const DEEPEST = 8;
 
 /** A batch of messages that a queue or a stream delivers at once. The messages are independent of each other. */
 export interface MessageBatch {
-  /** The key under which the messages are. */
+  /** The key of the list of messages. */
   readonly key: string;
   readonly messages: readonly unknown[];
 }

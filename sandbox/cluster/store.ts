@@ -82,8 +82,8 @@ export interface Store {
     by: Writer,
   ) => Resources[R] | undefined;
   /**
-   * Writes the object if its uid still stands, under a new resourceVersion; removes it when it is being deleted and
-   * holds no finalizer and no grace.
+   * Writes the object under a new resourceVersion if its uid has not changed. Removes it when it is being deleted and
+   * has no finalizer and no grace period left.
    */
   readonly update: <R extends Resource>(resource: R, object: Resources[R], by: Writer) => Resources[R] | undefined;
   /**

@@ -6,7 +6,7 @@ import { GceRefusal } from './refusal.ts';
 import { diskIn, instanceIn, type GceWorld, type Instance, type WithGce } from './state.ts';
 
 /**
- * Compute Engine as kubelets, the Persistent Disk CSI driver and the cloud controller meet it. Its cloud controller
+ * Compute Engine as kubelets, the Persistent Disk CSI driver, and the cloud controller see it. Its cloud controller
  * never says that an instance is shut down: a stopped one exists, and its Node stays.
  */
 export const underlyingGce: UnderlyingCloud<WithGce> = {

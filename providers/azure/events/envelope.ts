@@ -77,7 +77,7 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
 
 type Origin = Pick<Hint, 'eventId' | 'time'>;
 
-/** Returns hints for machines and scale sets. News about other resources is not a reason to look. */
+/** Returns hints for machines and scale sets. An event about another resource is not a reason to look. */
 export const parsedEventOf = (understood: ParsedDetail, origin: Origin, where: string): ParsedEvent => {
   if (understood.resources === null) return ignoredEvent(understood.aside, where);
   const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);

@@ -81,8 +81,8 @@ export const eventKinds: ReadonlyMap<string, z.ZodType<ParsedDetail>> = new Map<
 ]);
 
 /**
- * True for the senders that send many events that are not about a machine. Such an event is not a mistake of the person
- * who made the subscription.
+ * True for senders of many events, most of them not about a machine. Such an event is not a mistake of the person who
+ * made the subscription.
  */
 export const isComputeSender = (type: string): boolean =>
   /^microsoft\.(?:resources|resourcenotifications|eventgrid|compute)\./i.test(type);
