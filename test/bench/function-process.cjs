@@ -8,11 +8,27 @@
 const [, , file, event, calls, exported = 'handler'] = process.argv;
 const LASTS_MS = 60_000;
 
+const loaded = () => Object.keys(require.cache);
+
+/** What is loaded when the first request leaves, and what that took from the beginning of the import. */
+let firstCall = null;
+const atFirstCall = ({ request }) => {
+  if (firstCall !== null) return;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  firstCall = {
+    ms: performance.now() - began,
+    cpuMs: (user + system) / 1_000,
+    host: request.getHeader('host'),
+    loaded: loaded(),
+  };
+};
+require('node:diagnostics_channel').subscribe('http.client.request.start', atFirstCall);
+
+const cpuBefore = process.cpuUsage();
 const began = performance.now();
 const handler = require(file)[exported];
 const importMs = performance.now() - began;
 
-const loaded = () => Object.keys(require.cache);
 const imported = { importMs, rssAfterImport: process.memoryUsage().rss, loadedAtImport: loaded() };
 
 /** Calls the handler as the Functions Framework does, without a network. Only the body of the answer matters. */
@@ -48,6 +64,7 @@ const invoke = async () => {
     rssAfterwards: process.memoryUsage().rss,
     peakRss: process.resourceUsage().maxRSS * 1_024,
     fenceCpuMs: (user + system) / 1_000,
+    firstCall,
     loadedAfterwards: loaded(),
   };
 };

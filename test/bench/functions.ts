@@ -31,6 +31,8 @@ const invoked = imported.extend({
   rssAfterwards: z.number(),
   peakRss: z.number(),
   fenceCpuMs: z.number(),
+  /** When the first request leaves (ms since the import began), and what is loaded then. */
+  firstCall: z.object({ ms: z.number(), cpuMs: z.number(), host: z.string(), loaded: z.array(z.string()) }),
   loadedAfterwards: z.array(z.string()),
 });
 
@@ -62,10 +64,16 @@ const program = fileURLToPath(new URL('function-process.cjs', import.meta.url));
 /**
  * The Kubernetes client, and what else only the access to a cluster needs. It is named after config/connect-cluster.ts.
  */
-const isKubernetesPart = (file: string): boolean => path.basename(file).startsWith('connect-cluster-');
+export const isKubernetesPart = (file: string): boolean => path.basename(file).startsWith('connect-cluster-');
 
-const ask = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<unknown> => {
-  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+/** `through` is a program that starts the process, with its arguments. */
+const ask = async (
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  through: readonly string[],
+): Promise<unknown> => {
+  const [command = process.execPath, ...all] = [...through, process.execPath, program, ...args];
+  const child = spawn(command, all, { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const ended = once(child, 'exit');
   const answered = once(child, 'message');
   const [message]: unknown[] = await Promise.race([
@@ -76,12 +84,12 @@ const ask = async (args: readonly string[], env: Readonly<Record<string, string>
   return message;
 };
 
-const median = (numbers: readonly number[]): number =>
+export const median = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 const importsOf = async ({ file, environment }: Deployed) => {
   const all: z.infer<typeof imported>[] = [];
-  for (let nth = 0; nth < PROCESSES; nth += 1) all.push(imported.parse(await ask([file], environment)));
+  for (let nth = 0; nth < PROCESSES; nth += 1) all.push(imported.parse(await ask([file], environment, [])));
   return {
     importMs: median(all.map(({ importMs }) => importMs)),
     rssAfterImport: median(all.map(({ rssAfterImport }) => rssAfterImport)),
@@ -92,18 +100,20 @@ const importsOf = async ({ file, environment }: Deployed) => {
 type FirstFence = Pick<PackagedFunction, 'rssAfterFence' | 'peakRss' | 'fenceCpuMs'>;
 
 /** @throws if nothing was fenced, or not by the Kubernetes part, because the cost then means nothing */
-const fenceOnce = async (
+export const fenceOnce = async (
   { file, environment, exported = 'handler' }: Deployed,
   eventFor: (machine: string) => object,
-  { calls, openScene }: BenchedCloud,
+  { calls, openScene }: Pick<BenchedCloud, 'calls' | 'openScene'>,
+  through: readonly string[] = [],
 ): Promise<z.infer<typeof invoked>> => {
   const scene = await openScene();
   try {
     const found = invoked.parse(
-      await ask([file, JSON.stringify(eventFor(scene.machine)), calls, exported], {
-        ...environment,
-        ...scene.environment,
-      }),
+      await ask(
+        [file, JSON.stringify(eventFor(scene.machine)), calls, exported],
+        { ...environment, ...scene.environment },
+        through,
+      ),
     );
     if (!scene.isFenced() || !found.loadedAfterwards.some(isKubernetesPart))
       throw new Error(`${file}: ${JSON.stringify(found.answer)}`);

@@ -5,14 +5,21 @@ import { parseArgs } from 'node:util';
  * `--rounds`: what a fence asks, round trip by round trip.
  * `--network near|far|slow|loopback`: how long a fence takes at a distance, beside a script without proof.
  * `--storm`: what a fence costs when a fifth of a cluster stops within a minute, at three sizes.
+ * `--cold`: what a packaged function loads, and how long it takes, until its first call leaves.
  * Fails only if the benchmark itself fails.
  */
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'boolean' }, network: { type: 'string' }, storm: { type: 'boolean' } },
+  options: {
+    rounds: { type: 'boolean' },
+    network: { type: 'string' },
+    storm: { type: 'boolean' },
+    cold: { type: 'boolean' },
+  },
 });
 
 if (values.rounds) await (await import('./rounds.ts')).benchRounds();
 else if (values.network !== undefined) await (await import('./network.ts')).benchNetwork(values.network);
 else if (values.storm) await (await import('./storm.ts')).benchStorm();
+else if (values.cold) await (await import('./cold.ts')).benchCold();
 else await (await import('./sizes.ts')).benchSizes();

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { benchedClouds, loadBenched } from './clouds.ts';
+import { coldStart } from './cold.ts';
+
+/**
+ * The most that a packaged function may load before its first call leaves. Lower a number when it needs less.
+ * `npm run bench -- --cold` measures the times.
+ */
+const most: Readonly<Record<string, { readonly files: number; readonly bytes: number }>> = {
+  aws: { files: 18, bytes: 690_000 },
+};
+
+it.each(benchedClouds.filter((name) => name in most))(
+  'the first call on %s leaves before anything is loaded that its answer does not need',
+  async (name) => {
+    const cloud = await loadBenched(name);
+    const { functions, close } = await cloud.packaged();
+    try {
+      const deployed = functions.find((one) => one.name in cloud.fencing);
+      if (!deployed) throw new Error(`${name} has no function that fences`);
+      const { files, bytes, withKubernetes } = await coldStart(deployed, cloud);
+      expect(withKubernetes).toBe(false);
+      expect(files).toBeLessThanOrEqual(most[name]?.files ?? 0);
+      expect(bytes).toBeLessThanOrEqual(most[name]?.bytes ?? 0);
+    } finally {
+      await close();
+    }
+  },
+  240_000,
+);
