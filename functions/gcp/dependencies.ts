@@ -13,7 +13,7 @@ import type { Publish } from '../../providers/gcp/publish.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { logDecision, metricFields } from '../metrics.ts';
-import { type DoctorDependencies, memoized } from '../dependencies.ts';
+import { type DoctorDependencies, loadedLater, memoized } from '../dependencies.ts';
 
 /** What the environment of a function on Google Cloud contains, besides `CLOUDFENCE_SETTINGS`. */
 export interface GcpFunctionEnvironment {
@@ -37,6 +37,9 @@ export interface GcpFunctionEnvironment {
   /** Full names of topics. */
   readonly againTopic: string | null;
   readonly deadLetterTopic: string | null;
+  /** The bucket of incidents, and the full name of the topic that hears of them. */
+  readonly incidentBucket: string | null;
+  readonly incidentTopic: string | null;
   /** How long the platform lets a request run, in ms. */
   readonly lasts: number;
 }
@@ -54,6 +57,8 @@ export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
   behindCloudRun: readVariable('CLOUDFENCE_BEHIND_CLOUD_RUN') === 'true',
   againTopic: readVariable('CLOUDFENCE_AGAIN_TOPIC'),
   deadLetterTopic: readVariable('CLOUDFENCE_DEAD_LETTER_TOPIC'),
+  incidentBucket: readVariable('CLOUDFENCE_INCIDENT_BUCKET'),
+  incidentTopic: readVariable('CLOUDFENCE_INCIDENT_TOPIC'),
   lasts: readTimeLimit(),
 });
 
@@ -113,6 +118,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, environment.projects),
     queues: pubSubQueues(publish, environment, () => clock.now().wall),
+    ...incidentsIn(environment, endpoint),
     formatMeasurements: metricFields,
     newRunId,
     chance: Math.random,
@@ -129,6 +135,17 @@ export const lazyDependencies = (): (() => Promise<GcpDependencies>) => memoized
  * docs/decisions/0006-waiting-on-pub-sub.md.
  */
 export const NOT_BEFORE = 'notBefore';
+
+const incidentsIn = (
+  { incidentBucket: bucket, incidentTopic: topic }: GcpFunctionEnvironment,
+  endpoint: string | null,
+): Pick<GcpDependencies, 'incidents'> => {
+  if (bucket === null) return {};
+  const keeper = memoized(async () =>
+    (await import('../../providers/gcp/incidents.ts')).createIncidentKeeper({ bucket, topic }, { endpoint }),
+  );
+  return { incidents: loadedLater(keeper) };
+};
 
 interface TopicNames {
   readonly againTopic: string | null;

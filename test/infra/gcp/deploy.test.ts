@@ -113,6 +113,20 @@ describe('a deployment', () => {
       expect(JSON.stringify(variablesOf(name))).not.toMatch(/CLOUDFENCE_DOCTOR|ASKED_AT/);
   });
 
+  it('keeps incidents in the bucket, and tells them to the topic, only if the parameters say so', async () => {
+    const variablesOf = (name: string) =>
+      JSON.stringify(object(`locations/europe-west1/functions/cloudfence-prod-${name}`)?.['serviceConfig']);
+    await deploy({});
+    expect(variablesOf('sweep')).not.toContain('CLOUDFENCE_INCIDENT');
+    const incidents = { incidentBucket: 'my-incidents', incidentTopic: 'projects/my-project/topics/incidents' };
+    await deploy(incidents);
+    for (const name of ['on-event', 'sweep', 'replay', 'fence'])
+      expect(variablesOf(name)).toMatch(
+        /"CLOUDFENCE_INCIDENT_BUCKET":"my-incidents","CLOUDFENCE_INCIDENT_TOPIC":"projects\/my-project\/topics\/incidents"/,
+      );
+    expect(() => deploy({ ...incidents, incidentBucket: null })).toThrow(/incidentTopic: requires incidentBucket/);
+  });
+
   it('stops machines, and asks GKE, only if the parameters say so', async () => {
     await deploy({
       policy: { unreachable: 'power-off' },
