@@ -24,11 +24,11 @@ describe('the page of one incident', () => {
   it('says in sentences what happened', () => {
     expect(words).toContain('The machine went off at 2026-01-01 00:00:10.000 UTC.');
     expect(words).toContain('Cloudfence looked at it 25.5 s later, because an event arrived.');
-    expect(words).toContain('was free 3.78 s after that');
+    expect(words).toContain('was free 3.85 s after that');
   });
 
   it('has each phase with its time, or says why it is not known', () => {
-    expect(words).toContain('Pods deleted 00:00:35.804 step 2 25.8 s 0.02 s');
+    expect(words).toContain('Pods deleted 00:00:35.812 step 2 25.8 s 0.02 s');
     expect(words).toContain('Attached elsewhere not known: no run saw it');
     expect(words).toContain('Taint lifted did not happen: the machine did not come back while the taint stood');
     expect(words).toContain('New pod running not known: Cloudfence does not watch new pods');
