@@ -10,12 +10,12 @@ const FULL: Load = { pods: 110, volumes: 25 };
 
 const show = async (cloud: string, warm: boolean, load: Load, listed: boolean): Promise<void> => {
   const trace = await tracedFence(await fullNode(cloud, load, Date.UTC(2026, 0, 1)), { warm });
-  const { toFirstDelete, toLastDelete, cluster, cloud: calls, kilobytes, perSecondOfWaiting } = countsOf(trace);
+  const { toFirstDelete, toLastDelete, cluster, cloud: calls, kilobytes, ...rest } = countsOf(trace);
   const lines = [
     `${cloud}, ${warm ? 'warm' : 'cold'}, ${load.pods} pods, ${load.volumes} volumes`,
     `  ${toFirstDelete} round trips from the answer that says off to the first deleted pod, ${toLastDelete} to the last`,
     `  ${cluster} calls to the API server, ${calls} to the cloud, ${kilobytes} kB, ${trace.wire.connections} new connections`,
-    `  ${perSecondOfWaiting} calls for each second of waiting`,
+    `  ${rest.perSecondOfWaiting} calls for each second of waiting, and ${rest.afterWaiting} after that`,
     ...(listed ? roundsInWords(trace) : []),
   ];
   console.log(`${lines.join('\n')}\n`);

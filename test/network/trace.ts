@@ -40,16 +40,26 @@ export interface Counts {
   readonly cluster: number;
   readonly cloud: number;
   readonly kilobytes: number;
-  /** Calls after the last delete of a pod, for each second until the end. From then on, Kubernetes works. */
+  /** Calls for each second while the run waits for Kubernetes: from the last delete of a pod to the look that follows. */
   readonly perSecondOfWaiting: number;
+  /** Calls from that look to the end. */
+  readonly afterWaiting: number;
 }
 
 const isPodDelete = ({ api, call }: TracedRequest): boolean => api === 'cluster' && call === 'DELETE pods';
 
-const waiting = ({ requests, ended }: Trace): number => {
+const isLook = ({ api, call }: TracedRequest): boolean => api === 'cluster' && call === 'GET csinodes';
+
+/** A wait is over with the first look, even if another wait follows. */
+const waiting = ({ requests, ended }: Trace): Pick<Counts, 'perSecondOfWaiting' | 'afterWaiting'> => {
   const since = Math.max(...requests.filter(isPodDelete).map(({ at }) => at));
-  const calls = requests.filter(({ at }) => at > since).length;
-  return Number((calls / ((ended - since) / 1_000)).toFixed(1));
+  const after = requests.filter(({ at }) => at > since);
+  const until = after.find(isLook)?.at ?? ended;
+  const calls = after.filter(({ at }) => at < until).length;
+  return {
+    perSecondOfWaiting: Number((calls / ((until - since) / 1_000)).toFixed(1)),
+    afterWaiting: after.length - calls,
+  };
 };
 
 /** @throws if no answer said off, or no pod was deleted, because the counts then mean nothing */
@@ -64,7 +74,7 @@ export const countsOf = (trace: Trace): Counts => {
     cluster: requests.filter(({ api }) => api === 'cluster').length,
     cloud: requests.filter(({ api }) => api === 'cloud').length,
     kilobytes: Math.ceil(wire.bytes / 1_000),
-    perSecondOfWaiting: waiting(trace),
+    ...waiting(trace),
   };
 };
 
