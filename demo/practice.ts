@@ -73,7 +73,7 @@ const commands: Readonly<Record<string, PracticeCommand>> = {
 export const PRACTICE_HELP: readonly string[] = [
   ...Object.entries(commands).map(([name, { says }]) => `${name} <machine or Node>`.padEnd(32) + says),
   'machines'.padEnd(32) + 'shows each machine, its Node, and the disk',
-  'quit'.padEnd(32) + 'ends the sandbox',
+  'quit'.padEnd(32) + 'ends the sandbox (only here, as Ctrl-C does)',
 ];
 
 const machinesOf = ({ holder, spare }: Scene): readonly string[] => [holder, spare];

@@ -5,7 +5,7 @@ import { kubernetesAlone } from './kubernetes-alone.ts';
 import { html, type Markup, name } from './markup.ts';
 import {
   between,
-  epoch,
+  epochMs,
   type Behind,
   type Phase,
   type PhaseName,
@@ -132,10 +132,10 @@ const proofItem =
   (at: number) =>
   ({ asked, answered, power, requestId, evidence: words }: Proof, index: number): Markup =>
     html` <li id="${anchor(at, { list: 'proofs', index })}">
-      <span class="time">${dateTime(epoch(answered))}</span> <b>${name(power)}</b>
+      <span class="time">${dateTime(epochMs(answered))}</span> <b>${name(power)}</b>
       <span class="soft"
         >answered after
-        ${duration(epoch(answered) - epoch(asked))}${requestId === null ? ', without a request id' : null}</span
+        ${duration(epochMs(answered) - epochMs(asked))}${requestId === null ? ', without a request id' : null}</span
       >
       ${evidence(words)}
     </li>`;
@@ -158,7 +158,7 @@ const stepRow =
   (at: number, incident: Incident) =>
   (step: IncidentStep, index: number): Markup =>
     html` <tr id="${anchor(at, { list: 'steps', index })}">
-      <td class="time">${clockTime(epoch(step.started))}</td>
+      <td class="time">${clockTime(epochMs(step.started))}</td>
       <td>
         <b>${name(step.step)}</b> <span class="id">${name(step.target)}</span>
         <span class="why">${name(step.because.says)} (${name(step.because.code)})${restsOn(at, step, incident)}</span>
@@ -166,7 +166,7 @@ const stepRow =
       </td>
       <td>
         ${chip(step.result === 'dry-run' ? 'imagined' : step.result, stepTone[step.result])}
-        <span class="why number">${duration(epoch(step.ended) - epoch(step.started))}</span>
+        <span class="why number">${duration(epochMs(step.ended) - epochMs(step.started))}</span>
       </td>
     </tr>`;
 
@@ -191,15 +191,15 @@ const triggerItem =
   (at: number) =>
   ({ kind, event, says, happened, received }: Trigger, index: number): Markup =>
     html` <li id="${anchor(at, { list: 'triggers', index })}">
-      <span class="time">${dateTime(epoch(received))}</span> ${kind}
+      <span class="time">${dateTime(epochMs(received))}</span> ${kind}
       ${says === null ? null : html`<b>${name(says)}</b>`}
       ${event === null ? null : html`<span class="id">${name(event)}</span>`}
-      ${happened === null ? null : html`<span class="soft">happened at ${dateTime(epoch(happened))}</span>`}
+      ${happened === null ? null : html`<span class="soft">happened at ${dateTime(epochMs(happened))}</span>`}
     </li>`;
 
 const endItem = ({ outcome, because, at, run }: Incident['ends'][number]): Markup =>
   html`<li>
-    <span class="time">${dateTime(epoch(at))}</span> <b>${outcome}</b> ${name(because.says)} (${name(because.code)})
+    <span class="time">${dateTime(epochMs(at))}</span> <b>${outcome}</b> ${name(because.says)} (${name(because.code)})
     <span class="soft">run <span class="id">${name(run)}</span></span>
   </li>`;
 
@@ -240,7 +240,7 @@ const releasePart = ({ release }: Incident): Markup | null =>
   release === null
     ? null
     : html`<p>
-          <span class="time">${dateTime(epoch(release.at))}</span> ${name(release.because.says)}
+          <span class="time">${dateTime(epochMs(release.at))}</span> ${name(release.because.says)}
           (${name(release.because.code)}). The new boot of the Node is <span class="id">${name(release.bootID)}</span>.
           ${release.accepted === null ? null : html`A person vouched for it: ${name(release.accepted)}`}
         </p>

@@ -4,7 +4,7 @@ import { clockTime, dateMinute, dateTime, duration } from './format.ts';
 import { kubernetesAlone } from './kubernetes-alone.ts';
 import { plain } from './markup.ts';
 import type { Report } from './select.ts';
-import { beganAt, between, epoch, timelineOf, tookOf } from './timeline.ts';
+import { beganAt, between, epochMs, timelineOf, tookOf } from './timeline.ts';
 import { count, factsOf, stateWords, storyOf, subjectOf } from './words.ts';
 
 /** The report as Markdown, for a ticket, a chat, or a terminal. */
@@ -101,7 +101,7 @@ const stepsPart = ({ steps }: Incident): readonly string[] => {
   const rows = steps
     .slice(0, MOST_STEPS)
     .map(({ step, target, because, started, result }) => [
-      clockTime(epoch(started)),
+      clockTime(epochMs(started)),
       plain(step),
       plain(target),
       result,
@@ -123,7 +123,7 @@ const proofsPart = ({ proofs }: Incident): readonly string[] =>
         table(
           ['answered (UTC)', 'power', 'request', 'evidence'],
           proofs.slice(0, MOST_STEPS).map(({ answered, power, requestId, evidence }) => [
-            dateTime(epoch(answered)),
+            dateTime(epochMs(answered)),
             plain(power),
             plain(requestId ?? '–'),
             Object.entries(evidence)

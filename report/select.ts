@@ -5,7 +5,7 @@ import { beganAt, lastAt } from './timeline.ts';
 
 /** Which incidents a report is about. */
 
-export interface Wanted {
+export interface ReportFilter {
   /** A fence, an incident, a Node, or a machine. Null: all. */
   readonly target: string | null;
   /** Only what something happened to since then (epoch ms). Null: always. */
@@ -16,7 +16,7 @@ export interface Wanted {
 
 /** What a report says. Every form of it shows the same. */
 export interface Report {
-  readonly wanted: Wanted;
+  readonly wanted: ReportFilter;
   /** Where the incidents come from, in words. */
   readonly where: string;
   /** When the report is made (epoch ms). */
@@ -46,7 +46,7 @@ const isNewEnough = ({ written }: IncidentObject, since: number | null): boolean
  */
 export const objectsToRead = (
   objects: readonly IncidentObject[],
-  { target, since }: Wanted,
+  { target, since }: ReportFilter,
 ): readonly IncidentObject[] => {
   const fresh = objects.filter((object) => isNewEnough(object, since));
   if (target === null) return fresh;
@@ -58,7 +58,10 @@ const isAbout = ({ id, fence, node, machine }: Incident, target: string): boolea
   [id, fence, node, machine].includes(bareTarget(target));
 
 /** Returns the wanted incidents, the newest first. */
-export const selected = (incidents: readonly Incident[], { target, since, shadow }: Wanted): readonly Incident[] =>
+export const selected = (
+  incidents: readonly Incident[],
+  { target, since, shadow }: ReportFilter,
+): readonly Incident[] =>
   incidents
     .filter((one) => target === null || isAbout(one, target))
     .filter((one) => since === null || lastAt(one) >= since)

@@ -88,11 +88,11 @@ const RECOVERY: readonly PhaseName[] = [
 const AFTER: readonly PhaseName[] = ['lifted', 'released'];
 
 /** Returns a time of a record in epoch ms. Its schema has checked the text. */
-export const epoch = (time: string): number => Date.parse(time);
+export const epochMs = (time: string): number => Date.parse(time);
 
 const timeOf = ({ phases }: Incident, phase: PhaseName): number | null => {
   const at = phase === 'running' ? null : phases[phase];
-  return at === null ? null : epoch(at);
+  return at === null ? null : epochMs(at);
 };
 
 const unknown = (why: string): Missing => ({ says: 'not known', why });
@@ -188,7 +188,7 @@ export const beganAt = (incident: Incident): number => {
   const { ends, triggers, begun } = incident;
   const own = RECOVERY.map((phase) => timeOf(incident, phase)).filter((at) => at !== null);
   const others = [begun, triggers[0]?.received ?? null, ends[0]?.at ?? null].flatMap((at) =>
-    at === null ? [] : epoch(at),
+    at === null ? [] : epochMs(at),
   );
   return own.length > 0 ? Math.min(...own) : (others[0] ?? 0);
 };
@@ -201,7 +201,7 @@ export const lastAt = (incident: Incident): number => {
     ...ends.map(({ at }) => at),
     ...proofs.map(({ answered }) => answered),
   ];
-  return times.reduce((last, time) => Math.max(last, epoch(time)), beganAt(incident));
+  return times.reduce((last, time) => Math.max(last, epochMs(time)), beganAt(incident));
 };
 
 export const timelineOf = (incident: Incident): Timeline => {

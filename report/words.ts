@@ -1,6 +1,6 @@
 import type { Incident } from '../incidents/incident.ts';
 import { dateTime, duration } from './format.ts';
-import { between, epoch } from './timeline.ts';
+import { between, epochMs } from './timeline.ts';
 
 /** What an incident is called, and what happened in it, in sentences. Each value in them is plain text. */
 
@@ -33,12 +33,13 @@ const askers: Readonly<Record<Incident['triggers'][number]['kind'], string>> = {
 
 const noticed = (incident: Incident): readonly string[] => {
   const { phases, triggers } = incident;
-  const off = phases.off === null ? [] : [`The machine went off at ${dateTime(epoch(phases.off))} UTC.`];
+  const off = phases.off === null ? [] : [`The machine went off at ${dateTime(epochMs(phases.off))} UTC.`];
   if (phases.received === null) return off;
   const first = triggers.find(({ received }) => received === phases.received);
   const why = first ? `, because ${askers[first.kind]}` : '';
   const later = between(incident, 'off', 'received');
-  const when = later === null || later < 0 ? `at ${dateTime(epoch(phases.received))} UTC` : `${duration(later)} later`;
+  const when =
+    later === null || later < 0 ? `at ${dateTime(epochMs(phases.received))} UTC` : `${duration(later)} later`;
   return [...off, `Cloudfence looked at it ${when}${why}.`];
 };
 
@@ -55,7 +56,7 @@ const freed = (incident: Incident): string => {
 };
 
 /** A time that may not be known. */
-const at = (time: string | null): string => (time === null ? '' : ` at ${dateTime(epoch(time))} UTC`);
+const at = (time: string | null): string => (time === null ? '' : ` at ${dateTime(epochMs(time))} UTC`);
 
 const ended = (incident: Incident): readonly string[] => {
   const { state, phases } = incident;

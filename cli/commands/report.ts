@@ -5,7 +5,7 @@ import { reportJson } from '../../report/json.ts';
 import { readable } from '../../report/markup.ts';
 import { reportMarkdown } from '../../report/markdown.ts';
 import { reportPage } from '../../report/page.ts';
-import { objectsToRead, type Report, requireSome, selected, type Wanted } from '../../report/select.ts';
+import { objectsToRead, type Report, requireSome, selected, type ReportFilter } from '../../report/select.ts';
 import type { Terminal } from '../answer.ts';
 import { incidentFolder } from '../incident-folder.ts';
 
@@ -49,7 +49,12 @@ const openSource = (from: string | undefined): IncidentSource => {
   return incidentFolder(from);
 };
 
-const gather = async (source: IncidentSource, wanted: Wanted, made: number, signal: AbortSignal): Promise<Report> => {
+const gather = async (
+  source: IncidentSource,
+  wanted: ReportFilter,
+  made: number,
+  signal: AbortSignal,
+): Promise<Report> => {
   const objects = objectsToRead(await source.list(signal), wanted);
   const { incidents, damaged } = await readIncidents(objects, source, signal);
   return { wanted, where: source.where, made, incidents: selected(incidents, wanted), damaged };
