@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Cause } from './model/cause.ts';
-import type { PodVolumeFacts } from './model/facts.ts';
-import { causeTree } from './tree.ts';
+import type { TreeLine } from './tree.ts';
 
 /** The one answer of a diagnosis, which the CLI and the functions give. docs/diagnose.md documents it. */
 
@@ -14,7 +13,8 @@ const rehearsalSchema = z.object({
 
 const findingSchema = z.object({
   cluster: z.string(),
-  pod: z.string(),
+  /** Null for a claim or a volume that no pod uses. */
+  pod: z.string().nullable(),
   claim: z.string().nullable(),
   cause: z.object({
     kind: z.string(),
@@ -37,7 +37,11 @@ export type FindingJson = z.infer<typeof findingSchema>;
 export type AnswerJson = z.infer<typeof answerSchema>;
 
 export interface Finding {
-  readonly chain: PodVolumeFacts;
+  readonly cluster: string;
+  /** `namespace/name`. Null for a claim or a volume that no pod uses. */
+  readonly pod: string | null;
+  readonly claim: string | null;
+  readonly tree: readonly TreeLine[];
   readonly cause: Cause;
   readonly rehearsal: Outcome | null;
 }
@@ -47,8 +51,6 @@ export interface Answer {
   readonly findings: readonly Finding[];
   /** One sentence each. */
   readonly unread: readonly string[];
-  /** Epoch ms. */
-  readonly now: number;
 }
 
 const rehearsalJson = ({ outcome, reason, steps }: Outcome): Rehearsal => ({
@@ -57,10 +59,10 @@ const rehearsalJson = ({ outcome, reason, steps }: Outcome): Rehearsal => ({
   steps: steps.map(({ step, target }) => ({ step, target })),
 });
 
-const findingJson = ({ chain, cause, rehearsal }: Finding, now: number): FindingJson => ({
-  cluster: chain.cluster,
-  pod: `${chain.pod.namespace}/${chain.pod.name}`,
-  claim: chain.claimName,
+const findingJson = ({ cluster, pod, claim, tree, cause, rehearsal }: Finding): FindingJson => ({
+  cluster,
+  pod,
+  claim,
   cause: {
     kind: cause.kind,
     confidence: cause.confidence,
@@ -70,12 +72,12 @@ const findingJson = ({ chain, cause, rehearsal }: Finding, now: number): Finding
     waits: cause.waits,
     next: [...cause.next],
   },
-  tree: [...causeTree({ ...chain, now })],
+  tree: [...tree],
   rehearsal: rehearsal && rehearsalJson(rehearsal),
 });
 
-export const answerJson = ({ findings, unread, now }: Answer): AnswerJson => ({
-  findings: findings.map((finding) => findingJson(finding, now)),
+export const answerJson = ({ findings, unread }: Answer): AnswerJson => ({
+  findings: findings.map(findingJson),
   unread: [...unread],
 });
 

@@ -3,10 +3,21 @@ import type { Answer, Finding } from './answer.ts';
 import { createCloudMemory, type CloudMemory } from './cloud-memory.ts';
 import { gatherFacts } from './gather.ts';
 import type { Cause } from './model/cause.ts';
-import { ifFound, type PodVolumeFacts, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
+import {
+  ifFound,
+  type PodVolumeFacts,
+  type ObjectName,
+  type PodView,
+  type ReadResult,
+  type VolumeView,
+} from './model/facts.ts';
 import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
 import { causeOf } from './rules/cause-of.ts';
+import { nameOf } from './rules/rule.ts';
+import { causeWithoutPod } from './rules/unused-storage.ts';
 import { targetInWords, type Target } from './target.ts';
+import { causeTree } from './tree.ts';
+import { gatherUnused, storageTree } from './unused-storage.ts';
 
 /** Asks why pods wait for their volumes, in every cluster. Only reads. */
 
@@ -19,12 +30,18 @@ interface Asked {
 
 const usersOf = async (name: ObjectName | null, reading: ClusterReading): Promise<readonly PodView[] | null> => {
   if (name === null || (await reading.claim(name)) === null) return null;
-  const users = (await reading.podsIn(name.namespace)).filter(({ claims }) => claims.includes(name.name));
+  const named = (await reading.podsIn(name.namespace)).filter(({ claims }) => claims.includes(name.name));
+  const users = named.filter(({ finished }) => !finished);
   const waiting = users.filter(({ runs, deletionEnds }) => !runs || deletionEnds !== null);
   return waiting.length > 0 ? waiting : users;
 };
 
-const claimOf = (volume: VolumeView | null): ObjectName | null => volume?.claim ?? null;
+/** Null if there is no such volume. A volume without a claim, or whose claim is gone, has no users. */
+const usersOfVolume = async (
+  volume: ReadResult<VolumeView>,
+  reading: ClusterReading,
+): Promise<readonly PodView[] | null> =>
+  volume === null ? null : ((await usersOf(ifFound(volume)?.claim ?? null, reading)) ?? []);
 
 /** Returns the pods that a target is about, or null if there is no such object. */
 const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisPorts): Promise<Asked['pods']> => {
@@ -39,14 +56,14 @@ const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisP
     case 'claim':
       return usersOf(target, reading);
     case 'volume':
-      return usersOf(claimOf(ifFound(await reading.volume(target.name))), reading);
+      return usersOfVolume(await reading.volume(target.name), reading);
     case 'node':
       return (await reading.node(target.name)) === null && !(await hasAttachments(target.name, reading))
         ? null
         : reading.stuckPods();
     case 'disk':
-      return usersOf(
-        claimOf(ifFound(await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id))),
+      return usersOfVolume(
+        await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id),
         reading,
       );
   }
@@ -67,32 +84,66 @@ const rankOf = ({ confidence, ending, kind }: Cause): number => {
   return { proved: 1, likely: 2, 'cannot-tell': 3 }[confidence] + (ending === 'by-itself' || ending === 'over' ? 3 : 0);
 };
 
-const oneEach = (found: readonly Omit<Finding, 'rehearsal'>[]): readonly Omit<Finding, 'rehearsal'>[] =>
-  [...Map.groupBy(found, ({ chain }) => chain.pod.uid).values()].flatMap((ofPod) =>
+type Judged = Omit<Finding, 'rehearsal'>;
+
+interface JudgedPod {
+  readonly facts: PodVolumeFacts;
+  readonly cause: Cause;
+}
+
+const oneEach = (found: readonly JudgedPod[]): readonly JudgedPod[] =>
+  [...Map.groupBy(found, ({ facts }) => facts.pod.uid).values()].flatMap((ofPod) =>
     ofPod.toSorted((one, other) => rankOf(one.cause) - rankOf(other.cause)).slice(0, 1),
   );
+
+/** What everybody asks shows only what waits. */
+const isShown = (target: Target, { ending }: Cause): boolean => target.kind !== 'everything' || ending !== 'over';
+
+interface Sources {
+  readonly ports: DiagnosisPorts;
+  readonly clouds: CloudMemory;
+  readonly now: number;
+}
 
 const diagnosePods = async (
   { cluster, reading, pods }: Asked,
   target: Target,
-  clouds: CloudMemory,
-  { ports, now }: { readonly ports: DiagnosisPorts; readonly now: number },
-): Promise<readonly Omit<Finding, 'rehearsal'>[]> => {
+  { ports, clouds, now }: Sources,
+): Promise<readonly Judged[]> => {
   const { signal } = ports;
   const { rules } = ports.cloud;
-  const chains = await gatherFacts(pods ?? [], { cluster, reading, rules, clouds, signal });
-  const found = chains
-    .filter((chain) => isAbout(target, chain))
-    .map((chain) => ({ chain, cause: causeOf({ ...chain, now }) }));
-  const waiting = target.kind === 'everything' ? found.filter(({ cause }) => cause.ending !== 'over') : found;
-  return oneEach(waiting);
+  const all = await gatherFacts(pods ?? [], { cluster, reading, rules, clouds, signal });
+  const found = all
+    .filter((facts) => isAbout(target, facts))
+    .map((facts) => ({ facts, cause: causeOf({ ...facts, now }) }));
+  return oneEach(found.filter(({ cause }) => isShown(target, cause))).map(({ facts, cause }) => ({
+    cluster: facts.cluster,
+    pod: nameOf(facts.pod),
+    claim: facts.claimName,
+    tree: causeTree({ ...facts, now }),
+    cause,
+  }));
+};
+
+const diagnoseStorage = async (
+  { cluster, reading, pods }: Asked,
+  target: Target,
+  { ports, now }: Sources,
+): Promise<readonly Judged[]> => {
+  const all = await gatherUnused(target, pods ?? [], { reading, ports, now });
+  return all
+    .map((facts) => ({
+      cluster: cluster.cluster.name,
+      pod: null,
+      claim: facts.claim && nameOf(facts.claim),
+      tree: storageTree(facts),
+      cause: causeWithoutPod(facts),
+    }))
+    .filter(({ cause }) => isShown(target, cause));
 };
 
 /** Rehearses the fence of each machine once. */
-const withRehearsals = async (
-  found: readonly Omit<Finding, 'rehearsal'>[],
-  { rehearse }: DiagnosisPorts,
-): Promise<readonly Finding[]> => {
+const withRehearsals = async (found: readonly Judged[], { rehearse }: DiagnosisPorts): Promise<readonly Finding[]> => {
   const machines = new Set(found.flatMap(({ cause }) => cause.machine ?? []));
   const outcomes = new Map(
     await Promise.all([...machines].map(async (machine) => [machine, await rehearse(machine)] as const)),
@@ -140,6 +191,9 @@ export const diagnose = async (target: Target, ports: DiagnosisPorts): Promise<A
       `there is no ${inWords(target)} in ${ports.clusters.map(({ cluster }) => cluster.name).join(', ')}`,
     );
   const now = ports.now();
-  const found = await Promise.all(asked.map((one) => diagnosePods(one, target, clouds, { ports, now })));
-  return { findings: await withRehearsals(found.flat(), ports), unread: unread(), now };
+  const sources = { ports, clouds, now };
+  const found = await Promise.all(
+    asked.flatMap((one) => [diagnosePods(one, target, sources), diagnoseStorage(one, target, sources)]),
+  );
+  return { findings: await withRehearsals(found.flat(), ports), unread: unread() };
 };

@@ -33,6 +33,10 @@ export interface ClusterReading {
   readonly stuckPods: () => Promise<readonly PodView[]>;
   readonly claim: (name: ObjectName) => Promise<ReadResult<PvcView>>;
   readonly volume: (name: string) => Promise<ReadResult<VolumeView>>;
+  /** The claims that are not bound, or that are being deleted. Reads the list of all claims. */
+  readonly stuckClaims: () => Promise<readonly PvcView[]>;
+  /** The PersistentVolumes that are being deleted. Reads the list of all PersistentVolumes. */
+  readonly volumesGoing: () => Promise<readonly VolumeView[]>;
   /** Finds a PersistentVolume by its disk. Reads the list of all PersistentVolumes. */
   readonly volumeOn: (isWanted: (volume: VolumeHandle) => boolean) => Promise<ReadResult<VolumeView>>;
   readonly driver: (name: string) => Promise<ReadResult<DriverView>>;

@@ -3,76 +3,25 @@ import {
   CoreV1Api,
   CustomObjectsApi,
   EventsV1Api,
-  StorageV1Api,
   type V1Pod,
   AppsV1Api,
   type V1Deployment,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
-import type {
-  AttachmentView,
-  ObjectName,
-  PodView,
-  ReadResult,
-  VolumeView,
-  OwnerView,
-  WorkloadView,
-} from '../diagnosis/model/facts.ts';
+import type { AttachmentView, ObjectName, PodView, OwnerView, WorkloadView } from '../diagnosis/model/facts.ts';
 import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
-import { PermissionDenied } from '../fencing/model/errors.ts';
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import { attachmentName, attachmentPages, readAttachment } from './attachments.ts';
 import { pages, type Connection, type Reader } from './connection.ts';
-import { attachmentView, pvcView, eventView, nodeView, podView, volumeView, ownerView } from './diagnose-views.ts';
+import { claimReads, volumeReads } from './diagnose-claims.ts';
+import { createMemory, type Memory, MOST_STUCK, unread, views } from './diagnose-memory.ts';
+import { attachmentView, eventView, nodeView, podView, ownerView } from './diagnose-views.ts';
 import { isUnknownPath } from './errors.ts';
 import { readLease, renewTimeOf } from './leases.ts';
 import { readCsiNode, readNode } from './node.ts';
 import { readNodePods, readPod } from './pods.ts';
-import { readPvc, readVolume } from './volumes.ts';
 
 /** The reads of a diagnosis. docs/diagnose.md lists the permissions that they need. */
-
-type Paging = { readonly limit: number; readonly _continue?: string };
-
-const keyOf = (of: ObjectName | string): string => (typeof of === 'string' ? of : `${of.namespace}/${of.name}`);
-
-/** Reads each thing once, and notes what the credentials do not allow. */
-const createMemory = () => {
-  const denied = new Set<string>();
-  const allowed = async <T, D>(read: () => Promise<T>, without: D): Promise<T | D> => {
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof PermissionDenied)) throw error;
-      denied.add(error.message);
-      return without;
-    }
-  };
-  const once = <K extends ObjectName | string, T, D>(read: (key: K) => Promise<T>, without: D) => {
-    const answers = new Map<string, Promise<T | D>>();
-    return (key: K): Promise<T | D> => {
-      const answer = answers.get(keyOf(key)) ?? allowed(() => read(key), without);
-      answers.set(keyOf(key), answer);
-      return answer;
-    };
-  };
-  /** For a read without a key, such as a list. */
-  const single = <T, D>(read: () => Promise<T>, without: D) => {
-    const asked = once(() => read(), without);
-    return () => asked('all');
-  };
-  return { allowed, once, single, unread: (): readonly string[] => [...denied].sort() };
-};
-
-type Memory = ReturnType<typeof createMemory>;
-
-const views = <T, V>(read: Promise<T | null>, view: (object: T) => V): Promise<V | null> =>
-  read.then((object) => (object === null ? null : view(object)));
-
-const unread = 'unread' as const;
-
-/** Cuts longer lists: a person reads no more, and waits for the answer. */
-const MOST_STUCK = 500;
 
 const mayWait = (pod: PodView): boolean =>
   !pod.finished && pod.claims.length > 0 && (!pod.ready || pod.deletionEnds !== null);
@@ -122,43 +71,6 @@ const eventReads = (reader: Reader, { once }: Memory) => {
     return items.map(eventView).toSorted((one, other) => other.at - one.at);
   }, []);
   return (namespace: string, uid: string) => read({ namespace, name: uid });
-};
-
-const volumePages = (reader: Reader) =>
-  pages((paging: Paging) => reader.read(CoreV1Api, (core) => core.listPersistentVolume(paging)));
-
-const claimReads = (
-  reader: Reader,
-  { once, single }: Memory,
-  events: ClusterReading['events'],
-): Pick<ClusterReading, 'claim' | 'volume' | 'volumeOn' | 'driver'> => {
-  const claim = async (name: ObjectName) => {
-    const found = await readPvc(reader, name);
-    if (found === null) return null;
-    const isBound = found.status?.phase === 'Bound';
-    return pvcView(found, isBound ? [] : await events(name.namespace, found.metadata?.uid ?? ''));
-  };
-  const allVolumes = single(async () => {
-    const found: VolumeView[] = [];
-    for await (const page of volumePages(reader)) found.push(...page.map(volumeView));
-    return found;
-  }, unread);
-  return {
-    claim: once(claim, unread),
-    volume: once((name: string) => views(readVolume(reader, name), volumeView), unread),
-    volumeOn: async (isWanted): Promise<ReadResult<VolumeView>> => {
-      const all = await allVolumes();
-      return all === unread ? unread : (all.find(({ handle }) => handle !== null && isWanted(handle)) ?? null);
-    },
-    driver: once(
-      (name: string) =>
-        views(
-          reader.readIfPresent(StorageV1Api, (api) => api.readCSIDriver({ name })),
-          ({ spec }) => ({ name, attachRequired: spec.attachRequired ?? true }),
-        ),
-      unread,
-    ),
-  };
 };
 
 const attachmentReads = (reader: Reader, { once, single }: Memory, faultOf: ReadDriverFault) => {
@@ -241,6 +153,7 @@ export const createDiagnosisReading = (
     ...podReads(reader, memory),
     events,
     ...claimReads(reader, memory, events),
+    ...volumeReads(reader, memory),
     ...attachmentReads(reader, memory, faultOf),
     ...nodeReads(reader, memory),
     workload: (namespace, owner) => memory.allowed(() => readWorkload(reader, namespace, owner), unread),

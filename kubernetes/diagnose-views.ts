@@ -2,6 +2,7 @@ import type {
   EventsV1Event,
   V1CSINode,
   V1Node,
+  V1ObjectMeta,
   V1PersistentVolume,
   V1PersistentVolumeClaim,
   V1Pod,
@@ -119,16 +120,25 @@ export const eventView = (event: EventsV1Event): EventView => ({
 
 const PROVISIONER = ['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner'];
 
+/** Which object it is, and how far its life is. */
+const lifeOf = ({ uid = '', deletionTimestamp, creationTimestamp, finalizers = [] }: V1ObjectMeta = {}): Pick<
+  PvcView,
+  'uid' | 'deleting' | 'since' | 'finalizers'
+> => ({
+  uid,
+  deleting: deletionTimestamp !== undefined,
+  since: timeOf(deletionTimestamp ?? creationTimestamp),
+  finalizers,
+});
+
 export const pvcView = (
   { metadata, spec, status }: V1PersistentVolumeClaim,
   events: readonly EventView[],
 ): PvcView => ({
   namespace: metadata?.namespace ?? '',
   name: metadata?.name ?? '',
-  uid: metadata?.uid ?? '',
   phase: status?.phase ?? '',
-  deleting: metadata?.deletionTimestamp !== undefined,
-  finalizers: metadata?.finalizers ?? [],
+  ...lifeOf(metadata),
   accessModes: spec?.accessModes ?? [],
   className: spec?.storageClassName ?? null,
   volumeName: spec?.volumeName ?? '',
@@ -159,8 +169,7 @@ export const volumeView = (volume: V1PersistentVolume): VolumeView => {
   return {
     name: metadata?.name ?? '',
     phase: status?.phase ?? '',
-    deleting: metadata?.deletionTimestamp !== undefined,
-    finalizers: metadata?.finalizers ?? [],
+    ...lifeOf(metadata),
     handle: csiHandleOf(volume),
     kind: KINDS.find((kind) => spec?.[kind] !== undefined) ?? 'other',
     claim: namespace === undefined || name === undefined ? null : { namespace, name, uid },

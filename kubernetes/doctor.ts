@@ -160,6 +160,7 @@ export const diagnosisPermissions: readonly NeededPermission[] = [
   { verb: 'get', group: '', resource: 'nodes', for: 'whether the kubelet reports' },
   { verb: 'list', group: '', resource: 'nodes', for: 'the Node of the machine that the disk names' },
   { verb: 'get', group: '', resource: 'persistentvolumeclaims', for: 'the claim, and whether it is bound' },
+  { verb: 'list', group: '', resource: 'persistentvolumeclaims', for: 'claims that are stuck without a pod' },
   { verb: 'get', group: '', resource: 'persistentvolumes', for: 'the volume, its disk, and its zone' },
   { verb: 'list', group: '', resource: 'persistentvolumes', for: 'the volume of a disk' },
   { verb: 'list', group: 'events.k8s.io', resource: 'events', for: 'why a kubelet or the scheduler complains' },

@@ -62,6 +62,8 @@ export interface PvcView extends ObjectName {
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
+  /** When its deletion was requested, or else when it was created (epoch ms). */
+  readonly since: number;
   readonly finalizers: readonly string[];
   readonly accessModes: readonly string[];
   readonly className: string | null;
@@ -77,8 +79,11 @@ export interface PvcView extends ObjectName {
 
 export interface VolumeView {
   readonly name: string;
+  readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
+  /** When its deletion was requested, or else when it was created (epoch ms). */
+  readonly since: number;
   readonly finalizers: readonly string[];
   /** Null for a volume that no CSI driver attaches. */
   readonly handle: VolumeHandle | null;
@@ -249,6 +254,21 @@ export interface PodVolumeFacts {
   readonly slots: readonly AttachSlots[];
   /** NetworkFences of the storage system that the cluster has. */
   readonly networkFences: readonly string[];
+}
+
+/** A claim or a PersistentVolume that no pod uses. */
+export interface StorageFacts {
+  /** Null if only the volume is there. */
+  readonly claim: PvcView | null;
+  /** Null if the claim is not bound, or if its volume is missing. */
+  readonly volume: VolumeView | null;
+  readonly volumeEvents: readonly EventView[];
+  /** Pods that name the claim and have ended. They keep it nevertheless. */
+  readonly ended: readonly PodView[];
+  /** Where the volume is attached. */
+  readonly attachments: readonly AttachmentView[];
+  /** Epoch ms. */
+  readonly now: number;
 }
 
 /** The facts at a moment (epoch ms). */

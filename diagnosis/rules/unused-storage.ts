@@ -1,0 +1,132 @@
+import type { Cause } from '../model/cause.ts';
+import type { EventView, PvcView, StorageFacts, VolumeView } from '../model/facts.ts';
+import { cause, firstLine, formatDuration, nameOf } from './rule.ts';
+
+/** Why a claim or a PersistentVolume does not become what somebody asked for, although no pod uses it. */
+
+type StorageRule = (facts: StorageFacts) => Cause | null;
+
+const eventOf = ({ events }: PvcView, reasons: readonly string[]): EventView | null =>
+  events.find(({ reason }) => reasons.includes(reason)) ?? null;
+
+const asked = ({ since, now }: { readonly since: number; readonly now: number }): string =>
+  `its deletion was requested ${formatDuration(now - since)} ago`;
+
+const claimLost: StorageRule = ({ claim }) =>
+  claim?.phase !== 'Lost'
+    ? null
+    : cause('claim-lost', 'proved', 'by-person', {
+        says: `The claim ${nameOf(claim)} has lost its PersistentVolume ${claim.volumeName}.`,
+        waits: `claim ${nameOf(claim)} ← a PersistentVolume that does not exist.`,
+        next: [
+          'if the disk still exists: create a PersistentVolume with the same handle, and bind the claim to it again',
+        ],
+      });
+
+/** A pod keeps its claim even after it has ended. */
+const claimGoing: StorageRule = ({ claim, ended, now }) => {
+  if (!claim?.deleting) return null;
+  const names = ended.map(nameOf).join(', ');
+  return cause('claim-going', 'proved', 'by-person', {
+    says: `The claim ${nameOf(claim)} is being deleted${names === '' ? '' : `, and pods that have ended still name it: ${names}`}.`,
+    proof: [asked({ ...claim, now }), `finalizers: ${claim.finalizers.join(', ') || 'none'}`],
+    waits: `claim ${nameOf(claim)} ← ${names || 'the controller of its finalizers'}.`,
+    next: [
+      names === ''
+        ? 'see whether the controllers of these finalizers run'
+        : `kubectl -n ${claim.namespace} delete pod ${ended.map(({ name }) => name).join(' ')}`,
+    ],
+  });
+};
+
+const pending = (claim: PvcView): Cause => {
+  const waits = `claim ${nameOf(claim)} ← provisioner ${claim.provisioner ?? ''}.`;
+  const refused = eventOf(claim, ['ProvisioningFailed']);
+  if (refused)
+    return cause('provisioning-refused', 'proved', 'by-person', {
+      says: `No volume could be made for the claim ${nameOf(claim)}: ${firstLine(refused.says)}`,
+      waits,
+      next: ['fix what the error names: a permission, a quota, a key, or the zone'],
+    });
+  const requested = eventOf(claim, ['ExternalProvisioning', 'Provisioning']);
+  if (requested)
+    return cause('no-provisioner', 'likely', 'by-person', {
+      says: `The provisioner ${claim.provisioner ?? ''} was asked for a volume and does not answer.`,
+      proof: [firstLine(requested.says)],
+      waits,
+      next: ['see whether it runs: kubectl get pods -A | grep -i csi'],
+    });
+  if (eventOf(claim, ['WaitForFirstConsumer', 'WaitForPodScheduled']))
+    return cause('waits-for-consumer', 'proved', 'over', {
+      says: `The claim ${nameOf(claim)} waits for the first pod that uses it. That is what its StorageClass asks for.`,
+      waits: `claim ${nameOf(claim)} ← a pod.`,
+      next: [],
+    });
+  const unbound = eventOf(claim, ['FailedBinding', 'VolumeMismatch']);
+  return cause('no-volume', unbound ? 'proved' : 'likely', 'by-person', {
+    says: `The claim ${nameOf(claim)} has no PersistentVolume${unbound ? `: ${firstLine(unbound.says)}` : '.'}`,
+    waits: `claim ${nameOf(claim)} ← a PersistentVolume that fits.`,
+    next: ['set a StorageClass, or create a PersistentVolume of its class, size, and mode'],
+  });
+};
+
+const claimPending: StorageRule = ({ claim }) => (claim?.phase === 'Pending' ? pending(claim) : null);
+
+const volumeMissing: StorageRule = ({ claim, volume }) =>
+  !claim || claim.volumeName === '' || volume
+    ? null
+    : cause('volume-missing', 'proved', 'by-person', {
+        says: `The claim ${nameOf(claim)} names the PersistentVolume ${claim.volumeName}, which does not exist.`,
+        waits: `claim ${nameOf(claim)} ← a PersistentVolume that does not exist.`,
+        next: ['if the disk still exists: create a PersistentVolume of that name with the same handle'],
+      });
+
+/** What keeps the volume: an attachment, its claim, or the disk that its driver cannot delete. */
+const keeperOf = (
+  { attachments, volumeEvents, claim }: StorageFacts,
+  volume: VolumeView,
+): readonly [string, string] => {
+  const failed = volumeEvents.find(({ reason }) => reason === 'VolumeFailedDelete');
+  if (attachments.length > 0)
+    return [
+      `it is still attached to ${attachments.map(({ node }) => node).join(', ')}`,
+      `see why: cloudfence diagnose node/${attachments[0]?.node ?? ''}`,
+    ];
+  if (failed) return [`its driver cannot delete the disk: ${firstLine(failed.says)}`, 'fix what the error names'];
+  if (claim && !claim.deleting)
+    return [`the claim ${nameOf(claim)} is bound to it`, 'delete the claim first, if its data may go'];
+  return [
+    `finalizers: ${volume.finalizers.join(', ') || 'none'}`,
+    'see whether the controllers of these finalizers run, such as the provisioner of its driver',
+  ];
+};
+
+const volumeGoing: StorageRule = (facts) => {
+  const { volume, now } = facts;
+  if (!volume?.deleting) return null;
+  const [keeper, next] = keeperOf(facts, volume);
+  return cause('volume-going', 'proved', 'by-person', {
+    says: `The PersistentVolume ${volume.name} is being deleted, and does not go: ${keeper}.`,
+    proof: [asked({ ...volume, now }), `finalizers: ${volume.finalizers.join(', ') || 'none'}`],
+    waits: `volume ${volume.name} ← ${keeper}.`,
+    next: [next],
+  });
+};
+
+const unused = ({ claim, volume }: StorageFacts): Cause =>
+  cause('not-waiting', 'proved', 'over', {
+    says: `No pod uses ${claim ? `the claim ${nameOf(claim)}` : `the volume ${volume?.name ?? ''}`}, so nobody waits for it.`,
+    waits: 'nobody.',
+    next: [],
+  });
+
+const questions: readonly StorageRule[] = [claimLost, claimGoing, claimPending, volumeMissing, volumeGoing];
+
+/** Returns the one cause. Pure. */
+export const causeWithoutPod = (facts: StorageFacts): Cause => {
+  for (const ask of questions) {
+    const found = ask(facts);
+    if (found) return found;
+  }
+  return unused(facts);
+};

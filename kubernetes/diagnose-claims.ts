@@ -1,0 +1,69 @@
+import { CoreV1Api, StorageV1Api, type V1PersistentVolumeClaim } from '@kubernetes/client-node/dist/gen/index.js';
+import type { ObjectName, ReadResult, VolumeView } from '../diagnosis/model/facts.ts';
+import type { ClusterReading } from '../diagnosis/ports.ts';
+import { pages, type Reader } from './connection.ts';
+import { type Memory, MOST_STUCK, type Paging, unread, views } from './diagnose-memory.ts';
+import { pvcView, volumeView } from './diagnose-views.ts';
+import { readPvc, readVolume } from './volumes.ts';
+
+/** The reads of claims, PersistentVolumes, and drivers for a diagnosis. */
+
+const volumePages = (reader: Reader) =>
+  pages((paging: Paging) => reader.read(CoreV1Api, (core) => core.listPersistentVolume(paging)));
+
+const pvcPages = (reader: Reader) =>
+  pages((paging: Paging) => reader.read(CoreV1Api, (core) => core.listPersistentVolumeClaimForAllNamespaces(paging)));
+
+const isStuck = ({ metadata, status }: V1PersistentVolumeClaim): boolean =>
+  status?.phase !== 'Bound' || metadata?.deletionTimestamp !== undefined;
+
+export const claimReads = (
+  reader: Reader,
+  { once, single }: Memory,
+  events: ClusterReading['events'],
+): Pick<ClusterReading, 'claim' | 'stuckClaims'> => {
+  const viewWithEvents = async (found: V1PersistentVolumeClaim) => {
+    const { namespace = '', uid = '' } = found.metadata ?? {};
+    return pvcView(found, found.status?.phase === 'Bound' ? [] : await events(namespace, uid));
+  };
+  const claim = async (name: ObjectName) => {
+    const found = await readPvc(reader, name);
+    return found && viewWithEvents(found);
+  };
+  const stuckClaims = single(async () => {
+    const stuck: V1PersistentVolumeClaim[] = [];
+    for await (const page of pvcPages(reader)) stuck.push(...page.filter(isStuck));
+    return Promise.all(stuck.slice(0, MOST_STUCK).map(viewWithEvents));
+  }, []);
+  return { claim: once(claim, unread), stuckClaims };
+};
+
+export const volumeReads = (
+  reader: Reader,
+  { once, single }: Memory,
+): Pick<ClusterReading, 'volume' | 'volumeOn' | 'volumesGoing' | 'driver'> => {
+  const allVolumes = single(async () => {
+    const found: VolumeView[] = [];
+    for await (const page of volumePages(reader)) found.push(...page.map(volumeView));
+    return found;
+  }, unread);
+  return {
+    volume: once((name: string) => views(readVolume(reader, name), volumeView), unread),
+    volumeOn: async (isWanted): Promise<ReadResult<VolumeView>> => {
+      const all = await allVolumes();
+      return all === unread ? unread : (all.find(({ handle }) => handle !== null && isWanted(handle)) ?? null);
+    },
+    volumesGoing: async () => {
+      const all = await allVolumes();
+      return all === unread ? [] : all.filter(({ deleting }) => deleting);
+    },
+    driver: once(
+      (name: string) =>
+        views(
+          reader.readIfPresent(StorageV1Api, (api) => api.readCSIDriver({ name })),
+          ({ spec }) => ({ name, attachRequired: spec.attachRequired ?? true }),
+        ),
+      unread,
+    ),
+  };
+};
