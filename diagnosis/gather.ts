@@ -176,6 +176,18 @@ const withSearched = async (chain: Located, sources: Sources): Promise<Located> 
   return { ...chain, holders: [...chain.holders, ...places] };
 };
 
+/**
+ * Where attachments name no machine and their Node is gone, only the disk knows the machine. It counts if the disk names
+ * one machine, and one place lacks its machine.
+ */
+const withMachineOfDisk = (chain: Located, sources: Sources): Located => {
+  const [machine, ...more] = unplaced(chain, sources);
+  const nameless = chain.holders.filter(({ node, machine: own, attachment }) => !node && !own && attachment);
+  if (machine === undefined || more.length > 0 || nameless.length !== 1) return chain;
+  const holders = chain.holders.map((place) => (place === nameless[0] ? { ...place, machine } : place));
+  return { ...chain, holders };
+};
+
 /** Reads the attacher's Lease while the pod's Node waits for it, and finds out where its leader runs. */
 const withAttacher = async (chain: Located, sources: Sources): Promise<Located> => {
   const { handle, target } = chain;
@@ -219,7 +231,9 @@ export const gatherFacts = async (pods: readonly PodView[], sources: Sources): P
   await clouds.askWitnesses(near.flatMap(({ handle }) => handle ?? []));
   await clouds.lookAt([...machinesIn(near), ...near.flatMap((chain) => unplaced(chain, sources))]);
   const held = await eachOf(near, (chain) => withDiskHolders(chain, sources));
-  const searched = await eachOf(held, (chain) => withSearched(chain, sources));
+  const searched = (await eachOf(held, (chain) => withSearched(chain, sources))).map((chain) =>
+    withMachineOfDisk(chain, sources),
+  );
   const led = await eachOf(await eachOf(searched, (chain) => withAttacher(chain, sources)), (chain) =>
     withSlots(chain, sources),
   );

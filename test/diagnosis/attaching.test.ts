@@ -6,7 +6,8 @@ import { put, write } from '../../sandbox/history.ts';
 import { addInstance } from '../../sandbox/ec2/scenario.ts';
 import { volumeIn, type Volume } from '../../sandbox/ec2/state.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { diagnoseSandbox, edit, theCause } from './rig.ts';
+import { theCause } from './any-rig.ts';
+import { diagnoseSandbox, edit } from './rig.ts';
 import { addPod, addUnplaced, at, attachFailed, attachmentOn, twoNodes, unanswered } from './scenes.ts';
 
 /** The attachment to the pod's Node, its driver and attacher, and the cloud. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { stopped } from '../simulation/incidents.ts';
 import { attachFailed } from './scenes.ts';
-import { denying, diagnoseSandbox, theCause } from './rig.ts';
+import { denying, theCause } from './any-rig.ts';
+import { diagnoseSandbox } from './rig.ts';
 
 /** What the credentials do not allow is named, and the rest of the answer still stands. */
 

@@ -3,7 +3,8 @@ import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { forgotten, nodeGone, stage, stopped, stopMachine } from '../simulation/incidents.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
-import { diagnoseSandbox, theCause } from './rig.ts';
+import { theCause } from './any-rig.ts';
+import { diagnoseSandbox } from './rig.ts';
 import { addClaim, addPod } from './scenes.ts';
 
 /** The machine under the volume: what Kubernetes shows is the same for all, and only the cloud tells them apart. */

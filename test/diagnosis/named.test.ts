@@ -9,7 +9,8 @@ import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { nodeGone, stage, stopped } from '../simulation/incidents.ts';
 import { freshRun, portsOver } from '../simulation/rig.ts';
-import { denying, edit, toolsOver } from './rig.ts';
+import { denying } from './any-rig.ts';
+import { edit, toolsOver } from './rig.ts';
 import { addClaim, addPod, addUnplaced, twoNodes } from './scenes.ts';
 
 /** Which machine a name leads to, and that nothing is guessed. */

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { diagnoseSandbox, edit, theCause } from './rig.ts';
+import { theCause } from './any-rig.ts';
+import { diagnoseSandbox, edit } from './rig.ts';
 import { addClaimEvent, addPod, addPodEvent, addUnplaced, at, mountPending, twoNodes } from './scenes.ts';
 
 /** The claim and its PersistentVolume, the scheduler's words, and what has nothing to do with a volume. */
