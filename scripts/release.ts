@@ -21,6 +21,7 @@ const { values } = parseArgs({
   options: {
     out: { type: 'string', default: path.join(repositoryRoot, 'dist/release', version) },
     'made-at': { type: 'string' },
+    'download-from': { type: 'string', default: 'https://example.com/cloudfence' },
   },
 });
 const out = path.resolve(values.out);
@@ -59,6 +60,41 @@ const copies: Readonly<Record<string, string>> = {
   'infra/schemas': 'schemas',
 };
 
+const sha256 = async (file: string): Promise<string> =>
+  createHash('sha256')
+    .update(await readFile(path.join(out, file)))
+    .digest('hex');
+
+/**
+ * Returns the manifest of the kubectl plugin for krew, in JSON, which is YAML.
+ * https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
+ */
+const krewManifest = async (): Promise<object> => {
+  const archive = `cloudfence-${version}.tgz`;
+  return {
+    apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
+    kind: 'Plugin',
+    metadata: { name: 'cloudfence' },
+    spec: {
+      version: `v${version}`,
+      homepage: values['download-from'],
+      shortDescription: 'Fence Nodes whose cloud machine is off',
+      description:
+        'Says why a pod waits for its volume, and fences a Node whose cloud machine is proven off: it frees the pods and the disks, and releases the Node after a fresh boot.',
+      caveats: 'This plugin needs Node.js 22.18 or newer on your PATH.',
+      platforms: [
+        {
+          selector: { matchExpressions: [{ key: 'os', operator: 'In', values: ['linux', 'darwin'] }] },
+          uri: `${values['download-from']}/v${version}/${archive}`,
+          sha256: await sha256(archive),
+          files: [{ from: 'package/*', to: '.' }],
+          bin: 'cli/cloudfence.js',
+        },
+      ],
+    },
+  };
+};
+
 const filesIn = async (): Promise<readonly string[]> =>
   (await readdir(out, { withFileTypes: true, recursive: true }))
     .filter((entry) => entry.isFile())
@@ -67,12 +103,7 @@ const filesIn = async (): Promise<readonly string[]> =>
 
 /** Returns the checksums in the format that `sha256sum --check SHA256SUMS` reads. */
 const sums = async (): Promise<string> => {
-  const lines = (await filesIn()).map(
-    async (file) =>
-      `${createHash('sha256')
-        .update(await readFile(path.join(out, file)))
-        .digest('hex')}  ${file}\n`,
-  );
+  const lines = (await filesIn()).map(async (file) => `${await sha256(file)}  ${file}\n`);
   return (await Promise.all(lines)).join('');
 };
 
@@ -90,5 +121,6 @@ await writeFile(
   path.join(out, 'sbom.cdx.json'),
   `${JSON.stringify(await billOfMaterials(libraries, await madeAt()), null, 2)}\n`,
 );
+await writeFile(path.join(out, 'krew.yaml'), `${JSON.stringify(await krewManifest(), null, 2)}\n`);
 await writeFile(path.join(out, 'SHA256SUMS'), await sums());
 console.log(`${out}: ${(await filesIn()).length} files`);

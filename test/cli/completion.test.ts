@@ -33,8 +33,8 @@ describe('completion in bash', () => {
 });
 
 describe.each([
-  { shell: 'zsh', args: ['-n'] },
-  { shell: 'fish', args: ['-c', 'source'] },
+  { shell: 'zsh', args: ['-n', '-c'] },
+  { shell: 'fish', args: ['-c'] },
 ])('completion in $shell', ({ shell, args }) => {
   const found = spawnSync(shell, ['-c', 'true']).status === 0;
 
@@ -43,7 +43,7 @@ describe.each([
   it.skipIf(!found)(
     `has no error of syntax${found ? '' : `: not run, because there is no ${shell} here`}`,
     async () => {
-      expect(spawnSync(shell, args, { input: await script(shell), encoding: 'utf8' })).toMatchObject({
+      expect(spawnSync(shell, [...args, await script(shell)], { encoding: 'utf8' })).toMatchObject({
         status: 0,
         stderr: '',
       });

@@ -50,6 +50,15 @@ describe('a release', () => {
       expect(sums).toContain(`  ${file}\n`);
   });
 
+  it('has a manifest for krew, which names the package and its checksum', async () => {
+    const { spec } = z
+      .object({ spec: z.object({ platforms: z.array(z.object({ uri: z.string(), sha256: z.string() })) }) })
+      .parse(JSON.parse(await read('krew.yaml')));
+    const sums = await read('SHA256SUMS');
+    for (const { uri, sha256 } of spec.platforms) expect(sums).toContain(`${sha256}  ${path.basename(uri)}\n`);
+    expect(spec.platforms).not.toEqual([]);
+  });
+
   it('has each file that its install.md names', async () => {
     const sums = await read('SHA256SUMS');
     const named = [
