@@ -4,7 +4,7 @@ import type { Call } from './call.ts';
 import { parseApiPath } from './call.ts';
 import { createOne } from './create.ts';
 import { deleteOne } from './delete.ts';
-import { discoveryAnswer } from './discovery.ts';
+import { discoveryAnswer } from './api-resources.ts';
 import { listAll } from './list.ts';
 import { patchOne } from './patch.ts';
 import { readOne } from './read.ts';
