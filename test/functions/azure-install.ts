@@ -16,6 +16,7 @@ import type { OutgoingMessage } from '../../providers/azure/service-bus.ts';
 import { apiOf, type AzureWorld, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
 import { createStatusReading } from '../../kubernetes/status-reading.ts';
+import { createDoctor } from '../../kubernetes/doctor.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
@@ -78,7 +79,7 @@ const wiredOver = (
     openClusters: [
       {
         cluster: createCluster(cluster),
-        doctor: unused,
+        doctor: async () => createDoctor(openConnection(cluster), cluster.link),
         cap: unused,
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
