@@ -110,12 +110,9 @@ const track = (layout: Layout, top: number, kind: string): Markup =>
 const phaseRow = (layout: Layout, scale: Scale, { start }: Timeline, phase: Phase, top: number): Markup => {
   const { label, at, from, takes, missing } = phase;
   if (at === null) {
-    const bars = track(layout, top, 'absent');
-    return rowOf(
-      layout,
-      { label, value: missing?.says === 'not known' ? 'not known' : 'none', note: '', bars, known: false },
-      top,
-    );
+    const isUnknown = missing?.says === 'not known';
+    const bars = isUnknown ? track(layout, top, 'absent') : html``;
+    return rowOf(layout, { label, value: isUnknown ? 'not known' : 'none', note: '', bars, known: false }, top);
   }
   const took = tookOf(phase);
   const bars = bar(layout, scale, top, takes, (from ?? at) - start, at - start);

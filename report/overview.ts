@@ -45,7 +45,7 @@ export const listPart = (incidents: readonly Incident[]): Markup =>
   html`<section aria-labelledby="list">
     <h2 id="list">Incidents</h2>
     <div class="card">
-      <table>
+      <table class="list">
         <caption>
           The newest first. Times are UTC.
         </caption>

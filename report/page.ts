@@ -21,9 +21,9 @@ const EMPTY = html`<section class="card">
 </section>`;
 
 const titleOf = ({ wanted: { shadow }, incidents }: Report): string => {
+  if (shadow) return 'What Cloudfence would have done';
   const [only] = incidents;
-  if (only && incidents.length === 1) return `Incident of ${dateMinute(beganAt(only))} UTC`;
-  return shadow ? 'What Cloudfence would have done' : 'Incidents';
+  return only && incidents.length === 1 ? `Incident of ${dateMinute(beganAt(only))} UTC` : 'Incidents';
 };
 
 const scopeOf = ({ wanted: { since, target }, where, made, incidents }: Report): string =>

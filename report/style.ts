@@ -59,7 +59,7 @@ code,.id{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-s
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.25rem,1fr));gap:.75rem;margin:1rem 0;padding:0;list-style:none}
 .tiles li{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:.8rem 1rem}
 .card .tiles li{background:var(--ground);border-color:transparent}
-.tiles b{display:block;font-size:1.45rem;line-height:1.3;font-weight:650;letter-spacing:-.01em;font-variant-numeric:tabular-nums}
+.tiles b{display:block;white-space:nowrap;font-size:1.45rem;line-height:1.3;font-weight:650;letter-spacing:-.01em;font-variant-numeric:tabular-nums}
 .tiles span{color:var(--soft);font-size:.85rem;line-height:1.35;display:block}
 .story{font-size:1.03rem;max-width:50rem}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(13rem,1fr));gap:.6rem 1.5rem;margin:1.1rem 0 0}
@@ -82,6 +82,7 @@ th,td{text-align:left;vertical-align:top;padding:.5rem .75rem .5rem 0;border-top
 thead th{border-top:0;color:var(--soft);font-size:.8rem;vertical-align:bottom}
 tbody th{font-weight:600}
 td:last-child,th:last-child{padding-right:0}
+.list tbody th{width:48%}
 .number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .time{font-variant-numeric:tabular-nums}
 .why{display:block;color:var(--soft);font-weight:400}
@@ -107,8 +108,8 @@ header{padding-top:1.25rem}
 .chart.wide{display:none}.chart.narrow{display:block}
 th,td{padding-right:.5rem}
 .wide-only{display:none}
-.evidence{grid-template-columns:minmax(0,1fr)}
-.evidence dd{margin-bottom:.35rem}
+.evidence{grid-template-columns:6.5rem minmax(0,1fr)}
+.tiles b{font-size:1.15rem}
 }
 @media print{
 @page{margin:14mm}

@@ -66,7 +66,7 @@ const ended = (incident: Incident): readonly string[] => {
     case 'failed':
       return [`It could not fence the machine: ${lastReason(incident)}.`];
     case 'would-fence':
-      return [`It changed nothing: ${lastReason(incident)}.`];
+      return [`It changed nothing, because of shadow mode. The run said: ${lastReason(incident)}.`];
     case 'fencing':
       return [`The fence is not finished: ${lastReason(incident)}.`];
     case 'fenced':
