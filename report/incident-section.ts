@@ -6,7 +6,7 @@ import { html, type Markup, name } from './markup.ts';
 import {
   between,
   epochMs,
-  type Behind,
+  type PhaseSource,
   type Phase,
   type PhaseName,
   type Timeline,
@@ -77,11 +77,11 @@ const caption = html`<figcaption>
   is off. It is a comparison, not a forecast for this cluster.
 </figcaption>`;
 
-const listNames: Readonly<Record<Behind['list'], string>> = { triggers: 'asked', proofs: 'proof', steps: 'step' };
+const listNames: Readonly<Record<PhaseSource['list'], string>> = { triggers: 'asked', proofs: 'proof', steps: 'step' };
 
-const anchor = (at: number, { list, index }: Behind): string => `i${at}-${listNames[list]}-${index + 1}`;
+const anchor = (at: number, { list, index }: PhaseSource): string => `i${at}-${listNames[list]}-${index + 1}`;
 
-const behindLink = (at: number, behind: Behind): Markup =>
+const behindLink = (at: number, behind: PhaseSource): Markup =>
   html` <a href="#${anchor(at, behind)}">${listNames[behind.list]} ${behind.index + 1}</a>`;
 
 const phaseRow = (at: number, { start }: Timeline, phase: Phase): Markup => {

@@ -27,7 +27,7 @@ const shown = (character: string): string =>
     : `‹U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}›`;
 
 /** Returns a text in which every character can be seen, and which is not too long to be read. */
-export const readable = (text: string): string => {
+export const makeVisible = (text: string): string => {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
   return cut.toWellFormed().replaceAll(INVISIBLE, shown);
 };
@@ -40,7 +40,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-const escaped = (text: string): string => readable(text).replaceAll(/[&<>"']/g, (one) => entities[one] ?? '');
+const escaped = (text: string): string => makeVisible(text).replaceAll(/[&<>"']/g, (one) => entities[one] ?? '');
 
 const markupOf = (part: Part): string => {
   if (part === null) return '';
@@ -67,7 +67,7 @@ export const name = (text: string): Markup => html`<bdi>${text}</bdi>`;
 
 /** Returns a text for Markdown, also for a cell of a table. */
 export const plain = (text: string): string =>
-  readable(text)
+  makeVisible(text)
     .replaceAll(/[\\`*_[\]<>|~#]/g, (one) => `\\${one}`)
     .replaceAll('&', '&amp;')
     .replaceAll('://', ':\\//');

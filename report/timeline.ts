@@ -5,11 +5,11 @@ import type { Incident, Phases } from '../incidents/incident.ts';
 /** The new pod is not watched, so nothing knows when it ran. */
 export type PhaseName = keyof Phases | 'running';
 
-/** Who takes the time until a phase. */
-export type Takes = 'unnoticed' | 'cloudfence' | 'kubernetes';
+/** Who works, or does not yet work, in the time before a phase. */
+export type PhaseActor = 'unnoticed' | 'cloudfence' | 'kubernetes';
 
 /** A part of the record that shows a phase. `index` counts within the list of the incident. */
-export interface Behind {
+export interface PhaseSource {
   readonly list: 'triggers' | 'proofs' | 'steps';
   readonly index: number;
 }
@@ -23,14 +23,14 @@ export interface Missing {
 export interface Phase {
   readonly name: PhaseName;
   readonly label: string;
-  readonly takes: Takes;
+  readonly takes: PhaseActor;
   /** In epoch ms, or null if it is not known. */
   readonly at: number | null;
   /** The phase that it follows, if that is known. A time that is earlier than it is another clock's. */
   readonly from: number | null;
   /** Why it has no time, or null if it has one. */
   readonly missing: Missing | null;
-  readonly behind: readonly Behind[];
+  readonly behind: readonly PhaseSource[];
 }
 
 export interface Timeline {
@@ -46,7 +46,7 @@ export interface Timeline {
 
 interface PhaseRule {
   readonly label: string;
-  readonly takes: Takes;
+  readonly takes: PhaseActor;
   /** The phases after which this one begins, the likeliest first. */
   readonly follows: readonly (keyof Phases)[];
 }
@@ -149,7 +149,7 @@ const endingSteps: Readonly<Partial<Record<PhaseName, readonly string[]>>> = {
 };
 
 /** Returns the index of the phase's time in a list of the incident, or -1. */
-const indexIn = ({ triggers, proofs, steps }: Incident, phase: PhaseName, at: string): Behind => {
+const indexIn = ({ triggers, proofs, steps }: Incident, phase: PhaseName, at: string): PhaseSource => {
   if (phase === 'off') return { list: 'proofs', index: proofs.findIndex(({ since }) => since === at) };
   if (phase === 'proven') return { list: 'proofs', index: proofs.findIndex(({ answered }) => answered === at) };
   if (phase === 'event') return { list: 'triggers', index: triggers.findIndex(({ happened }) => happened === at) };
@@ -158,7 +158,7 @@ const indexIn = ({ triggers, proofs, steps }: Incident, phase: PhaseName, at: st
   return { list: 'steps', index: steps.findIndex(({ step, ended }) => ended === at && kinds.includes(step)) };
 };
 
-const behindOf = (incident: Incident, phase: PhaseName): readonly Behind[] => {
+const behindOf = (incident: Incident, phase: PhaseName): readonly PhaseSource[] => {
   const at = phase === 'running' ? null : incident.phases[phase];
   if (at === null) return [];
   const behind = indexIn(incident, phase, at);

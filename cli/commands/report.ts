@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { type IncidentSource, readIncidents } from '../../incidents/source.ts';
 import { reportJson } from '../../report/json.ts';
-import { readable } from '../../report/markup.ts';
+import { makeVisible } from '../../report/markup.ts';
 import { reportMarkdown } from '../../report/markdown.ts';
 import { reportPage } from '../../report/page.ts';
 import { objectsToRead, type Report, requireSome, selected, type ReportFilter } from '../../report/select.ts';
@@ -81,7 +81,7 @@ export const report = async (
   const wanted = { target: target ?? null, since: since === undefined ? null : made - since, shadow };
   const told = await gather(openSource(from), wanted, made, AbortSignal.timeout(timeout));
   for (const { name, what, mend } of told.damaged)
-    complain(`cloudfence: ${readable(name)}: ${readable(what)}. To mend it, ${mend}.`);
+    complain(`cloudfence: ${makeVisible(name)}: ${makeVisible(what)}. To mend it, ${mend}.`);
   requireSome(told);
   const text = write(told);
   if (file === null) line(text.trimEnd());

@@ -145,9 +145,9 @@ const PARK: ReadonlySet<Step['do']> = new Set(['park']);
 const FREES_VOLUMES: ReadonlySet<Step['do']> = new Set(['mark', 'fail-pod', 'delete-pod']);
 
 /**
- * Returns whether the decision needs a look after what was done since the last one. Deleting pods does not: each call
- * names the uid of its pod, and what is to be deleted has been known since before the mark. The end of a parked fence
- * does not either: the patch has tested the Node, and the sweep finds work that comes back.
+ * Returns whether the decision needs a look after what was done since the last one. Deleting pods needs no look: each
+ * call names the uid of its pod, and what is to be deleted has been known since before the mark. The end of a parked
+ * fence needs no look: the patch has tested the Node, and the sweep finds work that comes back.
  */
 const needsLook = (known: RunState, decision: Decision): boolean =>
   known.memory.sinceLook.size > 0 &&

@@ -32,7 +32,7 @@ export const resourceNames = ({ project, region, prefix }: InstallScope) => {
     job: `${inRegion}/jobs/${prefix}-sweep`,
     functionId: (name: string) => `${prefix}-${name}`,
     function: (name: string) => `${inRegion}/functions/${prefix}-${name}`,
-    /** Returns the Cloud Run service of a function. IAM controls on the service who may call. */
+    /** Returns the Cloud Run service of a function. The IAM policy of the service controls who may call it. */
     service: (name: string) => `${inRegion}/services/${prefix}-${name}`,
     /**
      * Returns the address, which is known before the function exists:

@@ -51,7 +51,7 @@ const actionNamed = (name: string): Action => {
   return action;
 };
 
-/** A dry run ends here. EC2 has checked only the permission before. */
+/** A dry run ends here. Before that, EC2 checks only the permission. */
 const refuseDryRun = (params: URLSearchParams): void => {
   if (params.get('DryRun') === 'true')
     throw new Ec2Refusal('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
