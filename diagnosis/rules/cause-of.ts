@@ -4,7 +4,7 @@ import { attacherDown, attachError, detachFirst, driverNotOnNode, staleAttachmen
 import { noClaim, notTheVolume, notWaiting, podFinalizer, runsUnready } from './pod.ts';
 import { attachedOutside, diskDeleted, diskStuck } from './disks.ts';
 import { machineOfHolder, machineOfTarget } from './machine.ts';
-import { kubeletStuck, mountError } from './mounting.ts';
+import { kubeletStuck, mountError, mountingNow } from './mounting.ts';
 import { anotherPod, movingNow, podDoesNotEnd, staysMounted } from './other-pods.ts';
 import { cause, nameOf, type CauseRule, hasMultiAttachEvent, describeVolume } from './rule.ts';
 import { pvcPending, pvcUnusable, readWriteOncePodInUse, unscheduled, volumeUnusable } from './scheduling.ts';
@@ -53,6 +53,7 @@ const questions: readonly CauseRule[] = [
 
   // The volume is there: what does the kubelet say?
   mountError,
+  mountingNow, // before the kubelet is blamed: every mount takes some seconds
   kubeletStuck,
 ];
 

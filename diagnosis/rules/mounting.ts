@@ -164,7 +164,23 @@ export const mountError: CauseRule = (situation) => {
   });
 };
 
+/** A kubelet that has done nothing for so long is stuck. */
 const SILENT_MS = 120_000;
+
+/** The volume was attached a moment ago, and the kubelet mounts it. */
+export const mountingNow: CauseRule = (situation) => {
+  const { target, pod, now, events } = situation;
+  const attachment = attachmentAt(target);
+  if (target === null || !attachment?.attached || pod.runs || pod.deletionEnds !== null) return null;
+  const since = Math.max(attachment.created, pod.created);
+  if (now - since >= SILENT_MS || events.some(({ reason }) => isMountEvent(reason))) return null;
+  return cause('moving-now', 'likely', 'by-itself', {
+    says: `${describeVolume(situation)} is attached to ${target.nodeName}, and its kubelet mounts it and starts the pod. That takes some seconds.`,
+    proof: ['it is attached, and nothing failed so far'],
+    waits: `${nameOf(pod)} ← the kubelet of ${target.nodeName}.`,
+    next: [`look again after ${formatTime(since + SILENT_MS)}`],
+  });
+};
 
 /** The volume is attached, and no event says why it is not mounted. */
 export const kubeletStuck: CauseRule = (situation) => {

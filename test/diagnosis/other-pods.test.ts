@@ -161,4 +161,18 @@ describe('another pod has the volume:', () => {
     settle(world);
     expect((await diagnoseSandbox(world)).findings).toEqual([]);
   });
+
+  it('for the few seconds in which the kubelet mounts what is attached', async () => {
+    const { world, node } = twoNodes();
+    addPod(world, 'app', node);
+    settle(world);
+    edit(world, 'pods', ['app', 'default'], ({ status }) => {
+      status.phase = 'Pending';
+      status.conditions = [];
+      status.containerStatuses = [{ name: 'main', ready: false, state: { waiting: { reason: 'ContainerCreating' } } }];
+    });
+    const answer = await diagnoseSandbox(world);
+    expect(theCause(answer), answer.text).toMatchObject({ kind: 'moving-now', ending: 'by-itself' });
+    expect(theCause(answer).says).toContain('its kubelet mounts it');
+  });
 });
