@@ -16,7 +16,7 @@ import { LongestFirst } from './test/longest-first.ts';
  * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run testbed:build` makes; `e2e-slow` waits for
  *   Kubernetes' own timers
  *
- * The files of `unit` share their process and what it has loaded (`isolate: false`), because loading modules took half
+ * The files of a worker share its process and what it has loaded (`isolate: false`), because loading modules took half
  * of the time. So a test gives back whatever it changes outside its file, such as `process.env`, and closes what it
  * opens.
  *
@@ -28,6 +28,7 @@ const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge', 'thorough', 'browse
 );
 const inPackage = 'test/package/*.test.ts';
 const onControlPlane = {
+  isolate: false,
   globalSetup: ['test/testbed/setup.ts'],
   hookTimeout: 120_000,
   maxWorkers: 3 * availableParallelism(),
@@ -43,7 +44,10 @@ const searches = ['fencing/decide-always', 'simulation/{killed,stale,together,fr
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url));
 
 /** Left to itself, the test runner keeps one core free. */
-const onAllCores = { maxWorkers: availableParallelism() };
+const onAllCores = { maxWorkers: availableParallelism(), isolate: false };
+
+/** Their tests also wait for other programs, so one more of them runs than the machine has cores. */
+const besideOthers = { ...onAllCores, maxWorkers: availableParallelism() + 1 };
 
 /** Compares times with the sandbox's, so nothing else runs beside it. */
 const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';
@@ -59,7 +63,6 @@ export default defineConfig({
           exclude: [...elsewhere, inPackage],
           testTimeout: 180_000,
           provide: { thorough: false },
-          isolate: false,
           ...onAllCores,
         },
       },
@@ -70,7 +73,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 120_000,
           provide: { thorough: true },
-          ...onAllCores,
+          ...besideOthers,
         },
       },
       {
@@ -79,7 +82,7 @@ export default defineConfig({
           include: [inPackage],
           testTimeout: 180_000,
           hookTimeout: 1_200_000,
-          ...onAllCores,
+          ...besideOthers,
         },
       },
       {
@@ -88,7 +91,7 @@ export default defineConfig({
           include: ['test/**/*.browser.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 120_000,
-          ...onAllCores,
+          ...besideOthers,
         },
       },
       {
@@ -97,7 +100,7 @@ export default defineConfig({
           include: ['test/**/*.moto.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 120_000,
-          ...onAllCores,
+          ...besideOthers,
         },
       },
       {
@@ -106,7 +109,7 @@ export default defineConfig({
           include: ['test/**/*.judge.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 600_000,
-          ...onAllCores,
+          ...besideOthers,
         },
       },
       {
@@ -116,7 +119,7 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           retry: 1,
-          ...onAllCores,
+          ...besideOthers,
         },
       },
       {

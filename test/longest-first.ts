@@ -15,6 +15,8 @@ const LONG: readonly string[] = [
   'control-plane/scenarios/stateful-set.e2e',
   'control-plane/scenarios/release.e2e',
   'control-plane/scenarios/stuck.e2e',
+  'deploy/roles.deploy',
+  'deploy/events.deploy',
   'architecture/without-a-cloud.thorough',
   'exploration/unsafe-variants.thorough',
   'exploration/exploration.thorough',

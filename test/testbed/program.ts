@@ -23,6 +23,9 @@ export interface Program {
 
 const LAST_LINES = 15;
 
+/** The programs are Go's. Collecting garbage less often costs memory, of which there is enough, and saves processor time. */
+const COLLECT_LESS = { GOGC: '400' };
+
 export const startProgram = (
   name: Component,
   flags: readonly string[],
@@ -35,7 +38,7 @@ export const startProgram = (
   const child = spawn(binaryOf(name), [...flags], {
     detached: true,
     stdio: ['ignore', output, output],
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...COLLECT_LESS, ...environment },
   });
   closeSync(output);
   child.unref();
