@@ -12,6 +12,9 @@ import { openStandIn, type StandIn } from '../stand-in.ts';
 const judged = judgeOf(['container.v1', 'pubsub.v1', 'secretmanager.v1']);
 const hosts = ['container.googleapis.com', 'pubsub.googleapis.com', 'secretmanager.googleapis.com'] as const;
 
+/** Incidents use the XML API, which no document of Google describes. `test/contract/incidents` holds a stand-in to it. */
+const notDescribed = ['storage.googleapis.com'];
+
 let door: StandIn | undefined;
 afterEach(() => door?.close());
 
@@ -99,5 +102,5 @@ it('no other service is called: a call that is not judged fails here', () => {
       [...source.matchAll(/'(?:https:\/\/)?([a-z]+\.googleapis\.com)'/g)].map(([, host]) => host),
     ),
   );
-  expect(named).toEqual(new Set(hosts));
+  expect(named).toEqual(new Set([...hosts, ...notDescribed]));
 });
