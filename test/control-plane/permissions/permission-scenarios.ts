@@ -169,7 +169,6 @@ export const scenarios: readonly Scenario[] = [
       'get csinodes',
       'list pods',
       'get persistentvolumeclaims',
-      'get persistentvolumes',
       'get volumeattachments',
       'get leases',
       'get configmaps cloudfence',
@@ -177,6 +176,8 @@ export const scenarios: readonly Scenario[] = [
       'patch configmaps cloudfence-ledger',
       'patch nodes',
       'delete pods',
+      // The only one that is needed after the pods.
+      'get persistentvolumes',
     ],
     open: stopped,
   },
