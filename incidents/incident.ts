@@ -114,7 +114,7 @@ export const incidentSchema = z
   .object({
     kind: z.literal('cloudfence/incident'),
     version: z.literal(1),
-    /** The id of the fence, or an id made from cluster, machine, and boot if no fence began. */
+    /** The id of the fence, or an id made from cluster, machine, and boot where no Node carries a record. */
     id: z.string().min(1),
     fence: z.string().nullable(),
     /**

@@ -88,13 +88,21 @@ const stateOfFence = (steps: readonly IncidentStep[]): Incident['state'] => {
   return over > marked ? 'fenced' : 'fencing';
 };
 
+/** How far an incident without a record is, by its last end. Every other end is a refusal. */
+const stateByEnd: Readonly<Partial<Record<End['outcome'], Incident['state']>>> = {
+  fenced: 'fenced',
+  'would-fence': 'would-fence',
+  'would-release': 'would-fence',
+  failed: 'failed',
+};
+
 /** Returns how far the incident is. */
 export const stateOf = ({ fence, steps, ends }: Pick<Incident, 'fence' | 'steps' | 'ends'>): Incident['state'] => {
   if (endsOf(steps, 'release-node').length > 0) return 'released';
   if (ends.some(({ because }) => REMOVED_BY_HAND.has(because.code))) return 'ended-by-hand';
   if (fence !== null) return stateOfFence(steps);
   const last = ends.at(-1)?.outcome;
-  return last === 'would-fence' || last === 'would-release' ? 'would-fence' : last === 'failed' ? 'failed' : 'refused';
+  return (last && stateByEnd[last]) ?? 'refused';
 };
 
 /**

@@ -33,14 +33,15 @@ const stepOf = (step: StepReport, proofs: readonly Proof[]): IncidentStep => ({
 
 /**
  * Returns whether the run belongs into the history: it did something, it ended a fence, or it declined to do something
- * about a machine in one of our clusters. A dry run leaves no trace.
+ * about a machine in one of our clusters. A dry run leaves no trace. Where the Node was gone before, nothing carries a
+ * record, and the run may still have finished the fence.
  */
 const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
   const { outcome: kind, steps, provenAt, cluster } = outcome;
   if (outcome.dryRun || cluster === null) return false;
   if (kind === 'refused' || kind === 'would-fence' || kind === 'would-release') return true;
   if (kind === 'failed') return fence !== null || provenAt !== null;
-  return fence !== null && !isImagined(outcome) && steps.length > 0;
+  return (fence !== null || kind === 'fenced') && !isImagined(outcome) && steps.length > 0;
 };
 
 /** Returns what the record of the fence says about its beginning. */

@@ -117,7 +117,7 @@ const step =
 /** What Kubernetes does is seen only while a fence looks. */
 const sighting = (incident: Incident): Missing => {
   const { fence, volumes } = incident;
-  if (fence === null) return unknown('nobody watched, because no fence began');
+  if (fence === null) return unknown('nobody watched, because no Node carried a fence');
   return volumes.length === 0 ? none('no volume was on the Node') : unknown('no run saw it');
 };
 

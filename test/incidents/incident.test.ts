@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { announcementsOf } from '../../incidents/announcement.ts';
 import { idWithoutFence, type Incident, objectNameOf, parseIncident } from '../../incidents/incident.ts';
 import { joined } from '../../incidents/join.ts';
-import { startMachine, stopped } from '../simulation/incidents.ts';
+import { nodeGone, startMachine, stopped } from '../simulation/incidents.ts';
 import { eventOccasion, record, sweepOccasion } from './recorded.ts';
 
 const wentOff = eventOccasion(
@@ -78,6 +79,17 @@ describe('an incident', () => {
     const again = await record(scene, sweepOccasion, incident, { policy });
     expect(again.incident).toBe(incident);
     expect(incident).toMatchObject({ fence: null, state: 'refused', ends: [{ because: { code: 'paused' } }] });
+  });
+
+  it('tells a fence whose Node was gone before, under an id made from the boot', async () => {
+    const scene = nodeGone();
+    const { incident, outcome } = await record(scene, wentOff);
+    expect(outcome).toMatchObject({ outcome: 'fenced', record: null });
+    expect(incident).toMatchObject({ fence: null, state: 'fenced', ends: [{ outcome: 'fenced' }] });
+    expect(incident?.steps.map(({ step, result }) => [step, result])).toContainEqual(['delete-pod', 'done']);
+    if (!incident) throw new Error('the fence left no incident');
+    expect(announcementsOf(null, incident).map(({ about }) => about)).toEqual(['fence']);
+    expect(joined(incident, incident)).toBe(incident);
   });
 
   it('of shadow mode says what would have been done', async () => {
