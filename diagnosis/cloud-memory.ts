@@ -1,4 +1,4 @@
-import { CloudfenceError } from '../fencing/model/errors.ts';
+import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineFacts, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { DiskView, ReadResult } from './model/facts.ts';
 import type { DiagnosisPorts } from './ports.ts';
@@ -36,18 +36,33 @@ const fresh = <T>(known: Remembered<T>, keys: readonly string[]): readonly strin
   return unasked;
 };
 
-export const createCloudMemory = ({ cloud, signal }: Pick<DiagnosisPorts, 'cloud' | 'signal'>): CloudMemory => {
+type CloudPorts = Pick<DiagnosisPorts, 'cloud' | 'signal'>;
+
+/**
+ * Notes what the cloud says of these machines. Asks again for those that an answer leaves out, without the others:
+ * then the cloud says why.
+ * @throws CloudfenceError
+ */
+const askAbout = async (
+  asked: readonly MachineId[],
+  machines: Remembered<MachineFacts>,
+  { cloud, signal }: CloudPorts,
+): Promise<void> => {
+  if (asked.length === 0) return;
+  for (const facts of await cloud.look(asked, signal)) machines.set(facts.machine, facts);
+  const leftOut = asked.filter((id) => machines.get(id) === 'unread');
+  if (leftOut.length === asked.length)
+    throw new Unavailable(`the response of the cloud does not contain ${leftOut.join(', ')}`);
+  await askAbout(leftOut, machines, { cloud, signal });
+};
+
+export const createCloudMemory = ({ cloud, signal }: CloudPorts): CloudMemory => {
   const machines: Remembered<MachineFacts> = new Map();
   const disks: Remembered<DiskView> = new Map();
   const { noting, unread } = createNotes();
   const { diskOf } = cloud.rules;
   return {
-    lookAt: (named) =>
-      noting(async () => {
-        const asked = fresh(machines, named);
-        const answers = asked.length === 0 ? [] : await cloud.look(asked, signal);
-        for (const facts of answers) machines.set(facts.machine, facts);
-      }),
+    lookAt: (named) => noting(() => askAbout(fresh(machines, named), machines, { cloud, signal })),
     askWitnesses: (volumes) =>
       noting(async () => {
         const asked = new Set(
