@@ -43,6 +43,17 @@ const usersOfVolume = async (
 ): Promise<readonly PodView[] | null> =>
   volume === null ? null : ((await usersOf(ifFound(volume)?.claim ?? null, reading)) ?? []);
 
+const usersOfVolumes = async (
+  volumes: readonly VolumeView[] | 'unread',
+  reading: ClusterReading,
+): Promise<readonly PodView[] | null> => {
+  if (volumes === 'unread') return [];
+  const users = (await Promise.all(volumes.map((volume) => usersOfVolume(volume, reading)))).flatMap(
+    (pods) => pods ?? [],
+  );
+  return volumes.length === 0 ? null : [...new Map(users.map((pod) => [pod.uid, pod])).values()];
+};
+
 /** Returns the pods that a target is about, or null if there is no such object. */
 const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisPorts): Promise<Asked['pods']> => {
   const { diskOf } = ports.cloud.rules;
@@ -62,8 +73,8 @@ const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisP
         ? null
         : reading.stuckPods();
     case 'disk':
-      return usersOfVolume(
-        await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id),
+      return usersOfVolumes(
+        await reading.volumesOn((one) => one.handle === target.id || diskOf(one) === target.id),
         reading,
       );
   }

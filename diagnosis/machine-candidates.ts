@@ -189,8 +189,10 @@ export const findCandidates = async (
       return left.length > 0 ? left : null;
     }
     case 'disk': {
-      const volume = await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id);
-      return volume && (volume === 'unread' ? [] : candidatesOfVolume(volume, search));
+      const volumes = await reading.volumesOn((one) => one.handle === target.id || diskOf(one) === target.id);
+      if (volumes === 'unread') return [];
+      const found = await Promise.all(volumes.map((volume) => candidatesOfVolume(volume, search)));
+      return found.length > 0 ? found.flat() : null;
     }
   }
 };

@@ -37,8 +37,8 @@ export interface ClusterReading {
   readonly stuckClaims: () => Promise<readonly PvcView[]>;
   /** The PersistentVolumes that are being deleted. Reads the list of all PersistentVolumes. */
   readonly volumesGoing: () => Promise<readonly VolumeView[]>;
-  /** Finds a PersistentVolume by its disk. Reads the list of all PersistentVolumes. */
-  readonly volumeOn: (isWanted: (volume: VolumeHandle) => boolean) => Promise<ReadResult<VolumeView>>;
+  /** Finds the PersistentVolumes of a disk: several may name it. Reads the list of all PersistentVolumes. */
+  readonly volumesOn: (isWanted: (volume: VolumeHandle) => boolean) => Promise<readonly VolumeView[] | 'unread'>;
   readonly driver: (name: string) => Promise<ReadResult<DriverView>>;
   readonly attachment: (volume: VolumeHandle, node: string) => Promise<ReadResult<AttachmentView>>;
   /** All attachments of the cluster. */

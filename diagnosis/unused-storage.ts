@@ -53,8 +53,9 @@ const storageOf = async (
       return ofVolume(ifFound(await reading.volume(target.name)), reading);
     case 'disk': {
       const { diskOf } = ports.cloud.rules;
-      const found = await reading.volumeOn((one) => one.handle === target.id || diskOf(one) === target.id);
-      return ofVolume(ifFound(found), reading);
+      const found = await reading.volumesOn((one) => one.handle === target.id || diskOf(one) === target.id);
+      if (found === 'unread') return [];
+      return (await Promise.all(found.map((volume) => ofVolume(volume, reading)))).flat();
     }
     case 'pod':
     case 'node':

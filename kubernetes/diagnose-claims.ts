@@ -1,5 +1,5 @@
 import { CoreV1Api, StorageV1Api, type V1PersistentVolumeClaim } from '@kubernetes/client-node/dist/gen/index.js';
-import type { ObjectName, ReadResult, VolumeView } from '../diagnosis/model/facts.ts';
+import type { ObjectName, VolumeView } from '../diagnosis/model/facts.ts';
 import type { ClusterReading } from '../diagnosis/ports.ts';
 import { pages, type Reader } from './connection.ts';
 import { type Memory, MOST_STUCK, type Paging, unread, views } from './diagnose-memory.ts';
@@ -41,7 +41,7 @@ export const claimReads = (
 export const volumeReads = (
   reader: Reader,
   { once, single }: Memory,
-): Pick<ClusterReading, 'volume' | 'volumeOn' | 'volumesGoing' | 'driver'> => {
+): Pick<ClusterReading, 'volume' | 'volumesOn' | 'volumesGoing' | 'driver'> => {
   const allVolumes = single(async () => {
     const found: VolumeView[] = [];
     for await (const page of volumePages(reader)) found.push(...page.map(volumeView));
@@ -49,9 +49,9 @@ export const volumeReads = (
   }, unread);
   return {
     volume: once((name: string) => views(readVolume(reader, name), volumeView), unread),
-    volumeOn: async (isWanted): Promise<ReadResult<VolumeView>> => {
+    volumesOn: async (isWanted) => {
       const all = await allVolumes();
-      return all === unread ? unread : (all.find(({ handle }) => handle !== null && isWanted(handle)) ?? null);
+      return all === unread ? unread : all.filter(({ handle }) => handle !== null && isWanted(handle));
     },
     volumesGoing: async () => {
       const all = await allVolumes();

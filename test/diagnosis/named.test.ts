@@ -3,14 +3,14 @@ import { searchPorts } from '../../config/diagnose.ts';
 import { machineNamed } from '../../diagnosis/machine-named.ts';
 import { findFence } from '../../diagnosis/existing-fences.ts';
 import { run } from '../../fencing/loop/run.ts';
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { nodeGone, stage, stopped } from '../simulation/incidents.ts';
 import { freshRun, portsOver } from '../simulation/rig.ts';
 import { denying } from './any-rig.ts';
-import { edit, toolsOver } from './rig.ts';
+import { diagnoseSandbox, edit, toolsOver } from './rig.ts';
 import { addClaim, addPod, addUnplaced, twoNodes } from './scenes.ts';
 
 /** Which machine a name leads to, and that nothing is guessed. */
@@ -92,6 +92,20 @@ describe('nothing is guessed:', () => {
     await expect(machineOf(world, 'pod/default/app')).rejects.toThrow(
       /pod default\/app leads to 2 machines: i-\w+ \(.*\), i-\w+ \(.*\)\. Name one of them/s,
     );
+  });
+
+  it('two PersistentVolumes name the disk, and different machines have them', async () => {
+    const { world, disk, node, other } = twoNodes();
+    addClaim(world, 'second');
+    addPod(world, 'one', node);
+    addPod(world, 'two', other, 'second');
+    settle(world);
+    edit(world, 'persistentvolumes', ['pvc-default-second'], ({ spec }) => {
+      spec.csi = { driver: EBS, volumeHandle: disk };
+    });
+    await expect(machineOf(world, disk)).rejects.toThrow(/leads to 2 machines: i-\w+ .*, i-\w+/s);
+    const { findings } = await diagnoseSandbox(world, disk);
+    expect(new Set(findings.map(({ pod }) => pod))).toEqual(new Set(['default/one', 'default/two']));
   });
 
   it('a pod is on no Node, and nothing has its volume', async () => {
