@@ -31,7 +31,7 @@ const onControlPlane = {
   isolate: false,
   globalSetup: ['test/testbed/setup.ts'],
   hookTimeout: 120_000,
-  maxWorkers: 3 * availableParallelism(),
+  maxWorkers: 4 * availableParallelism(),
   maxConcurrency: 10,
 };
 
@@ -46,8 +46,8 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 /** Left to itself, the test runner keeps one core free. */
 const onAllCores = { maxWorkers: availableParallelism(), isolate: false };
 
-/** Their tests also wait for other programs, so one more of them runs than the machine has cores. */
-const besideOthers = { ...onAllCores, maxWorkers: availableParallelism() + 1 };
+/** Their tests also wait for other programs, so more of them run than the machine has cores. */
+const besideOthers = { ...onAllCores, maxWorkers: 2 * availableParallelism() };
 
 /** Compares times with the sandbox's, so nothing else runs beside it. */
 const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';

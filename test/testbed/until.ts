@@ -4,11 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
  * A condition that has been polled for long is polled less often, because each answer costs the control plane as much
  * as a step of what is waited for.
  */
-const pauseAfter = (waitedMs: number): number => Math.min(500, Math.max(50, waitedMs / 20));
+const pauseAfter = (waitedMs: number): number => Math.min(1_000, Math.max(100, waitedMs / 12));
 
 /**
- * Polls until there is an answer other than null, undefined, or false. The answer is late by at most a twentieth of the
- * time. An exception counts as no answer, and is the cause of the final error.
+ * Polls until there is an answer other than null, undefined, or false. The answer is late by at most a twelfth of the
+ * time, or by 100 ms. An exception counts as no answer, and is the cause of the final error.
  */
 export const until = async <T>(
   what: string,
