@@ -242,12 +242,12 @@ export const createPlatform = ({ readHints, owns }: Reader): Platform => ({
   formatMeasurements: () => ({}),
   handle: async ({ id, body }, dependencies, limit) => {
     const message = parseMessage(id, body, () => readHints(body));
-    const outcomes = await processItems(
+    return processItems(
       message.items,
       { policy: dependencies.policy, queued: true, vouched: null },
       dependencies,
       limit,
+      async (outcomes) => (await acknowledgeAll([message], outcomes, dependencies)).length > 0,
     );
-    return (await acknowledgeAll([message], outcomes, dependencies)).length > 0;
   },
 });

@@ -60,7 +60,7 @@ export const withinInvocation = async <T>(
 ): Promise<T> => {
   const inFlight = new AbortController();
   const unreachable = new Map<string, string>();
-  const logs = createRunLogs();
+  const logs = createRunLogs(log);
   const observe = (command: Command, answer: CommandResult, known: RunState) => {
     noticed(unreachable, answer, known);
     logs.observe(command, answer, known);
@@ -103,14 +103,15 @@ const servedItems = (items: readonly WorkItem[], { whyNotServed, log }: Function
 
 /**
  * Looks at each machine once, however many messages name it, and logs the outcome. If one message wants a dry run and
- * others do not, the machine gets one look of each kind.
+ * others do not, the machine gets one look of each kind. `answer` ends the messages; what the runs show is kept after it.
  */
-export const processItems = async (
+export const processItems = async <T>(
   items: readonly WorkItem[],
   options: RunOptions,
   dependencies: FunctionDependencies,
   limit: TimeLimit,
-): Promise<readonly Outcome[]> => {
+  answer: (outcomes: readonly Outcome[]) => Promise<T>,
+): Promise<T> => {
   const leading = [...onePerMachine(servedItems(items, dependencies), options.policy)];
   const itemFor = (machine: MachineId, dryRun: boolean): WorkItem | null =>
     leading.find((item) => item.machine === machine && isDryRun(item, options.policy) === dryRun) ?? null;
@@ -130,14 +131,17 @@ export const processItems = async (
     for (const [cluster, why] of invocation.unreachable) logUnreachableCluster(cluster, why, dependencies);
     const outcomes = [...(inEarnest ?? []), ...(dry ?? [])];
     for (const outcome of outcomes) logOutcome(outcome, itemFor(outcome.machine, outcome.dryRun), dependencies);
-    await keepIncidents(
-      outcomes,
-      invocation.logs,
-      ({ machine, dryRun }) => occasionOf(itemFor(machine, dryRun), options.queued),
-      dependencies,
-      limit.getRemainingTimeInMillis(),
-    );
-    return outcomes;
+    try {
+      return await answer(outcomes);
+    } finally {
+      await keepIncidents(
+        outcomes,
+        invocation.logs,
+        ({ machine, dryRun }) => occasionOf(itemFor(machine, dryRun), options.queued),
+        dependencies,
+        limit.getRemainingTimeInMillis(),
+      );
+    }
   });
 };
 
@@ -190,7 +194,7 @@ export const runManually = async (
   const faults = messages.flatMap((message) => message.faults);
   if (faults.length > 0) throw new InvalidInput(faults.map(describeFault).join('; '));
   const items = messages.flatMap((message) => message.items);
-  const outcomes = await processItems(items, { ...options, queued: false }, dependencies, limit);
+  const outcomes = await processItems(items, { ...options, queued: false }, dependencies, limit, async (all) => all);
   const [only, second] = outcomes;
   return only && !second ? outcomeJson(only) : { results: outcomes.map(outcomeJson) };
 };

@@ -22,12 +22,21 @@ export interface RunLogs {
 
 const keyOf = (machine: string, dryRun: boolean): string => `${machine} ${dryRun}`;
 
-export const createRunLogs = (): RunLogs => {
+/** Something about an incident that could not be kept. The fence does not depend on it. */
+const notKept = (why: string, machine: string): object =>
+  messageLine('failed', 'incident', `the incident is not complete: ${why}`, machine);
+
+export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
   const logs = new Map<string, RunLog>();
   return {
     observe: (command, answer, known) => {
-      const key = keyOf(known.request.machine, known.policy.dryRun);
-      logs.set(key, logged(logs.get(key) ?? emptyRunLog(known), command, answer, known));
+      const { machine } = known.request;
+      const key = keyOf(machine, known.policy.dryRun);
+      try {
+        logs.set(key, logged(logs.get(key) ?? emptyRunLog(known), command, answer, known));
+      } catch (caught) {
+        log(notKept(asCloudfenceError(caught).message, machine));
+      }
     },
     of: ({ machine, dryRun }) => logs.get(keyOf(machine, dryRun)) ?? null,
   };
@@ -44,13 +53,20 @@ export const sweepOccasion: Occasion = {
   region: null,
 };
 
+/** An event may name any number as its time. The incident has only times that a reader can parse. */
+const timeOf = (ms: number | null | undefined): string | null => {
+  const date = new Date(ms ?? NaN);
+  const year = date.getUTCFullYear();
+  return year >= 1970 && year <= 9999 ? date.toISOString() : null;
+};
+
 /** Returns what asked for the look at an item. Without a queue, a person sent it. */
 export const occasionOf = (item: WorkItem | null, queued: boolean): Occasion => ({
   trigger: {
     kind: queued ? 'event' : 'person',
     event: item?.event ?? null,
     says: item?.says ?? null,
-    happened: item?.eventAt == null ? null : new Date(item.eventAt).toISOString(),
+    happened: timeOf(item?.eventAt),
   },
   account: item?.account ?? null,
   region: item?.region ?? null,
@@ -58,17 +74,26 @@ export const occasionOf = (item: WorkItem | null, queued: boolean): Occasion => 
 
 type KeepingDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
 
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = (): void => reject(signal.reason);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
+
+/** Ends when the signal aborts, also if a cloud's library does not. */
 const keepOne = async (
-  incident: Incident,
+  shown: () => Incident | null,
+  machine: string,
   keeper: IncidentKeeper,
   signal: AbortSignal,
   log: FunctionDependencies['log'],
 ): Promise<void> => {
   try {
-    await keepIncident(incident, keeper, signal);
+    const incident = shown();
+    if (incident) await Promise.race([keepIncident(incident, keeper, signal), aborted(signal)]);
   } catch (caught) {
-    const why = signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message;
-    log(messageLine('failed', 'incident', `the incident ${incident.id} is not complete: ${why}`, incident.machine));
+    log(notKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, machine));
   }
 };
 
@@ -86,11 +111,12 @@ export const keepIncidents = async (
   if (!keeper) return;
   const now = ports.clock.now().wall;
   const unread: RunLog = emptyRunLog({ runId: '', identityRules: ports.cloud });
-  const shown = outcomes.flatMap(
-    (outcome) => incidentOfRun(outcome, logs.of(outcome) ?? unread, occasionFor(outcome), now) ?? [],
-  );
-  if (shown.length === 0) return;
   const signal = ports.clock.timeout(Math.max(0, Math.min(MOST_MS, remaining - LEFT_MS)));
   const aLimit = pLimit(SIDE_BY_SIDE);
-  await Promise.all(shown.map((incident) => aLimit(() => keepOne(incident, keeper, signal, log))));
+  await Promise.all(
+    outcomes.map((outcome) => {
+      const shown = () => incidentOfRun(outcome, logs.of(outcome) ?? unread, occasionFor(outcome), now);
+      return aLimit(() => keepOne(shown, outcome.machine, keeper, signal, log));
+    }),
+  );
 };

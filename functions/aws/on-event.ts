@@ -26,19 +26,21 @@ export const onEvent =
     const messages = messagesIn(event);
     if (messages[0]?.messageId === null) return handleManualReplay(messages, dependencies, context);
     const items = messages.flatMap((message) => message.items);
-    const outcomes = await processItems(
+    return processItems(
       items,
       { policy: dependencies.policy, queued: true, vouched: null },
       dependencies,
       context,
+      async (outcomes) => {
+        const again = await acknowledgeAll(messages, outcomes, dependencies);
+        await Promise.all(again.map(({ message }) => postpone(message, dependencies)));
+        return {
+          batchItemFailures: again.flatMap(({ message }) =>
+            message.messageId === null ? [] : [{ itemIdentifier: message.messageId }],
+          ),
+        };
+      },
     );
-    const again = await acknowledgeAll(messages, outcomes, dependencies);
-    await Promise.all(again.map(({ message }) => postpone(message, dependencies)));
-    return {
-      batchItemFailures: again.flatMap(({ message }) =>
-        message.messageId === null ? [] : [{ itemIdentifier: message.messageId }],
-      ),
-    };
   };
 
 export const handler = fencingHandler(lazyDependencies(), onEvent);

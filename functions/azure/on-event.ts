@@ -46,14 +46,16 @@ export const onEvent =
     const { dependencies, limit } = invocation;
     const batch = await opened(receivedIn(messages), invocation);
     const items = batch.ready.flatMap(({ items }) => items);
-    const outcomes = await processItems(
+    await processItems(
       items,
       { policy: dependencies.policy, queued: true, vouched: null },
       dependencies,
       limit,
+      async (outcomes) => {
+        const again = await acknowledgeAll(batch.ready, outcomes, dependencies);
+        for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, dependencies);
+      },
     );
-    const again = await acknowledgeAll(batch.ready, outcomes, dependencies);
-    for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, dependencies);
   };
 
 /**

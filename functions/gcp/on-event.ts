@@ -25,14 +25,16 @@ export const onEvent =
     if (refusal) return refusal;
     const { message, notBefore } = parsePushedMessage(request.body);
     if (notBefore !== null && dependencies.ports.clock.now().wall < notBefore) return TOO_EARLY;
-    const outcomes = await processItems(
+    return processItems(
       message.items,
       { policy: dependencies.policy, queued: true, vouched: null },
       dependencies,
       limit,
+      async (outcomes) => {
+        const again = await acknowledgeAll([message], outcomes, dependencies);
+        return again.length === 0 ? DONE : AGAIN;
+      },
     );
-    const again = await acknowledgeAll([message], outcomes, dependencies);
-    return again.length === 0 ? DONE : AGAIN;
   };
 
 export const handler = httpFunction(onEvent(lazyDependencies()));

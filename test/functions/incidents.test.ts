@@ -125,4 +125,44 @@ describe('a bucket in trouble', () => {
     expect(limits.at(-1)).toBe(5_000);
     expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/the time for it was up$/) }]);
   });
+
+  it('whose library ignores the end of the time is left alone, too', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const up = new AbortController();
+    const { ports } = install.dependencies;
+    const dependencies = {
+      ...install.dependencies,
+      ports: { ...ports, clock: { ...ports.clock, timeout: () => up.signal } },
+    };
+    install.history.trouble.before = () => {
+      up.abort();
+      return new Promise(() => undefined);
+    };
+    expect(await onEvent(async () => dependencies)(batchOf(stateChange(scene.holder)), install.context())).toEqual(
+      again(),
+    );
+    expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/the time for it was up$/) }]);
+  });
+
+  it('delays no message: each has ended before anything is kept', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const ended: number[] = [];
+    install.history.trouble.before = async () => void ended.push(install.dead.length);
+    await deliver(install, stateChange(scene.holder), 'no event at all');
+    expect(install.history.incidents()).toHaveLength(1);
+    expect(ended[0]).toBe(1);
+  });
+});
+
+describe('an event with an impossible time', () => {
+  it.each([1e300, -1, 253_402_300_800_000])('%d fails nothing beside it', async (eventAt) => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const message = { cloudfence: 'look-again', machine: scene.holder, hops: 1, because: '', event: 'e-1', eventAt };
+    expect(await deliver(install, message)).toEqual(again());
+    expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
+    expect(install.history.incidents()).toMatchObject([{ state: 'fenced', triggers: [{ happened: null }] }]);
+  });
 });

@@ -62,14 +62,16 @@ const toCloudRun: Deliver = async (batch, dependencies, limit) => {
  */
 const toAzure: Deliver = async (batch, dependencies, limit) => {
   const messages = batch.map(({ id, body }) => parseMessage(id, body, () => readAzureHints(body)));
-  const outcomes = await processItems(
+  return processItems(
     messages.flatMap(({ items }) => items),
     { policy: dependencies.policy, queued: true, vouched: null },
     dependencies,
     limit,
+    async (outcomes) => {
+      const again = await acknowledgeAll(messages, outcomes, dependencies);
+      return new Set(again.map(({ message }) => message.messageId ?? ''));
+    },
   );
-  const again = await acknowledgeAll(messages, outcomes, dependencies);
-  return new Set(again.map(({ message }) => message.messageId ?? ''));
 };
 
 export const deliverTo: Readonly<Record<CloudName, Deliver>> = { aws: toLambda, azure: toAzure, gcp: toCloudRun };
