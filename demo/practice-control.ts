@@ -11,11 +11,17 @@ const answerTo = ({ act }: Practice, command: string): { readonly status: number
   }
 };
 
-/** Takes the commands of another terminal: each is the body of a POST on 127.0.0.1. */
-export const openPracticeControl = (practice: Practice): Promise<CloudServer> =>
-  openCloudServer((_, command) => ({
-    ...answerTo(practice, command),
+/**
+ * Takes the commands of another terminal: each is the body of a POST on 127.0.0.1. Only who reads the address knows the
+ * path, so that no page in a browser can send commands.
+ */
+export const openPracticeControl = async (practice: Practice, secret: string): Promise<CloudServer> => {
+  const unknown = { status: 404, body: 'no sandbox takes commands here' };
+  const server = await openCloudServer(({ url }, command) => ({
+    ...(url === `/${secret}` ? answerTo(practice, command) : unknown),
     call: 'command',
     headers: { 'content-type': 'text/plain; charset=utf-8' },
     cut: null,
   }));
+  return { ...server, url: `${server.url}/${secret}` };
+};

@@ -118,18 +118,8 @@ export const processItems = async <T>(
   const eventOf = ({ request, policy }: Pick<RunState, 'request' | 'policy'>) =>
     itemFor(request.machine, policy.dryRun)?.event ?? null;
   return withinInvocation(dependencies, limit, eventOf, async (invocation) => {
-    const [dry, inEarnest] = await Promise.all(
-      [true, false].map(async (dryRun) =>
-        lookAt(
-          leading.filter((item) => isDryRun(item, options.policy) === dryRun),
-          { ...options, policy: { ...options.policy, dryRun } },
-          dependencies,
-          invocation,
-        ),
-      ),
-    );
+    const outcomes = await lookAtAll(leading, options, dependencies, invocation);
     for (const [cluster, why] of invocation.unreachable) logUnreachableCluster(cluster, why, dependencies);
-    const outcomes = [...(inEarnest ?? []), ...(dry ?? [])];
     for (const outcome of outcomes) logOutcome(outcome, itemFor(outcome.machine, outcome.dryRun), dependencies);
     try {
       return await answer(outcomes);
@@ -143,6 +133,26 @@ export const processItems = async <T>(
       );
     }
   });
+};
+
+/** Dry runs and others look side by side. */
+const lookAtAll = async (
+  items: readonly WorkItem[],
+  options: RunOptions,
+  dependencies: FunctionDependencies,
+  invocation: Invocation,
+): Promise<readonly Outcome[]> => {
+  const [inEarnest, dry] = await Promise.all(
+    [false, true].map((dryRun) =>
+      lookAt(
+        items.filter((item) => isDryRun(item, options.policy) === dryRun),
+        { ...options, policy: { ...options.policy, dryRun } },
+        dependencies,
+        invocation,
+      ),
+    ),
+  );
+  return [...(inEarnest ?? []), ...(dry ?? [])];
 };
 
 const lookAt = (

@@ -56,7 +56,10 @@ export const openCloudServer = async (
     bytes += Buffer.byteLength(answered.body);
     send(response, answered);
   };
-  const listener = (request: IncomingMessage, response: ServerResponse): void => void respond(request, response);
+  const listener = (request: IncomingMessage, response: ServerResponse): void =>
+    void respond(request, response).catch((error: unknown) =>
+      response.destroy(error instanceof Error ? error : undefined),
+    );
   const server = tls ? createHttpsServer(tls, listener) : createHttpServer(listener);
   const bound = await listenOn(server, port);
   return {

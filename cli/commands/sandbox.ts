@@ -1,4 +1,5 @@
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { loadPractice } from '../../demo/clouds.ts';
@@ -33,7 +34,23 @@ const exportLines = (variables: Readonly<Record<string, string>>): readonly stri
 /** Holds the address at which the commands of another terminal reach the sandbox. */
 const controlFile = (folder: string): string => path.join(folder, 'control');
 
+/** Marks a folder of a sandbox. */
+const MARKER = '.cloudfence-sandbox';
+
+/**
+ * Never writes among a person's own files.
+ * @throws InvalidInput if the folder holds something else
+ */
+const claimFolder = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true });
+  const there = await readdir(folder);
+  if (there.length > 0 && !there.includes(MARKER))
+    throw new InvalidInput(`${folder} holds files that no sandbox has written: give an empty folder with --folder`);
+  await writeFile(path.join(folder, MARKER), '');
+};
+
 const writeAccess = async (practice: Practice, control: string, folder: string): Promise<void> => {
+  await claimFolder(folder);
   const kubeconfig = path.resolve(folder, 'kubeconfig');
   await rm(path.join(folder, 'events'), { recursive: true, force: true });
   await mkdir(path.join(folder, 'events'), { recursive: true });
@@ -105,7 +122,7 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
   const ending = new AbortController();
   const end = (): void => ending.abort();
   const practice = await loadPractice(cloud, () => terminal.clock.now().wall);
-  const control = await openPracticeControl(practice);
+  const control = await openPracticeControl(practice, randomUUID());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
   try {
     await writeAccess(practice, control.url, folder);

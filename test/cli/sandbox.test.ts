@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -146,6 +146,21 @@ describe('the sandbox', () => {
     type('quit');
     expect(await ended).toBe(0);
   });
+});
+
+it('takes no commands from who does not know its address', async () => {
+  await begin('aws');
+  const { origin } = new URL(await readFile(path.join(folder, 'control'), 'utf8'));
+  expect((await fetch(origin, { method: 'POST', body: `stop ${nodeOf(/running/)}` })).status).toBe(404);
+});
+
+it('never writes among the files of a person', async () => {
+  await mkdir(path.join(folder, 'events'));
+  await writeFile(path.join(folder, 'events/mine.json'), 'mine');
+  await begin('aws');
+  expect(await ended).toBe(2);
+  expect(screen.join('\n')).toContain('holds files that no sandbox has written');
+  expect(await readFile(path.join(folder, 'events/mine.json'), 'utf8')).toBe('mine');
 });
 
 it('says that no sandbox runs', async () => {
