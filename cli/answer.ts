@@ -3,7 +3,7 @@ import type { CloudfenceError } from '../fencing/model/errors.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
 import { reasonOf } from '../fencing/loop/failing.ts';
 import { isImagined, type Outcome, outcomeJson } from '../fencing/model/outcome.ts';
-import type { Reason } from '../fencing/model/reason.ts';
+import { onOneLine, type Reason } from '../fencing/model/reason.ts';
 import { exitCodeOf } from './exit-code.ts';
 
 /** Where a command writes. */
@@ -28,6 +28,15 @@ export interface Terminal extends Output {
   readonly input: () => Readable;
   readonly clock: Clock;
 }
+
+const withoutControls = (text: string): string => text.split('\n').map(onOneLine).join('\n');
+
+/** Returns the terminal without control characters in its lines, because they may quote what anybody wrote. */
+export const guarded = (terminal: Terminal): Terminal => ({
+  ...terminal,
+  line: (text) => terminal.line(withoutControls(text)),
+  complain: (text) => terminal.complain(withoutControls(text)),
+});
 
 /** Returns the outcome of a run that could not even begin. Such an outcome contains only the reason. */
 export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome =>

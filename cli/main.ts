@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty';
 import { systemClock } from '../config/system.ts';
-import type { Screen, Terminal } from './answer.ts';
+import { guarded, type Screen, type Terminal } from './answer.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
 import { runCommand } from './program.ts';
 
@@ -35,6 +35,8 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 /** Ends the process after an error that no command awaited, because nothing is known about the state that it left. */
-process.once('uncaughtException', (error) => process.exit(reportFailure(error, readOutputOptions(args), terminal)));
+process.once('uncaughtException', (error) =>
+  process.exit(reportFailure(error, readOutputOptions(args), guarded(terminal))),
+);
 
 process.exitCode = await runCommand(args, terminal);

@@ -3,7 +3,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { cloudNames } from '../config/clouds.ts';
 import { parseDuration } from '../config/schema.ts';
 import { shorten } from '../fencing/model/reason.ts';
-import type { Terminal } from './answer.ts';
+import { guarded, type Terminal } from './answer.ts';
 import { completionScript, shellNames } from './completion.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
 import { helpAfter } from './help.ts';
@@ -204,7 +204,8 @@ const program = (terminal: Terminal, done: Done): Command => {
 };
 
 /** Runs the command that the arguments name, without the name of the program. Returns the exit code. */
-export const runCommand = async (args: readonly string[], terminal: Terminal): Promise<number> => {
+export const runCommand = async (args: readonly string[], bare: Terminal): Promise<number> => {
+  const terminal = guarded(bare);
   let exitCode = 0;
   try {
     await program(terminal, (code) => {

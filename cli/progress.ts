@@ -2,7 +2,7 @@ import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
 import { nextCommand, type Command } from '../fencing/loop/next-command.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { StepReport } from '../fencing/model/outcome.ts';
-import { type Reason, shorten } from '../fencing/model/reason.ts';
+import { onOneLine, type Reason, shorten } from '../fencing/model/reason.ts';
 import type { Moment } from '../fencing/rules/view.ts';
 import type { Screen, Terminal } from './answer.ts';
 
@@ -49,8 +49,6 @@ const stepLine = ({ step, target, at, ms, result, message, because }: StepReport
   `${timeOfDay(at)}  ${step.padEnd(17)} ${target}  ${result}${message === null ? '' : ` (${message})`}  ${ms} ms  — ${because.says}`;
 
 const INDENT = ' '.repeat(14);
-/** A driver's words may contain anything. */
-const CONTROL = /\p{Cc}/gu;
 const CLEAR = '\r\u001B[K';
 
 /** The line of a terminal that shows the present wait. It is drawn again every second, and after each other line. */
@@ -62,7 +60,7 @@ const liveLine = (screen: Screen, now: () => Moment) => {
     if (!first) return;
     const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
     const text = `… ${lasted(now().mono - first.since.mono)}${others}  ${first.run.request.machine}: ${first.reason.says}`;
-    screen.write(CLEAR + shorten(text.replaceAll(CONTROL, ' '), screen.columns() - 1));
+    screen.write(CLEAR + shorten(onOneLine(text), screen.columns() - 1));
   };
   return {
     /** Prints other lines above the live one. */

@@ -1,4 +1,4 @@
-import { shorten } from '../fencing/model/reason.ts';
+import { onOneLine, shorten } from '../fencing/model/reason.ts';
 import { formatDuration, formatTime } from './rules/rule.ts';
 import type { ClusterStatus, FenceStatus, Status } from './status.ts';
 
@@ -49,10 +49,9 @@ export const statusJson = ({ clusters, unreachable, policy, now }: Status) => ({
 export type StatusJson = ReturnType<typeof statusJson>;
 
 const LONGEST_LINE = 400;
-/** A kubelet may write the record, so its words must not control the terminal. */
-const CONTROL = /\p{Cc}/gu;
 
-const plain = (text: string): string => shorten(text.replaceAll(CONTROL, '�'), LONGEST_LINE);
+/** A kubelet may write the record, so its words must not control the terminal. */
+const plain = (text: string): string => shorten(onOneLine(text), LONGEST_LINE);
 
 const phases = {
   fencing: 'frees what the machine held',

@@ -1,4 +1,4 @@
-import { shorten } from '../fencing/model/reason.ts';
+import { onOneLine, shorten } from '../fencing/model/reason.ts';
 import { type End, type Incident, objectNameOf, type Phases } from './incident.ts';
 
 /** The messages about an incident for people and their tools: one for each fence, refusal, and release. */
@@ -70,15 +70,20 @@ const durationIn = ({ phases }: Incident): readonly string[] => {
   return took === null ? [] : [`From the proof to the end of the fence: ${took}.`];
 };
 
+/** Without markup: `<!channel>` from others' words would call everybody in a chat. */
+const escaped = (text: string): string =>
+  onOneLine(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
 const textsOf = (about: About, incident: Incident, { because }: End): Announcement['texts'] => {
+  const { machine, zone, id } = incident;
   const title = `Cloudfence ${verbs[about]} ${nameOf(incident)}`;
   const chat = [
-    `*${title}*`,
-    `${shorten(because.says, LONGEST_SENTENCE)} (${because.code}).`,
+    `*${escaped(title)}*`,
+    `${escaped(shorten(because.says, LONGEST_SENTENCE))} (${because.code}).`,
     ...(about === 'fence' ? durationIn(incident) : []),
-    `Machine ${incident.machine}${incident.zone === null ? '' : ` in ${incident.zone}`}. Incident ${incident.id}.`,
+    escaped(`Machine ${machine}${zone === null ? '' : ` in ${zone}`}. Incident ${id}.`),
   ];
-  return { page: shorten(title, LONGEST_TITLE), chat: chat.join('\n') };
+  return { page: shorten(onOneLine(title), LONGEST_TITLE), chat: chat.join('\n') };
 };
 
 const announcementOf = (about: About, incident: Incident, end: End): Announcement => {

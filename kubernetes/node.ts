@@ -11,6 +11,7 @@ import type { ClusterFacts, OptOut } from '../fencing/model/cluster-facts.ts';
 import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
 import { type IdentitySource, isImposter } from '../fencing/model/machine.ts';
+import { onOneLine } from '../fencing/model/reason.ts';
 import { pages, type Reader } from './connection.ts';
 import {
   ATTACHED_NODE_ID,
@@ -52,10 +53,10 @@ export const readExistingNode = async (reader: Reader, name: string): Promise<Ex
 
 /**
  * Returns the reason of an opt-out, or null when there is none. Any value opts out, including `false`: doubt about what
- * someone meant must not lead to a fence.
+ * someone meant must not lead to a fence. Whoever owns a pod writes the reason, and messages quote it.
  */
 const optOutText = (reason: string | undefined): string | null =>
-  reason === undefined ? null : reason.trim() || 'no reason given';
+  reason === undefined ? null : onOneLine(reason).trim() || 'no reason given';
 
 const optOut = (by: OptOut['by'], key: string, reason: string | undefined, off: string): readonly OptOut[] => {
   const says = optOutText(reason);

@@ -91,6 +91,11 @@ export const longWaits: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'cluster-unreachable',
 ]);
 
+const BREAKS_OUT = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
+
+/** Replaces control characters by spaces. Others' words must not control a terminal, or begin a line of their own. */
+export const onOneLine = (text: string): string => text.replaceAll(BREAKS_OUT, ' ');
+
 /** Shortens a text to at most `longest` characters, and shows that something is missing. */
 export const shorten = (text: string, longest: number): string =>
   text.length > longest ? `${text.slice(0, longest - 1)}…` : text;

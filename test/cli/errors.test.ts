@@ -83,6 +83,12 @@ const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
   [['release', '--all', '--accept', ' '], /--accept requires a reason/],
 ];
 
+it('a message quotes no control characters', async () => {
+  const { stderr } = await cli(['fenc\u001B[2J\r']);
+  expect(stderr).toContain('fenc [2J ');
+  expect(stderr).not.toMatch(/(?!\n)\p{Cc}/u);
+});
+
 describe('a user error', () => {
   it.each(mistakes)(
     '%j exits 2 with a sentence, or with one JSON object if JSON was requested',

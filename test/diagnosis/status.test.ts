@@ -142,7 +142,7 @@ describe('the status', () => {
       };
     });
     const { text } = await statusOf(world);
-    expect(text).toContain('�[2Jstopped');
+    expect(text).toContain(' [2Jstopped');
     expect(text).not.toContain('\u001B');
   });
 

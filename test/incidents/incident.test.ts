@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { announcementsOf } from '../../incidents/announcement.ts';
 import { idWithoutFence, type Incident, objectNameOf, parseIncident } from '../../incidents/incident.ts';
+import { announcementsOf } from '../../incidents/announcement.ts';
 import { joined } from '../../incidents/join.ts';
 import { nodeGone, startMachine, stopped } from '../simulation/incidents.ts';
 import { eventOccasion, record, sweepOccasion } from './recorded.ts';
@@ -113,6 +113,15 @@ describe('runs of one incident', () => {
     const both = joined(first, second);
     expect({ ...joined(second, first), generation: both.generation }).toEqual(both);
     expect([joined(both, first), joined(both, second)]).toEqual([both, both]);
+  });
+});
+
+describe('the text for a chat', () => {
+  it('has no lines and no markup from the words of others', async () => {
+    const { incident } = await record(stopped(), wentOff, null, { policy: { paused: 'a & b\n<!channel>\u001B[2K' } });
+    const [message] = incident ? announcementsOf(null, incident) : [];
+    expect(message?.texts.chat.split('\n')).toHaveLength(3);
+    expect(message?.texts.chat).toContain('a &amp; b &lt;!channel&gt; [2K');
   });
 });
 

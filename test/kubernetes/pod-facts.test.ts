@@ -86,6 +86,11 @@ describe('the facts about a pod', () => {
     expect(podFactsOf(podWith([], {}, metadata, status), new Map())).toMatchObject(facts);
   });
 
+  it('have the reason of an opt-out on one line, without what could control a terminal', () => {
+    const annotations = { 'cloudfence.dev/opt-out': '\u001B[2K\rlicence\nis bound' };
+    expect(podFactsOf(podWith([], {}, { annotations }), new Map()).optOut?.says).toBe('[2K licence is bound');
+  });
+
   it('carry its priority', () => {
     expect(podFactsOf(podWith([], { priority: 7 }), new Map()).priority).toBe(7);
   });
