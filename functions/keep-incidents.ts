@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { Command } from '../fencing/loop/next-command.ts';
 import type { CommandResult } from '../fencing/loop/reduce.ts';
+import { abortOnSignal } from '../fencing/loop/ports.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
@@ -74,13 +75,6 @@ export const occasionOf = (item: WorkItem | null, queued: boolean): Occasion => 
 
 type KeepingDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
 
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const end = (): void => reject(signal.reason);
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end, { once: true });
-  });
-
 /** Ends when the signal aborts, also if a cloud's library does not. */
 const keepOne = async (
   shown: () => Incident | null,
@@ -91,7 +85,7 @@ const keepOne = async (
 ): Promise<void> => {
   try {
     const incident = shown();
-    if (incident) await Promise.race([keepIncident(incident, keeper, signal), aborted(signal)]);
+    if (incident) await abortOnSignal(signal, () => keepIncident(incident, keeper, signal));
   } catch (caught) {
     log(notKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, machine));
   }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { CoreV1Api, type V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
 import { PermissionDenied, Unavailable } from '../fencing/model/errors.ts';
 import { createGroups, type GroupMember, type Groups } from '../fencing/loop/groups.ts';
+import { abortOnSignal } from '../fencing/loop/ports.ts';
 import type { LedgerEntry } from '../fencing/model/ledger.ts';
 import type { CallClock, Reader, Writer } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
@@ -133,14 +134,6 @@ const tooManyWriters = (): Unavailable =>
 const afterWrite = ({ metadata }: V1ConfigMap, entries: readonly LedgerEntry[]): LedgerVersion | undefined =>
   metadata?.resourceVersion === undefined ? undefined : { resourceVersion: metadata.resourceVersion, entries };
 
-/** Calls, and rejects as soon as the signal aborts, even if the call does not end. */
-const withinTime = <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    call().then(resolve, reject);
-  });
-
 /** Waits before another try. A change whose time is up ends alone, and the others continue at once. */
 const pause = async (waiting: readonly WaitingChange[], { clock, jitter }: LedgerAccess): Promise<void> => {
   const most = Math.max(0, ...waiting.map(({ tries }) => tries));
@@ -160,9 +153,9 @@ const writeGroup = async (
   { known }: Lately,
 ): Promise<Lately | null> => {
   const { signal } = access;
-  const before = known === undefined ? await withinTime(() => readVersion(access), signal) : known;
+  const before = known === undefined ? await abortOnSignal(signal, () => readVersion(access)) : known;
   const { write, ends } = decideAll(group, before?.entries ?? []);
-  const answer = write && (await withinTime(() => written(access, before, write), signal));
+  const answer = write && (await abortOnSignal(signal, () => written(access, before, write)));
   if (write && !answer) return null;
   for (const done of ends) done();
   return { known: write && answer ? afterWrite(answer, write) : before };

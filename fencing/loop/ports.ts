@@ -33,6 +33,22 @@ export interface Ports {
   readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
 }
 
+/**
+ * Stops waiting when the signal ends, also if the call ignores the signal: an SDK may still wait for credentials.
+ * @throws the reason of `signal`
+ */
+export const abortOnSignal = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(signal.reason);
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await Promise.race([call(), promise]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+};
+
 /** A kubelet that has not renewed its Lease for this long (ms) is silent. */
 export const STALE_LEASE_MS = 60_000;
 

@@ -1,3 +1,4 @@
+import { abortOnSignal } from '../../fencing/loop/ports.ts';
 import { z } from 'zod';
 import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
@@ -108,22 +109,6 @@ const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
 const ourOwn = (caught: unknown): CloudfenceError | null => {
   if (caught instanceof CloudfenceError) return caught;
   return caught instanceof Error && caught.cause !== undefined ? ourOwn(caught.cause) : null;
-};
-
-/**
- * Stops waiting when the signal ends. The SDK then cancels the request but continues to wait for credentials, so a
- * caller that gives up must wait for neither.
- */
-export const abortOnSignal = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(signal.reason);
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([call(), promise]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
 };
 
 /** Runs one call when there are credentials, ends it with the signal, and translates its errors. */

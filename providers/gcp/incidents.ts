@@ -3,7 +3,7 @@ import type { IncidentKeeper } from '../../incidents/keep.ts';
 import { noAnswer, type SendCall } from '../http-answer.ts';
 import { createObjectStore } from '../object-store.ts';
 import { loadCredentials } from './client.ts';
-import { abortOnSignal } from './errors.ts';
+import { abortOnSignal } from '../../fencing/loop/ports.ts';
 import { createPublisher, type PublisherOptions } from './publish.ts';
 
 /** Keeps incidents in a bucket of Cloud Storage, and tells them to a Pub/Sub topic. */

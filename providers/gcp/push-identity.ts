@@ -2,7 +2,7 @@ import { OAuth2Client } from 'google-auth-library';
 import { z } from 'zod';
 import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
-import { abortOnSignal } from './errors.ts';
+import { abortOnSignal } from '../../fencing/loop/ports.ts';
 
 /** Who may push: https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions */
 export interface PushRules {

@@ -2,7 +2,7 @@ import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { loadCredentials, type Fetch } from './client.ts';
-import { abortOnSignal } from './errors.ts';
+import { abortOnSignal } from '../../fencing/loop/ports.ts';
 import { describeNetworkError, firstLineOf } from '../../transport/answers.ts';
 
 /**
