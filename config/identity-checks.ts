@@ -46,11 +46,13 @@ const judged = (
       return {
         verdict: 'fail',
         says: `${machine} is now ${now}, but the Node belongs to an earlier machine of that name: delete the Node and let its kubelet register again`,
+        next: `kubectl delete node ${identity.node}`,
       };
     case 'silent':
       return {
         verdict: 'fail',
         says: `${machine} is a name that the cloud can reuse, and nothing on the Node shows that it means ${now}: if it does, annotate the Node with cloudfence.dev/instance-id=${now}`,
+        next: `kubectl annotate node ${identity.node} cloudfence.dev/instance-id=${now}`,
       };
   }
 };

@@ -4,7 +4,7 @@ import { runDoctorChecks, runAccessChecks } from '../config/doctor.ts';
 import { listFences } from '../diagnosis/existing-fences.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
-import { type Check, type DoctorReport, doctorReport } from '../providers/check.ts';
+import { type Check, checkSchema, type DoctorReport, doctorReport } from '../providers/check.ts';
 import type { DoctorDependencies, FencingFunction } from './dependencies.ts';
 
 const question = z.looseObject({ question: z.enum(['checks', 'fences']).default('checks') });
@@ -76,7 +76,7 @@ const accessQuestion = z.strictObject({
   machines: z.array(z.string().max(300)).max(MOST_NAMED),
 });
 const accessAnswer = z.object({
-  checks: z.array(z.object({ what: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), says: z.string() })),
+  checks: z.array(checkSchema),
 });
 
 export type AccessReport = z.infer<typeof accessAnswer>;

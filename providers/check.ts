@@ -1,40 +1,100 @@
+import { z } from 'zod';
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import { counted } from '../fencing/model/reason.ts';
 
 /**
  * `fail` means that a fence would not work. `warn` means that it may not work, or that this cannot be known from here.
  */
-type Verdict = 'ok' | 'warn' | 'fail';
+const verdicts = ['ok', 'warn', 'fail'] as const;
+type Verdict = (typeof verdicts)[number];
 
-export interface Check {
-  readonly what: string;
-  readonly verdict: Verdict;
+export const checkSchema = z
+  .object({
+    what: z.string(),
+    verdict: z.enum(verdicts),
+    says: z.string(),
+    /** The command that mends it. Absent if it takes more than a command, or if nothing is wrong. */
+    next: z.string().optional(),
+  })
+  .readonly();
+
+export type Check = z.infer<typeof checkSchema>;
+
+/** What all checks together mean, and what to do next. */
+interface Conclusion {
+  readonly readiness: 'ready' | 'ready-with-warnings' | 'not-ready';
   readonly says: string;
+  /** What each check found that does not work, or that may not work. */
+  readonly missing: readonly string[];
+  readonly next: string;
 }
 
 export interface DoctorReport {
   /** The worst verdict of all checks. */
   readonly verdict: Verdict;
+  readonly conclusion: Conclusion;
   readonly checks: readonly Check[];
 }
 
-const gravest: readonly Verdict[] = ['fail', 'warn', 'ok'];
+/** Shows what the next sweep would do. */
+const WHEN_READY = 'cloudfence sweep --dry-run';
+const WITHOUT_COMMAND = 'mend what these lines say, and run the doctor again';
+
+const titles: Readonly<Record<Conclusion['readiness'], string>> = {
+  ready: 'READY',
+  'ready-with-warnings': 'READY WITH WARNINGS',
+  'not-ready': 'NOT READY',
+};
+
+const conclusionOf = (checks: readonly Check[]): Conclusion => {
+  const failed = checks.filter(({ verdict }) => verdict === 'fail');
+  const doubtful = checks.filter(({ verdict }) => verdict === 'warn');
+  const all = counted(checks.length, 'check');
+  const nextOf = (wrong: readonly Check[]) => wrong.find(({ next }) => next !== undefined)?.next ?? WITHOUT_COMMAND;
+  const about = (wrong: readonly Check[]) => ({ missing: wrong.map(({ what }) => what), next: nextOf(wrong) });
+  if (failed.length > 0)
+    return {
+      readiness: 'not-ready',
+      says: `a fence would not work: ${failed.length} of ${all} failed`,
+      ...about(failed),
+    };
+  if (doubtful.length > 0)
+    return {
+      readiness: 'ready-with-warnings',
+      says: `a fence may work: ${doubtful.length} of ${all} warned, and none failed`,
+      ...about(doubtful),
+    };
+  return { readiness: 'ready', says: `a fence would work: ${all} passed`, missing: [], next: WHEN_READY };
+};
 
 export const doctorReport = (checks: readonly Check[]): DoctorReport => ({
-  verdict: gravest.find((one) => checks.some(({ verdict }) => verdict === one)) ?? 'ok',
+  verdict: verdicts.findLast((one) => checks.some(({ verdict }) => verdict === one)) ?? 'ok',
+  conclusion: conclusionOf(checks),
   checks,
 });
 
 const written: Record<Verdict, string> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' };
 
-/** Formats a check for people. */
-export const checkLine = ({ what, verdict, says }: Check): string => `${written[verdict]}  ${what}  — ${says}`;
+const checkLine = ({ what, verdict, says }: Check): string => `${written[verdict]}  ${what}  — ${says}`;
 
-/** Lists each check that is not ok, one per line. */
-export const describeFailedChecks = ({ checks }: Pick<DoctorReport, 'checks'>): string => {
-  const wrong = checks.filter(({ verdict }) => verdict !== 'ok');
-  const lines = wrong.map(checkLine).join('\n');
-  return `a fence would not work: ${wrong.length} of ${counted(checks.length, 'check')} failed:\n${lines}`;
+const conclusionLines = ({ readiness, says, missing, next }: Conclusion): readonly string[] => [
+  `${titles[readiness]}: ${says}`,
+  ...missing.map((what) => `  missing: ${what}`),
+  `  next: ${next}`,
+];
+
+/** Formats a report for people: each check, and then what all of them mean. */
+export const reportLines = ({ checks, conclusion }: Omit<DoctorReport, 'verdict'>): readonly string[] => [
+  ...checks.map(checkLine),
+  '',
+  ...conclusionLines(conclusion),
+];
+
+/** Says what all checks mean, and lists each that is not ok. One line each. */
+export const describeFailedChecks = (checks: readonly Check[]): string => {
+  const { says, next } = conclusionOf(checks);
+  const wrong = checks.filter(({ verdict }) => verdict !== 'ok').map(checkLine);
+  return [`${titles['not-ready']}: ${says}`, ...wrong, `next: ${next}`].join('\n');
 };
 
 /** Runs a check. A check that cannot run counts as failed, and its line says why. */

@@ -1,10 +1,10 @@
-import { checkLine, doctorReport } from '../../providers/check.ts';
+import { doctorReport, reportLines } from '../../providers/check.ts';
 import { runDoctorChecks } from '../../config/doctor.ts';
 import type { Terminal } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
 /**
- * Says in words whether a fence would work from here. Checks the credentials of the person who runs the command,
+ * Says in words whether a fence would work from here, and ends with a verdict. Checks the credentials of the person who runs the command,
  * because a fence would use them.
  */
 export const doctor = (options: CommonOptions, terminal: Terminal): Promise<number> =>
@@ -13,6 +13,6 @@ export const doctor = (options: CommonOptions, terminal: Terminal): Promise<numb
       (await runDoctorChecks(openedCloud, clusters, { policy, gives: 'orders' }, ports.signal)).checks,
     );
     if (options.json) terminal.line(JSON.stringify(diagnosis));
-    else for (const check of diagnosis.checks) terminal.line(checkLine(check));
+    else for (const text of reportLines(diagnosis)) terminal.line(text);
     return diagnosis.verdict === 'fail' ? 1 : 0;
   });

@@ -6,7 +6,7 @@ import { lazyDependencies } from './dependencies.ts';
 
 /** The error carries no stack, because Lambda would return it to the caller. */
 const failing = (diagnosis: DoctorReport): Error => {
-  const error = new Error(describeFailedChecks(diagnosis));
+  const error = new Error(describeFailedChecks(diagnosis.checks));
   error.name = 'ChecksFailed';
   error.stack = '';
   return error;

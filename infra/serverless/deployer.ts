@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { describeFailedChecks } from '../../providers/check.ts';
+import { checkSchema, describeFailedChecks } from '../../providers/check.ts';
 
 /** Names and values as they were written, before any check. */
 export type RawParameters = Readonly<Record<string, unknown>>;
@@ -102,7 +102,7 @@ export const createPollDelay = (endpoint: string | null) => (ms: number) => dela
 
 const failedDiagnosis = z.object({
   verdict: z.literal('fail'),
-  checks: z.array(z.object({ what: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), says: z.string() })),
+  checks: z.array(checkSchema),
 });
 
 /**
@@ -111,5 +111,5 @@ const failedDiagnosis = z.object({
  */
 export const describeFunctionFailure = (body: unknown): string => {
   const diagnosis = failedDiagnosis.safeParse(body).data;
-  return diagnosis ? describeFailedChecks(diagnosis) : JSON.stringify(body);
+  return diagnosis ? describeFailedChecks(diagnosis.checks) : JSON.stringify(body);
 };

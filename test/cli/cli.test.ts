@@ -321,6 +321,9 @@ it('doctor says in words what would work and what would not', async () => {
   expect(well.stdout).toMatch(
     /^ok {4}default: diagnose and status may read what they need {2}— \d+ reads for diagnose/m,
   );
+  expect(well.stdout).toMatch(
+    /\n\nREADY: a fence would work: \d+ checks passed\n {2}next: cloudfence sweep --dry-run\n$/,
+  );
   for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
     delete standing.spec.providerID;
     delete standing.metadata.annotations;
@@ -329,6 +332,11 @@ it('doctor says in words what would work and what would not', async () => {
   expect(ill.code).toBe(1);
   expect(JSON.parse(ill.stdout)).toMatchObject({
     verdict: 'fail',
+    conclusion: {
+      readiness: 'not-ready',
+      says: expect.stringMatching(/^a fence would not work: \d of \d+ checks failed$/),
+      missing: expect.arrayContaining([`default: Node ${node()} names its machine`]),
+    },
     checks: expect.arrayContaining([
       expect.objectContaining({ verdict: 'fail', says: expect.stringContaining('--provider-id') }),
     ]),

@@ -83,6 +83,7 @@ it('checks from inside the function', async () => {
   const { ask } = wiredWith();
   expect(await ask({})).toMatchObject({
     verdict: 'ok',
+    conclusion: { readiness: 'ready', missing: [], next: 'cloudfence sweep --dry-run' },
     checks: expect.arrayContaining([
       { what: 'aws: credentials and API access', verdict: 'ok', says: 'EC2 answers' },
       expect.objectContaining({ what: 'sandbox: may patch nodes', verdict: 'ok' }),
@@ -100,6 +101,11 @@ it('warns if the cloud does not say who holds a disk: a fence works without a di
   });
   expect(await ask({})).toMatchObject({
     verdict: 'warn',
+    conclusion: {
+      readiness: 'ready-with-warnings',
+      says: expect.stringMatching(/^a fence may work: 1 of \d+ checks warned, and none failed$/),
+      missing: ['sandbox: diagnose may ask the cloud about disks'],
+    },
     checks: expect.arrayContaining([
       {
         what: 'sandbox: diagnose may ask the cloud about disks',
@@ -113,12 +119,15 @@ it('warns if the cloud does not say who holds a disk: a fence works without a di
 it('names the remedy if the ledger is missing', async () => {
   const { ask, world } = wiredWith();
   delete world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
+  const next = 'kubectl apply -f infra/kubernetes/rbac.yaml   # in cluster sandbox';
   expect(await ask({})).toMatchObject({
+    conclusion: { readiness: 'not-ready', missing: ['sandbox: the ledger'], next },
     checks: expect.arrayContaining([
       {
         what: 'sandbox: the ledger',
         verdict: 'fail',
         says: expect.stringContaining('apply infra/kubernetes/rbac.yaml'),
+        next,
       },
     ]),
   });
@@ -240,7 +249,7 @@ describe('on Lambda', () => {
       name: 'ChecksFailed',
       stack: '',
       message: expect.stringMatching(
-        /^a fence would not work.*\nFAIL {2}aws: may detach disks {2}— EC2 denies ec2:DetachVolume/,
+        /^NOT READY: a fence would not work.*\nFAIL {2}aws: may detach disks {2}— EC2 denies ec2:DetachVolume\nnext: mend what/,
       ),
     });
   });
