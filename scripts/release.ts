@@ -6,6 +6,7 @@ import { parseArgs, promisify } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { repositoryRoot } from './bundle.ts';
 import { librariesIn, librarySchema, licensesText, type Library } from './licenses.ts';
+import { writeChart } from './released-chart.ts';
 import { releasedServices, writeDocument, writeZips } from './released-functions.ts';
 import { writeStack } from './released-stack.ts';
 import { billOfMaterials } from './sbom.ts';
@@ -116,6 +117,7 @@ await Promise.all(
     cp(path.join(repositoryRoot, from), path.join(out, to), { recursive: true }),
   ),
 );
+await writeChart(path.join(out, `kubernetes/cloudfence-chart-${version}.tgz`));
 await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), licensesText(libraries));
 await writeFile(
   path.join(out, 'sbom.cdx.json'),

@@ -43,6 +43,7 @@ describe('a release', () => {
       'gcp/sweep.zip',
       'kubernetes/rbac.yaml',
       'kubernetes/diagnose-rbac.yaml',
+      `kubernetes/cloudfence-chart-${manifest.version}.tgz`,
       'schemas/stage.aws.schema.json',
       'install.md',
       'LICENSE',
@@ -62,7 +63,7 @@ describe('a release', () => {
   it('has each file that its install.md names', async () => {
     const sums = await read('SHA256SUMS');
     const named = [
-      ...(await read('install.md')).matchAll(/(?<![\w/.])(?:aws|azure|gcp|kubernetes)\/[\w-]+\.(?:json|zip|yaml)/g),
+      ...(await read('install.md')).matchAll(/(?<![\w/.])(?:aws|azure|gcp|kubernetes)\/[\w-]+\.(?:json|zip|yaml|tgz)/g),
     ].map(([file]) => file);
     expect(named.length).toBeGreaterThan(5);
     for (const file of named) expect(sums).toContain(`  ${file}\n`);
