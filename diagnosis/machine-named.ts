@@ -1,3 +1,4 @@
+import { isName } from '../fencing/model/cluster-facts.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import {
@@ -8,7 +9,7 @@ import {
   refuseUnread,
 } from './machine-candidates.ts';
 import type { DiagnosedCluster } from './ports.ts';
-import { isName, parseNamedTarget, type NamedTarget, quoted, targetInWords } from './target.ts';
+import { parseNamedTarget, type NamedTarget, quoted, targetInWords } from './target.ts';
 
 /**
  * Finds the machine that a name leads to. The name decides which machine Cloudfence asks about, and nothing else: the

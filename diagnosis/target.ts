@@ -1,3 +1,4 @@
+import { isName } from '../fencing/model/cluster-facts.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import type { ObjectName } from './model/facts.ts';
@@ -23,12 +24,6 @@ const LONGEST_SHOWN = 200;
 export const quoted = (text: string): string => JSON.stringify(shorten(text, LONGEST_SHOWN));
 
 const misspelled = (text: string): InvalidInput => new InvalidInput(`${quoted(text)} is not ${FORMS}`);
-
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
-const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
-
-/** Whether an object of Kubernetes can have this name. */
-export const isName = (text: string): boolean => NAME.test(text);
 
 /** Parses what a person wrote. Without a namespace, a pod or a claim is in `default`. @throws InvalidInput */
 export const parseNamedTarget = (text: string): NamedTarget => {

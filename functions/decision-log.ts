@@ -1,9 +1,10 @@
+import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { Fault } from '../fencing/model/hint.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
 import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
-import { shorten } from '../fencing/model/reason.ts';
+import { listSome, onOneLine, shorten } from '../fencing/model/reason.ts';
 import { logDecision } from './metrics.ts';
 
 /**
@@ -64,6 +65,34 @@ export const stepLines = (answer: CommandResult, known: RunState, event: string 
     ms: step.ms,
     requestId: known.machine?.says.evidence['requestId'] ?? null,
   }));
+
+const LONGEST_NAME = 60;
+
+const quoted = (name: string): string => JSON.stringify(shorten(onOneLine(name), LONGEST_NAME));
+
+/** Returns the facts about clusters that the command has just read. */
+const clusterFactsIn = (answer: CommandResult): readonly ClusterFacts[] => {
+  if (answer.to === 'look') return answer.cluster ? [answer.cluster.says] : [];
+  return answer.to === 'locate' ? answer.found.flatMap(({ facts }) => facts?.says ?? []) : [];
+};
+
+/** Returns a line if the look that has just ended skipped names: someone who may write them has made them up. */
+export const skippedLines = (answer: CommandResult, known: RunState, event: string | null): readonly DecisionLine[] => {
+  const names = clusterFactsIn(answer).flatMap(({ impossibleNames }) => impossibleNames ?? []);
+  if (names.length === 0) return [];
+  return [
+    {
+      ...blank,
+      decision: logDecision.skipped,
+      because: 'impossible-name',
+      says: `no object can have these names, so Cloudfence does not look for them: ${listSome(names.map(quoted))}; a claim of a pod, or the record on the Node, contains them`,
+      event,
+      instance: known.request.machine,
+      cluster: known.location?.cluster ?? null,
+      node: known.location?.node ?? null,
+    },
+  ];
+};
 
 export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLine => ({
   ...blank,

@@ -8,7 +8,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { react } from '../fencing/loop/run.ts';
 import { counted, longWaits } from '../fencing/model/reason.ts';
-import { messageLine, outcomeLine, stepLines } from './decision-log.ts';
+import { messageLine, outcomeLine, skippedLines, stepLines } from './decision-log.ts';
 import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './keep-incidents.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
 import { logDecision, measurementsOf, unreachableMeasurements } from './metrics.ts';
@@ -64,6 +64,7 @@ export const withinInvocation = async <T>(
   const observe = (command: Command, answer: CommandResult, known: RunState) => {
     noticed(unreachable, answer, known);
     logs.observe(command, answer, known);
+    skippedLines(answer, known, eventOf(known)).forEach(log);
     if (isNews(command, known)) stepLines(answer, known, eventOf(known)).forEach(log);
   };
   try {

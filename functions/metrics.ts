@@ -35,6 +35,7 @@ export const logDecision = {
   step: 'step',
   notUnderstood: 'not-understood',
   aside: 'aside',
+  skipped: 'skipped',
   lookAgain: 'look-again',
   handedToSweep: 'handed-to-sweep',
   foreign: 'foreign',

@@ -7,6 +7,7 @@ import {
   type V1ObjectMeta,
   wrapHttpLibrary,
 } from '@kubernetes/client-node/dist/gen/index.js';
+import { isName } from '../fencing/model/cluster-facts.ts';
 import type { StepResult } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { z } from 'zod';
@@ -152,6 +153,12 @@ type ApiClass<Api> = new (configuration: Configuration) => Api;
 
 type Ask = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T>;
 
+/** What the path of a request names one object by. */
+interface ObjectPlace {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
 /**
  * Reads under one signal. Each read is tried a few times. Reads are consistent, because none of them asks the cache
  * (resourceVersion is unset).
@@ -159,8 +166,17 @@ type Ask = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promis
 export interface Reader {
   /** @throws Unavailable, PermissionDenied, Refused */
   readonly read: Ask;
-  /** Returns null when the API server says that the object does not exist. */
-  readonly readIfPresent: <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T | null>;
+  /**
+   * Reads one object. Returns null when the API server says that the object does not exist. Does not ask for a name that
+   * no object can have: such an object does not exist, either.
+   */
+  readonly readIfPresent: <Api, Place extends ObjectPlace, T>(
+    api: ApiClass<Api>,
+    place: Place,
+    ask: (api: Api, place: Place) => Promise<T>,
+  ) => Promise<T | null>;
+  /** Returns the names for which this reader did not ask because no object can have them. */
+  readonly impossibleNames: () => readonly string[];
   /** Reads a list for which the API server sends only the metadata of the items. */
   readonly readMetadata: Ask;
 }
@@ -187,6 +203,25 @@ const MERGE_PATCH = { 'Content-Type': 'application/merge-patch+json' };
 const nullIfAbsent = (error: unknown): null => {
   if (isNotFound(error)) return null;
   throw error;
+};
+
+/**
+ * Returns the reads of single objects. A name becomes a part of the request's path. Tenants write the names of claims
+ * and owners, and a kubelet writes those in the record on its Node. With a name such as `..`, the request would ask for
+ * something else, and its answer would say nothing about the object.
+ * The name of a CSIDriver may contain capital letters.
+ */
+export const objectReads = (read: Ask): Pick<Reader, 'readIfPresent' | 'impossibleNames'> => {
+  const impossible = new Set<string>();
+  return {
+    readIfPresent: async (api, place, ask) => {
+      const parts = [place.name, ...(place.namespace === undefined ? [] : [place.namespace])];
+      const wrong = parts.filter((part) => !isName(part.toLowerCase()));
+      for (const part of wrong) impossible.add(part);
+      return wrong.length > 0 ? null : read(api, (client) => ask(client, place)).catch(nullIfAbsent);
+    },
+    impossibleNames: () => [...impossible],
+  };
 };
 
 /**
@@ -240,7 +275,7 @@ export const createConnection = (link: Link, clock: CallClock, callLasts: number
     const read = asking({ signal }, 'again');
     return {
       read,
-      readIfPresent: (api, ask) => read(api, ask).catch(nullIfAbsent),
+      ...objectReads(read),
       readMetadata: asking({ signal, headers: METADATA_LIST }, 'again'),
     };
   };

@@ -60,7 +60,7 @@ export const volumeReads = (
     driver: once(
       (name: string) =>
         views(
-          reader.readIfPresent(StorageV1Api, (api) => api.readCSIDriver({ name })),
+          reader.readIfPresent(StorageV1Api, { name }, (api, place) => api.readCSIDriver(place)),
           ({ spec }) => ({ name, attachRequired: spec.attachRequired ?? true }),
         ),
       unread,

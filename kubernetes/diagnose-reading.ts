@@ -185,8 +185,8 @@ const readDeployment = async (
   owner: OwnerView,
   revision: string | null,
 ): Promise<WorkloadView> => {
-  const found = await reader.readIfPresent(AppsV1Api, (api) =>
-    api.readNamespacedDeployment({ namespace, name: owner.name }),
+  const found = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, place) =>
+    api.readNamespacedDeployment(place),
   );
   if (found === null) return plain(owner, revision);
   return { ...owner, revision, replicas: found.spec?.replicas ?? 1, surges: surgesBy(found) };
@@ -196,8 +196,8 @@ const readDeployment = async (
 export const readWorkload = async (reader: Reader, namespace: string, owner: OwnerView): Promise<WorkloadView> => {
   if (owner.kind === 'Deployment') return readDeployment(reader, namespace, owner, null);
   if (owner.kind !== 'ReplicaSet') return plain(owner, null);
-  const set = await reader.readIfPresent(AppsV1Api, (api) =>
-    api.readNamespacedReplicaSet({ namespace, name: owner.name }),
+  const set = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, place) =>
+    api.readNamespacedReplicaSet(place),
   );
   const above = set && ownerView(set);
   const revision = set?.metadata?.annotations?.[REVISION] ?? null;

@@ -37,7 +37,9 @@ export interface LedgerVersion {
 
 /** Returns null when there is no ledger. */
 export const readVersion = async ({ reader }: Pick<LedgerAccess, 'reader'>): Promise<LedgerVersion | null> => {
-  const map = await reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedConfigMap({ namespace, name }));
+  const map = await reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) =>
+    core.readNamespacedConfigMap(place),
+  );
   return map && { resourceVersion: map.metadata?.resourceVersion, entries: readLedger(map.data?.[key] ?? '') };
 };
 

@@ -307,5 +307,11 @@ export const lookAtCluster = async (reader: Reader, aids: LookAids, request: Loo
     aids.settings,
     aids.version(reader),
   ]);
-  return { ...found, surroundings: surroundingsIn(settings), taintSupported };
+  const impossibleNames = reader.impossibleNames();
+  return {
+    ...found,
+    surroundings: surroundingsIn(settings),
+    taintSupported,
+    ...(impossibleNames.length > 0 && { impossibleNames }),
+  };
 };

@@ -5,7 +5,7 @@ import {
   type V1Pod,
   type V1Toleration,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import type { PodFacts } from '../fencing/model/cluster-facts.ts';
+import { isName, type PodFacts } from '../fencing/model/cluster-facts.ts';
 import type { StepResult } from '../fencing/model/cluster.ts';
 import type { PodTarget } from '../fencing/model/steps.ts';
 import { deleteByUid, type ApiSession, pages, type Reader } from './connection.ts';
@@ -22,8 +22,9 @@ import {
   volumeKey,
 } from './volumes.ts';
 
-/** Lists all pods that are bound to the Node's name. */
+/** Lists all pods that are bound to the Node's name. A name that no Node can have would be another selector. */
 export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
+  if (!isName(node)) return [];
   const pods: V1Pod[] = [];
   const readPage = (paging: { limit: number; _continue?: string }) =>
     reader.read(CoreV1Api, (core) =>
@@ -97,7 +98,8 @@ export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolera
 export const readPod = (
   reader: Reader,
   { namespace, name }: Pick<PodTarget, 'namespace' | 'name'>,
-): Promise<V1Pod | null> => reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name }));
+): Promise<V1Pod | null> =>
+  reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) => core.readNamespacedPod(place));
 
 /**
  * Deletes a pod without a grace period, because there is no kubelet left that could use it.

@@ -18,6 +18,8 @@ export interface AccountToken {
   readonly ca: string;
 }
 
+const PLACE = { name: SECRET, namespace: NAMESPACE };
+
 const wanted: V1Secret = {
   type: 'kubernetes.io/service-account-token',
   metadata: { name: SECRET, namespace: NAMESPACE, annotations: { 'kubernetes.io/service-account.name': ACCOUNT } },
@@ -33,8 +35,8 @@ const tokenIn = ({ data }: V1Secret): AccountToken | null => {
 const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promise<AccountToken> => {
   const until = clock.now() + FILLED_WITHIN_MS;
   do {
-    const secret = await reader(signal).readIfPresent(CoreV1Api, (core) =>
-      core.readNamespacedSecret({ name: SECRET, namespace: NAMESPACE }),
+    const secret = await reader(signal).readIfPresent(CoreV1Api, PLACE, (core, place) =>
+      core.readNamespacedSecret(place),
     );
     const token = secret && tokenIn(secret);
     if (token) return token;
@@ -54,7 +56,7 @@ const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promi
 export const accountToken = async (connection: Connection, signal: AbortSignal): Promise<AccountToken> => {
   const known = await connection
     .reader(signal)
-    .readIfPresent(CoreV1Api, (core) => core.readNamespacedSecret({ name: SECRET, namespace: NAMESPACE }));
+    .readIfPresent(CoreV1Api, PLACE, (core, place) => core.readNamespacedSecret(place));
   if (!known)
     await connection
       .writer(null, signal)

@@ -15,8 +15,7 @@ export interface CapLift {
 }
 
 export const readSettings = async (reader: Reader): Promise<SettingsMap> => {
-  const { namespace, name } = SETTINGS;
-  const map = await reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedConfigMap({ namespace, name }));
+  const map = await reader.readIfPresent(CoreV1Api, SETTINGS, (core, place) => core.readNamespacedConfigMap(place));
   return map?.data ?? {};
 };
 

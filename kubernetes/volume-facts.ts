@@ -235,7 +235,7 @@ const podsOfSameName = async (reader: Reader, old: FenceRecord['pods']): Promise
   if (old.length > MOST_BY_NAME) return [];
   const pods = await Promise.all(
     old.map(({ namespace, name }) =>
-      reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name })),
+      reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) => core.readNamespacedPod(place)),
     ),
   );
   return pods.filter((pod) => pod !== null);

@@ -190,10 +190,12 @@ export const pvcsOfPod = (pod: V1Pod): readonly PvcReference[] =>
 export const pvcKey = ({ namespace, name }: PvcReference): string => `${namespace}/${name}`;
 
 export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVolume | null> =>
-  reader.readIfPresent(CoreV1Api, (core) => core.readPersistentVolume({ name }));
+  reader.readIfPresent(CoreV1Api, { name }, (core, place) => core.readPersistentVolume(place));
 
 export const readPvc = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
-  reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPersistentVolumeClaim({ namespace, name }));
+  reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) =>
+    core.readNamespacedPersistentVolumeClaim(place),
+  );
 
 /** Returns what a look needs of a PersistentVolume. */
 const asVolume = (name: string, { driver, handle }: VolumeHandle, claim: PvcReference): V1PersistentVolume => ({

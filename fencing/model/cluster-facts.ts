@@ -194,7 +194,18 @@ export interface ClusterFacts {
   readonly surroundings: Surroundings;
   /** The cluster knows the out-of-service taint. */
   readonly taintSupported: boolean;
+  /**
+   * Names that no object can have, so the look did not ask for them. Someone wrote them into a claim, or into the record
+   * on the Node. Absent if there are none.
+   */
+  readonly impossibleNames?: readonly string[];
 }
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
+const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+/** Whether an object of Kubernetes can have this name. */
+export const isName = (text: string): boolean => NAME.test(text);
 
 /** The few facts that are read again right before each destructive call. */
 export interface Recheck {

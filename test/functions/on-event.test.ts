@@ -6,6 +6,7 @@ import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
 import { openEc2Server } from '../../sandbox/ec2/ec2-server.ts';
@@ -68,6 +69,24 @@ describe('a batch', () => {
     expect(await deliver(install, ...machines.map((id) => stateChange(id, 'running')))).toEqual(again());
     expect(door.traffic().calls).toEqual({ DescribeInstances: 1, DescribeVolumes: 1 });
     await door.close();
+  });
+
+  it('logs names that no object can have, in few words, and fences the machine', async () => {
+    const { world, scene } = stopped();
+    for (const claimName of ['..', `\u001B[2J${'x'.repeat(5_000)}`]) {
+      const volumes = [{ name: 'data', persistentVolumeClaim: { claimName } }];
+      addBarePod(world, {
+        name: `tenant-${claimName.length}`,
+        spec: { nodeName: scene.nodeOf(scene.holder), volumes },
+      });
+    }
+    const install = installOver(world);
+    expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
+    expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
+    const line = install.lines.find(({ because }) => because === 'impossible-name');
+    expect(line).toMatchObject({ decision: 'skipped', instance: scene.holder, node: scene.nodeOf(scene.holder) });
+    expect(String(line?.['says'])).toMatch(/does not look for them: "\.\.", " \[2Jx+…"; a claim/);
+    expect(String(line?.['says']).length).toBeLessThan(400);
   });
 
   it('understands a test notification and ignores it', async () => {

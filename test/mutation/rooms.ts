@@ -16,13 +16,15 @@ export const rooms: readonly Room[] = [
   { name: 'rules', mutates: ['fencing/rules/*.ts'], tests: [DECISIONS], least: 1 },
   {
     name: 'loop, pure',
-    mutates: ['fencing/loop/{apply-step,ending,imagine,next-command,reduce,state}.ts'],
+    mutates: [
+      'fencing/loop/{apply-answers,apply-step,ending,facts-after,failing,imagine,next-command,reduce,state}.ts',
+    ],
     tests: [DECISIONS],
     least: 1,
   },
   {
     name: 'loop, driver',
-    mutates: ['fencing/loop/{locate,look,run,survey}.ts'],
+    mutates: ['fencing/loop/{groups,locate,look,run,shared-looks,sleep,survey}.ts'],
     tests: [DECISIONS, INCIDENTS],
     least: 1,
   },

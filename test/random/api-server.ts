@@ -6,8 +6,8 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import jsonPatch from 'fast-json-patch';
 import type { Permit } from '../../fencing/model/permit.ts';
-import type { Connection, Reader, Writer } from '../../kubernetes/connection.ts';
-import { isNotFound, toCloudfenceError } from '../../kubernetes/errors.ts';
+import { type Connection, objectReads, type Reader, type Writer } from '../../kubernetes/connection.ts';
+import { toCloudfenceError } from '../../kubernetes/errors.ts';
 import { LEDGER } from '../../kubernetes/names.ts';
 import { underPermit } from '../../transport/under-permit.ts';
 import { isDeleting, keyIn, nameOf, type Objects, type ObjectStore, uidOf } from './cluster-objects.ts';
@@ -244,11 +244,6 @@ const metadataIn = (answer: object): object =>
     ? { ...answer, items: answer.items.map(({ metadata }: { readonly metadata?: object }) => ({ metadata })) }
     : answer;
 
-const nullIfAbsent = (error: unknown): null => {
-  if (isNotFound(error)) return null;
-  throw error;
-};
-
 /** Returns a process's connection to the API server. Each call passes the network. */
 export const connect = (served: Served, network: Network, process: Process, tag: unknown = null): Connection => {
   const now = (): Date => new Date(process.clock.now().wall);
@@ -294,7 +289,7 @@ export const connect = (served: Served, network: Network, process: Process, tag:
     const read = asking(signal, null);
     return {
       read,
-      readIfPresent: (api, ask) => read(api, ask).catch(nullIfAbsent),
+      ...objectReads(read),
       readMetadata: asking(signal, null, metadataIn),
     };
   };

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { run } from '../../fencing/loop/run.ts';
+import { parseRecord, type FenceRecord } from '../../fencing/model/record.ts';
+import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
+import type { NodeObject } from '../../sandbox/cluster/objects.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { AFTERMATH_MS, fence } from './ends.ts';
+import { type Incident, stopped } from './incidents.ts';
+import { freshRun, portsOver } from './rig.ts';
+import { stateOf } from './state.ts';
+import { diedAfterMark } from './walk.ts';
+
+/** Tenants and kubelets write names that no object can have. In the path of a request, they would lead elsewhere. */
+
+const IMPOSSIBLE: readonly (readonly [string, string])[] = [
+  ['..', '..'],
+  ['.', '.'],
+  ['data/status', 'data/status'],
+  ['half of a character', '\uD800'],
+  ['100 kB', 'x'.repeat(100_000)],
+];
+
+const nodeIn = ({ world, scene }: Incident) => getObject(world, 'nodes', scene.nodeOf(scene.holder));
+
+/** The database runs on the other machine, with its disk. */
+const expectRecovered = ({ world, scene }: Incident): void => {
+  world.advance(AFTERMATH_MS);
+  const { disks, pods, violations } = stateOf(world);
+  expect(violations).toEqual([]);
+  expect(disks).toContain(`${scene.volume} at ${scene.spare} attached`);
+  expect(pods).toContain(`db-0 Running on ${scene.nodeOf(scene.spare)}`);
+};
+
+it.each(IMPOSSIBLE)('a tenant’s pod with the claim %s holds up no fence', async (_, claimName) => {
+  const incident = stopped();
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName } }];
+  const nodeName = incident.scene.nodeOf(incident.scene.holder);
+  addBarePod(incident.world, { name: 'tenant', spec: { nodeName, volumes } });
+  expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
+  expectRecovered(incident);
+});
+
+it.each(IMPOSSIBLE)('a tenant’s claim that is bound to %s holds up no fence', async (_, volumeName) => {
+  const incident = stopped();
+  const { world, scene } = incident;
+  writerAs(world, 'tenant').create('persistentvolumeclaims', {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'tenant', namespace: 'default' },
+    spec: { volumeName },
+    status: { phase: 'Pending' },
+  });
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'tenant' } }];
+  addBarePod(world, { name: 'tenant', spec: { nodeName: scene.nodeOf(scene.holder), volumes } });
+  expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
+  expectRecovered(incident);
+});
+
+const recordOn = (node: NodeObject | undefined): FenceRecord => {
+  const record = parseRecord(node?.metadata.annotations?.[RECORD_ANNOTATION] ?? '');
+  if (!record) throw new Error('there is no record');
+  return record;
+};
+
+/** The kubelet writes into the record on its own Node, while the fence is under way. */
+const kubeletWrites = (incident: Incident, edit: (record: FenceRecord) => FenceRecord): void => {
+  const node = nodeIn(incident);
+  const text = JSON.stringify(edit(recordOn(node)));
+  if (!node) return;
+  writerAs(incident.world, 'kubelet').change('nodes', node, ({ metadata }) => {
+    metadata.annotations = { ...metadata.annotations, [RECORD_ANNOTATION]: text };
+  });
+};
+
+describe.each(IMPOSSIBLE)('with the name %s in the record', (_, name) => {
+  it('of a PersistentVolume, the fence ends', async () => {
+    const incident = await diedAfterMark();
+    kubeletWrites(incident, (record) => ({
+      ...record,
+      volumes: [
+        ...record.volumes.map((volume) => ({ ...volume, persistentVolume: name })),
+        { driver: 'ebs.csi.aws.com', handle: 'vol-0', persistentVolume: name, attachment: name },
+      ],
+    }));
+    expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
+    expectRecovered(incident);
+  });
+
+  it('of the Node, the fence ends after someone has deleted the Node', async () => {
+    const incident = await diedAfterMark();
+    const { world, scene } = incident;
+    const ports = portsOver(world);
+    const node = nodeIn(incident);
+    const record = recordOn(node);
+    if (node) writerAs(world, 'person').remove('nodes', node);
+    const known = { ...freshRun(world, ports, { machine: scene.holder }), record: { ...record, node: name } };
+    expect(await run(known, ports)).toMatchObject({ outcome: 'fenced' });
+    expectRecovered(incident);
+  });
+
+  it('of a pod, the fence ends', async () => {
+    const incident = await diedAfterMark();
+    kubeletWrites(incident, (record) => ({ ...record, pods: record.pods.map((pod) => ({ ...pod, name })) }));
+    incident.world.advance(AFTERMATH_MS);
+    expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
+    expectRecovered(incident);
+  });
+});
