@@ -31,7 +31,12 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   status: ['cloudfence status --watch'],
   doctor: ['cloudfence doctor --region eu-west-1'],
   cap: ['cloudfence cap', 'cloudfence cap --lift 30m --reason "zone a is lost, checked in the console"'],
-  report: ['cloudfence report --from incidents --since 7d --output report.html'],
+  report: [
+    'cloudfence report --from s3://my-bucket --since 7d --output report.html',
+    'cloudfence report ip-10-0-0-11.ec2.internal --from gs://my-bucket --output report.html',
+    'cloudfence report --from https://myaccount.blob.core.windows.net/incidents --shadow',
+    'cloudfence report --from ./incidents               # a folder with a copy',
+  ],
   kubeconfig: ['cloudfence kubeconfig --name prod > cloudfence.kubeconfig'],
   demo: ['cloudfence demo', 'cloudfence demo --cloud azure --scenario return'],
   sandbox: ['cloudfence sandbox', 'cloudfence sandbox stop ip-10-0-0-11.eu-west-1.compute.internal'],

@@ -114,7 +114,13 @@ const addReport = (root: Command, terminal: Terminal, done: Done): Command =>
   root
     .command('report [target]')
     .description('tell what happened: one incident by its fence, Node, or machine, or all')
-    .option('--from <folder>', 'the folder with the incidents, such as a copy of the bucket', given)
+    .option(
+      '--from <place>',
+      'where the incidents are: a bucket, a container, or a folder (default: `incidents` of the configuration)',
+      given,
+    )
+    .option('--region <name>', 'the region of the bucket on AWS', given)
+    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)', given)
     .addOption(new Option('--since <time>', 'only what happened within this time, such as 7d').argParser(time))
     .option('--shadow', 'only what shadow mode saw, summed up')
     .option(

@@ -1,6 +1,14 @@
-import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
+import { shorten } from '../fencing/model/reason.ts';
 import { anyCloud } from './any-cloud.ts';
-import type { CloudAccess, OpenedCloud, CloudOptions, CloudPlugin } from '../providers/plugin.ts';
+import type {
+  CloudAccess,
+  CloudOptions,
+  CloudPlugin,
+  IncidentPlace,
+  OpenedCloud,
+  OpenIncidentPlace,
+} from '../providers/plugin.ts';
 import {
   type ClusterEntry,
   cloudOfEntry,
@@ -32,6 +40,27 @@ const registered = async (name: string): Promise<CloudPlugin> => {
 /** Loads what is known about every cloud without its SDK. */
 export const registeredClouds = (): Promise<readonly CloudPlugin[]> =>
   Promise.all(Object.values(clouds).map((load) => load()));
+
+/**
+ * Opens the incidents at an address. Only the cloud of that address is loaded.
+ * @throws InvalidInput if no cloud has such addresses
+ */
+export const openIncidents = async (
+  address: string,
+  options: Parameters<OpenIncidentPlace>[0],
+): Promise<IncidentPlace> => {
+  const places = (await registeredClouds()).flatMap(({ incidents }) => incidents ?? []);
+  const [open] = places.flatMap(({ at }) => at(address) ?? []);
+  if (open) return open(options);
+  throw new InvalidInput(
+    `"${shorten(withoutQuery(address), LONGEST_SHOWN)}" is no place of incidents: write ${places.map(({ form }) => form).join(', ')}, or a folder`,
+  );
+};
+
+const LONGEST_SHOWN = 200;
+
+/** A query may have a signature, which is a secret. */
+const withoutQuery = (address: string): string => address.replace(/\?.*$/s, '?…');
 
 /** Calls `make` once for each name and keeps the result. After a failure, the next call tries again. */
 const onceEach = <T>(make: (name: string) => Promise<T>): ((name: string) => Promise<T>) => {

@@ -119,6 +119,8 @@ export const configurationSchema = z
     policy,
     clusters: z.array(clusterEntrySchema).default([]),
     territories: z.array(territory).default([]),
+    /** Where the CLI finds the incidents. A function knows its own place. */
+    incidents: z.string().min(1).optional(),
   })
   .superRefine(({ clusters, territories }, context) => {
     for (const name of namedTwice(clusters.map(({ name: one }) => one))) {

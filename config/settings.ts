@@ -23,6 +23,15 @@ export const loadSettings = async (
   environment: Environment,
   flags: CommandLineFlags = noFlags,
 ): Promise<Configuration> => {
+  const settings = await loadWithoutClusters(environment, flags);
+  return { ...settings, clusters: clustersFrom(settings, environment, flags) };
+};
+
+/** Loads the settings of a command that needs no cluster. @throws InvalidConfiguration with all faults at once */
+export const loadWithoutClusters = async (
+  environment: Environment,
+  flags: CommandLineFlags,
+): Promise<Configuration> => {
   const path = flags.config ?? environment.config;
   const written =
     path === null ? configurationSchema.parse({}) : parseConfiguration(await readText(path, 'the configuration'), path);
@@ -36,7 +45,6 @@ export const loadSettings = async (
     ...written,
     ...(cloud === undefined ? {} : { cloud }),
     ...(region === null ? {} : { region }),
-    clusters: clustersFrom(written, environment, flags),
   };
 };
 

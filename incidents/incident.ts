@@ -181,6 +181,9 @@ export const idWithoutFence = ({ cluster, machine, generation }: Named): string 
 
 const part = (name: string | null): string => (name === null || name === '' ? '-' : encodeURIComponent(name));
 
+/** The names of all incidents begin with it. */
+export const INCIDENTS = 'incidents/';
+
 /** Returns the name of the incident's object. A list of names is enough to find the incidents of a Node. */
 export const objectNameOf = ({ cluster, node, id }: Pick<Incident, 'cluster' | 'node' | 'id'>): string =>
-  `incidents/${part(cluster)}/${part(node)}/${part(id)}.json`;
+  `${INCIDENTS}${part(cluster)}/${part(node)}/${part(id)}.json`;

@@ -3,6 +3,8 @@ import type { Cloud, CloudIdentityRules } from '../fencing/model/cloud.ts';
 import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
+import type { ObjectStore } from '../incidents/keep.ts';
+import type { IncidentSource } from '../incidents/source.ts';
 import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
@@ -117,6 +119,23 @@ export interface CloudOptions {
   readonly tags?: PermissionTags | null;
 }
 
+/** A bucket or container in which incidents lie, opened with the credentials that are found. */
+export interface IncidentPlace {
+  readonly source: IncidentSource;
+  readonly objects: ObjectStore;
+}
+
+/** Opens a place of incidents. The SDK that finds the credentials is loaded here. @throws CloudfenceError */
+export type OpenIncidentPlace = (options: Pick<CloudOptions, 'variable' | 'region'>) => Promise<IncidentPlace>;
+
+/** Where a cloud keeps incidents. */
+export interface IncidentPlaces {
+  /** The form of an address, such as `s3://<bucket>`. */
+  readonly form: string;
+  /** Returns how to open the place at an address, or null if the address is of another form. Pure. */
+  readonly at: (address: string) => OpenIncidentPlace | null;
+}
+
 /** What is known about a cloud without its SDK, and how to open the rest. */
 export interface CloudPlugin {
   readonly name: string;
@@ -132,6 +151,8 @@ export interface CloudPlugin {
   readonly driverFaultOf: (sentence: string) => DriverFault | null;
   /** True for the ids of the cloud's machines, and for what its events may name instead. Pure. */
   readonly ownsId: (id: MachineId) => boolean;
+  /** Absent for a cloud that keeps no incidents. */
+  readonly incidents?: IncidentPlaces;
   /** Opens only the access to clusters. @throws InvalidConfiguration */
   readonly access: (options: CloudOptions) => Promise<CloudAccess>;
   /** Opens the cloud. The SDK is loaded here and nowhere else. @throws InvalidConfiguration */

@@ -1,4 +1,7 @@
 import { writeFile } from 'node:fs/promises';
+import { openIncidents } from '../../config/clouds.ts';
+import { readEnvironment, readVariable } from '../../config/environment.ts';
+import { loadWithoutClusters } from '../../config/settings.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { type IncidentSource, readIncidents } from '../../incidents/source.ts';
 import { reportJson } from '../../report/json.ts';
@@ -10,7 +13,10 @@ import type { Terminal } from '../answer.ts';
 import { incidentFolder } from '../incident-folder.ts';
 
 export interface ReportOptions {
+  /** A folder, or the address of a bucket or a container. */
   readonly from?: string;
+  readonly config?: string;
+  readonly region?: string;
   /** In ms. */
   readonly since?: number;
   readonly output?: string;
@@ -42,11 +48,20 @@ const destinationOf = (output: string): Destination => {
 };
 
 const NO_PLACE =
-  'say where the incidents are: --from <folder>, for example a copy that `aws s3 sync`, `az storage blob download-batch`, or `gcloud storage rsync` made';
+  'say where the incidents are: --from with a bucket, a container, or a folder, or `incidents` in the configuration file';
 
-const openSource = (from: string | undefined): IncidentSource => {
-  if (from === undefined) throw new InvalidInput(NO_PLACE);
-  return incidentFolder(from);
+/** An address has a scheme. Everything else is a folder. */
+const isAddress = (from: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(from);
+
+const openSource = async ({ from, config, region }: ReportOptions): Promise<IncidentSource> => {
+  if (from !== undefined && !isAddress(from)) return incidentFolder(from);
+  const flags = { ...(config !== undefined && { config }), ...(region !== undefined && { region }) };
+  const settings = await loadWithoutClusters(readEnvironment(), flags);
+  const place = from ?? settings.incidents;
+  if (place === undefined) throw new InvalidInput(NO_PLACE);
+  if (!isAddress(place)) return incidentFolder(place);
+  const { source } = await openIncidents(place, { variable: readVariable, region: settings.region ?? null });
+  return source;
 };
 
 const gather = async (
@@ -73,13 +88,14 @@ const save = async (file: string, text: string): Promise<void> => {
 /** Tells what happened, from the incidents that are kept. Asks no cluster. An object that cannot be read is named. */
 export const report = async (
   target: string | undefined,
-  { from, since, output = 'md', shadow = false, timeout }: ReportOptions,
+  options: ReportOptions,
   { line, complain, clock }: Terminal,
 ): Promise<number> => {
+  const { since, output = 'md', shadow = false, timeout } = options;
   const { file, write } = destinationOf(output);
   const { wall: made } = clock.now();
   const wanted = { target: target ?? null, since: since === undefined ? null : made - since, shadow };
-  const told = await gather(openSource(from), wanted, made, AbortSignal.timeout(timeout));
+  const told = await gather(await openSource(options), wanted, made, AbortSignal.timeout(timeout));
   for (const { name, what, mend } of told.damaged)
     complain(`cloudfence: ${makeVisible(name)}: ${makeVisible(what)}. To mend it, ${mend}.`);
   requireSome(told);

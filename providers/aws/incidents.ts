@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { Refused } from '../../fencing/model/errors.ts';
+import { InvalidInput, Refused } from '../../fencing/model/errors.ts';
 import { jsonTextSchema } from '../../fencing/model/json-text.ts';
 import type { Announcement } from '../../incidents/announcement.ts';
-import type { IncidentKeeper } from '../../incidents/keep.ts';
-import { goodAnswer, type HttpCall } from '../http-answer.ts';
+import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
+import { goodAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
+import { createObjectList, type ListObjects, s3List } from '../object-list.ts';
 import { createObjectStore, matchHeaders } from '../object-store.ts';
 import { createSignedCall, serviceUrl, type SignedCalls } from './signed-call.ts';
 
@@ -15,18 +16,42 @@ export interface IncidentPlaces {
   readonly topic: string | null;
 }
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html */
-const objectsIn = (bucket: string, options: SignedCalls) => {
+const bucketUrl = (bucket: string, options: SignedCalls): string => {
   const [protocol = '', host = ''] = serviceUrl('s3', options).split('//');
-  return createObjectStore(createSignedCall('s3', options), {
-    bucket: options.endpoint === null ? `${protocol}//${bucket}.${host}` : `${options.endpoint}/${bucket}`,
+  return options.endpoint === null ? `${protocol}//${bucket}.${host}` : `${options.endpoint}/${bucket}`;
+};
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html */
+export const objectsIn = (bucket: string, options: SignedCalls): ObjectStore =>
+  createObjectStore(createSignedCall('s3', options), {
+    bucket: bucketUrl(bucket, options),
     calls: { read: 's3:GetObject', write: 's3:PutObject' },
     version: 'etag',
     headers: {},
     writing: {},
     onlyOver: matchHeaders,
   });
-};
+
+/** The region that a bucket lies in, if it is another than the one that was asked. */
+const REGION_HEADER = 'x-amz-bucket-region';
+
+/** S3 answers in any region where a bucket is: https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html */
+const sendToRegion =
+  (options: SignedCalls): SendCall =>
+  async (call, signal) => {
+    const answer = await createSignedCall('s3', options)(call, signal);
+    const region = answer.header(REGION_HEADER);
+    if (answer.status < 300 || region === null || region === options.region) return answer;
+    throw new InvalidInput(`the bucket lies in ${region}, not in ${options.region}: give --region ${region}`);
+  };
+
+export const listIn = (bucket: string, options: SignedCalls): ListObjects =>
+  createObjectList(sendToRegion(options), {
+    ...s3List,
+    bucket: `${bucketUrl(bucket, options)}/`,
+    call: 's3:ListBucket',
+    headers: {},
+  });
 
 /** The bus takes a list of events and answers for each: a good status alone says nothing. */
 const busAnswer = jsonTextSchema.pipe(z.object({ FailedEntryCount: z.literal(0) }));

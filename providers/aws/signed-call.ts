@@ -24,7 +24,7 @@ const signed = (
   { method, url, headers, body, name }: HttpCall,
 ) =>
   withCloudfenceErrors(`${name} (signing)`, () => {
-    const { protocol, hostname, host, port, pathname } = new URL(url);
+    const { protocol, hostname, host, port, pathname, searchParams } = new URL(url);
     // S3 signs the path as it is sent: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
     const signer = new SignatureV4({ credentials, region, service, sha256: Sha256, uriEscapePath: service !== 's3' });
     return signer.sign({
@@ -33,7 +33,7 @@ const signed = (
       hostname,
       ...(port !== '' && { port: Number(port) }),
       path: pathname,
-      query: {},
+      query: Object.fromEntries(searchParams),
       headers: { ...headers, host },
       ...(body !== undefined && { body }),
     });
@@ -50,7 +50,8 @@ export const createSignedCall =
         method,
         headers,
         signal,
-        redirect: 'error',
+        // A signed request never follows a redirect.
+        redirect: 'manual',
         ...(body !== undefined && { body }),
       });
       return { status: response.status, header: (name) => response.headers.get(name), text: await response.text() };

@@ -5,9 +5,11 @@ import {
   createPipelineFromOptions,
   createPipelineRequest,
 } from '@azure/core-rest-pipeline';
+import { z } from 'zod';
 import type { Announcement } from '../../incidents/announcement.ts';
-import type { IncidentKeeper } from '../../incidents/keep.ts';
+import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
 import { goodAnswer, noAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
+import { createObjectList, listedObject, type ListObjects } from '../object-list.ts';
 import { createObjectStore, matchHeaders } from '../object-store.ts';
 import { withReadableProxy } from './client.ts';
 import type { RestOptions } from './rest.ts';
@@ -91,8 +93,8 @@ const tellTopic = async (
 };
 
 /** https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations */
-export const createIncidentKeeper = ({ container, topic }: IncidentPlaces, options: RestOptions): IncidentKeeper => ({
-  objects: createObjectStore(sendTo(STORAGE, options), {
+export const objectsIn = (container: string, options: RestOptions): ObjectStore =>
+  createObjectStore(sendTo(STORAGE, options), {
     bucket: container,
     calls: {
       read: 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/read',
@@ -102,7 +104,43 @@ export const createIncidentKeeper = ({ container, topic }: IncidentPlaces, optio
     headers: { 'x-ms-version': STORAGE_VERSION },
     writing: { 'x-ms-blob-type': 'BlockBlob' },
     onlyOver: matchHeaders,
-  }),
+  });
+
+/** An empty element has no parts. Any page may be empty, and only the last one names no marker. */
+const listPage = z
+  .object({
+    Blobs: z.union([
+      z.literal('').transform(() => []),
+      z
+        .object({
+          Blob: z.array(z.object({ Name: z.string(), Properties: z.object({ 'Last-Modified': z.string() }) })),
+        })
+        .transform(({ Blob }) => Blob),
+    ]),
+    NextMarker: z.string(),
+  })
+  .transform(({ Blobs, NextMarker }) => ({
+    objects: Blobs.map(({ Name, Properties }) => listedObject(Name, Properties['Last-Modified'])),
+    next: NextMarker === '' ? null : NextMarker,
+  }));
+
+/** https://learn.microsoft.com/rest/api/storageservices/list-blobs */
+export const listIn = (container: string, options: RestOptions): ListObjects =>
+  createObjectList(sendTo(STORAGE, options), {
+    bucket: container,
+    call: 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/read (list)',
+    headers: { 'x-ms-version': STORAGE_VERSION },
+    query: (prefix, token) => ({
+      restype: 'container',
+      comp: 'list',
+      prefix,
+      ...(token !== null && { marker: token }),
+    }),
+    page: z.object({ EnumerationResults: listPage }).transform(({ EnumerationResults: page }) => page),
+  });
+
+export const createIncidentKeeper = ({ container, topic }: IncidentPlaces, options: RestOptions): IncidentKeeper => ({
+  objects: objectsIn(container, options),
   announce: async (announcement, signal) => {
     if (topic !== null) await tellTopic(topic, announcement, options, signal);
   },

@@ -24,6 +24,7 @@ describe('the configuration file', () => {
 region: eu-west-1
 pause: upgrade to 1.37
 shadow: true
+incidents: gs://incidents
 policy: { fenceAfter: 90s, detach: never, deleteNode: always, unreachable: power-off, optOut: nodes, cap: { share: 30%, atOnce: 0.1 } }
 clusters:
   - { name: prod, kubeconfig: /etc/kube, context: admin }
@@ -42,6 +43,7 @@ clusters:
       vouching: 'refused',
       cap: { share: 0.3, atOnce: 0.1 },
     });
+    expect(read.incidents).toBe('gs://incidents');
     expect(read.clusters.map(({ name }) => name)).toEqual(['prod', 'stage']);
   });
 

@@ -26,14 +26,20 @@ const viewDisksOver =
 const NO_REGION =
   'no region is set: give --region, set AWS_REGION, or add `region` to the configuration file or to the profile of the AWS CLI';
 
+/** Returns the region, or that of the profile. @throws InvalidConfiguration, PermissionDenied */
+export const requireRegion = async (given: string | null): Promise<string> => {
+  const region = given ?? (await regionOfProfile());
+  if (region === null) throw new InvalidConfiguration([NO_REGION]);
+  return region;
+};
+
 export const openAws = async ({
   region: given,
   account,
   territories,
   tags = null,
 }: Omit<CloudOptions, 'variable'>): Promise<OpenedCloud> => {
-  const region = given ?? (await regionOfProfile());
-  if (region === null) throw new InvalidConfiguration([NO_REGION]);
+  const region = await requireRegion(given);
   const clients = ec2Clients({ region });
   const cloud = awsCloud({ clients, region });
   const kit = {
@@ -74,7 +80,7 @@ const withTerritories = async (
  *
  * @throws PermissionDenied when the profile or the files cannot be read
  */
-export const regionOfProfile = (): Promise<string | null> =>
+const regionOfProfile = (): Promise<string | null> =>
   withCloudfenceErrors(
     'the AWS profile',
     loadConfig<string | null>(

@@ -2,7 +2,7 @@ import { diskOf, immutableIdsOf, machineOf, machinesNamed } from '../identity.ts
 import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { subjectOf } from '../events/kinds.ts';
-import { readUrl, type ReadVariable, type CloudPlugin } from '../../plugin.ts';
+import { readUrl, type ReadVariable, type CloudPlugin, type OpenIncidentPlace } from '../../plugin.ts';
 
 /** Returns where to send calls. Azure's SDK has no variable of its own for the subscription or the endpoint. */
 export const readAzureVariables = (
@@ -11,6 +11,21 @@ export const readAzureVariables = (
   subscription: variable('AZURE_SUBSCRIPTION_ID'),
   endpoint: readUrl(variable, 'CLOUDFENCE_AZURE_ENDPOINT'),
 });
+
+/** Without a query: a signature in it is a secret. */
+const CONTAINER = /^https?:\/\/[^/?#@\s]+(?:\/[^/?#\s]+)+?\/?$/;
+
+const openContainer =
+  (container: string): OpenIncidentPlace =>
+  async () => {
+    const [{ lazyCredential }, { listIn, objectsIn }, { incidentPlace }] = await Promise.all([
+      import('../rest.ts'),
+      import('../incidents.ts'),
+      import('../../object-list.ts'),
+    ]);
+    const options = { credential: lazyCredential() };
+    return incidentPlace(`the container ${container}`, objectsIn(container, options), listIn(container, options));
+  };
 
 export const azure: CloudPlugin = {
   name: 'azure',
@@ -21,6 +36,10 @@ export const azure: CloudPlugin = {
   readHints,
   driverFaultOf,
   ownsId: (id) => subjectOf(id) !== null,
+  incidents: {
+    form: 'https://<account>.blob.core.windows.net/incidents',
+    at: (address) => (CONTAINER.test(address) ? openContainer(address.replace(/\/$/, '')) : null),
+  },
   access: async ({ account, variable }) => {
     const { subscription, endpoint } = readAzureVariables(variable);
     const [{ azureAccess }, { lazyCredential }] = await Promise.all([import('./access.ts'), import('../rest.ts')]);

@@ -2,10 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { diskOf, immutableIdsOf, INSTANCE_PATH, machineOf, identityRulesFor } from '../identity.ts';
 import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
-import { readUrl, type ReadVariable, type CloudPlugin } from '../../plugin.ts';
+import { readUrl, type ReadVariable, type CloudPlugin, type OpenIncidentPlace } from '../../plugin.ts';
 
 /** Returns the URL of another endpoint. Google's SDK has no variable of its own for it. */
 export const readGcpEndpoint = (variable: ReadVariable): string | null => readUrl(variable, 'CLOUDFENCE_GCP_ENDPOINT');
+
+const BUCKET = /^gs:\/\/([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:\/incidents)?\/?$/;
+
+const openBucket =
+  (bucket: string): OpenIncidentPlace =>
+  async ({ variable }) => {
+    const [{ listIn, objectsIn }, { incidentPlace }] = await Promise.all([
+      import('../incidents.ts'),
+      import('../../object-list.ts'),
+    ]);
+    const options = { endpoint: readGcpEndpoint(variable) };
+    return incidentPlace(`the bucket ${bucket}`, objectsIn(bucket, options), listIn(bucket, options));
+  };
 
 export const gcp: CloudPlugin = {
   name: 'gcp',
@@ -16,6 +29,13 @@ export const gcp: CloudPlugin = {
   readHints,
   driverFaultOf,
   ownsId: (id) => INSTANCE_PATH.test(id),
+  incidents: {
+    form: 'gs://<bucket>',
+    at: (address) => {
+      const bucket = BUCKET.exec(address)?.[1];
+      return bucket === undefined ? null : openBucket(bucket);
+    },
+  },
   access: async ({ variable }) => (await import('./access.ts')).gcpAccess({ endpoint: readGcpEndpoint(variable) }),
   open: async ({ variable }) =>
     (await import('./open.ts')).openGcp({ endpoint: readGcpEndpoint(variable), newRequestId: randomUUID }),

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { IncidentKeeper } from '../../../incidents/keep.ts';
-import { createIncidentKeeper as awsKeeper } from '../../../providers/aws/incidents.ts';
-import { createIncidentKeeper as azureKeeper } from '../../../providers/azure/incidents.ts';
-import { createIncidentKeeper as gcpKeeper } from '../../../providers/gcp/incidents.ts';
+import * as aws from '../../../providers/aws/incidents.ts';
+import * as azure from '../../../providers/azure/incidents.ts';
+import * as gcp from '../../../providers/gcp/incidents.ts';
+import { incidentPlace } from '../../../providers/object-list.ts';
+import type { IncidentPlace } from '../../../providers/plugin.ts';
 import { openStandIn, type Answered, type Request } from '../../providers/stand-in.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
 
@@ -12,10 +14,15 @@ export interface KeeperHarness {
   readonly keeper: IncidentKeeper;
   /** The objects by their name, as the cloud stores them. */
   readonly objects: Map<string, { text: string; version: number }>;
+  /** The same objects, as `cloudfence report` reads them. */
+  readonly place: IncidentPlace;
   /** What arrived at each topic. */
   readonly told: { readonly topic: string; readonly message: unknown }[];
-  /** The status that everything answers, or null. */
-  readonly trouble: { status: number | null };
+  /** The status that everything answers, and what a list answers in place of its page, or null. */
+  readonly trouble: { status: number | null; list: Answered | null };
+  /** How a person writes the place, and the variables with which the CLI finds it. */
+  readonly address: string;
+  readonly environment: Readonly<Record<string, string>>;
   readonly close: () => Promise<void>;
 }
 
@@ -29,6 +36,8 @@ interface Dialect {
   readonly demanded: (request: Request) => string | null | undefined;
   readonly exists: number;
   readonly tell: (request: Request, world: World) => Answered | null;
+  /** Returns a page of the list that a request asks for, or null if it asks for none. */
+  readonly list: (query: URLSearchParams, names: readonly string[]) => string | null;
   /** What is wrong with a request, or null. */
   readonly fault: (request: Request) => string | null;
 }
@@ -52,17 +61,66 @@ const store = (request: Request, name: string, { objects }: World, dialect: Dial
   return { status: 200, body: '' };
 };
 
-const opened = async (dialect: Dialect, keeperAt: (url: string) => IncidentKeeper): Promise<KeeperHarness> => {
-  const world: World = { objects: new Map(), told: [], trouble: { status: null } };
+/** Objects on a page. */
+const PAGE = 2;
+
+/** Returns the names of a page, and what names the next one. Tokens are opaque, and have characters of a query. */
+const pageOf = (names: readonly string[], prefix: string, token: string | null) => {
+  const wanted = names.filter((name) => name.startsWith(prefix)).sort();
+  const from = token === null ? 0 : Number(/^\+\/=&(\d+)$/.exec(token)?.[1]);
+  const next = from + PAGE;
+  return { page: wanted.slice(from, next), next: next < wanted.length ? `+/=&${next}` : null };
+};
+
+const xmlText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll("'", '&#39;');
+
+const WRITTEN = '2026-01-01T00:00:30.000Z';
+
+const s3List: Dialect['list'] = (query, names) => {
+  if (query.get('list-type') !== '2') return null;
+  const { page, next } = pageOf(names, query.get('prefix') ?? '', query.get('continuation-token'));
+  const contents = page.map(
+    (name) => `<Contents><Key>${xmlText(name)}</Key><LastModified>${WRITTEN}</LastModified></Contents>`,
+  );
+  const token = next === null ? '' : `<NextContinuationToken>${xmlText(next)}</NextContinuationToken>`;
+  return `<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${token}<IsTruncated>${next !== null}</IsTruncated>${contents.join('')}</ListBucketResult>`;
+};
+
+const blobList: Dialect['list'] = (query, names) => {
+  if (query.get('comp') !== 'list' || query.get('restype') !== 'container') return null;
+  const { page, next } = pageOf(names, query.get('prefix') ?? '', query.get('marker'));
+  const blobs = page.map(
+    (name) =>
+      `<Blob><Name>${xmlText(name)}</Name><Properties><Last-Modified>${new Date(WRITTEN).toUTCString()}</Last-Modified></Properties></Blob>`,
+  );
+  return `<?xml version="1.0"?><EnumerationResults>${blobs.length === 0 ? '<Blobs />' : `<Blobs>${blobs.join('')}</Blobs>`}<NextMarker>${xmlText(next ?? '')}</NextMarker></EnumerationResults>`;
+};
+
+const listed = (request: Request, { objects, trouble }: World, { prefix, list }: Dialect): Answered | null => {
+  const { pathname, searchParams } = new URL(request.url, 'http://stand-in');
+  if (request.method !== 'GET' || pathname.replace(/\/$/, '') !== prefix.replace(/\/$/, '')) return null;
+  return trouble.list ?? { body: list(searchParams, [...objects.keys()]) ?? '' };
+};
+
+interface Opened {
+  readonly keeper: IncidentKeeper;
+  readonly place: IncidentPlace;
+  readonly address: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const opened = async (dialect: Dialect, openAt: (url: string) => Opened): Promise<KeeperHarness> => {
+  const world: World = { objects: new Map(), told: [], trouble: { status: null, list: null } };
   const standIn = await openStandIn((request) => {
     if (world.trouble.status !== null) return { status: world.trouble.status };
     const fault = dialect.fault(request);
     if (fault !== null) return { status: 400, body: fault };
     const said = dialect.tell(request, world);
     const name = decodeURIComponent(request.url.slice(dialect.prefix.length));
-    return said ?? store(request, name, world, dialect);
+    return said ?? listed(request, world, dialect) ?? store(request, name, world, dialect);
   });
-  return { ...world, keeper: keeperAt(standIn.url), close: standIn.close };
+  return { ...world, ...openAt(standIn.url), close: standIn.close };
 };
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -71,11 +129,12 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 const signedFor = ({ authorization }: Request): string | null =>
   /^AWS4-HMAC-SHA256 Credential=[^/]+\/\d{8}\/eu-west-1\/(\w+)\/aws4_request/.exec(authorization ?? '')?.[1] ?? null;
 
-const aws: Dialect = {
+const awsDialect: Dialect = {
   prefix: '/incidents-bucket/',
   version: 'etag',
   demanded: byEtag,
   exists: 412,
+  list: s3List,
   fault: (request) => {
     const wanted = request.headers['x-amz-target'] ? 'events' : request.method === 'POST' ? 'sns' : 's3';
     if (signedFor(request) !== wanted) return `not signed for ${wanted}`;
@@ -94,11 +153,12 @@ const aws: Dialect = {
   },
 };
 
-const azure: Dialect = {
+const azureDialect: Dialect = {
   prefix: '/incidents-container/',
   version: 'etag',
   demanded: byEtag,
   exists: 409,
+  list: blobList,
   fault: ({ method, headers, url }) => {
     if (method === 'POST') return url === '/api/events?api-version=2018-01-01' ? null : 'not a topic';
     if (headers['x-ms-version'] === undefined) return 'no version';
@@ -111,7 +171,7 @@ const azure: Dialect = {
   },
 };
 
-const gcp: Dialect = {
+const gcpDialect: Dialect = {
   prefix: '/incidents-bucket/',
   version: 'x-goog-generation',
   demanded: ({ headers }) => {
@@ -119,6 +179,7 @@ const gcp: Dialect = {
     return wanted === '0' ? null : wanted;
   },
   exists: 412,
+  list: s3List,
   fault: () => null,
   tell: ({ method, url, body }, { told }) => {
     if (method !== 'POST') return null;
@@ -134,28 +195,49 @@ const gcp: Dialect = {
 export const TOPIC_ARN = 'arn:aws:sns:eu-west-1:111122223333:incidents';
 const signing = { region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
 
+const openAws = (endpoint: string): Opened => {
+  const options = { ...signing, endpoint };
+  const bucket = 'incidents-bucket';
+  return {
+    keeper: aws.createIncidentKeeper({ bucket, topic: TOPIC_ARN }, options),
+    place: incidentPlace(`the bucket ${bucket}`, aws.objectsIn(bucket, options), aws.listIn(bucket, options)),
+    address: `s3://${bucket}`,
+    environment: {
+      AWS_ENDPOINT_URL: endpoint,
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'a',
+      AWS_SECRET_ACCESS_KEY: 'b',
+    },
+  };
+};
+
+const openAzure = (url: string): Opened => {
+  const container = `${url}/incidents-container`;
+  return {
+    keeper: azure.createIncidentKeeper({ container, topic: `${url}/api/events` }, { credential }),
+    place: incidentPlace(
+      `the container ${container}`,
+      azure.objectsIn(container, { credential }),
+      azure.listIn(container, { credential }),
+    ),
+    address: container,
+    environment: {},
+  };
+};
+
+const openGcp = (endpoint: string): Opened => {
+  const bucket = 'incidents-bucket';
+  return {
+    keeper: gcp.createIncidentKeeper({ bucket, topic: 'projects/p/topics/incidents' }, { endpoint }),
+    place: incidentPlace(`the bucket ${bucket}`, gcp.objectsIn(bucket, { endpoint }), gcp.listIn(bucket, { endpoint })),
+    address: `gs://${bucket}`,
+    environment: { CLOUDFENCE_GCP_ENDPOINT: endpoint },
+  };
+};
+
 /** The topics that hear of a fence, and the harness of each cloud. */
 export const keepers: readonly (readonly [string, readonly string[], () => Promise<KeeperHarness>])[] = [
-  [
-    'aws',
-    ['cloudfence: Cloudfence Fence', TOPIC_ARN],
-    () =>
-      opened(aws, (endpoint) => awsKeeper({ bucket: 'incidents-bucket', topic: TOPIC_ARN }, { ...signing, endpoint })),
-  ],
-  [
-    'azure',
-    ['cloudfence.fence'],
-    () =>
-      opened(azure, (url) =>
-        azureKeeper({ container: `${url}/incidents-container`, topic: `${url}/api/events` }, { credential }),
-      ),
-  ],
-  [
-    'gcp',
-    ['projects/p/topics/incidents'],
-    () =>
-      opened(gcp, (endpoint) =>
-        gcpKeeper({ bucket: 'incidents-bucket', topic: 'projects/p/topics/incidents' }, { endpoint }),
-      ),
-  ],
+  ['aws', ['cloudfence: Cloudfence Fence', TOPIC_ARN], () => opened(awsDialect, openAws)],
+  ['azure', ['cloudfence.fence'], () => opened(azureDialect, openAzure)],
+  ['gcp', ['projects/p/topics/incidents'], () => opened(gcpDialect, openGcp)],
 ];

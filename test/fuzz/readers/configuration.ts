@@ -16,6 +16,7 @@ const configurations = [
     region: 'eu-west-1',
     pause: 'until the migration is over',
     shadow: true,
+    incidents: 's3://incidents',
     policy: {
       fenceAfter: '90s',
       detach: 'when-stuck',
