@@ -1,4 +1,5 @@
 import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
+import type { OverdueFences } from '../fencing/sweep/overdue.ts';
 
 /** All names in logs and metrics. Dashboards and alarms depend on them. */
 
@@ -19,6 +20,13 @@ export const metricNames = {
   clusterUnreachable: 'ClusterUnreachable',
   /** Machines that are proven off and whose fence is not finished, as counted by a sweep. */
   deadNodeUnfenced: 'DeadNodeUnfenced',
+  /** Nodes that have been fenced for more than a day, as counted by a sweep. Not logged if there is none. */
+  fencedForADay: 'FencedForADay',
+  /**
+   * Nodes whose machine came back more than ten minutes ago and whose fence still stands, as counted by a sweep. Not
+   * logged if there is none.
+   */
+  releaseOverdue: 'ReleaseOverdue',
   /** Messages that could not be read. */
   notUnderstood: 'NotUnderstood',
   /** Duration from the event to the first read that said the machine is off, and then from step to step (ms). */
@@ -114,6 +122,12 @@ export const measurementsOf = (outcome: Outcome, eventAt: number | null): readon
     : []),
   ...phases(outcome, eventAt),
 ];
+
+export const overdueMeasurements = ({ fenced, returned }: OverdueFences): readonly Measurement[] =>
+  [
+    { name: metricNames.fencedForADay, value: fenced.length, unit: 'Count' as const },
+    { name: metricNames.releaseOverdue, value: returned.length, unit: 'Count' as const },
+  ].filter(({ value }) => value > 0);
 
 /** Reports whether a machine is off and its fence is not finished. An alarm watches this number. */
 export const isOffAndUnfenced = ({ outcome, provenAt }: Outcome): boolean =>

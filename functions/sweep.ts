@@ -2,11 +2,12 @@ import { counted } from '../fencing/model/reason.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
+import type { FencedNode } from '../fencing/sweep/overdue.ts';
 import { sweep as sweepAll, type SweepOutcome } from '../fencing/sweep/sweep.ts';
 import { messageLine, outcomeLine } from './decision-log.ts';
 import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, withinInvocation } from './invocation.ts';
 import { keepIncidents, sweepOccasion } from './keep-incidents.ts';
-import { isOffAndUnfenced, measurementsOf, metricNames } from './metrics.ts';
+import { isOffAndUnfenced, measurementsOf, metricNames, overdueMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
 export interface SweepResult {
@@ -52,7 +53,21 @@ const isNewsOfSweep =
     );
   };
 
-const report = ({ outcomes, unreachable }: SweepOutcome, dependencies: FunctionDependencies): void => {
+/** Limits how many Nodes a line names. */
+const MOST_NAMED = 5;
+
+const named = (what: string, nodes: readonly FencedNode[]): string => {
+  if (nodes.length === 0) return '';
+  const names = nodes.slice(0, MOST_NAMED).map(({ cluster, node }) => `${cluster}/${node}`);
+  const others = nodes.length > MOST_NAMED ? `, and ${nodes.length - MOST_NAMED} more` : '';
+  return `; ${what}: ${names.join(', ')}${others}`;
+};
+
+const summaryOf = ({ outcomes, overdue }: SweepOutcome): string =>
+  `the sweep looked at ${counted(outcomes.length, 'machine')}${named('fenced for more than a day', overdue.fenced)}${named('machine back, and release waiting, for more than ten minutes', overdue.returned)}`;
+
+const report = (swept: SweepOutcome, dependencies: FunctionDependencies): void => {
+  const { outcomes, unreachable, overdue } = swept;
   const { log, formatMeasurements: measured } = dependencies;
   const line = (outcome: Outcome) => {
     const measures = measurementsOf(outcome, null);
@@ -62,7 +77,7 @@ const report = ({ outcomes, unreachable }: SweepOutcome, dependencies: FunctionD
   for (const { cluster, error } of unreachable) logUnreachableCluster(cluster, error.message, dependencies);
   const value = outcomes.filter(isOffAndUnfenced).length;
   log({
-    ...messageLine('swept', 'swept', `the sweep looked at ${counted(outcomes.length, 'machine')}`, null),
-    ...measured([{ name: metricNames.deadNodeUnfenced, value, unit: 'Count' }]),
+    ...messageLine('swept', 'swept', summaryOf(swept), null),
+    ...measured([{ name: metricNames.deadNodeUnfenced, value, unit: 'Count' }, ...overdueMeasurements(overdue)]),
   });
 };

@@ -13,11 +13,13 @@ import {
   type CandidateScan,
   type SweepCandidate,
 } from './candidates.ts';
+import { overdueFences, type OverdueFences } from './overdue.ts';
 
 export interface SweepOutcome {
   readonly outcomes: readonly Outcome[];
   /** Clusters that could not be asked, and why. Their Nodes are unknown, not fine. */
   readonly unreachable: CandidateScan['unreachable'];
+  readonly overdue: OverdueFences;
 }
 
 /** The time limit of a run in a sweep. If the run has to wait longer, the next sweep finds the machine again. */
@@ -45,6 +47,7 @@ export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<S
   return {
     outcomes: [...outcomes.filter(isNews), ...doubtful, ...outcomesOfUnnamed(candidates, occasion, ports)],
     unreachable: asked.flatMap(({ unreachable }) => unreachable),
+    overdue: overdueFences(candidates, facts, outcomes, ports.clock.now().wall),
   };
 };
 

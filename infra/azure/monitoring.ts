@@ -138,6 +138,8 @@ interface LogAlert {
   readonly operator: 'GreaterThan' | 'GreaterThanOrEqual' | 'LessThan';
   readonly threshold: number;
   readonly window: 'PT5M' | 'PT15M' | 'PT3H';
+  /** How often it is evaluated. Every five minutes by default, and every hour in a window of three. */
+  readonly every?: 'PT15M';
 }
 
 const lines = 'AppTraces | extend line = parse_json(Message)';
@@ -169,6 +171,28 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
     operator: 'LessThan',
     threshold: 1,
     window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
+  },
+];
+
+/** What stands for too long is looked at four times an hour, which Azure charges less for. */
+const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => [
+  {
+    name: 'fenced-for-a-day',
+    says: 'A Node has been fenced for more than a day, and takes no pods. Start its machine, or delete the Node',
+    query: `${swept} | where toint(line.${metricNames.fencedForADay}) > 0`,
+    operator: 'GreaterThan',
+    threshold: 0,
+    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
+    every: 'PT15M',
+  },
+  {
+    name: 'release-overdue',
+    says: 'A machine came back more than ten minutes ago, but the fence of its Node still stands. `cloudfence status` says what the release lacks',
+    query: `${swept} | where toint(line.${metricNames.releaseOverdue}) > 0`,
+    operator: 'GreaterThan',
+    threshold: 0,
+    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
+    every: 'PT15M',
   },
 ];
 
@@ -209,11 +233,15 @@ const runLogAlerts: readonly LogAlert[] = [
   },
 ];
 
-const logAlerts = (install: Install): readonly LogAlert[] => [...sweepLogAlerts(install), ...runLogAlerts];
+const logAlerts = (install: Install): readonly LogAlert[] => [
+  ...sweepLogAlerts(install),
+  ...overdueLogAlerts(install),
+  ...runLogAlerts,
+];
 
 const logAlertRule = (install: Install, alert: LogAlert): TemplateResource => {
   const { names, parameters, prefix } = install;
-  const { name, says, query, operator, threshold, window } = alert;
+  const { name, says, query, operator, threshold, window, every = 'PT5M' } = alert;
   return {
     type: 'Microsoft.Insights/scheduledQueryRules',
     apiVersion: LOG_ALERT_API,
@@ -230,7 +258,7 @@ const logAlertRule = (install: Install, alert: LogAlert): TemplateResource => {
       scopes: [names.workspaceId],
       // A table exists only after its first line.
       skipQueryValidation: true,
-      evaluationFrequency: window === 'PT3H' ? 'PT1H' : 'PT5M',
+      evaluationFrequency: window === 'PT3H' ? 'PT1H' : every,
       windowSize: window,
       criteria: {
         allOf: [

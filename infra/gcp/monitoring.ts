@@ -80,6 +80,28 @@ const linesOfRuns: readonly Line[] = [
   ),
 ];
 
+/** One sweep of three is enough, so that a sweep that is a little late does not end the alarm. */
+const overdueLines = (sweepEvery: number): readonly Line[] => [
+  {
+    name: metricNames.fencedForADay,
+    alarm: {
+      name: 'fenced-for-a-day',
+      says: 'A Node has been fenced for more than a day, and takes no pods. The log of sweep contains its name. Start its machine, or delete the Node.',
+      moreThan: 0,
+      within: 3 * sweepEvery,
+    },
+  },
+  {
+    name: metricNames.releaseOverdue,
+    alarm: {
+      name: 'release-overdue',
+      says: 'A machine came back more than ten minutes ago, but the fence of its Node still stands. The log of sweep contains its name, and `cloudfence status` says what the release lacks.',
+      moreThan: 0,
+      within: 3 * sweepEvery,
+    },
+  },
+];
+
 const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
   const sweeps = Math.max(1, Math.ceil(FIVE_MINUTES / sweepEvery));
   return [
@@ -92,6 +114,7 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
         within: (sweeps + 1) * sweepEvery,
       },
     },
+    ...overdueLines(sweepEvery),
     {
       name: 'Sweeps',
       condition: 'jsonPayload.decision="swept"',

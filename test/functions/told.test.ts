@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ClusterUnavailable } from '../../fencing/model/errors.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { sweep as azureSweep } from '../../functions/azure/handlers.ts';
@@ -106,4 +106,45 @@ it('a cluster that falls silent during a run is counted unless it answers again'
   const once = installOver(world, {}, { clusters: falling(world, 1_000) });
   await onEvent(async () => once.dependencies)(batchOf(stateChange(scene.holder)), once.context());
   expect(measuredAs(once, 'ClusterUnreachable')).toHaveLength(1);
+});
+
+describe('fences that stand for too long', () => {
+  const lastLine = ({ lines }: Install) => lines.findLast(({ decision }) => decision === 'swept');
+  const MINUTE = 60_000;
+
+  it('a Node that has been fenced for more than a day is counted and named', async () => {
+    const { world, scene } = stopped();
+    await fence({ world, scene });
+    const install = installOver(world);
+    world.advance(23 * 60 * MINUTE);
+    await swept(install);
+    expect(measuredAs(install, 'FencedForADay')).toEqual([]);
+    world.advance(61 * MINUTE);
+    await swept(install);
+    expect(lastLine(install)).toMatchObject({
+      FencedForADay: 1,
+      says: expect.stringContaining(`fenced for more than a day: sandbox/${scene.nodeOf(scene.holder)}`),
+    });
+    expect(measuredAs(install, 'ReleaseOverdue')).toEqual([]);
+  });
+
+  it('a release that waits for more than ten minutes is counted and named, until it is done', async () => {
+    const { world, scene } = stopped();
+    await fence({ world, scene });
+    world.advance(30 * MINUTE);
+    startMachine(world, scene.holder);
+    const paused = installOver(world, { paused: 'a test' });
+    world.advance(9 * MINUTE);
+    await swept(paused);
+    expect(measuredAs(paused, 'ReleaseOverdue')).toEqual([]);
+    world.advance(2 * MINUTE);
+    await swept(paused);
+    expect(lastLine(paused)).toMatchObject({
+      ReleaseOverdue: 1,
+      says: expect.stringContaining(`for more than ten minutes: sandbox/${scene.nodeOf(scene.holder)}`),
+    });
+    const running = installOver(world);
+    expect(await swept(running)).toMatchObject({ results: [{ outcome: 'released' }] });
+    expect(measuredAs(running, 'ReleaseOverdue')).toEqual([]);
+  });
 });

@@ -272,7 +272,7 @@ export const describeTemplate = (made: () => Made): void => {
     });
 
     it('alarms notify the topic, if there is one', () => {
-      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(11);
+      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(13);
       for (const alarm of Object.values(ofType(made().usual, 'AWS::CloudWatch::Alarm')))
         expect(alarm).toMatchObject({ AlarmActions: [], OKActions: [] });
       for (const alarm of Object.values(ofType(made().other, 'AWS::CloudWatch::Alarm')))
@@ -302,6 +302,18 @@ export const describeTemplate = (made: () => Made): void => {
         Threshold: 0,
         TreatMissingData: 'notBreaching',
       });
+      for (const [alarm, metric] of [
+        ['FencedForADayAlarm', metricNames.fencedForADay],
+        ['ReleaseOverdueAlarm', metricNames.releaseOverdue],
+      ] as const)
+        expect(propertiesOf(made().usual, alarm)).toMatchObject({
+          Namespace: 'Cloudfence/prod',
+          MetricName: metric,
+          Period: 60,
+          EvaluationPeriods: 3,
+          DatapointsToAlarm: 1,
+          Threshold: 0,
+        });
       for (const { Dimensions } of [
         propertiesOf(made().usual, 'DeadNodeUnfencedAlarm'),
         propertiesOf(made().usual, 'CapReachedAlarm'),

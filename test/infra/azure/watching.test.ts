@@ -102,16 +102,17 @@ describe('the alerts', () => {
       'dropped-events',
       'failed-invocations',
       'failures',
+      'fenced-for-a-day',
       'given-up',
+      'release-overdue',
       'sweep-missing',
     ]);
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(
       `line.${metricNames.deadNodeUnfenced}`,
     );
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metricNames.capReached}`);
-    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(
-      `line.${metricNames.clusterUnreachable}`,
-    );
+    for (const metric of [metricNames.clusterUnreachable, metricNames.fencedForADay, metricNames.releaseOverdue])
+      expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric}`);
   });
 
   it.each([

@@ -56,6 +56,8 @@ describe('a deployment', () => {
         'dead-node-unfenced',
         'errors',
         'failures',
+        'fenced-for-a-day',
+        'release-overdue',
         'oldest-message',
         'sweep-missing',
       ]),
@@ -85,6 +87,8 @@ describe('a deployment', () => {
     ['failures', 'COMPARISON_GT 0 in 900s', /user\/cloudfence-prod-Outcomes".*metric\.labels\.Outcome="failed"/],
     ['cap-reached', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-CapReached"/],
     ['cluster-unreachable', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-ClusterUnreachable"/],
+    ['fenced-for-a-day', 'COMPARISON_GT 0 in 180s', /user\/cloudfence-prod-FencedForADay"/],
+    ['release-overdue', 'COMPARISON_GT 0 in 180s', /user\/cloudfence-prod-ReleaseOverdue"/],
     ['dead-node-unfenced', 'COMPARISON_GT 4 in 360s', /user\/cloudfence-prod-DeadNodeUnfenced"/],
   ])('%s fires at %s, and not without data', async (name, asked, filter) => {
     await deploy();
