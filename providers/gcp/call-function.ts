@@ -1,6 +1,6 @@
-import { GoogleAuth, PassThroughClient } from 'google-auth-library';
+import { PassThroughClient } from 'google-auth-library';
 import { CloudfenceError, PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
-import { loadCredentials } from './client.ts';
+import { createAuth, loadCredentials } from './credentials.ts';
 
 /**
  * Calls another function of the install with a token that is made for it.
@@ -16,7 +16,7 @@ export interface FunctionAnswer {
 /** Makes a client. Over plain HTTP, it sends no token. */
 const clientFor = async (url: string) => {
   if (url.startsWith('http:')) return new PassThroughClient();
-  const auth = new GoogleAuth();
+  const auth = createAuth({});
   await loadCredentials(auth);
   return auth.getIdTokenClient(url);
 };

@@ -2,14 +2,15 @@ import { DisksClient } from '@google-cloud/compute/build/src/v1/disks_client.js'
 import { InstancesClient } from '@google-cloud/compute/build/src/v1/instances_client.js';
 import { RegionDisksClient } from '@google-cloud/compute/build/src/v1/region_disks_client.js';
 import { ZoneOperationsClient } from '@google-cloud/compute/build/src/v1/zone_operations_client.js';
-import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library';
-import { PermissionDenied, ProofExpired } from '../../fencing/model/errors.ts';
+import type { gaxios } from 'google-auth-library';
+import { ProofExpired } from '../../fencing/model/errors.ts';
 import {
   createConnectionPool,
   type PermittedPath,
   type PermittedCall,
   underPermit,
 } from '../../transport/under-permit.ts';
+import { createAuth, isAnonymous, loadCredentials, projectOfCredentials } from './credentials.ts';
 import { isComputeUrl, withCloudfenceErrors } from './errors.ts';
 
 /** The four services in use, loaded with deep imports. The package's index loads a hundred services and 30 MB. */
@@ -45,13 +46,10 @@ export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions)
   const { adapter, permitted } = guardedTransport(newRequestId);
   const transporterOptions = { adapter, ...(fetch && { fetchImplementation: fetch }) };
   const place = endpoint === undefined ? null : endpointParts(endpoint);
-  const anonymous = place?.protocol === 'http';
-  const auth: GoogleAuth = anonymous
-    ? new GoogleAuth({ authClient: new PassThroughClient({ transporterOptions }) })
-    : new GoogleAuth({ scopes: SCOPES, clientOptions: { transporterOptions } });
+  const auth = createAuth({ scopes: SCOPES, ...(endpoint !== undefined && { endpoint }), transporterOptions });
   const options = { fallback: true, auth, libName: 'cloudfence', libVersion: '0', ...place };
   return {
-    anonymous,
+    anonymous: isAnonymous(endpoint),
     ready: () => loadCredentials(auth),
     instances: new InstancesClient({ ...options }),
     disks: new DisksClient({ ...options }),
@@ -59,18 +57,6 @@ export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions)
     operations: new ZoneOperationsClient({ ...options }),
     permitted,
   };
-};
-
-/** Finds the credentials. @throws PermissionDenied when there are none */
-export const loadCredentials = async (auth: GoogleAuth): Promise<void> => {
-  try {
-    await auth.getClient();
-  } catch (cause) {
-    throw new PermissionDenied(
-      'there are no credentials for Google Cloud: run `gcloud auth application-default login`, or use a service account',
-      { cause },
-    );
-  }
 };
 
 /** Splits a URL, because the SDK takes its parts one by one. */
@@ -174,8 +160,7 @@ export const waitCallOptions = (signal: AbortSignal) => ({ signal, timeout: 130_
 /** Says whether there are credentials, and for which project. @throws PermissionDenied, Unavailable */
 export const describeCredentials = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>
   withCloudfenceErrors(clients, 'the search for credentials', signal, async () => {
-    const { auth } = clients.instances;
     if (clients.anonymous) return 'Cloudfence uses no credentials over plain HTTP';
-    await auth.getAccessToken();
-    return `found credentials for project ${await auth.getProjectId()}`;
+    await clients.instances.auth.getAccessToken();
+    return `found credentials for project ${await projectOfCredentials()}`;
   });

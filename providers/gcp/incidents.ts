@@ -1,9 +1,8 @@
-import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
 import { noAnswer, type SendCall } from '../http-answer.ts';
 import { createObjectList, type ListObjects, s3List } from '../object-list.ts';
 import { createObjectStore } from '../object-store.ts';
-import { loadCredentials } from './client.ts';
+import { createAuth, loadCredentials } from './credentials.ts';
 import { abortOnSignal } from '../../fencing/loop/ports.ts';
 import { createPublisher, type PublisherOptions } from './publish.ts';
 
@@ -19,10 +18,7 @@ const GOOGLE = 'https://storage.googleapis.com';
 const SCOPES = ['https://www.googleapis.com/auth/devstorage.read_write'];
 
 const sendAs = ({ endpoint }: PublisherOptions): SendCall => {
-  const auth =
-    endpoint?.startsWith('http:') === true
-      ? new GoogleAuth({ authClient: new PassThroughClient() })
-      : new GoogleAuth({ scopes: SCOPES });
+  const auth = createAuth({ scopes: SCOPES, endpoint });
   return async ({ body, ...call }, signal) => {
     const { method, url, headers } = call;
     const send = async () => {

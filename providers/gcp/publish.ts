@@ -1,7 +1,6 @@
-import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { loadCredentials } from './client.ts';
+import { createAuth, loadCredentials } from './credentials.ts';
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
 export interface OutgoingMessage {
@@ -36,14 +35,10 @@ const toCloudfenceError = (caught: unknown, topic: string): CloudfenceError => {
 };
 
 export const createPublisher = ({ endpoint }: PublisherOptions): Publish => {
-  const auth =
-    endpoint?.startsWith('http:') === true
-      ? new GoogleAuth({ authClient: new PassThroughClient() })
-      : new GoogleAuth({ scopes: SCOPES });
+  const auth = createAuth({ scopes: SCOPES, endpoint });
   return async (topic, { text, attributes }) => {
     const data = { messages: [{ data: Buffer.from(text).toString('base64'), attributes }] };
     try {
-      // Without credentials, the library ends the whole process.
       await loadCredentials(auth);
       await auth.request({
         url: `${endpoint ?? GOOGLE}/v1/${topic}:publish`,

@@ -1,7 +1,8 @@
-import { GoogleAuth, PassThroughClient } from 'google-auth-library';
+import { type GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { loadCredentials, type Fetch } from './client.ts';
+import type { Fetch } from './client.ts';
+import { createAuth, loadCredentials } from './credentials.ts';
 import { abortOnSignal } from '../../fencing/loop/ports.ts';
 import { describeNetworkError, firstLineOf } from '../../transport/answers.ts';
 
@@ -28,12 +29,9 @@ interface RestCall {
 const SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
 const ANSWER_LASTS_MS = 5_000;
 
-/** Returns the credentials, which renew their tokens themselves some minutes before they expire. */
+/** Returns the credentials for all services of the platform. */
 export const platformAuth = ({ fetch }: RestOptions): GoogleAuth =>
-  new GoogleAuth({
-    scopes: SCOPES,
-    ...(fetch && { clientOptions: { transporterOptions: { fetchImplementation: fetch } } }),
-  });
+  createAuth({ scopes: SCOPES, ...(fetch && { transporterOptions: { fetchImplementation: fetch } }) });
 
 const anonymous = ({ fetch }: RestOptions): PassThroughClient =>
   new PassThroughClient(fetch && { transporterOptions: { fetchImplementation: fetch } });

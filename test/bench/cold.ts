@@ -18,6 +18,8 @@ export interface ColdStart {
   readonly bytes: number;
   /** Whether the access to Kubernetes is loaded by then. */
   readonly withKubernetes: boolean;
+  /** The programs that the fence started, which take longer than anything else. */
+  readonly programs: readonly string[];
 }
 
 /** Of one core. Lambda gives a function of 1,769 MB one core: https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html */
@@ -35,7 +37,7 @@ export const coldStart = async (
 ): Promise<ColdStart> => {
   const eventFor = cloud.fencing[deployed.name];
   if (!eventFor) throw new Error(`${deployed.name} does not fence`);
-  const { firstCall } = await fenceOnce(deployed, eventFor, cloud, through);
+  const { firstCall, programs } = await fenceOnce(deployed, eventFor, cloud, through);
   const files = ofTheFunction(firstCall.loaded, deployed);
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
   return {
@@ -45,6 +47,7 @@ export const coldStart = async (
     files: files.length,
     bytes: sizes.reduce((sum, size) => sum + size, 0),
     withKubernetes: files.some(isKubernetesPart),
+    programs,
   };
 };
 

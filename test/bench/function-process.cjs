@@ -10,6 +10,10 @@ const LASTS_MS = 60_000;
 
 const loaded = () => Object.keys(require.cache);
 
+/** The programs that the function starts. Each has its arguments only after it has been announced. */
+const programs = [];
+require('node:diagnostics_channel').subscribe('child_process', ({ process: program }) => programs.push(program));
+
 /** What is loaded when the first request leaves, and what that took from the beginning of the import. */
 let firstCall = null;
 const atFirstCall = ({ request }) => {
@@ -65,6 +69,7 @@ const invoke = async () => {
     peakRss: process.resourceUsage().maxRSS * 1_024,
     fenceCpuMs: (user + system) / 1_000,
     firstCall,
+    programs: programs.map(({ spawnargs = [] }) => spawnargs.join(' ')),
     loadedAfterwards: loaded(),
   };
 };

@@ -1,0 +1,50 @@
+import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library';
+import { PermissionDenied } from '../../fencing/model/errors.ts';
+
+/** The identity with which Cloudfence calls Google Cloud. */
+
+interface AuthOptions {
+  /** https://developers.google.com/identity/protocols/oauth2/scopes */
+  readonly scopes?: readonly string[];
+  /** URL of another endpoint, for tests and unusual networks. Over plain HTTP, no credentials are sent. */
+  readonly endpoint?: string | null;
+  readonly transporterOptions?: gaxios.GaxiosOptions;
+}
+
+/**
+ * The library wants to know a project before its first call, and starts `gcloud` to find one. That takes a second, and
+ * no call of Cloudfence needs it: each path names its project.
+ */
+const PROJECT_IN_EACH_PATH = '-';
+
+export const isAnonymous = (endpoint: string | null | undefined): boolean => endpoint?.startsWith('http:') === true;
+
+/** Returns an auth with the credentials of the environment. They renew their tokens before these expire. */
+export const createAuth = ({ scopes = [], endpoint, transporterOptions }: AuthOptions): GoogleAuth => {
+  const clientOptions = transporterOptions && { transporterOptions };
+  if (isAnonymous(endpoint)) return new GoogleAuth({ authClient: new PassThroughClient(clientOptions) });
+  return new GoogleAuth({
+    scopes: [...scopes],
+    projectId: PROJECT_IN_EACH_PATH,
+    ...(clientOptions && { clientOptions }),
+  });
+};
+
+/**
+ * Finds the credentials. Every call must do this first: without credentials, the library ends the whole process.
+ *
+ * @throws PermissionDenied when there are none
+ */
+export const loadCredentials = async (auth: GoogleAuth): Promise<void> => {
+  try {
+    await auth.getClient();
+  } catch (cause) {
+    throw new PermissionDenied(
+      'there are no credentials for Google Cloud: run `gcloud auth application-default login`, or use a service account',
+      { cause },
+    );
+  }
+};
+
+/** Returns the project of the environment's credentials, for people. May start `gcloud`. */
+export const projectOfCredentials = (): Promise<string> => new GoogleAuth().getProjectId();
