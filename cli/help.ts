@@ -11,6 +11,11 @@ const OUTCOMES =
   'Exit codes: 0 done, or nothing to do; 1 failed; 2 wrong usage; 3 still waiting; 4 refused; 130 Ctrl-C';
 
 const examples: Readonly<Record<string, readonly string[]>> = {
+  init: [
+    'cloudfence init --dry-run                          # shows the file, and writes nothing',
+    'cloudfence init --stage prod --context blue --context green',
+    'cloudfence init --for cli -o cloudfence.yml',
+  ],
   fence: [
     'cloudfence fence i-0123456789abcdef0 --dry-run     # shows the steps, and changes nothing',
     'cloudfence fence ip-10-0-0-11.ec2.internal         # by the name of a Node',

@@ -9,6 +9,7 @@ import { readOutputOptions, reportFailure } from './failure.ts';
 import { helpAfter } from './help.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
+import type { InitOptions } from './commands/init.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
 import type { ReleaseOptions } from './commands/release.ts';
 import type { ReportOptions } from './commands/report.ts';
@@ -152,6 +153,36 @@ const addKubeconfig = (root: Command, terminal: Terminal, done: Done): Command =
       done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, terminal)),
     );
 
+const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, given(text)];
+
+const addInit = (root: Command, terminal: Terminal, done: Done): Command =>
+  root
+    .command('init')
+    .description('look at clusters and their cloud, write a stage file for them, and print the remaining steps')
+    .option('--kubeconfig <file>', 'the kubeconfig to read', given)
+    .option('--context <name>', 'a context in the kubeconfig; may be repeated (default: the current one)', collect, [])
+    .option('--all-contexts', 'look at every context of the kubeconfig')
+    .option('--cloud <name>', 'the cloud to write for (default: the one of the Nodes)', given)
+    .addOption(
+      new Option('--stage <name>', 'the stage to deploy').default('prod').argParser((text) => {
+        if (!/^[a-z0-9][a-z0-9-]{0,19}$/.test(text))
+          throw new InvalidArgumentError('write letters, digits, and hyphens.');
+        return text;
+      }),
+    )
+    .addOption(
+      new Option('--for <reader>', 'who reads the file: the deployed functions, or this CLI')
+        .choices(['functions', 'cli'])
+        .default('functions'),
+    )
+    .option('-o, --output <file>', 'where to write it (default: the stage file, or cloudfence.yml for the CLI)', given)
+    .option('--force', 'replace the file if it exists')
+    .option('--dry-run', 'print the file instead of writing it')
+    .option('--json', 'print exactly one JSON object')
+    .option('--debug', 'also print the stack trace of an error')
+    .addOption(new Option('--timeout <time>', 'how long looking may take').argParser(time).default(60_000, '60s'))
+    .action(async (options: InitOptions) => done(await (await import('./commands/init.ts')).init(options, terminal)));
+
 const addDemo = (root: Command, terminal: Terminal, done: Done): Command =>
   root
     .command('demo')
@@ -197,6 +228,7 @@ const program = (terminal: Terminal, done: Done): Command => {
       writeOut: (text) => terminal.line(withoutLastBreak(text)),
       writeErr: (text) => terminal.complain(shorten(withoutLastBreak(text), LONGEST)),
     });
+  addInit(root, terminal, done);
   addLoop(root, terminal, done);
   addReading(root, terminal, done);
   addCap(root, terminal, done);

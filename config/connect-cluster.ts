@@ -65,14 +65,21 @@ const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({
  * list that do not exist, as kubectl does.
  * @throws InvalidConfiguration
  */
-export const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {
+export const linkFromFiles = async (list: string, context: string | null): Promise<Link> =>
+  linkFromTexts(await kubeConfigsIn(list), context);
+
+/**
+ * Reads kubeconfig files in the format of the variable KUBECONFIG.
+ * @throws InvalidConfiguration when no file exists, or a file cannot be read
+ */
+export const kubeConfigsIn = async (list: string): Promise<readonly KubeConfigText[]> => {
   const files = list.split(path.delimiter).filter((file) => file !== '');
   const present = files.filter(existsSync);
   if (present.length === 0)
     throw new InvalidConfiguration([
       `no kubeconfig exists at ${isContent(list) ? shownPath(list) : files.map(shownPath).join(' or ')}: give --kubeconfig, set KUBECONFIG, or add \`clusters\` to the configuration file`,
     ]);
-  return linkFromTexts(await Promise.all(present.map(readKubeConfig)), context);
+  return Promise.all(present.map(readKubeConfig));
 };
 
 const fromSecret = (read: () => Promise<string>, context: string | undefined, now: CallClock['now']): Promise<Link> =>

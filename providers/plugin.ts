@@ -7,6 +7,7 @@ import type { ObjectStore } from '../incidents/keep.ts';
 import type { IncidentSource } from '../incidents/source.ts';
 import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
+import type { StageWriter } from './stage.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
 
@@ -157,6 +158,8 @@ export interface CloudPlugin {
   readonly access: (options: CloudOptions) => Promise<CloudAccess>;
   /** Opens the cloud. The SDK is loaded here and nowhere else. @throws InvalidConfiguration */
   readonly open: (options: CloudOptions) => Promise<OpenedCloud>;
+  /** Loads what `cloudfence init` needs for a stage's file of this cloud. */
+  readonly stageWriter: () => Promise<StageWriter>;
 }
 
 const LONGEST_SHOWN = 100;

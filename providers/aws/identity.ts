@@ -45,15 +45,19 @@ const ZONE_OF = /^aws:\/\/\/([^/]+)\/[^/]+$/;
 /** Matches `eu-west-1` in `eu-west-1a`, and the region of a local zone such as `us-west-2-lax-1a`. */
 const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
 
+/** Returns the region of the zone that a providerID names, or null if it names none. */
+export const regionOfProviderID = (providerID: string): string | null => {
+  const zone = ZONE_OF.exec(providerID)?.[1];
+  return zone === undefined ? null : (REGION_OF.exec(zone)?.[0] ?? zone);
+};
+
 /**
  * Returns the region of a Node's machine when it is not `region`. A providerID names the zone and thereby the region.
  * No source names the account.
  */
 export const unservedScope = ({ source, value }: IdentitySource, region: string): UnservedScope | null => {
-  const zone = source === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
-  if (zone === undefined) return null;
-  const named = REGION_OF.exec(zone)?.[0] ?? zone;
-  return named === region
+  const named = source === 'providerID' ? regionOfProviderID(value) : null;
+  return named === null || named === region
     ? null
     : {
         scope: named,

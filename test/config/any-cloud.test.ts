@@ -22,6 +22,7 @@ const named = (name: string, incarnationsOf: CloudPlugin['immutableIdsOf'] = () 
   ownsId: (id) => id.startsWith(`${name}:`),
   access: never,
   open: never,
+  stageWriter: () => Promise.reject(new Error('not asked')),
 });
 
 const claimsGuestIds: CloudPlugin['immutableIdsOf'] = ({ source, value }) => (source === 'systemUUID' ? [value] : []);

@@ -38,4 +38,5 @@ export const aws: CloudPlugin = {
   },
   access: async (options) => (await (await import('./open.ts')).openAws(options)).access,
   open: async (options) => (await import('./open.ts')).openAws(options),
+  stageWriter: async () => (await import('./stage.ts')).stage,
 };

@@ -54,4 +54,5 @@ export const azure: CloudPlugin = {
     const { subscription, endpoint } = readAzureVariables(variable);
     return (await import('./open.ts')).openAzure({ subscription: account ?? subscription, endpoint });
   },
+  stageWriter: async () => (await import('./stage.ts')).stage,
 };

@@ -39,4 +39,5 @@ export const gcp: CloudPlugin = {
   access: async ({ variable }) => (await import('./access.ts')).gcpAccess({ endpoint: readGcpEndpoint(variable) }),
   open: async ({ variable }) =>
     (await import('./open.ts')).openGcp({ endpoint: readGcpEndpoint(variable), newRequestId: randomUUID }),
+  stageWriter: async () => (await import('./stage.ts')).stage,
 };

@@ -22,6 +22,9 @@ export const bootIdOf = (machine: string, boot: string): string => {
 
 const nodeIdOf = ({ nodeID, machine }: NodeDescription): string => nodeID ?? machine;
 
+/** `eu-west-1a`, `westeurope-1`, and `europe-west1-b` are zones of `eu-west-1`, `westeurope`, and `europe-west1`. */
+const regionOfZone = (zone: string): string => zone.replace(/(?:-?[a-z]|-\d+)$/, '');
+
 /** The admission plugin TaintNodesByCondition taints every new Node until the Node is ready. */
 export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
   apiVersion: 'v1',
@@ -31,7 +34,7 @@ export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
     labels: {
       'kubernetes.io/hostname': describes.name,
       [zoneLabel]: describes.zone,
-      'topology.kubernetes.io/region': describes.zone.replace(/[a-z]$/, ''),
+      'topology.kubernetes.io/region': regionOfZone(describes.zone),
       ...describes.labels,
     },
     annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ [describes.driver]: nodeIdOf(describes) }) },

@@ -1,0 +1,122 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { kubeConfigsIn } from '../../config/connect-cluster.ts';
+import { readEnvironment } from '../../config/environment.ts';
+import { describeUnreadable, kubeconfigFiles } from '../../config/settings.ts';
+import { type Survey, survey } from '../../config/survey.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
+import { shellWord } from '../../providers/stage.ts';
+import type { Terminal } from '../answer.ts';
+import { type Reader, stageFile, valuesFor } from '../stage-file.ts';
+
+export interface InitOptions {
+  readonly kubeconfig?: string;
+  readonly context: readonly string[];
+  readonly allContexts?: boolean;
+  readonly cloud?: string;
+  readonly stage: string;
+  readonly for: Reader;
+  readonly output?: string;
+  readonly force?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+  /** In ms. */
+  readonly timeout: number;
+}
+
+const CLI_FILE = 'cloudfence.yml';
+
+const fileFor = ({ writer }: Survey, { output, stage, for: reader }: InitOptions): string =>
+  output ?? (reader === 'cli' ? CLI_FILE : writer.file(stage));
+
+/** The schemas are in a checkout and in a release, beside `stages/`. */
+const schemaFor = (file: string, { writer }: Survey, reader: Reader): string | null =>
+  reader === 'functions' && file === writer.file(path.basename(file).split('.')[0] ?? '')
+    ? `../infra/schemas/${writer.schema}`
+    : null;
+
+const stepsFor = (found: Survey, { stage, for: reader, kubeconfig }: InitOptions, file: string): readonly string[] => {
+  const { writer, clusters } = found;
+  const given = kubeconfig === undefined ? [] : [`export KUBECONFIG=${shellWord(absolute(kubeconfig))}`];
+  return reader === 'functions'
+    ? [...given, ...writer.steps(stage, clusters)]
+    : [...writer.cliSteps(clusters), `export CLOUDFENCE_CONFIG=${shellWord(file)}`, 'npx cloudfence doctor'];
+};
+
+const absolute = (list: string): string =>
+  list
+    .split(path.delimiter)
+    .map((file) => (file === '' ? file : path.resolve(file)))
+    .join(path.delimiter);
+
+/** A file that exists may hold what a person wrote. */
+const write = async (file: string, text: string, force: boolean): Promise<void> => {
+  await mkdir(path.dirname(file), { recursive: true });
+  try {
+    await writeFile(file, text, { flag: force ? 'w' : 'wx' });
+  } catch (cause) {
+    const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
+    throw new InvalidInput(
+      exists
+        ? `${file} exists already: give --force to replace it, another file with --output, or --dry-run to see the text`
+        : describeUnreadable(file, 'the file', cause).replace('cannot be read', 'cannot be written'),
+      { cause },
+    );
+  }
+};
+
+const answerJson = (found: Survey, options: InitOptions, file: string, text: string): object => ({
+  file,
+  written: options.dryRun !== true,
+  cloud: found.cloud,
+  confirmed: found.confirmed,
+  values: valuesFor(found, options.for).map(({ key, value, says }) => ({ key, value, from: says })),
+  clusters: found.clusters.map((cluster) => ({
+    name: cluster.name,
+    context: cluster.context,
+    managed: found.writer.access(cluster, found.clusters).managed,
+    version: cluster.version,
+    nodes: cluster.nodes.length,
+    drivers: cluster.inventory.drivers,
+  })),
+  unreachable: found.unreachable,
+  others: found.others,
+  steps: stepsFor(found, options, file),
+  text,
+});
+
+const show = (found: Survey, options: InitOptions, file: string, text: string, { line, complain }: Terminal): void => {
+  if (options.json) {
+    line(JSON.stringify(answerJson(found, options, file, text)));
+    return;
+  }
+  if (options.dryRun) line(text.trimEnd());
+  const say = options.dryRun ? complain : line;
+  say(options.dryRun ? `This would be ${file}. The remaining steps:` : `Wrote ${file}. Read it, and then:`);
+  for (const step of stepsFor(found, options, file)) say(`  ${step}`);
+};
+
+/** Looks at clusters and their cloud, writes a file for them, and prints the steps that remain. */
+export const init = async (options: InitOptions, terminal: Terminal): Promise<number> => {
+  const { clock, complain } = terminal;
+  const kubeconfig = kubeconfigFiles(readEnvironment(), options);
+  const found = await survey(
+    {
+      kubeconfigs: await kubeConfigsIn(kubeconfig),
+      contexts: options.context,
+      all: options.allContexts ?? false,
+      cloud: options.cloud ?? null,
+    },
+    { now: () => clock.now().wall, sleep: clock.sleep, deadline: clock.timeout },
+    clock.timeout(options.timeout),
+  );
+  const file = fileFor(found, options);
+  const date = new Date(clock.now().wall).toISOString().slice(0, 10);
+  const schema = schemaFor(file, found, options.for);
+  const text = stageFile(found, { reader: options.for, kubeconfig: absolute(kubeconfig), schema, date });
+  for (const { context, says } of found.unreachable)
+    complain(`${context} is not reachable, and not in the file: ${says}`);
+  if (!options.dryRun) await write(file, text, options.force ?? false);
+  show(found, options, file, text, terminal);
+  return 0;
+};

@@ -1,0 +1,140 @@
+import { Document, isMap, isScalar, type YAMLMap } from 'yaml';
+import type { Survey, SurveyedCluster } from '../config/survey.ts';
+import { counted, onOneLine } from '../fencing/model/reason.ts';
+import { type StageValue, tally } from '../providers/stage.ts';
+
+/** Writes what a survey found as YAML, with comments that say where each value comes from. */
+
+/** Who reads the file: the deployed functions, or the CLI. */
+export type Reader = 'functions' | 'cli';
+
+export interface FileWish {
+  readonly reader: Reader;
+  /** Paths of the kubeconfig files, in the format of KUBECONFIG. */
+  readonly kubeconfig: string;
+  /** The schema's path as seen from the file; null if it is not known. */
+  readonly schema: string | null;
+  /** The day on which the file is written. */
+  readonly date: string;
+}
+
+const comment = (lines: readonly string[]): string => lines.map((line) => ` ${onOneLine(line)}`).join('\n');
+
+const versionsOf = ({ inventory: { nodes, version } }: SurveyedCluster): string => {
+  const kubelets = tally(nodes.map(({ kubelet }) => kubelet));
+  return `Kubernetes ${version}; ${counted(nodes.length, 'Node')}, kubelets ${kubelets.map(({ value, count }) => `${value} (${count})`).join(', ')}`;
+};
+
+const driverLines = (
+  { inventory: { drivers, unread, nodes } }: SurveyedCluster,
+  { writer }: Survey,
+): readonly string[] => {
+  if (drivers === null) return [`CSI drivers: not read: ${unread ?? ''}`];
+  const ofCloud = drivers.filter(({ name }) => writer.diskDrivers.includes(name));
+  const lines = drivers.map(({ name, nodes: count }) => {
+    const role = writer.diskDrivers.includes(name)
+      ? `disks of ${writer.title}, which Cloudfence also detaches through the cloud`
+      : 'no disks of the cloud, so a fence frees pods and attachments only';
+    return `CSI driver ${name}, on ${count} of ${counted(nodes.length, 'Node')}: ${role}`;
+  });
+  return ofCloud.length > 0
+    ? lines
+    : [...lines, `No CSI driver for disks of ${writer.title} (${writer.diskDrivers.join(', ')})`];
+};
+
+const nameless = ({ nodes }: SurveyedCluster): readonly string[] => {
+  const without = nodes.filter(({ machine }) => machine === null).map(({ name }) => name);
+  return without.length === 0
+    ? []
+    : [
+        `CHECK ${counted(without.length, 'Node')} without a machine: ${without.slice(0, 5).join(', ')}. \`cloudfence doctor\` names the remedy`,
+      ];
+};
+
+const nameLines = ({ tagged }: SurveyedCluster, { writer, answered }: Survey): readonly string[] => {
+  if (tagged !== null) return [`name: by the tags of its machines, says ${writer.machines}`];
+  if (!answered)
+    return ['name: by the kubeconfig. If the machines have a tag with the name of their cluster, write that name'];
+  return ['name: by the kubeconfig', ...(writer.untagged === null ? [] : [`CHECK ${writer.untagged}`])];
+};
+
+const clusterComment = (cluster: SurveyedCluster, survey: Survey, { reader }: FileWish): string => {
+  const { managed, says } = survey.writer.access(cluster, survey.clusters);
+  return comment([
+    `Context ${cluster.context}: ${managed ?? 'a control plane of your own'}, ${versionsOf(cluster)}`,
+    ...driverLines(cluster, survey),
+    ...nameless(cluster),
+    ...nameLines(cluster, survey),
+    ...(reader === 'functions' ? [`access: ${says}`] : []),
+  ]);
+};
+
+const entryOf = (cluster: SurveyedCluster, survey: Survey, { reader, kubeconfig }: FileWish): object => ({
+  name: cluster.name,
+  ...(reader === 'cli'
+    ? { kubeconfig, context: cluster.context }
+    : survey.writer.access(cluster, survey.clusters).entry),
+});
+
+const leftOut = ({ unreachable, others }: Survey): readonly string[] => [
+  ...unreachable.map(({ context, says }) => `Not reachable, and so not here: context ${context}: ${says}`),
+  ...others.map(({ context, says }) => `Not here: context ${context}: ${says}`),
+];
+
+const SHADOW =
+  'true: Cloudfence reacts to everything, reports what it would do, and begins nothing. Set it to false when you trust it';
+
+const header = (survey: Survey, { date, reader, schema }: FileWish): string => {
+  const { writer, confirmed } = survey;
+  return comment([
+    ...(schema === null ? [] : [`yaml-language-server: $schema=${schema}`]),
+    `Written by \`cloudfence init\` on ${date}, ${reader === 'cli' ? 'for the CLI' : `for the functions on ${writer.title}`}. Lines with CHECK, and values by labels, need a look.`,
+    `The cloud: ${confirmed}.`,
+    `The cloud controller manager of ${writer.title}, if one runs:`,
+    ...writer.controller.map((line) => `  ${line}`),
+  ]);
+};
+
+const put = (document: Document, map: YAMLMap, key: string, value: unknown, says: string): void => {
+  const pair = document.createPair(key, value);
+  if (isScalar(pair.key)) pair.key.commentBefore = says;
+  map.add(pair);
+};
+
+/** Returns the values that this reader of the file understands. */
+export const valuesFor = ({ writer, clusters }: Survey, reader: Reader): readonly StageValue[] =>
+  writer.values(clusters).filter(({ key }) => reader === 'functions' || writer.cliKeys.includes(key));
+
+/** A value that nobody knows stands in the comment before the next key. */
+const valueComments = (values: readonly StageValue[]) => {
+  let waiting: readonly string[] = [];
+  return values.map(({ key, value, says }) => {
+    const text = `${key}: ${says}`;
+    const said = comment([...waiting, value === null ? `CHECK ${text}` : text]);
+    waiting = value === null ? [...waiting, `CHECK ${text}`] : [];
+    return { key, value, said, waiting };
+  });
+};
+
+/** Returns the text of the file. */
+export const stageFile = (survey: Survey, wish: FileWish): string => {
+  const document = new Document({});
+  const map = document.contents;
+  if (!isMap(map)) throw new TypeError('an empty document is a map');
+  const values = valueComments(valuesFor(survey, wish.reader));
+  for (const { key, value, said } of values) if (value !== null) put(document, map, key, value, said);
+  put(document, map, 'shadow', true, comment([...(values.at(-1)?.waiting ?? []), SHADOW]));
+  put(
+    document,
+    map,
+    'clusters',
+    survey.clusters.map((cluster) => entryOf(cluster, survey, wish)),
+    comment(leftOut(survey)),
+  );
+  survey.clusters.forEach((cluster, at) => {
+    const entry = document.getIn(['clusters', at], true);
+    if (isMap(entry)) entry.commentBefore = clusterComment(cluster, survey, wish);
+  });
+  document.commentBefore = header(survey, wish);
+  return document.toString({ lineWidth: 0 });
+};

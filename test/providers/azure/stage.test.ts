@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { stage } from '../../../providers/azure/plugin/stage.ts';
+import { seenCluster } from '../seen-cluster.ts';
+
+/** What `init` makes of clusters on Azure. The names are those that `az aks get-credentials` writes. */
+
+const SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
+const id = `/subscriptions/${SUBSCRIPTION}/resourcegroups/mc_rg_blue_westeurope/providers/microsoft.compute/virtualmachinescalesets/pool/virtualmachines/0`;
+const machine = {
+  id,
+  providerID: `azure://${id}`,
+  labels: { 'kubernetes.azure.com/cluster': 'MC_rg_blue_westeurope' },
+};
+const AKS = { host: 'blue-dns-1a2b.hcp.westeurope.azmk8s.io:443', machines: [machine] };
+
+it('finds the resource group of an AKS cluster in the name of the user', () => {
+  const cluster = seenCluster({ ...AKS, kubeconfigUser: 'clusterUser_rg-of_people_blue' });
+  expect(stage.access(cluster, [cluster])).toMatchObject({
+    managed: 'AKS',
+    entry: { aks: { cluster: 'blue', resourceGroup: 'rg-of_people' } },
+  });
+});
+
+it('finds it in the label of its Nodes', () => {
+  const cluster = seenCluster(AKS);
+  expect(stage.access(cluster, [cluster])).toMatchObject({ entry: { aks: { resourceGroup: 'rg' } } });
+});
+
+it('takes subscription and groups from the machines, and the location from the API server', () => {
+  const cluster = seenCluster(AKS);
+  expect(stage.values([cluster])).toMatchObject([
+    { key: 'subscription', value: SUBSCRIPTION },
+    { key: 'location', value: 'westeurope' },
+    { key: 'resourceGroups', value: ['mc_rg_blue_westeurope'] },
+  ]);
+  expect(stage.placeOf([cluster])).toEqual({ region: null, account: SUBSCRIPTION });
+  expect(stage.steps('prod', [cluster]).join('\n')).not.toContain('keyvault');
+});
+
+it('without a machine, names what to write, and makes no command of it', () => {
+  const cluster = seenCluster({});
+  expect(stage.values([cluster]).map(({ key, value }) => [key, value])).toEqual([
+    ['subscription', null],
+    ['location', null],
+    ['resourceGroups', null],
+  ]);
+});
