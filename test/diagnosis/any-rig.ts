@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { answerJson, answerLines, answerSchema, type FindingJson } from '../../diagnosis/answer.ts';
 import { parseTarget } from '../../diagnosis/target.ts';
 import { registeredClouds } from '../../config/clouds.ts';
@@ -45,10 +46,11 @@ export const diagnoseWith = async (tools: DiagnosisTools, target?: string): Prom
   return { ...json, text: `\n${answerLines(json).join('\n')}\n` };
 };
 
-/** The cause of the only finding. */
+/** The cause of the only finding. What a person reads is compared with the golden answer in `__snapshots__`. */
 export const theCause = ({ findings, text }: Diagnosed): FindingJson['cause'] => {
   const [finding, ...more] = findings;
   if (!finding || more.length > 0) throw new Error(`one finding was expected: ${text}`);
+  expect(text).toMatchSnapshot(finding.cause.kind);
   return finding.cause;
 };
 

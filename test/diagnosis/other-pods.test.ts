@@ -92,8 +92,9 @@ describe('another pod has the volume:', () => {
       metadata.deletionTimestamp = new Date(world.now() - 90_000).toISOString().replace(/\.\d+Z$/, 'Z');
       metadata.deletionGracePeriodSeconds = 30;
     });
-    const { findings } = await diagnoseSandbox(world);
+    const { findings, text } = await diagnoseSandbox(world);
     expect(findings.map(({ cause }) => cause.kind)).toEqual(['pod-does-not-end', 'pod-does-not-end']);
+    expect(text).toMatchSnapshot();
   });
 
   it('a pod that has ended, but whose volume cannot be unmounted', async () => {
