@@ -48,7 +48,7 @@ export const runsUnready: CauseRule = (situation) => {
 const OTHER_REASONS = ['FailedCreatePodSandBox', 'ErrImagePull', 'ImagePullBackOff'];
 const OTHER_OBJECTS = /configmap "|secret "|non-existent (?:secret|config) key|references non-existent/;
 
-/** Something else than a volume holds the pod. */
+/** Something other than a volume holds the pod. */
 export const notTheVolume: CauseRule = (situation) => {
   const { pod } = situation;
   if (pod.deletionEnds !== null) return null;
@@ -73,7 +73,7 @@ export const noClaim: CauseRule = ({ pod, claimName }) =>
     ? null
     : cause('not-the-volume', 'likely', 'by-person', {
         says: `${nameOf(pod)} names no claim, so no volume of the cloud holds it.`,
-        waits: `${nameOf(pod)} ← something else than a volume.`,
+        waits: `${nameOf(pod)} ← something other than a volume.`,
         next: [`kubectl -n ${pod.namespace} describe pod ${pod.name}`],
       });
 

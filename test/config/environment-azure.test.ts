@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { lazyDependencies } from '../../functions/azure/dependencies.ts';
 import { createSender } from '../../providers/azure/service-bus.ts';
 
-/** Variables of a function of Azure that a person or a template has set to something else than they hold. */
+/** Variables of a function of Azure that a person or a template has set to an invalid value. */
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -4,7 +4,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { lazyDependencies } from '../../functions/gcp/dependencies.ts';
 import { httpFunction } from '../../functions/gcp/http.ts';
 
-/** Variables of a function on Google Cloud that a person or a template has set to something else than they hold. */
+/** Variables of a function on Google Cloud that a person or a template has set to an invalid value. */
 
 afterEach(() => vi.unstubAllEnvs());
 

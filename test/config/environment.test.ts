@@ -4,7 +4,7 @@ import { linkFromFiles } from '../../config/connect-cluster.ts';
 import { loadFunctionSettings, loadSettings } from '../../config/settings.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 
-/** Variables that a person or a template has set to something else than they hold. */
+/** Variables that a person or a template has set to an invalid value. */
 
 afterEach(() => vi.unstubAllEnvs());
 

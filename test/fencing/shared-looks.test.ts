@@ -155,7 +155,7 @@ describe('looks that come while another is under way', () => {
     expect(calls).toHaveLength(30);
   });
 
-  it('are asked one by one if one machine spoils the call for all', async () => {
+  it('are asked one by one if the call fails because of one machine', async () => {
     const spoiled = new Refused('m-2 is not an id');
     const { looks } = looksAt((call) => (call.machines.includes('m-2') ? spoiled : everyFact(call)));
     const all = ['m-1', 'm-2', 'm-3'].map((id) => looks.look(id, true, never));

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { pages } from './pages.ts';
 
 /**
- * One vocabulary of damage for every reader. An input is a valid sample and a short list of hurts: first the tree of the
- * sample is hurt, then its text. A hurt is plain data, so an input is repeatable, and fast-check shrinks it.
+ * One vocabulary of damage for every reader. An input is a valid sample and a short list of corruptions: first the tree of
+ * the sample is corrupted, then its text. A corruption is plain data, so an input is repeatable, and fast-check shrinks it.
  */
 
-export interface Hurt<How extends string> {
+export interface Corruption<How extends string> {
   readonly how: How;
   /** Where, and how much. Each is reduced to what the sample has. */
   readonly at: number;
@@ -20,7 +20,7 @@ type Tree = unknown;
 interface Slot {
   readonly parent: Record<string, Tree> | Tree[];
   readonly key: string;
-  /** The keys beside it that may be hurt as well. */
+  /** The keys beside it that may be corrupted as well. */
   readonly beside?: readonly string[];
 }
 
@@ -164,7 +164,7 @@ const KEYS = [
 const keyBeside = ({ key, beside = [] }: Slot, n: number): string => beside[n % Math.max(1, beside.length)] ?? key;
 
 /** Each changes one place of a tree. */
-const treeHurts = {
+const treeCorruptions = {
   drop: (slot: Slot) => remove(slot),
   retype: (slot: Slot, n: number) => set(slot, other(n)),
   word: (slot: Slot, n: number) => set(slot, pick(WORDS, n)),
@@ -208,16 +208,20 @@ const treeHurts = {
   insideOut: (slot: Slot) => set(slot, { [slot.key]: { [slot.key]: get(slot) } }),
 } as const;
 
-export type TreeHurt = Hurt<keyof typeof treeHurts>;
+export type TreeCorruption = Corruption<keyof typeof treeCorruptions>;
 
 /** Changes the tree. It keeps the `spared` names, because an answer without them is false but has the right form. */
-export const hurtTree = (text: string, hurts: readonly TreeHurt[], spared: readonly string[] = []): string => {
-  if (hurts.length === 0) return text;
+export const corruptTree = (
+  text: string,
+  corruptions: readonly TreeCorruption[],
+  spared: readonly string[] = [],
+): string => {
+  if (corruptions.length === 0) return text;
   const root: Tree[] = [JSON.parse(text)];
-  for (const { how, at, n } of hurts) {
+  for (const { how, at, n } of corruptions) {
     const slots = slotsIn(root, new Set(spared));
     const slot = slots[at % Math.max(1, slots.length)];
-    if (slot) treeHurts[how](slot, n);
+    if (slot) treeCorruptions[how](slot, n);
   }
   return withRaws(JSON.stringify(root[0]) ?? '');
 };
@@ -287,8 +291,8 @@ const XML_INSIDE = [
   '\u0000',
 ] as const;
 
-/** XML is hurt as text, element by element. */
-const xmlHurts = {
+/** XML is corrupted as text, element by element. */
+const xmlCorruptions = {
   drop: (text: string, at: number) => withElement(text, at, () => ''),
   empty: (text: string, at: number) => withElement(text, at, (_, name) => `<${name}/>`),
   rename: (text: string, at: number, n: number) =>
@@ -322,7 +326,7 @@ const bombOf = (size: number): string => {
 };
 
 /** Each changes a text of any kind. */
-const textHurts = {
+const textCorruptions = {
   cut: (text: string, at: number) => text.slice(0, near(text, at)),
   hole: (text: string, at: number, n: number) =>
     text.slice(0, near(text, at)) + text.slice(near(text, at) + 1 + (n % 60)),
@@ -363,109 +367,109 @@ export const bytesOf = (text: string): Buffer => {
 /** What a reader gets that decodes those bytes. */
 export const decoded = (text: string): string => (INVALID_MARKS.test(text) ? bytesOf(text).toString('utf8') : text);
 
-export type TextHurt = Hurt<keyof typeof textHurts>;
-export type XmlHurt = Hurt<keyof typeof xmlHurts>;
+export type TextCorruption = Corruption<keyof typeof textCorruptions>;
+export type XmlCorruption = Corruption<keyof typeof xmlCorruptions>;
 
-export const hurtText = (text: string, hurts: readonly TextHurt[]): string =>
-  hurts.reduce((hurt, { how, at, n }) => textHurts[how](hurt, at, n), text);
+export const corruptText = (text: string, corruptions: readonly TextCorruption[]): string =>
+  corruptions.reduce((corruption, { how, at, n }) => textCorruptions[how](corruption, at, n), text);
 
-export const hurtXml = (text: string, hurts: readonly XmlHurt[]): string =>
-  hurts.reduce((hurt, { how, at, n }) => xmlHurts[how](hurt, at, n), text);
+export const corruptXml = (text: string, corruptions: readonly XmlCorruption[]): string =>
+  corruptions.reduce((corruption, { how, at, n }) => xmlCorruptions[how](corruption, at, n), text);
 
 /** What is done to one sample. */
 export interface Damage {
   /** Which of the reader's samples. */
   readonly sample: number;
-  readonly tree: readonly TreeHurt[];
-  readonly xml: readonly XmlHurt[];
-  readonly text: readonly TextHurt[];
+  readonly tree: readonly TreeCorruption[];
+  readonly xml: readonly XmlCorruption[];
+  readonly text: readonly TextCorruption[];
   /** A number with which a reader varies anything else, such as a header. */
   readonly turn: number;
 }
 
-const namesOf = <T extends object>(hurts: T): readonly (keyof T & string)[] =>
-  Object.keys(hurts).filter((key): key is keyof T & string => key in hurts);
+const namesOf = <T extends object>(corruptions: T): readonly (keyof T & string)[] =>
+  Object.keys(corruptions).filter((key): key is keyof T & string => key in corruptions);
 
-const hurtsOf = <T extends object>(hurts: T): fc.Arbitrary<Hurt<keyof T & string>> =>
+const corruptionsOf = <T extends object>(corruptions: T): fc.Arbitrary<Corruption<keyof T & string>> =>
   fc.record({
-    how: fc.constantFrom(...namesOf(hurts)),
+    how: fc.constantFrom(...namesOf(corruptions)),
     at: fc.nat({ max: 65_535 }),
     // Without fast-check's bias towards the largest numbers, which are the largest inputs.
     n: fc.noBias(fc.integer({ min: 0, max: MOST })),
   });
 
-const treeHurt = hurtsOf(treeHurts);
-const xmlHurt = hurtsOf(xmlHurts);
-const textHurt = hurtsOf(textHurts);
+const treeCorruption = corruptionsOf(treeCorruptions);
+const xmlCorruption = corruptionsOf(xmlCorruptions);
+const textCorruption = corruptionsOf(textCorruptions);
 
 const none = fc.constant([]);
 
-const structured = fc.array(treeHurt, { minLength: 1, maxLength: 4 });
-const rough = fc.array(textHurt, { minLength: 1, maxLength: 2 });
+const structured = fc.array(treeCorruption, { minLength: 1, maxLength: 4 });
+const rough = fc.array(textCorruption, { minLength: 1, maxLength: 2 });
 
-type Hurts = Pick<Damage, 'tree' | 'xml' | 'text'>;
+type Corruptions = Pick<Damage, 'tree' | 'xml' | 'text'>;
 
-/** Nearly every input has its structure hurt; some have their text hurt as well, or only. A few are whole. */
-const jsonHurts: fc.Arbitrary<Hurts> = fc.oneof(
+/** The structure of nearly every input is corrupted. Some inputs also, or only, have a corrupted text. A few are whole. */
+const jsonCorruptions: fc.Arbitrary<Corruptions> = fc.oneof(
   { weight: 7, arbitrary: fc.record({ tree: structured, xml: none, text: none }) },
   { weight: 2, arbitrary: fc.record({ tree: structured, xml: none, text: rough }) },
   { weight: 2, arbitrary: fc.record({ tree: none, xml: none, text: rough }) },
   { weight: 1, arbitrary: fc.record({ tree: none, xml: none, text: none }) },
 );
 
-const markupHurts: fc.Arbitrary<Hurts> = fc.oneof(
+const markupCorruptions: fc.Arbitrary<Corruptions> = fc.oneof(
   {
     weight: 7,
-    arbitrary: fc.record({ tree: none, xml: fc.array(xmlHurt, { minLength: 1, maxLength: 3 }), text: none }),
+    arbitrary: fc.record({ tree: none, xml: fc.array(xmlCorruption, { minLength: 1, maxLength: 3 }), text: none }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({ tree: none, xml: fc.array(xmlHurt, { minLength: 1, maxLength: 2 }), text: rough }),
+    arbitrary: fc.record({ tree: none, xml: fc.array(xmlCorruption, { minLength: 1, maxLength: 2 }), text: rough }),
   },
   { weight: 2, arbitrary: fc.record({ tree: none, xml: none, text: rough }) },
   { weight: 1, arbitrary: fc.record({ tree: none, xml: none, text: none }) },
 );
 
-const roughHurts: fc.Arbitrary<Hurts> = fc.record({
+const roughCorruptions: fc.Arbitrary<Corruptions> = fc.record({
   tree: none,
   xml: none,
-  text: fc.array(textHurt, { maxLength: 3 }),
+  text: fc.array(textCorruption, { maxLength: 3 }),
 });
 
-const damageBy = (hurts: fc.Arbitrary<Hurts>): fc.Arbitrary<Damage> =>
+const damageBy = (corruptions: fc.Arbitrary<Corruptions>): fc.Arbitrary<Damage> =>
   fc
-    .tuple(fc.nat({ max: 65_535 }), hurts, fc.nat({ max: 65_535 }))
+    .tuple(fc.nat({ max: 65_535 }), corruptions, fc.nat({ max: 65_535 }))
     .map(([sample, done, turn]) => ({ sample, ...done, turn }));
 
 export const damages = {
-  json: damageBy(jsonHurts),
-  xml: damageBy(markupHurts),
-  text: damageBy(roughHurts),
+  json: damageBy(jsonCorruptions),
+  xml: damageBy(markupCorruptions),
+  text: damageBy(roughCorruptions),
 } as const;
 
-/** A sample with its damage done. Only samples that are JSON may have their tree hurt. */
+/** A sample with its damage done. Only the tree of a JSON sample can be corrupted. */
 export const damaged = (samples: readonly string[], damage: Damage, spared: readonly string[] = []): string => {
   const sample = samples[damage.sample % samples.length] ?? '';
-  return hurtText(hurtXml(hurtTree(sample, damage.tree, spared), damage.xml), damage.text);
+  return corruptText(corruptXml(corruptTree(sample, damage.tree, spared), damage.xml), damage.text);
 };
 
 const WHOLE: Damage = { sample: 0, turn: 0, tree: [], xml: [], text: [] };
 
 const rawOfKind = (kind: number, most: number): number => most - ((most - kind) % raws.length);
 
-const worstTree = (most: number): readonly TreeHurt[] => [
+const worstTree = (most: number): readonly TreeCorruption[] => [
   ...raws.flatMap((_, kind) => [0, 7].map((at) => ({ how: 'raw', at, n: rawOfKind(kind, most) }) as const)),
   { how: 'long', at: 3, n: most },
   { how: 'repeat', at: 2, n: most },
   ...KEYS.map((_, n) => ({ how: 'odd', at: 0, n }) as const),
 ];
 
-const worstText = (most: number): readonly TextHurt[] => [
+const worstText = (most: number): readonly TextCorruption[] => [
   ...pages.map((_, at) => ({ how: 'page', at, n: 0 }) as const),
   ...(['bytes', 'zip', 'quoted', 'bomb', 'lines'] as const).map((how) => ({ how, at: 5_000, n: most })),
 ];
 
-const worstXml = (most: number): readonly XmlHurt[] =>
+const worstXml = (most: number): readonly XmlCorruption[] =>
   (['long', 'deepen', 'repeat'] as const).map((how) => ({ how, at: 3, n: most }));
 
 /** How large the worst inputs are. Small ones are for a run that has only seconds. */
@@ -473,9 +477,9 @@ export const worstSizes = { largest: MOST, small: MOST - 100_000 } as const;
 
 /** The worst of each kind, at the reader's first sample. */
 const worstOf = (takes: keyof typeof damages, most: number): readonly Damage[] => {
-  const texts = worstText(most).map((hurt) => ({ ...WHOLE, text: [hurt] }));
-  if (takes === 'json') return [...worstTree(most).map((hurt) => ({ ...WHOLE, tree: [hurt] })), ...texts];
-  return takes === 'xml' ? [...worstXml(most).map((hurt) => ({ ...WHOLE, xml: [hurt] })), ...texts] : texts;
+  const texts = worstText(most).map((corruption) => ({ ...WHOLE, text: [corruption] }));
+  if (takes === 'json') return [...worstTree(most).map((corruption) => ({ ...WHOLE, tree: [corruption] })), ...texts];
+  return takes === 'xml' ? [...worstXml(most).map((corruption) => ({ ...WHOLE, xml: [corruption] })), ...texts] : texts;
 };
 
 /**

@@ -61,7 +61,7 @@ const isFalseInForm = (truth: string, body: string, { holder, spared }: Form): b
 };
 
 /** Every fourth input has a status that is not the answer's own; every other input damages one answer only. */
-const spoil = (answer: Answer, form: Form): Answer => {
+const corrupt = (answer: Answer, form: Form): Answer => {
   const { damage, answers } = present;
   present.answers += 1;
   if (!damage) return answer;
@@ -90,9 +90,9 @@ const awsOver = (): Cloud => {
     handle: async ({ body }) => {
       heard(String(body));
       const { status, body: said, requestId } = handleEc2(ec2, new URLSearchParams(String(body)));
-      const spoiled = spoil({ status, body: said }, ec2Form);
+      const corrupted = corrupt({ status, body: said }, ec2Form);
       const headers = { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId };
-      return { response: { statusCode: spoiled.status, headers, body: new Uint8Array(bytesOf(spoiled.body)) } };
+      return { response: { statusCode: corrupted.status, headers, body: new Uint8Array(bytesOf(corrupted.body)) } };
     },
   };
   const credentials = { accessKeyId: 'sandbox', secretAccessKey: CANARY };
@@ -116,7 +116,7 @@ const azureOver = (): Cloud => {
         sendRequest: async (request) => {
           heard(`${request.method} ${request.url}`);
           const answer = await inner.sendRequest(request);
-          const { status, body } = spoil({ status: answer.status, body: answer.bodyAsText }, armForm);
+          const { status, body } = corrupt({ status: answer.status, body: answer.bodyAsText }, armForm);
           return { ...answer, status, bodyAsText: decoded(body) };
         },
       },
@@ -138,9 +138,9 @@ const gcpOver = (): Cloud =>
         const call = wireCall(input, init);
         heard(`${call.method} ${call.url}`);
         const { status, body } = handleGce(gce, call);
-        const spoiled = spoil({ status, body }, gceForm);
-        return new Response(spoiled.status === 204 ? null : bytesOf(spoiled.body), {
-          status: spoiled.status,
+        const corrupted = corrupt({ status, body }, gceForm);
+        return new Response(corrupted.status === 204 ? null : bytesOf(corrupted.body), {
+          status: corrupted.status,
           headers: { 'content-type': 'application/json; charset=UTF-8' },
         });
       },

@@ -72,7 +72,7 @@ const services: readonly Service[] = [
   },
 ];
 
-/** Of two inputs, one hurts the answer, and one hurts the kubeconfig in a sound answer. */
+/** Every other input corrupts the answer. The others corrupt the kubeconfig in a valid answer. */
 const answerTo = ({ inside, wrap }: Service, damage: Damage): string =>
   damage.turn % 2 === 0
     ? damaged(

@@ -28,7 +28,7 @@ it('each of two concurrent looks asks every territory, although one of them disc
   await expect(slow).rejects.toThrow('home is down');
 });
 
-it('a machine that only a silent territory may know spoils no answer but its own, and is sought everywhere again', async () => {
+it('if a territory is silent, only machines that it alone may know have no answer, and the next look asks everywhere', async () => {
   const another = 'i-0123456789abcdef1';
   const territories: Territories = { home, others: [other], owners: new Map([[MACHINE, home]]) };
   const look = (...machines: string[]) =>
