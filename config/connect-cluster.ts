@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
+import type { ReadAftermath } from '../incidents/watch.ts';
 import type { ReadStanding } from '../diagnosis/status-ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
+import { createAftermathReading } from '../kubernetes/aftermath.ts';
 import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
 import { callClock, type CallClock } from '../kubernetes/connection.ts';
 import { type CapControl, createCapControl } from '../kubernetes/ledger.ts';
@@ -27,6 +29,7 @@ export interface OpenedCluster {
   readonly cap: CapControl;
   readonly diagnosis: OpenDiagnosis;
   readonly status: ReadStanding;
+  readonly aftermath: ReadAftermath;
   readonly close: () => Promise<void>;
 }
 
@@ -120,6 +123,7 @@ export const connectCluster = async (
     cap: createCapControl(connection),
     diagnosis: (faultOf, signal) => createDiagnosisReading(connection, faultOf, signal),
     status: createStatusReading(entry.name, connection),
+    aftermath: createAftermathReading(entry.name, connection),
     close: link.close,
   };
 };

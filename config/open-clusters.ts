@@ -1,4 +1,5 @@
 import type { ReadStanding } from '../diagnosis/status-ports.ts';
+import type { ReadAftermath } from '../incidents/watch.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CapControl } from '../kubernetes/ledger.ts';
 import type { CallClock } from '../kubernetes/connection.ts';
@@ -13,6 +14,7 @@ export interface OpenCluster {
   readonly cap: () => Promise<CapControl>;
   readonly diagnosis: () => Promise<OpenDiagnosis>;
   readonly status: () => Promise<ReadStanding>;
+  readonly aftermath: () => Promise<ReadAftermath>;
   /** Opens the cluster now, so that a fault in the way into it shows immediately. @throws CloudfenceError */
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -52,6 +54,7 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     cap: async () => (await opened()).cap,
     diagnosis: async () => (await opened()).diagnosis,
     status: async () => (await opened()).status,
+    aftermath: async () => (await opened()).aftermath,
     open: async () => void (await opened()),
     close: async () => {
       if (held) await (await held).close();

@@ -2,6 +2,7 @@ import type { OpenCluster } from '../config/open-clusters.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { IncidentKeeper } from '../incidents/keep.ts';
+import type { ReadAftermath } from '../incidents/watch.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { Queues } from './acknowledge.ts';
 import type { WorkItem } from './messages.ts';
@@ -16,6 +17,8 @@ export interface FunctionDependencies {
   readonly queues: Queues;
   /** Absent where the install keeps no incidents. */
   readonly incidents?: IncidentKeeper;
+  /** Reads what has become of an incident in a cluster. Returns null for a cluster that is not configured. */
+  readonly aftermath?: (cluster: string) => Promise<ReadAftermath | null>;
   /** Returns measures as fields of a log line, in the form that this platform turns into metrics. */
   readonly formatMeasurements: (measures: readonly Measurement[]) => object;
   readonly newRunId: () => string;
@@ -63,11 +66,20 @@ export const memoized = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   };
 };
 
+/** Returns the clusters, and the reading of the cluster of a name, which the first use opens. */
+export const clustersOf = <C extends Pick<OpenCluster, 'cluster' | 'aftermath'>>(openClusters: readonly C[]) => ({
+  openClusters,
+  aftermath: async (name: string): Promise<ReadAftermath | null> =>
+    (await openClusters.find(({ cluster }) => cluster.name === name)?.aftermath()) ?? null,
+});
+
 /** Returns a keeper of incidents whose code is loaded with the first incident, because most events bring none. */
 export const loadedLater = (keeper: () => Promise<IncidentKeeper>): IncidentKeeper => ({
   objects: {
     read: async (...asked) => (await keeper()).objects.read(...asked),
     write: async (...asked) => (await keeper()).objects.write(...asked),
+    remove: async (...asked) => (await keeper()).objects.remove(...asked),
+    list: async (...asked) => (await keeper()).objects.list(...asked),
   },
   announce: async (...told) => (await keeper()).announce(...told),
 });

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { Command } from '../fencing/loop/next-command.ts';
 import type { CommandResult } from '../fencing/loop/reduce.ts';
-import { abortOnSignal } from '../fencing/loop/ports.ts';
+import { abortOnSignal, type Ports } from '../fencing/loop/ports.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
@@ -24,7 +24,7 @@ export interface RunLogs {
 const keyOf = (machine: string, dryRun: boolean): string => `${machine} ${dryRun}`;
 
 /** Something about an incident that could not be kept. The fence does not depend on it. */
-const notKept = (why: string, machine: string): object =>
+export const notKept = (why: string, machine: string | null): object =>
   messageLine('failed', 'incident', `the incident is not complete: ${why}`, machine);
 
 export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
@@ -46,7 +46,11 @@ export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
 /** The most time (ms) that incidents may take, and the time that is left for the answer of the invocation. */
 const MOST_MS = 5_000;
 const LEFT_MS = 1_000;
-const SIDE_BY_SIDE = 10;
+export const SIDE_BY_SIDE = 10;
+
+/** Returns the signal that ends what is done about incidents. `remaining` is the time of the invocation (ms). */
+export const incidentTime = ({ clock }: Pick<Ports, 'clock'>, remaining: number): AbortSignal =>
+  clock.timeout(Math.max(0, Math.min(MOST_MS, remaining - LEFT_MS)));
 
 export const sweepOccasion: Occasion = {
   trigger: { kind: 'sweep', event: null, says: null, happened: null },
@@ -105,7 +109,7 @@ export const keepIncidents = async (
   if (!keeper) return;
   const now = ports.clock.now().wall;
   const unread: RunLog = emptyRunLog({ runId: '', identityRules: ports.cloud });
-  const signal = ports.clock.timeout(Math.max(0, Math.min(MOST_MS, remaining - LEFT_MS)));
+  const signal = incidentTime(ports, remaining);
   const aLimit = pLimit(SIDE_BY_SIDE);
   await Promise.all(
     outcomes.map((outcome) => {

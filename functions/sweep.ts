@@ -8,6 +8,7 @@ import { messageLine, outcomeLine } from './decision-log.ts';
 import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, withinInvocation } from './invocation.ts';
 import { keepIncidents, sweepOccasion } from './keep-incidents.ts';
 import { isOffAndUnfenced, measurementsOf, metricNames, overdueMeasurements } from './metrics.ts';
+import { watchIncidents } from './watch-incidents.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
 export interface SweepResult {
@@ -29,6 +30,7 @@ export const sweep =
         const swept = await sweepAll({ policy, deadline, newRunId }, ports);
         report(swept, dependencies);
         await keepIncidents(swept.outcomes, logs, () => sweepOccasion, dependencies, limit.getRemainingTimeInMillis());
+        await watchIncidents(dependencies, limit.getRemainingTimeInMillis());
         return swept;
       },
       isNewsOfSweep(dependencies),

@@ -97,13 +97,26 @@ const phases = z
     attachmentsGone: time.nullable(),
     disksFreed: time.nullable(),
     attachedElsewhere: time.nullable(),
+    /** For each volume, the pod that uses it elsewhere is ready. */
+    running: time.nullable().default(null),
     /** The fence has done its work. */
     fenced: time.nullable(),
     /** The out-of-service taint went because the machine was no longer proven off. */
     lifted: time.nullable(),
     released: time.nullable(),
+    /** Without a fence of ours: the Node is ready in another boot. */
+    returned: time.nullable().default(null),
   })
   .readonly();
+
+/**
+ * How the watch of what Kubernetes does ended:
+ * - `running`: each volume is in use by a pod that runs elsewhere
+ * - `returned`: the Node came back in another boot, without a fence of ours
+ * - `fenced`: shadow mode was switched off, and Cloudfence fenced the Node
+ * - `time-up`: nobody watches any longer
+ */
+const watch = z.object({ ended: time, because: z.enum(['running', 'returned', 'fenced', 'time-up']) }).readonly();
 
 const volume = z
   .object({ driver: z.string(), handle: z.string(), persistentVolume: z.string().nullable(), attachment: z.string() })
@@ -140,6 +153,7 @@ export const incidentSchema = z
     bootID: z.string().nullable(),
     /** When the fence began, as its record says. */
     begun: time.nullable(),
+    /** Shadow mode was on, and nothing was done. */
     shadow: z.boolean(),
     /** The reason of a person who vouched that the machine is off, or null. */
     vouched: z.string().nullable(),
@@ -148,7 +162,9 @@ export const incidentSchema = z
     steps: z.array(step).readonly(),
     ends: z.array(end).readonly(),
     phases,
-    /** What was on the Node when the fence began. */
+    /** How the watch of the volumes and pods ended. Null while it lasts, and if nobody watches. */
+    watch: watch.nullable().default(null),
+    /** What was on the Node when the fence began, or would have begun. */
     volumes: z.array(volume).readonly(),
     pods: z.array(pod).readonly(),
     /** What Cloudfence left untouched, and why. */

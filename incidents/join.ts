@@ -1,5 +1,17 @@
 import type { End, Incident, IncidentStep, Phases, Proof, Trigger } from './incident.ts';
 
+/** The phases that no step marks: when they were first seen. */
+export type Sighting = 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere' | 'running' | 'returned';
+export type Seen = Pick<Phases, Sighting>;
+
+export const nothingSeen: Seen = {
+  attachmentsGone: null,
+  disksFreed: null,
+  attachedElsewhere: null,
+  running: null,
+  returned: null,
+};
+
 /**
  * Joins what several runs show of one incident. The order of the runs does not matter, and a run that is joined twice
  * changes nothing: so a replay, a redelivery, and two runs side by side complete the same object.
@@ -40,7 +52,7 @@ const hasNews = (before: Incident, more: Incident): boolean => {
   return more.steps.some((one) => !steps.has(stepName(one))) || more.ends.some((one) => !ends.has(endName(one)));
 };
 
-const earlier = (a: string | null, b: string | null): string | null =>
+export const earlier = (a: string | null, b: string | null): string | null =>
   a !== null && b !== null && b < a ? b : (a ?? b);
 const first = (times: readonly (string | null)[]): string | null => times.reduce(earlier, null);
 
@@ -57,7 +69,7 @@ const offProofs = ({ proofs }: Pick<Incident, 'proofs'>): readonly Proof[] =>
 /** Returns when each phase was reached. What no step marks comes from what the runs saw. */
 export const phasesOf = (
   { steps, proofs, triggers, ends, begun }: Pick<Incident, 'steps' | 'proofs' | 'triggers' | 'ends' | 'begun'>,
-  seen: Pick<Phases, 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere'>,
+  seen: Seen,
 ): Phases => {
   const off = offProofs({ proofs });
   const released = endsOf(steps, 'release-node').at(-1) ?? null;
@@ -105,6 +117,26 @@ export const stateOf = ({ fence, steps, ends }: Pick<Incident, 'fence' | 'steps'
   return (last && stateByEnd[last]) ?? 'refused';
 };
 
+/** What was first seen by one of two. */
+const firstSeen = (a: Seen, b: Seen): Seen => ({
+  attachmentsGone: earlier(a.attachmentsGone, b.attachmentsGone),
+  disksFreed: earlier(a.disksFreed, b.disksFreed),
+  attachedElsewhere: earlier(a.attachedElsewhere, b.attachedElsewhere),
+  running: earlier(a.running, b.running),
+  returned: earlier(a.returned, b.returned),
+});
+
+/**
+ * Returns whether Cloudfence did something about the machine. Then the incident is none of shadow mode, even if an
+ * earlier run was in it.
+ */
+export const hasActed = ({ steps, ends }: Pick<Incident, 'steps' | 'ends'>): boolean =>
+  steps.some(({ result }) => result === 'done' || result === 'already') ||
+  ends.some(({ outcome }) => outcome === 'fenced' || outcome === 'released');
+
+/** Returns the list that has entries. What was on the Node is known from the first run that could read it. */
+const known = <T>(before: readonly T[], more: readonly T[]): readonly T[] => (before.length > 0 ? before : more);
+
 /**
  * Returns the incident with what another run shows of it. Returns `before` itself if the run shows nothing new. Pure.
  */
@@ -117,13 +149,8 @@ export const joined = (before: Incident | null, more: Incident): Incident => {
     steps: union(before.steps, more.steps, stepName, ({ started }) => started, MOST.steps),
     ends: union(before.ends, more.ends, endName, ({ at }) => at, MOST.ends),
   };
-  const seen = {
-    attachmentsGone: earlier(before.phases.attachmentsGone, more.phases.attachmentsGone),
-    disksFreed: earlier(before.phases.disksFreed, more.phases.disksFreed),
-    attachedElsewhere: earlier(before.phases.attachedElsewhere, more.phases.attachedElsewhere),
-  };
   const begun = before.begun ?? more.begun;
-  const phases = phasesOf({ ...lists, begun }, seen);
+  const phases = phasesOf({ ...lists, begun }, firstSeen(before.phases, more.phases));
   return {
     ...before,
     ...lists,
@@ -131,7 +158,12 @@ export const joined = (before: Incident | null, more: Incident): Incident => {
     region: before.region ?? more.region,
     zone: before.zone ?? more.zone,
     nodeUid: before.nodeUid ?? more.nodeUid,
+    bootID: before.bootID ?? more.bootID,
     begun,
+    shadow: (before.shadow || more.shadow) && !hasActed(lists),
+    volumes: known(before.volumes, more.volumes),
+    pods: known(before.pods, more.pods),
+    watch: before.watch ?? more.watch,
     vouched: before.vouched ?? more.vouched,
     left: more.left.length > 0 ? more.left : before.left,
     release: more.release ?? before.release,

@@ -1,7 +1,7 @@
 import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { stepProperties } from '../fencing/model/steps.ts';
-import { phasesOf, stateOf } from './join.ts';
+import { hasActed, nothingSeen, phasesOf, stateOf } from './join.ts';
 import { idWithoutFence, type Incident, type IncidentStep, type Proof, type Trigger } from './incident.ts';
 import type { RunLog } from './run-log.ts';
 
@@ -60,6 +60,26 @@ const beginningIn = (
   pods: fence?.pods ?? [],
 });
 
+/** Returns what the machine held when shadow mode would have begun the fence. It writes no record. */
+const beginningSeen = ({ steps }: Outcome, { found }: RunLog): ReturnType<typeof beginningIn> => {
+  const deleted = new Set(steps.map(({ step, target }) => `${step} ${target}`));
+  return {
+    ...beginningIn(null),
+    bootID: found?.node?.bootID ?? null,
+    volumes: (found?.volumes ?? [])
+      .filter(({ attachment }) => attachment !== null)
+      .map(({ driver, handle, persistentVolume, attachmentName: attachment }) => ({
+        driver,
+        handle,
+        persistentVolume,
+        attachment,
+      })),
+    pods: (found?.pods ?? [])
+      .filter(({ namespace, name }) => deleted.has(`delete-pod pod/${namespace}/${name}`))
+      .map(({ namespace, name, uid }) => ({ namespace, name, uid })),
+  };
+};
+
 /** Returns which machine the incident is about, and under which id every run about it finds it. */
 const subjectOf = ({ machine, cluster, ...outcome }: Outcome, { cloud, zone }: RunLog, fence: FenceRecord | null) => {
   const generation = fence ? fence.generation : outcome.generation;
@@ -75,14 +95,13 @@ export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion,
   // A record about another machine is no fence of this one.
   const fence = log.fence?.machine === outcome.machine ? log.fence : null;
   const subject = subjectOf(outcome, log, fence);
-  const beginning = beginningIn(fence);
+  const beginning = outcome.outcome === 'would-fence' ? beginningSeen(outcome, log) : beginningIn(fence);
   const lists = {
     triggers: [{ ...occasion.trigger, received: isoTime(log.began ?? now) }],
     proofs: log.proofs,
     steps: outcome.steps.map((step) => stepOf(step, log.proofs)),
     ends: [{ outcome: outcome.outcome, because: outcome.reason, at: isoTime(now), run: log.run }],
   };
-  const { attachmentsGone = null, disksFreed = null, attachedElsewhere = null } = log.seen;
   return {
     kind: 'cloudfence/incident',
     version: 1,
@@ -90,10 +109,11 @@ export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion,
     ...subject,
     account: occasion.account,
     region: occasion.region,
-    shadow: outcome.shadow,
+    shadow: outcome.shadow && !hasActed(lists),
     ...beginning,
     ...lists,
-    phases: phasesOf({ ...lists, begun: beginning.begun }, { attachmentsGone, disksFreed, attachedElsewhere }),
+    watch: null,
+    phases: phasesOf({ ...lists, begun: beginning.begun }, { ...nothingSeen, ...log.seen }),
     left: outcome.left,
     release: log.release,
   };

@@ -5,6 +5,7 @@ import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../fencing/model/machine.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import type { Incident, Proof } from './incident.ts';
+import type { Sighting } from './join.ts';
 
 /** What one run shows of an incident beyond its outcome. It is gathered from what the run reports anyway. */
 export interface RunLog {
@@ -21,12 +22,12 @@ export interface RunLog {
   readonly zone: string | null;
   /** The fence as last read. It stays known when the record goes with the release. */
   readonly fence: FenceRecord | null;
+  /** The cluster as last read, before any imagined step. */
+  readonly found: ClusterFacts | null;
   /** When the run first saw each phase that no step marks (ISO time). */
   readonly seen: Readonly<Partial<Record<Sighting, string>>>;
   readonly release: Incident['release'];
 }
-
-export type Sighting = 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere';
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
@@ -54,6 +55,7 @@ export const emptyRunLog = ({ runId, identityRules }: Pick<RunState, 'runId' | '
   proofs: [],
   zone: null,
   fence: null,
+  found: null,
   seen: {},
   release: null,
 });
@@ -131,7 +133,9 @@ const withRelease = (log: RunLog, command: Command, result: CommandResult, { req
 export const logged = (log: RunLog, command: Command, result: CommandResult, known: RunState): RunLog => {
   const read = known.machine ? withRead(log, known.machine) : log;
   const stepped = command.do === 'act' || command.do === 'imagine' ? withStep(read) : read;
-  const fenced = { ...stepped, fence: fenceIn(command) ?? known.record ?? stepped.fence };
+  const isReal = known.steps.every(({ result }) => result !== 'dry-run');
+  const found = isReal ? (known.cluster?.says ?? stepped.found) : stepped.found;
+  const fenced = { ...stepped, found, fence: fenceIn(command) ?? known.record ?? stepped.fence };
   return withRelease(withSightings(fenced, command, result), command, result, known);
 };
 

@@ -208,10 +208,12 @@ export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<reado
 
 /** Finds the next attachment of a volume: the one to the Node of the pod that uses its claim now. */
 
-const claimOf = ({ volume }: FoundVolume): PvcReference | null => {
-  const { namespace, name } = volume?.spec?.claimRef ?? {};
+export const claimOfVolume = ({ spec }: V1PersistentVolume): PvcReference | null => {
+  const { namespace, name } = spec?.claimRef ?? {};
   return namespace === undefined || name === undefined ? null : { namespace, name };
 };
+
+const claimOf = ({ volume }: FoundVolume): PvcReference | null => volume && claimOfVolume(volume);
 
 /** The Node whose volumes are looked at, and the pods that its fence has recorded. */
 export interface Former {
@@ -242,20 +244,19 @@ const podsOfSameName = async (reader: Reader, old: FenceRecord['pods']): Promise
 };
 
 /**
- * Returns the Nodes of the pods that use the claims of one namespace now, by claim. Leaves out this Node, and claims
- * that no scheduled pod uses. Stops reading once all are found.
+ * Returns the pods that use the claims of one namespace now, by claim. Leaves out pods on this Node, and claims that no
+ * scheduled pod uses. Stops reading once all are found.
  */
-const nodesUsing = async (
+const podsUsingIn = async (
   reader: Reader,
   namespace: string,
   claims: ReadonlySet<string>,
   { node, old }: Former,
-): Promise<ReadonlyMap<string, string>> => {
-  const found = new Map<string, string>();
+): Promise<ReadonlyMap<string, V1Pod>> => {
+  const found = new Map<string, V1Pod>();
   const addUsers = (pods: readonly V1Pod[]): void => {
     for (const pod of pods.filter((one) => runsElsewhere(one, node)))
-      for (const key of pvcsOfPod(pod).map(pvcKey))
-        if (claims.has(key) && !found.has(key)) found.set(key, pod.spec?.nodeName ?? '');
+      for (const key of pvcsOfPod(pod).map(pvcKey)) if (claims.has(key) && !found.has(key)) found.set(key, pod);
   };
   const inNamespace = old.filter((pod) => pod.namespace === namespace);
   addUsers(await podsOfSameName(reader, inNamespace));
@@ -269,15 +270,15 @@ const nodesUsing = async (
   return found;
 };
 
-/** Returns the Nodes that use the claims, by claim. Reads the pods of each namespace once. */
-const nodesUsingAll = async (
+/** Returns the pods on other Nodes that use the claims, by claim. Reads the pods of each namespace once. */
+export const podsUsing = async (
   reader: Reader,
   claims: readonly PvcReference[],
   former: Former,
-): Promise<ReadonlyMap<string, string>> => {
+): Promise<ReadonlyMap<string, V1Pod>> => {
   const byNamespace = Map.groupBy(claims, ({ namespace }) => namespace);
   const found = await Promise.all(
-    [...byNamespace].map(([namespace, own]) => nodesUsing(reader, namespace, new Set(own.map(pvcKey)), former)),
+    [...byNamespace].map(([namespace, own]) => podsUsingIn(reader, namespace, new Set(own.map(pvcKey)), former)),
   );
   return new Map(found.flatMap((one) => [...one]));
 };
@@ -293,12 +294,12 @@ export const withSuccessors = async (
   follow: readonly string[],
 ): Promise<readonly VolumeFacts[]> => {
   const claims = volumes.flatMap((volume) => (follow.includes(volume.facts.key) ? (claimOf(volume) ?? []) : []));
-  const users = await nodesUsingAll(reader, claims, former);
+  const users = await podsUsing(reader, claims, former);
   return Promise.all(
     volumes.map(async (volume): Promise<VolumeFacts> => {
       const { facts } = volume;
       const claim = follow.includes(facts.key) ? claimOf(volume) : null;
-      const next = claim && users.get(pvcKey(claim));
+      const next = claim && users.get(pvcKey(claim))?.spec?.nodeName;
       const successor = next ? await readAttachment(reader, attachmentName(facts, next)) : null;
       return { ...facts, successor: successor && attachmentFacts(successor) };
     }),

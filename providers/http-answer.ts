@@ -3,7 +3,7 @@ import { describeNetworkError } from '../transport/answers.ts';
 
 /** One call to a service of a cloud, without that service's SDK. */
 export interface HttpCall {
-  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly url: string;
   /** The name of the call in messages: its permission. */
   readonly name: string;

@@ -26,8 +26,6 @@ export interface ListPage {
   readonly next: string | null;
 }
 
-export type ListObjects = (prefix: string, signal: AbortSignal) => Promise<readonly IncidentObject[]>;
-
 /** Returns an object of a page. Its time may have any form that `Date` reads. */
 export const listedObject = (name: string, time: string): IncidentObject => {
   const ms = Date.parse(time);
@@ -73,7 +71,7 @@ const readPage = async (text: string, { call, page }: ListDialect): Promise<List
 
 /** Returns a function that lists all objects whose names begin with a prefix. It throws `CloudfenceError`s. */
 export const createObjectList =
-  (send: SendCall, dialect: ListDialect): ListObjects =>
+  (send: SendCall, dialect: ListDialect): ObjectStore['list'] =>
   async (prefix, signal) => {
     const { bucket, call: name, headers, query } = dialect;
     const objects: IncidentObject[] = [];
@@ -90,11 +88,11 @@ export const createObjectList =
   };
 
 /** Returns the incidents among the objects of a place. `where` is the place in words. */
-export const incidentPlace = (where: string, objects: ObjectStore, list: ListObjects): IncidentPlace => ({
+export const incidentPlace = (where: string, objects: ObjectStore): IncidentPlace => ({
   objects,
   source: {
     where,
-    list: (signal) => list(INCIDENTS, signal),
+    list: (signal) => objects.list(INCIDENTS, signal),
     read: async (name, signal) => (await objects.read(name, signal))?.text ?? null,
   },
 });

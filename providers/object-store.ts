@@ -9,8 +9,8 @@ import { goodAnswer, type HttpCall, type SendCall } from './http-answer.ts';
 export interface ObjectDialect {
   /** URL of the bucket or container, without a slash at its end. */
   readonly bucket: string;
-  /** The names of the two calls in messages: their permissions. */
-  readonly calls: { readonly read: string; readonly write: string };
+  /** The names of the calls in messages: their permissions. */
+  readonly calls: { readonly read: string; readonly write: string; readonly remove: string };
   /** The header of a response that names the object's version. */
   readonly version: string;
   /** Headers of each request. */
@@ -30,7 +30,20 @@ const CONFLICTS: ReadonlySet<number> = new Set([404, 409, 412]);
 const urlOf = ({ bucket }: ObjectDialect, name: string): string =>
   `${bucket}/${name.split('/').map(encodeURIComponent).join('/')}`;
 
-export const createObjectStore = (send: SendCall, dialect: ObjectDialect): ObjectStore => ({
+const createRemoval =
+  (send: SendCall, dialect: ObjectDialect): ObjectStore['remove'] =>
+  async (name, signal) => {
+    const call: HttpCall = {
+      method: 'DELETE',
+      url: urlOf(dialect, name),
+      name: dialect.calls.remove,
+      headers: dialect.headers,
+    };
+    const answer = await send(call, signal);
+    if (answer.status !== 404) goodAnswer(answer, call);
+  };
+
+export const createObjectStore = (send: SendCall, dialect: ObjectDialect): Omit<ObjectStore, 'list'> => ({
   read: async (name, signal) => {
     const call: HttpCall = {
       method: 'GET',
@@ -64,6 +77,7 @@ export const createObjectStore = (send: SendCall, dialect: ObjectDialect): Objec
     goodAnswer(answer, call);
     return true;
   },
+  remove: createRemoval(send, dialect),
 });
 
 /** Returns the conditions of HTTP itself: https://www.rfc-editor.org/rfc/rfc9110#section-13.1 */

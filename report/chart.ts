@@ -110,9 +110,9 @@ const track = (layout: Layout, top: number, kind: string): Markup =>
 const phaseRow = (layout: Layout, scale: Scale, { start }: Timeline, phase: Phase, top: number): Markup => {
   const { label, at, from, takes, missing } = phase;
   if (at === null) {
-    const isUnknown = missing?.says === 'not known';
-    const bars = isUnknown ? track(layout, top, 'absent') : html``;
-    return rowOf(layout, { label, value: isUnknown ? 'not known' : 'none', note: '', bars, known: false }, top);
+    const says = missing === null || missing.says === 'did not happen' ? 'none' : missing.says;
+    const bars = says === 'none' ? html`` : track(layout, top, 'absent');
+    return rowOf(layout, { label, value: says, note: '', bars, known: false }, top);
   }
   const took = tookOf(phase);
   const bars = bar(layout, scale, top, takes, (from ?? at) - start, at - start);
@@ -217,7 +217,9 @@ const draw = (timeline: Timeline, layout: Layout): Drawing => {
 
 const spoken = ({ start, recovery }: Timeline): string => {
   const known = recovery.flatMap(({ label, at }) => (at === null ? [] : [`${label} at ${duration(at - start)}`]));
-  const others = recovery.flatMap(({ label, missing }) => (missing?.says === 'not known' ? [label] : []));
+  const others = recovery.flatMap(({ label, missing }) =>
+    missing !== null && missing.says !== 'did not happen' ? [label] : [],
+  );
   return `${known.join(', ')}. Not known: ${others.join(', ')}. The table below has the same times.`;
 };
 

@@ -1,4 +1,5 @@
 import type { Incident } from '../incidents/incident.ts';
+import { kubernetesAlone } from './kubernetes-alone.ts';
 import { between, type PhaseName, phaseRules } from './timeline.ts';
 
 /** What several incidents show together: how many of each state, how long each phase took, and what shadow mode saw. */
@@ -26,6 +27,7 @@ const DISTANCES: readonly (readonly [PhaseName, PhaseName])[] = [
   ['podsDeleted', 'attachmentsGone'],
   ['podsDeleted', 'disksFreed'],
   ['disksFreed', 'attachedElsewhere'],
+  ['received', 'running'],
 ];
 
 /** Across several phases. */
@@ -91,11 +93,25 @@ export interface ShadowSummary {
   readonly refusals: readonly Refusal[];
   /** The steps that shadow mode only imagined, by their name. */
   readonly steps: ReadonlyMap<string, number>;
-  /** How long Kubernetes took by itself to attach the volumes elsewhere, where a run saw that (ms). */
-  readonly recovered: readonly number[];
-  /** In so many incidents no run saw it. */
-  readonly notSeen: number;
+  /** How long it took without Cloudfence, where that was observed. */
+  readonly managed: readonly Managed[];
+  /** Of the incidents that Cloudfence would have fenced, those in which no end was observed, by why. */
+  readonly notSeen: ReadonlyMap<NotSeen, number>;
+  /** What Cloudfence would have saved in the observed incidents (ms). */
+  readonly saved: number;
 }
+
+/** What ended an incident without Cloudfence, and how long that took (ms). */
+export interface Managed {
+  readonly by: 'running' | 'returned';
+  /** From when the machine went off, or from the first look if the cloud does not say when. */
+  readonly took: number;
+  /** From the first look, because before it Cloudfence could have done nothing. */
+  readonly tookFromLook: number;
+}
+
+/** `watching`: a sweep still looks. `fenced`: Cloudfence fenced the Node itself. `time-up`: not seen to end in a day. */
+export type NotSeen = 'watching' | 'fenced' | 'time-up';
 
 /** Returns the reason with which an incident without a fence ended last. */
 const refusalOf = ({ state, ends }: Incident): Incident['ends'][number]['because'] | null =>
@@ -113,16 +129,36 @@ const imaginedSteps = (incidents: readonly Incident[]): ReadonlyMap<string, numb
   return new Map([...Map.groupBy(steps, ({ step }) => step)].map(([step, some]) => [step, some.length]));
 };
 
-/** Sums up the incidents of shadow mode, the newest first. A time that no run saw is not guessed. */
+/** Returns how an incident ended without Cloudfence, or null if that was not observed. */
+const managedIn = (incident: Incident): Managed | null => {
+  const { running, returned } = incident.phases;
+  const by = running !== null && (returned === null || running <= returned) ? 'running' : 'returned';
+  const look = between(incident, 'received', by);
+  if (look === null) return null;
+  const [took, tookFromLook] = [between(incident, 'off', by) ?? look, look].map((ms) => Math.max(0, ms));
+  return { by, took: took ?? 0, tookFromLook: tookFromLook ?? 0 };
+};
+
+const whyNotSeen = ({ watch }: Incident): NotSeen => {
+  if (watch === null) return 'watching';
+  return watch.because === 'fenced' ? 'fenced' : 'time-up';
+};
+
+const FENCE_MS = kubernetesAlone.cloudfence.running * 1_000;
+
+/** Sums up the incidents of shadow mode, the newest first. A time that nobody observed is not guessed. */
 export const shadowSummaryOf = (all: readonly Incident[]): ShadowSummary => {
   const incidents = all.filter(({ shadow }) => shadow);
-  const recovered = incidents.map((one) => between(one, 'off', 'attachedElsewhere')).filter((ms) => ms !== null);
+  const would = incidents.filter(({ state }) => state === 'would-fence');
+  const managed = would.map(managedIn).filter((one) => one !== null);
+  const unseen = would.filter((one) => managedIn(one) === null).map(whyNotSeen);
   return {
     incidents: incidents.length,
-    wouldFence: incidents.filter(({ state }) => state === 'would-fence').length,
+    wouldFence: would.length,
     refusals: refusalsIn(incidents),
     steps: imaginedSteps(incidents),
-    recovered,
-    notSeen: incidents.length - recovered.length,
+    managed,
+    notSeen: new Map([...Map.groupBy(unseen, (why) => why)].map(([why, some]) => [why, some.length])),
+    saved: managed.reduce((sum, { tookFromLook }) => sum + Math.max(0, tookFromLook - FENCE_MS), 0),
   };
 };

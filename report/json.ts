@@ -28,8 +28,9 @@ const spreadJson = ({ from, to, known, of, p50, p90, p99, longest }: Spread) => 
 });
 
 const shadowJson = ({ incidents }: Report) => {
-  const { steps, recovered, ...rest } = shadowSummaryOf(incidents);
-  return { ...rest, steps: Object.fromEntries(steps), recovered };
+  const { steps, notSeen, ...rest } = shadowSummaryOf(incidents);
+  const against = { ...kubernetesAlone.cloudfence, source: kubernetesAlone.source };
+  return { ...rest, steps: Object.fromEntries(steps), notSeen: Object.fromEntries(notSeen), against };
 };
 
 /** Returns the report as JSON. Pure. */

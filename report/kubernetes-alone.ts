@@ -22,6 +22,8 @@ export interface MeasuredRemedies {
   /** For how long the slow remedies were watched, in seconds. */
   readonly watched: number;
   readonly remedies: readonly Remedy[];
+  /** The same crash with Cloudfence, from the event until the new pod ran, in seconds. */
+  readonly cloudfence: { readonly row: string; readonly running: number };
 }
 
 export const kubernetesAlone: MeasuredRemedies = {
@@ -29,6 +31,7 @@ export const kubernetesAlone: MeasuredRemedies = {
   measured: '2026-11-21',
   kubernetes: 'v1.36.3',
   watched: 620,
+  cloudfence: { row: 'Cloudfence: AWS handler, warm', running: 2.53 },
   remedies: [
     {
       row: 'nothing',

@@ -5,7 +5,7 @@ import { kubernetesAlone } from './kubernetes-alone.ts';
 import { plain } from './markup.ts';
 import type { Report } from './select.ts';
 import { beganAt, between, epochMs, timelineOf, tookOf } from './timeline.ts';
-import { count, factsOf, stateWords, storyOf, subjectOf } from './words.ts';
+import { count, factsOf, shadowStory, stateWords, storyOf, subjectOf } from './words.ts';
 
 /** The report as Markdown, for a ticket, a chat, or a terminal. */
 
@@ -55,15 +55,12 @@ const spreadPart = (incidents: readonly Incident[]): readonly string[] => {
 };
 
 const shadowPart = (incidents: readonly Incident[]): readonly string[] => {
-  const { wouldFence, refusals, steps, recovered, notSeen } = shadowSummaryOf(incidents);
-  const total = recovered.reduce((sum, ms) => sum + ms, 0);
+  const summary = shadowSummaryOf(incidents);
+  const { wouldFence, refusals, steps } = summary;
   const lines = [
     `- Cloudfence would have fenced in ${count(wouldFence, 'incident')}.`,
     ...[...steps].map(([step, many]) => `- It would have taken the step ${plain(step)} ${count(many, 'time')}.`),
-    recovered.length === 0
-      ? '- How long Kubernetes took by itself is not known: no run saw it.'
-      : `- Kubernetes took ${duration(total)} by itself in ${count(recovered.length, 'incident')}.`,
-    ...(recovered.length > 0 && notSeen > 0 ? [`- In ${count(notSeen, 'incident')} no run saw it.`] : []),
+    ...shadowStory(summary).map((sentence) => `- ${sentence}`),
   ];
   const refused = table(
     ['refused because', 'incidents', 'such as'],

@@ -5,7 +5,7 @@ import { stateChips } from './incident-section.ts';
 import { html, type Markup, name } from './markup.ts';
 import type { Report } from './select.ts';
 import { beganAt, between } from './timeline.ts';
-import { count, stateWords, subjectOf } from './words.ts';
+import { count, shadowStory, stateWords, subjectOf } from './words.ts';
 
 /** What the page says about all incidents together. */
 
@@ -151,19 +151,21 @@ const refusalTable = (refusals: readonly Refusal[]): Markup =>
     </table>
   </div>`;
 
-/** What is known of the time that Kubernetes took by itself. What no run saw is not guessed. */
-const recoveredTile = ({ recovered, incidents }: ShadowSummary): Markup =>
-  tile(
-    recovered.length === 0 ? 'not known' : duration(recovered.reduce((sum, ms) => sum + ms, 0)),
-    `until Kubernetes managed by itself, seen in ${recovered.length} of ${incidents}`,
-  );
+/** What is known of the time without Cloudfence. What nobody observed is not guessed. */
+const managedTiles = ({ managed, wouldFence, saved }: ShadowSummary): Markup => {
+  const total = managed.reduce((sum, { took }) => sum + took, 0);
+  const seen = `observed in ${managed.length} of ${wouldFence}`;
+  return html`${tile(
+    managed.length === 0 ? 'not observed' : duration(total),
+    `until Kubernetes managed by itself, ${seen}`,
+  )}
+  ${managed.length === 0 ? null : tile(duration(saved), 'Cloudfence would have saved')}`;
+};
 
-const shadowLines = ({ notSeen, steps }: ShadowSummary): Markup => {
+const shadowLines = (summary: ShadowSummary): Markup => {
+  const { steps } = summary;
   const taken = [...steps].map(([step, many]) => `${many} × ${step}`).join(', ');
-  const unseen = html`<p class="soft">
-    In ${count(notSeen, 'incident')}, no run saw when the volumes were attached elsewhere, so no time is counted.
-  </p>`;
-  return html`${notSeen === 0 ? null : unseen}${
+  return html`${shadowStory(summary).map((sentence) => html`<p class="soft">${sentence}</p>`)}${
     steps.size === 0 ? null : html`<p>First steps that it would have taken: ${name(taken)}.</p>`
   }`;
 };
@@ -178,7 +180,7 @@ export const shadowPart = (incidents: readonly Incident[]): Markup => {
     <ul class="tiles">
       ${tile(String(summary.incidents), summary.incidents === 1 ? 'incident' : 'incidents')}
       ${tile(String(wouldFence), 'Cloudfence would have fenced')} ${tile(String(refused), 'it would have refused')}
-      ${recoveredTile(summary)}
+      ${managedTiles(summary)}
     </ul>
     ${shadowLines(summary)}${refusals.length === 0 ? null : refusalTable(refusals)}
   </section>`;

@@ -2,8 +2,7 @@ import type { Incident, Phases } from '../incidents/incident.ts';
 
 /** The phases of one incident: when each was reached, what shows it, and why one is not known. */
 
-/** The new pod is not watched, so nothing knows when it ran. */
-export type PhaseName = keyof Phases | 'running';
+export type PhaseName = keyof Phases;
 
 /** Who works, or does not yet work, in the time before a phase. */
 export type PhaseActor = 'unnoticed' | 'cloudfence' | 'kubernetes';
@@ -16,7 +15,7 @@ export interface PhaseSource {
 
 /** It may have happened without being seen, or it did not happen so far. */
 export interface Missing {
-  readonly says: 'not known' | 'did not happen';
+  readonly says: 'not known' | 'not observed' | 'did not happen';
   readonly why: string;
 }
 
@@ -70,6 +69,7 @@ export const phaseRules: Readonly<Record<PhaseName, PhaseRule>> = {
   },
   lifted: { label: 'Taint lifted', takes: 'cloudfence', follows: ['fenced', 'marked'] },
   released: { label: 'Released', takes: 'cloudfence', follows: ['fenced', 'marked'] },
+  returned: { label: 'Node back by itself', takes: 'unnoticed', follows: ['proven', 'off'] },
 };
 
 const RECOVERY: readonly PhaseName[] = [
@@ -86,16 +86,19 @@ const RECOVERY: readonly PhaseName[] = [
   'fenced',
 ];
 const AFTER: readonly PhaseName[] = ['lifted', 'released'];
+/** Shadow mode has no fence that could end. */
+const AFTER_SHADOW: readonly PhaseName[] = ['returned'];
 
 /** Returns a time of a record in epoch ms. Its schema has checked the text. */
 export const epochMs = (time: string): number => Date.parse(time);
 
 const timeOf = ({ phases }: Incident, phase: PhaseName): number | null => {
-  const at = phase === 'running' ? null : phases[phase];
+  const at = phases[phase];
   return at === null ? null : epochMs(at);
 };
 
 const unknown = (why: string): Missing => ({ says: 'not known', why });
+const unseen = (why: string): Missing => ({ says: 'not observed', why });
 const none = (why: string): Missing => ({ says: 'did not happen', why });
 
 const missingEvent = ({ triggers }: Incident): Missing => {
@@ -114,11 +117,20 @@ const step =
   (incident: Incident): Missing =>
     none(withoutFence(incident) ?? why(incident));
 
-/** What Kubernetes does is seen only while a fence looks. */
+/** How a watch that did not see everything ended. */
+const watchEnds: Readonly<Record<NonNullable<Incident['watch']>['because'], Missing>> = {
+  running: unseen('no run and no sweep saw it'),
+  returned: none('the Node came back first'),
+  fenced: unseen('Cloudfence fenced the Node in the meantime'),
+  'time-up': unseen('not seen to end while it was watched'),
+};
+
+/** What Kubernetes does is seen only while a fence looks, and later by sweeps. */
 const sighting = (incident: Incident): Missing => {
-  const { fence, volumes } = incident;
-  if (fence === null) return unknown('nobody watched, because no Node carried a fence');
-  return volumes.length === 0 ? none('no volume was on the Node') : unknown('no run saw it');
+  const { fence, volumes, state, watch } = incident;
+  if (fence === null && state !== 'would-fence') return unseen('nobody watched, because no Node carried a fence');
+  if (volumes.length === 0) return none('no volume was on the Node');
+  return watch === null ? unseen('no run and no sweep saw it so far') : watchEnds[watch.because];
 };
 
 const missing: Readonly<Record<PhaseName, (incident: Incident) => Missing>> = {
@@ -131,12 +143,14 @@ const missing: Readonly<Record<PhaseName, (incident: Incident) => Missing>> = {
   attachmentsGone: sighting,
   disksFreed: sighting,
   attachedElsewhere: sighting,
-  running: () => unknown('Cloudfence does not watch new pods'),
+  running: sighting,
   fenced: step(({ state }) => (state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not finished so far')),
   lifted: step(() => 'the machine did not come back while the taint stood'),
   released: step(({ state }) =>
     state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not released so far',
   ),
+  returned: ({ watch }) =>
+    unseen(watch === null ? 'no sweep saw it so far' : `not before the watch ended (${watch.because})`),
 };
 
 /** The steps whose end is the end of a phase. */
@@ -159,7 +173,7 @@ const indexIn = ({ triggers, proofs, steps }: Incident, phase: PhaseName, at: st
 };
 
 const behindOf = (incident: Incident, phase: PhaseName): readonly PhaseSource[] => {
-  const at = phase === 'running' ? null : incident.phases[phase];
+  const at = incident.phases[phase];
   if (at === null) return [];
   const behind = indexIn(incident, phase, at);
   return behind.index < 0 ? [] : [behind];
@@ -211,7 +225,7 @@ export const timelineOf = (incident: Incident): Timeline => {
     start,
     end: Math.max(start, ...knownTimes(recovery)),
     recovery,
-    after: AFTER.map((phase) => phaseOf(incident, phase)),
+    after: (incident.state === 'would-fence' ? AFTER_SHADOW : AFTER).map((phase) => phaseOf(incident, phase)),
   };
 };
 

@@ -1,5 +1,7 @@
 import type { Incident } from '../incidents/incident.ts';
+import type { NotSeen, ShadowSummary } from './figures.ts';
 import { dateTime, duration } from './format.ts';
+import { kubernetesAlone } from './kubernetes-alone.ts';
 import { between, epochMs } from './timeline.ts';
 
 /** What an incident is called, and what happened in it, in sentences. Each value in them is plain text. */
@@ -102,6 +104,28 @@ export const factsOf = (incident: Incident): readonly (readonly [string, string]
     ['Vouched for by a person', vouched],
   ];
   return known.flatMap(([what, value]) => (value === null || value === '' ? [] : [[what, value] as const]));
+};
+
+const unseenWords: Readonly<Record<NotSeen, string>> = {
+  watching: 'not seen to end so far',
+  'time-up': 'not seen to end within a day, and nobody watches any longer',
+  fenced: 'Cloudfence fenced the Node itself before an end was seen, because shadow mode was switched off',
+};
+
+/** Returns what shadow mode shows of the time without Cloudfence, in sentences. A time that nobody observed is none. */
+export const shadowStory = ({ managed, notSeen, saved }: ShadowSummary): readonly string[] => {
+  const total = managed.reduce((sum, { took }) => sum + took, 0);
+  const back = managed.filter(({ by }) => by === 'returned').length;
+  const { cloudfence, source, measured } = kubernetesAlone;
+  const seen = [
+    `It took ${duration(total)} in all until Kubernetes managed by itself, observed in ${count(managed.length, 'incident')}: from the machine off until each volume was in use by a pod that ran elsewhere, or until the Node came back.`,
+    ...(back === 0 ? [] : [`In ${back} of them, the Node came back first.`]),
+    `Cloudfence would have saved ${duration(saved)} of that. This counts from its first look, and against ${cloudfence.running} s, which a fence takes until the new pod runs (${cloudfence.row}, ${source}, measured on ${measured}).`,
+  ];
+  const unseen = [...notSeen].map(
+    ([why, many]) => `In ${count(many, 'incident')}: ${unseenWords[why]}. No time is counted.`,
+  );
+  return [...(managed.length === 0 ? ['How long Kubernetes took by itself was not observed.'] : seen), ...unseen];
 };
 
 /** Returns `1 pod` or `3 pods`. */

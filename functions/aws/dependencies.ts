@@ -15,7 +15,7 @@ import { permissionTags } from '../../config/permission-tags.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { type Measurement, metricFields } from '../metrics.ts';
-import { type DoctorDependencies, type FencingFunction, loadedLater, memoized } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, type FencingFunction, loadedLater, memoized } from '../dependencies.ts';
 
 /** What the environment of a deployed function contains, besides its settings. */
 interface AwsFunctionEnvironment {
@@ -85,7 +85,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
   return {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
-    openClusters: opened,
+    ...clustersOf(opened),
     fencers: lambdaFencers(memoized(lambda), environment.fencers),
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, territories),

@@ -12,7 +12,7 @@ import type { SendMessage } from '../../providers/azure/service-bus.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
-import { type DoctorDependencies, loadedLater, memoized } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, loadedLater, memoized } from '../dependencies.ts';
 
 /** What the environment of a function on Azure contains, besides `CLOUDFENCE_SETTINGS` and the function's place. */
 interface AzureFunctionEnvironment {
@@ -78,7 +78,7 @@ const createDependencies: GetDependencies = async () => {
   return {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
-    openClusters: opened,
+    ...clustersOf(opened),
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, served),
     queues: serviceBusQueues(

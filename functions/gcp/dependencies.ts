@@ -13,7 +13,7 @@ import type { Publish } from '../../providers/gcp/publish.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { logDecision, metricFields } from '../metrics.ts';
-import { type DoctorDependencies, loadedLater, memoized } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, loadedLater, memoized } from '../dependencies.ts';
 
 /** What the environment of a function on Google Cloud contains, besides `CLOUDFENCE_SETTINGS`. */
 export interface GcpFunctionEnvironment {
@@ -114,7 +114,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
   return {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
-    openClusters: opened,
+    ...clustersOf(opened),
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, environment.projects),
     queues: pubSubQueues(publish, environment, () => clock.now().wall),

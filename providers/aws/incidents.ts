@@ -4,7 +4,7 @@ import { jsonTextSchema } from '../../fencing/model/json-text.ts';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
 import { goodAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
-import { createObjectList, type ListObjects, s3List } from '../object-list.ts';
+import { createObjectList, s3List } from '../object-list.ts';
 import { createObjectStore, matchHeaders } from '../object-store.ts';
 import { createSignedCall, serviceUrl, type SignedCalls } from './signed-call.ts';
 
@@ -21,17 +21,6 @@ const bucketUrl = (bucket: string, options: SignedCalls): string => {
   return options.endpoint === null ? `${protocol}//${bucket}.${host}` : `${options.endpoint}/${bucket}`;
 };
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html */
-export const objectsIn = (bucket: string, options: SignedCalls): ObjectStore =>
-  createObjectStore(createSignedCall('s3', options), {
-    bucket: bucketUrl(bucket, options),
-    calls: { read: 's3:GetObject', write: 's3:PutObject' },
-    version: 'etag',
-    headers: {},
-    writing: {},
-    onlyOver: matchHeaders,
-  });
-
 /** The region that a bucket lies in, if it is another than the one that was asked. */
 const REGION_HEADER = 'x-amz-bucket-region';
 
@@ -45,13 +34,23 @@ const sendToRegion =
     throw new InvalidInput(`the bucket lies in ${region}, not in ${options.region}: give --region ${region}`);
   };
 
-export const listIn = (bucket: string, options: SignedCalls): ListObjects =>
-  createObjectList(sendToRegion(options), {
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html */
+export const objectsIn = (bucket: string, options: SignedCalls): ObjectStore => ({
+  ...createObjectStore(createSignedCall('s3', options), {
+    bucket: bucketUrl(bucket, options),
+    calls: { read: 's3:GetObject', write: 's3:PutObject', remove: 's3:DeleteObject' },
+    version: 'etag',
+    headers: {},
+    writing: {},
+    onlyOver: matchHeaders,
+  }),
+  list: createObjectList(sendToRegion(options), {
     ...s3List,
     bucket: `${bucketUrl(bucket, options)}/`,
     call: 's3:ListBucket',
     headers: {},
-  });
+  }),
+});
 
 /** The bus takes a list of events and answers for each: a good status alone says nothing. */
 const busAnswer = jsonTextSchema.pipe(z.object({ FailedEntryCount: z.literal(0) }));

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
 import { goodAnswer, noAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
-import { createObjectList, listedObject, type ListObjects } from '../object-list.ts';
+import { createObjectList, listedObject } from '../object-list.ts';
 import { createObjectStore, matchHeaders } from '../object-store.ts';
 import { withReadableProxy } from './client.ts';
 import type { RestOptions } from './rest.ts';
@@ -92,20 +92,6 @@ const tellTopic = async (
   goodAnswer(await sendTo(EVENT_GRID, options)(call, signal), call);
 };
 
-/** https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations */
-export const objectsIn = (container: string, options: RestOptions): ObjectStore =>
-  createObjectStore(sendTo(STORAGE, options), {
-    bucket: container,
-    calls: {
-      read: 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/read',
-      write: 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write',
-    },
-    version: 'etag',
-    headers: { 'x-ms-version': STORAGE_VERSION },
-    writing: { 'x-ms-blob-type': 'BlockBlob' },
-    onlyOver: matchHeaders,
-  });
-
 /** An empty element has no parts. Any page may be empty, and only the last one names no marker. */
 const listPage = z
   .object({
@@ -124,12 +110,26 @@ const listPage = z
     next: NextMarker === '' ? null : NextMarker,
   }));
 
-/** https://learn.microsoft.com/rest/api/storageservices/list-blobs */
-export const listIn = (container: string, options: RestOptions): ListObjects =>
-  createObjectList(sendTo(STORAGE, options), {
+const BLOBS = 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs';
+const common = { headers: { 'x-ms-version': STORAGE_VERSION } };
+
+/**
+ * https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations
+ * https://learn.microsoft.com/rest/api/storageservices/list-blobs
+ */
+export const objectsIn = (container: string, options: RestOptions): ObjectStore => ({
+  ...createObjectStore(sendTo(STORAGE, options), {
+    ...common,
     bucket: container,
-    call: 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/read (list)',
-    headers: { 'x-ms-version': STORAGE_VERSION },
+    calls: { read: `${BLOBS}/read`, write: `${BLOBS}/write`, remove: `${BLOBS}/delete` },
+    version: 'etag',
+    writing: { 'x-ms-blob-type': 'BlockBlob' },
+    onlyOver: matchHeaders,
+  }),
+  list: createObjectList(sendTo(STORAGE, options), {
+    ...common,
+    bucket: container,
+    call: `${BLOBS}/read (list)`,
     query: (prefix, token) => ({
       restype: 'container',
       comp: 'list',
@@ -137,7 +137,8 @@ export const listIn = (container: string, options: RestOptions): ListObjects =>
       ...(token !== null && { marker: token }),
     }),
     page: z.object({ EnumerationResults: listPage }).transform(({ EnumerationResults: page }) => page),
-  });
+  }),
+});
 
 export const createIncidentKeeper = ({ container, topic }: IncidentPlaces, options: RestOptions): IncidentKeeper => ({
   objects: objectsIn(container, options),

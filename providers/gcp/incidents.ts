@@ -1,6 +1,6 @@
 import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
 import { noAnswer, type SendCall } from '../http-answer.ts';
-import { createObjectList, type ListObjects, s3List } from '../object-list.ts';
+import { createObjectList, s3List } from '../object-list.ts';
 import { createObjectStore } from '../object-store.ts';
 import { createAuth, loadCredentials } from './credentials.ts';
 import { abortOnSignal } from '../../fencing/loop/ports.ts';
@@ -46,25 +46,26 @@ const sendAs = ({ endpoint }: PublisherOptions): SendCall => {
 
 const bucketUrl = (bucket: string, { endpoint }: PublisherOptions): string => `${endpoint ?? GOOGLE}/${bucket}`;
 
-/** Cloud Storage counts the generations of an object: https://cloud.google.com/storage/docs/request-preconditions */
-export const objectsIn = (bucket: string, options: PublisherOptions): ObjectStore =>
-  createObjectStore(sendAs(options), {
+/**
+ * Cloud Storage counts the generations of an object: https://cloud.google.com/storage/docs/request-preconditions
+ * Its list: https://cloud.google.com/storage/docs/xml-api/get-bucket-list
+ */
+export const objectsIn = (bucket: string, options: PublisherOptions): ObjectStore => ({
+  ...createObjectStore(sendAs(options), {
     bucket: bucketUrl(bucket, options),
-    calls: { read: 'storage.objects.get', write: 'storage.objects.create' },
+    calls: { read: 'storage.objects.get', write: 'storage.objects.create', remove: 'storage.objects.delete' },
     version: 'x-goog-generation',
     headers: {},
     writing: {},
     onlyOver: (version) => ({ 'x-goog-if-generation-match': version ?? '0' }),
-  });
-
-/** https://cloud.google.com/storage/docs/xml-api/get-bucket-list */
-export const listIn = (bucket: string, options: PublisherOptions): ListObjects =>
-  createObjectList(sendAs(options), {
+  }),
+  list: createObjectList(sendAs(options), {
     ...s3List,
     bucket: bucketUrl(bucket, options),
     call: 'storage.objects.list',
     headers: {},
-  });
+  }),
+});
 
 export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: PublisherOptions): IncidentKeeper => {
   const publish = createPublisher(options);

@@ -68,9 +68,9 @@ describe('directions of the rooms', () => {
     // it belongs to none.
     transport: ['transport', 'fencing'],
     providers: ['providers', 'diagnosis', 'fencing', 'incidents', 'transport'],
-    kubernetes: ['kubernetes', 'diagnosis', 'fencing', 'transport'],
+    kubernetes: ['kubernetes', 'diagnosis', 'fencing', 'incidents', 'transport'],
     sandbox: ['sandbox', 'fencing'],
-    config: ['config', 'diagnosis', 'fencing', 'kubernetes', 'providers'],
+    config: ['config', 'diagnosis', 'fencing', 'incidents', 'kubernetes', 'providers'],
     functions: ['functions', 'diagnosis', 'fencing', 'incidents', 'providers', 'config'],
     cli: [
       'cli',

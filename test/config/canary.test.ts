@@ -226,6 +226,7 @@ it('doctor fails for a server whose certificate cannot be verified, and names th
     cap: async () => opened.cap,
     status: async () => opened.status,
     diagnosis: async () => opened.diagnosis,
+    aftermath: async () => opened.aftermath,
     open: async () => undefined,
     close: opened.close,
   };

@@ -83,6 +83,7 @@ const wiredOver = (
         cap: unused,
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
+        aftermath: unused,
         open: async () => undefined,
         close: async () => undefined,
       },

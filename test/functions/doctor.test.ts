@@ -37,6 +37,7 @@ const wiredWith = ({
       doctor: async () => createDoctor(openConnection(cluster), cluster.link),
       cap: async () => createCapControl(openConnection(cluster)),
       status: () => Promise.reject(new Error('not asked')),
+      aftermath: () => Promise.reject(new Error('not asked')),
       diagnosis: () => Promise.reject(new Error('not asked')),
       open: async () => undefined,
       close: async () => undefined,

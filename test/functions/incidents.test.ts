@@ -39,7 +39,7 @@ describe('an incident', () => {
     ]);
   });
 
-  it('is written once, however often the event and the sweep come again', async () => {
+  it('is written once, and once more when a sweep has seen the new pod, however often the event and the sweep come again', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     for (let time = 0; time < 3; time += 1) {
@@ -47,7 +47,7 @@ describe('an incident', () => {
       await sweeping(install);
       world.advance(60_000);
     }
-    expect({ writes: install.history.writes(), told: install.history.told.length }).toEqual({ writes: 1, told: 1 });
+    expect({ writes: install.history.writes(), told: install.history.told.length }).toEqual({ writes: 2, told: 1 });
   });
 
   it('of a person’s request names a person', async () => {

@@ -4,6 +4,7 @@ import type { DeadLetter } from '../../functions/acknowledge.ts';
 import type { LookAgain } from '../../functions/messages.ts';
 import { whyNotServed, embeddedMetricLine } from '../../functions/aws/dependencies.ts';
 import type { NamingDependencies } from '../../functions/dependencies.ts';
+import { createAftermathReading } from '../../kubernetes/aftermath.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { createStatusReading } from '../../kubernetes/status-reading.ts';
 import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
@@ -54,6 +55,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
     'lines' | 'sentAgain' | 'dead' | 'postponed' | 'outage'
   >;
   const history = memoryKeeper();
+  const options = clusterIn(world, apiOf(world));
   const reachable = () => {
     if (install.outage.queue) throw new Error('the queue cannot be reached');
   };
@@ -78,6 +80,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
       },
     },
     incidents: history.keeper,
+    aftermath: async () => createAftermathReading('sandbox', openConnection(options)),
     formatMeasurements: (measures) => embeddedMetricLine('Cloudfence', world.now(), measures),
     newRunId: () => `run-${(runs += 1)}`,
     chance: () => 0,

@@ -32,8 +32,16 @@ export const memoryKeeper = (): MemoryKeeper => {
         write: async (name, text, over, signal) => {
           await trouble.before(signal);
           if ((objects.get(name)?.version ?? null) !== over) return false;
-          objects.set(name, { text, version: `${(writes += 1)}` });
+          objects.set(name, { text, version: `${(writes += name.startsWith('incidents/') ? 1 : 0)}` });
           return true;
+        },
+        remove: async (name, signal) => {
+          await trouble.before(signal);
+          objects.delete(name);
+        },
+        list: async (prefix, signal) => {
+          await trouble.before(signal);
+          return [...objects.keys()].filter((name) => name.startsWith(prefix)).map((name) => ({ name, written: null }));
         },
       },
       announce: async (announcement) => void told.push(announcement),

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { percentile, shadowSummaryOf, spreadsOf } from '../../report/figures.ts';
 import { objectsToRead, requireSome, selected } from '../../report/select.ts';
+import type { Incident } from '../../incidents/incident.ts';
+import { shadowStory } from '../../report/words.ts';
 import { fenced, imagined, refused, released, reportOf, withPhases } from './samples.ts';
 
 describe('a percentile', () => {
@@ -41,10 +43,54 @@ describe('the summary of shadow mode', () => {
     });
   });
 
-  it('counts a time only if a run saw it', () => {
-    expect(shadowSummaryOf([imagined, kept])).toMatchObject({ recovered: [], notSeen: 2 });
-    const seen = { ...withPhases(imagined, 'seen', { attachedElsewhere: 380 }), fence: null };
-    expect(shadowSummaryOf([seen, kept])).toMatchObject({ recovered: [380_000], notSeen: 1 });
+  const seenAfter = (
+    id: string,
+    after: Parameters<typeof withPhases>[2],
+    watch: Incident['watch'] = null,
+  ): Incident => ({
+    ...withPhases(imagined, id, after),
+    fence: null,
+    watch,
+  });
+
+  it('counts a time only if it was observed, and says in how many incidents it was not', () => {
+    expect(shadowSummaryOf([imagined, kept])).toMatchObject({
+      managed: [],
+      saved: 0,
+      notSeen: new Map([['watching', 1]]),
+    });
+    const ended = '2026-01-02T00:00:00.000Z';
+    const some = [
+      seenAfter('pods', { off: 0, received: 25, running: 400 }),
+      seenAfter('back', { off: 0, received: 25, returned: 85 }),
+      seenAfter('fenced', {}, { ended, because: 'fenced' }),
+      seenAfter('for ever', {}, { ended, because: 'time-up' }),
+      kept,
+    ];
+    expect(shadowSummaryOf(some)).toMatchObject({
+      managed: [
+        { by: 'running', took: 400_000, tookFromLook: 375_000 },
+        { by: 'returned', took: 85_000, tookFromLook: 60_000 },
+      ],
+      saved: 375_000 + 60_000 - 2 * 2_530,
+      notSeen: new Map([
+        ['fenced', 1],
+        ['time-up', 1],
+      ]),
+    });
+  });
+
+  it('says in words what was observed and what was not, and against what it counts', () => {
+    const words = shadowStory(
+      shadowSummaryOf([seenAfter('pods', { off: 0, received: 25, running: 400 }), imagined]),
+    ).join(' ');
+    expect(words).toContain('It took 6 min 40 s in all until Kubernetes managed by itself, observed in 1 incident');
+    expect(words).toContain('Cloudfence would have saved 6 min 12 s of that');
+    expect(words).toContain(
+      'against 2.53 s, which a fence takes until the new pod runs (Cloudfence: AWS handler, warm',
+    );
+    expect(words).toContain('In 1 incident: not seen to end so far. No time is counted.');
+    expect(shadowStory(shadowSummaryOf([imagined]))[0]).toBe('How long Kubernetes took by itself was not observed.');
   });
 });
 

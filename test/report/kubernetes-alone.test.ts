@@ -39,3 +39,8 @@ it('names when and on what it was measured', () => {
   expect(page).toContain(`Kubernetes ${kubernetesAlone.kubernetes},`);
   expect(page).toContain(`within ${kubernetesAlone.watched} s.`);
 });
+
+it('the figure of a fence is the one that was measured', () => {
+  const { row, running } = kubernetesAlone.cloudfence;
+  expect(rowOf(row).running).toBe(running);
+});

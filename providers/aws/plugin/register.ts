@@ -10,7 +10,7 @@ const openBucket =
   (bucket: string): OpenIncidentPlace =>
   async ({ region: given, variable }) => {
     const endpoint = readUrl(variable, 'AWS_ENDPOINT_URL');
-    const [{ requireRegion }, { ec2Clients }, { listIn, objectsIn }, { incidentPlace }] = await Promise.all([
+    const [{ requireRegion }, { ec2Clients }, { objectsIn }, { incidentPlace }] = await Promise.all([
       import('./open.ts'),
       import('../client.ts'),
       import('../incidents.ts'),
@@ -18,7 +18,7 @@ const openBucket =
     ]);
     const region = await requireRegion(given);
     const signing = { region, endpoint, credentials: ec2Clients({ region }).reads.config.credentials };
-    return incidentPlace(`the bucket ${bucket}`, objectsIn(bucket, signing), listIn(bucket, signing));
+    return incidentPlace(`the bucket ${bucket}`, objectsIn(bucket, signing));
   };
 
 export const aws: CloudPlugin = {

@@ -18,13 +18,13 @@ const CONTAINER = /^https?:\/\/[^/?#@\s]+(?:\/[^/?#\s]+)+?\/?$/;
 const openContainer =
   (container: string): OpenIncidentPlace =>
   async () => {
-    const [{ lazyCredential }, { listIn, objectsIn }, { incidentPlace }] = await Promise.all([
+    const [{ lazyCredential }, { objectsIn }, { incidentPlace }] = await Promise.all([
       import('../rest.ts'),
       import('../incidents.ts'),
       import('../../object-list.ts'),
     ]);
     const options = { credential: lazyCredential() };
-    return incidentPlace(`the container ${container}`, objectsIn(container, options), listIn(container, options));
+    return incidentPlace(`the container ${container}`, objectsIn(container, options));
   };
 
 export const azure: CloudPlugin = {

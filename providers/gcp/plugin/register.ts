@@ -12,12 +12,12 @@ const BUCKET = /^gs:\/\/([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:\/incidents)?\/?$
 const openBucket =
   (bucket: string): OpenIncidentPlace =>
   async ({ variable }) => {
-    const [{ listIn, objectsIn }, { incidentPlace }] = await Promise.all([
+    const [{ objectsIn }, { incidentPlace }] = await Promise.all([
       import('../incidents.ts'),
       import('../../object-list.ts'),
     ]);
     const options = { endpoint: readGcpEndpoint(variable) };
-    return incidentPlace(`the bucket ${bucket}`, objectsIn(bucket, options), listIn(bucket, options));
+    return incidentPlace(`the bucket ${bucket}`, objectsIn(bucket, options));
   };
 
 export const gcp: CloudPlugin = {

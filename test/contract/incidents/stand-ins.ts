@@ -54,6 +54,7 @@ const store = (request: Request, name: string, { objects }: World, dialect: Dial
     return found
       ? { body: found.text, headers: { [dialect.version]: quoted(found.version) } }
       : { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
+  if (request.method === 'DELETE') return { status: objects.delete(name) ? 204 : 404 };
   const demanded = dialect.demanded(request);
   if (demanded === null && found) return { status: dialect.exists };
   if (typeof demanded === 'string' && demanded !== String(found?.version)) return { status: found ? 412 : 404 };
@@ -200,7 +201,7 @@ const openAws = (endpoint: string): Opened => {
   const bucket = 'incidents-bucket';
   return {
     keeper: aws.createIncidentKeeper({ bucket, topic: TOPIC_ARN }, options),
-    place: incidentPlace(`the bucket ${bucket}`, aws.objectsIn(bucket, options), aws.listIn(bucket, options)),
+    place: incidentPlace(`the bucket ${bucket}`, aws.objectsIn(bucket, options)),
     address: `s3://${bucket}`,
     environment: {
       AWS_ENDPOINT_URL: endpoint,
@@ -215,11 +216,7 @@ const openAzure = (url: string): Opened => {
   const container = `${url}/incidents-container`;
   return {
     keeper: azure.createIncidentKeeper({ container, topic: `${url}/api/events` }, { credential }),
-    place: incidentPlace(
-      `the container ${container}`,
-      azure.objectsIn(container, { credential }),
-      azure.listIn(container, { credential }),
-    ),
+    place: incidentPlace(`the container ${container}`, azure.objectsIn(container, { credential })),
     address: container,
     environment: {},
   };
@@ -229,7 +226,7 @@ const openGcp = (endpoint: string): Opened => {
   const bucket = 'incidents-bucket';
   return {
     keeper: gcp.createIncidentKeeper({ bucket, topic: 'projects/p/topics/incidents' }, { endpoint }),
-    place: incidentPlace(`the bucket ${bucket}`, gcp.objectsIn(bucket, { endpoint }), gcp.listIn(bucket, { endpoint })),
+    place: incidentPlace(`the bucket ${bucket}`, gcp.objectsIn(bucket, { endpoint })),
     address: `gs://${bucket}`,
     environment: { CLOUDFENCE_GCP_ENDPOINT: endpoint },
   };

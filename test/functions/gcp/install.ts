@@ -91,6 +91,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
         cap: async () => createCapControl(openConnection(cluster)),
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
+        aftermath: nothing,
         open: async () => undefined,
         close: async () => undefined,
       },

@@ -1,0 +1,101 @@
+import { earlier } from './join.ts';
+import type { Incident } from './incident.ts';
+
+/**
+ * What Kubernetes does after a run, as later looks at the cluster show it. A run ends with its fence, and shadow mode
+ * changes nothing: only a later look knows when the volumes were attached elsewhere and the new pods ran.
+ */
+
+/** What a look asks about. */
+export interface AftermathQuery extends Pick<Incident, 'nodeUid' | 'bootID' | 'volumes' | 'pods'> {
+  readonly node: string;
+}
+
+/** What has become of the volumes and the Node of an incident, as one look shows it. */
+export interface Aftermath {
+  /** No attachment of the volumes to the old Node is left. */
+  readonly detached: boolean;
+  /** Each volume is attached to the Node of a pod that uses it elsewhere. */
+  readonly attachedElsewhere: boolean;
+  /** Since when each of these pods is ready (epoch ms). Null while one is not. */
+  readonly runningSince: number | null;
+  /** Since when the Node is ready in another boot (epoch ms), or null. */
+  readonly returnedSince: number | null;
+  /** The Node carries a fence of ours. */
+  readonly fenced: boolean;
+}
+
+/** Looks at a cluster. @throws CloudfenceError */
+export type ReadAftermath = (query: AftermathQuery, signal: AbortSignal) => Promise<Aftermath>;
+
+const HOUR_MS = 3_600_000;
+
+/** After that time, nobody watches an incident any longer (ms). Kubernetes alone may take many hours, or for ever. */
+const WATCHED_FOR_MS = { fence: HOUR_MS, shadow: 24 * HOUR_MS };
+
+const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+const isImagined = ({ state }: Pick<Incident, 'state'>): boolean => state === 'would-fence';
+
+/** Returns whether later looks can show more of an incident. */
+export const isWatched = (incident: Incident): boolean => {
+  const { watch, node, cluster, fence, volumes } = incident;
+  if (watch !== null || node === null || cluster === null) return false;
+  return isImagined(incident) || (fence !== null && volumes.length > 0);
+};
+
+const beganAt = ({ begun, ends }: Incident): string | null => begun ?? ends[0]?.at ?? null;
+
+const isTimeUp = (incident: Incident, now: number): boolean => {
+  const began = beganAt(incident);
+  const lasts = isImagined(incident) ? WATCHED_FOR_MS.shadow : WATCHED_FOR_MS.fence;
+  return began === null || now - Date.parse(began) > lasts;
+};
+
+/**
+ * Returns a time of the cluster's clock within the incident. A kubelet wrote it, so it is never before the incident, and
+ * never in the future.
+ */
+const within = (since: number, incident: Incident, now: number): string => {
+  const first = Date.parse(incident.phases.received ?? beganAt(incident) ?? '');
+  return isoTime(Math.min(now, Math.max(since, Number.isNaN(first) ? since : first)));
+};
+
+type Why = NonNullable<Incident['watch']>['because'];
+
+const endOf = (incident: Incident, seen: Aftermath | null, now: number): Why | null => {
+  if (incident.phases.running !== null) return 'running';
+  if (incident.phases.returned !== null) return 'returned';
+  if (isImagined(incident) && seen?.fenced) return 'fenced';
+  return isTimeUp(incident, now) ? 'time-up' : null;
+};
+
+const withSeen = (incident: Incident, seen: Aftermath, now: number): Incident => {
+  // What happens under a fence of ours is not what Kubernetes did by itself.
+  if (isImagined(incident) && seen.fenced) return incident;
+  const { phases } = incident;
+  // A pod is ready only after its volumes are attached.
+  const running = seen.runningSince === null ? null : within(seen.runningSince, incident, now);
+  const at = earlier(isoTime(now), running);
+  const returned =
+    !isImagined(incident) || seen.returnedSince === null ? null : within(seen.returnedSince, incident, now);
+  const news = {
+    attachmentsGone: phases.attachmentsGone ?? (seen.detached ? at : null),
+    attachedElsewhere: phases.attachedElsewhere ?? (seen.attachedElsewhere ? at : null),
+    running: earlier(phases.running, running),
+    returned: earlier(phases.returned, returned),
+  };
+  const isNew = Object.entries(news).some(([phase, time]) => time !== null && Reflect.get(phases, phase) === null);
+  return isNew ? { ...incident, phases: { ...phases, ...news } } : incident;
+};
+
+/**
+ * Returns the incident with what a look shows, or the incident itself if that is nothing new. `seen` is null if the
+ * cluster did not answer. Pure.
+ */
+export const withAftermath = (incident: Incident, seen: Aftermath | null, now: number): Incident => {
+  if (!isWatched(incident)) return incident;
+  const after = seen === null ? incident : withSeen(incident, seen, now);
+  const because = endOf(after, seen, now);
+  return because === null ? after : { ...after, watch: { ended: isoTime(now), because } };
+};

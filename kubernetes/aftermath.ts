@@ -1,0 +1,88 @@
+import type { V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
+import { bearsFence, type NodeFacts } from '../fencing/model/cluster-facts.ts';
+import type { Aftermath, AftermathQuery, ReadAftermath } from '../incidents/watch.ts';
+import { attachmentName, readAttachment } from './attachments.ts';
+import type { Connection, Reader } from './connection.ts';
+import { withReadableAnswers } from './errors.ts';
+import { nodeFacts } from './node-facts.ts';
+import { readExistingNode } from './node.ts';
+import { claimOfVolume, podsUsing } from './volume-facts.ts';
+import { pvcKey, readVolume } from './volumes.ts';
+
+/** Reads what has become of the volumes of a dead machine, after a fence or without one. It only reads. */
+
+/** A Node takes at most 127 volumes of a cloud, and the list may be a kubelet's. */
+const MOST_VOLUMES = 128;
+
+/** A volume on the Node of the pod that uses it now. Null while no pod elsewhere uses it. */
+interface Successor {
+  readonly attached: boolean;
+  /** Since when the pod is ready (epoch ms), or null. */
+  readonly readySince: number | null;
+}
+
+const readySince = ({ status }: V1Pod): number | null => {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' ? (ready.lastTransitionTime?.getTime() ?? null) : null;
+};
+
+type Volume = AftermathQuery['volumes'][number];
+
+const successorsOf = async (
+  reader: Reader,
+  volumes: readonly Volume[],
+  { node, pods }: AftermathQuery,
+): Promise<readonly (Successor | null)[]> => {
+  const read = await Promise.all(
+    volumes.map(async ({ persistentVolume: name }) => (name === null ? null : readVolume(reader, name))),
+  );
+  const claims = read.map((volume) => volume && claimOfVolume(volume));
+  const users = await podsUsing(
+    reader,
+    claims.filter((claim) => claim !== null),
+    { node, old: pods },
+  );
+  return Promise.all(
+    volumes.map(async (volume, index) => {
+      const claim = claims[index] ?? null;
+      const pod = claim && users.get(pvcKey(claim));
+      if (!pod) return null;
+      const attachment = await readAttachment(reader, attachmentName(volume, pod.spec?.nodeName ?? ''));
+      return { attached: attachment?.status?.attached ?? false, readySince: readySince(pod) };
+    }),
+  );
+};
+
+/** Returns since when the Node is ready in another boot. Another Node of that name is another machine. */
+const returnedSince = (node: NodeFacts | null, { nodeUid, bootID }: AftermathQuery): number | null =>
+  node !== null && node.uid === nodeUid && bootID !== null && node.bootID !== bootID && node.ready === 'True'
+    ? node.readySince
+    : null;
+
+const lastOf = (times: readonly (number | null)[]): number | null =>
+  times.length === 0
+    ? null
+    : times.reduce((last, time) => (last === null || time === null ? null : Math.max(last, time)));
+
+const readAftermath = async (reader: Reader, query: AftermathQuery): Promise<Aftermath> => {
+  const volumes = query.volumes.slice(0, MOST_VOLUMES);
+  const [standing, old, successors] = await Promise.all([
+    readExistingNode(reader, query.node),
+    Promise.all(volumes.map((volume) => readAttachment(reader, attachmentName(volume, query.node)))),
+    successorsOf(reader, volumes, query),
+  ]);
+  const node = standing && nodeFacts(standing.node, standing.identitySources);
+  const attachedElsewhere = volumes.length > 0 && successors.every((one) => one?.attached === true);
+  return {
+    detached: volumes.length > 0 && old.every((attachment) => attachment === null),
+    attachedElsewhere,
+    runningSince: attachedElsewhere ? lastOf(successors.map((one) => one?.readySince ?? null)) : null,
+    returnedSince: returnedSince(node, query),
+    fenced: node !== null && bearsFence(node),
+  };
+};
+
+export const createAftermathReading =
+  (name: string, connection: Connection): ReadAftermath =>
+  (query, signal) =>
+    withReadableAnswers(name, () => readAftermath(connection.reader(signal), query));

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import type { Policy } from '../../fencing/model/policy.ts';
+import { onEvent } from '../../functions/aws/on-event.ts';
+import { sweep } from '../../functions/sweep.ts';
+import type { Incident } from '../../incidents/incident.ts';
+import { shadowSummaryOf } from '../../report/figures.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { startMachine, stopped } from '../simulation/incidents.ts';
+import { batchOf, installOver, stateChange } from './install.ts';
+
+/** Sweeps watch what becomes of an incident after its run. */
+
+const MINUTE_MS = 60_000;
+
+const stage = async (policy: Partial<Policy> = {}) => {
+  const { world, scene } = stopped();
+  const install = installOver(world, policy);
+  const deliver = (dependencies = install.dependencies) =>
+    onEvent(async () => dependencies)(batchOf(stateChange(scene.holder)), install.context());
+  const sweeping = (dependencies = install.dependencies) => sweep(async () => dependencies)({}, install.context());
+  await deliver();
+  const incident = (): Incident => {
+    const [only] = install.history.incidents();
+    if (!only) throw new Error('the run left no incident');
+    return only;
+  };
+  const watched = async (minutes: number, dependencies = install.dependencies): Promise<Incident> => {
+    for (let passed = 0; passed < minutes; passed += 1) {
+      world.advance(MINUTE_MS);
+      await sweeping(dependencies);
+    }
+    return incident();
+  };
+  const removeNode = (): void => {
+    const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
+    if (node) writerAs(world, 'person').remove('nodes', node);
+  };
+  return { world, scene, install, deliver, incident, watched, removeNode };
+};
+
+const after = ({ phases }: Incident, phase: keyof Incident['phases']): number =>
+  (Date.parse(phases[phase] ?? '') - Date.parse(phases.off ?? '')) / 1_000;
+
+describe('shadow mode', () => {
+  const shadow = { shadow: true };
+
+  it('names what the machine held, because it leaves no record', async () => {
+    const { incident } = await stage(shadow);
+    expect(incident()).toMatchObject({
+      bootID: expect.stringMatching(/./),
+      volumes: [{ persistentVolume: expect.stringMatching(/./) }],
+      pods: [{ name: 'db-0' }],
+      watch: null,
+    });
+  });
+
+  it('observes when Kubernetes managed by itself, and watches no longer', async () => {
+    const { watched, removeNode, install, world } = await stage(shadow);
+    expect(await watched(3)).toMatchObject({ phases: { attachmentsGone: null, running: null }, watch: null });
+    removeNode();
+    const incident = await watched(15);
+    expect(incident).toMatchObject({ state: 'would-fence', shadow: true, watch: { because: 'running' } });
+    expect(after(incident, 'running')).toBeGreaterThan(360);
+    expect(after(incident, 'running')).toBeLessThan(20 * 60);
+    expect(after(incident, 'attachedElsewhere')).toBeGreaterThanOrEqual(after(incident, 'attachmentsGone'));
+    const { managed, saved, notSeen } = shadowSummaryOf([incident]);
+    expect(managed).toMatchObject([{ by: 'running', took: after(incident, 'running') * 1_000 }]);
+    expect(saved).toBe((managed[0]?.tookFromLook ?? 0) - 2_530);
+    expect(notSeen.size).toBe(0);
+    const writes = install.history.writes();
+    world.advance(MINUTE_MS);
+    await watched(2);
+    expect(install.history.writes()).toBe(writes);
+    expect(install.history.told.map(({ about }) => about)).toEqual(['would-fence']);
+  });
+
+  it('observes that the Node came back by itself', async () => {
+    const { watched, world, scene } = await stage(shadow);
+    await watched(2);
+    startMachine(world, scene.holder);
+    const incident = await watched(3);
+    expect(incident).toMatchObject({ phases: { running: null }, watch: { because: 'returned' } });
+    expect(after(incident, 'returned')).toBeGreaterThan(120);
+    expect(shadowSummaryOf([incident]).managed).toMatchObject([{ by: 'returned' }]);
+  });
+
+  it('does not count what happened after Cloudfence itself fenced the Node', async () => {
+    const { watched, install, deliver } = await stage(shadow);
+    await watched(1);
+    await deliver({ ...install.dependencies, policy: { ...install.dependencies.policy, shadow: false } });
+    await watched(2);
+    const [imagined, real] = install.history.incidents();
+    expect(imagined).toMatchObject({ shadow: true, phases: { attachedElsewhere: null }, watch: { because: 'fenced' } });
+    expect(real).toMatchObject({ shadow: false, state: 'fenced', phases: { running: expect.stringMatching(/T/) } });
+    const summary = shadowSummaryOf(install.history.incidents());
+    expect(summary).toMatchObject({ incidents: 1, managed: [], saved: 0 });
+    expect([...summary.notSeen]).toEqual([['fenced', 1]]);
+  });
+
+  it('gives up after a day, and says so', async () => {
+    const { watched, world } = await stage(shadow);
+    world.advance(24 * 60 * MINUTE_MS);
+    const incident = await watched(1);
+    expect(incident).toMatchObject({ phases: { running: null, returned: null }, watch: { because: 'time-up' } });
+    expect([...shadowSummaryOf([incident]).notSeen]).toEqual([['time-up', 1]]);
+  });
+});
+
+describe('a fence', () => {
+  it('shows later when the volume was attached elsewhere and the new pod ran', async () => {
+    const { incident, watched } = await stage();
+    expect(incident()).toMatchObject({ state: 'fenced', phases: { running: null } });
+    const later = await watched(2);
+    expect(later).toMatchObject({ state: 'fenced', shadow: false, watch: { because: 'running' } });
+    expect(after(later, 'running')).toBeLessThan(60);
+    expect(later.steps).toEqual(incident().steps);
+  });
+
+  it('whose workload does not come back is watched for an hour', async () => {
+    const { world, scene } = stopped();
+    const set = getObject(world, 'statefulsets', 'db', 'default');
+    if (set) writerAs(world, 'person').remove('statefulsets', set);
+    const install = installOver(world);
+    const get = async () => install.dependencies;
+    await onEvent(get)(batchOf(stateChange(scene.holder)), install.context());
+    for (const minutes of [30, 31]) {
+      world.advance(minutes * MINUTE_MS);
+      await sweep(get)({}, install.context());
+    }
+    expect(install.history.incidents()).toMatchObject([
+      { state: 'fenced', phases: { attachedElsewhere: null, running: null }, watch: { because: 'time-up' } },
+    ]);
+  });
+});
+
+describe('a watch in trouble', () => {
+  it('delays no sweep, and is logged: a bucket that cannot be listed', async () => {
+    const { watched, install } = await stage({ shadow: true });
+    const list = async () => Promise.reject(new Unavailable('s3:ListBucket got no response'));
+    const { incidents } = install.dependencies;
+    if (!incidents) throw new Error('the install keeps incidents');
+    await watched(1, { ...install.dependencies, incidents: { ...incidents, objects: { ...incidents.objects, list } } });
+    expect(install.lines.filter(({ because }) => because === 'incident')).toMatchObject([
+      { says: expect.stringMatching(/s3:ListBucket got no response/) },
+    ]);
+  });
+
+  it('still ends after a day if the cluster never answers', async () => {
+    const { watched, install, world } = await stage({ shadow: true });
+    const aftermath = async () => async () => Promise.reject(new Unavailable('the API server is away'));
+    expect(await watched(1, { ...install.dependencies, aftermath })).toMatchObject({ watch: null });
+    world.advance(25 * 60 * MINUTE_MS);
+    expect(await watched(1, { ...install.dependencies, aftermath })).toMatchObject({ watch: { because: 'time-up' } });
+  });
+});
