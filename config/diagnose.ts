@@ -3,37 +3,16 @@ import type { Answer } from '../diagnosis/answer.ts';
 import type { SearchPorts } from '../diagnosis/machine-candidates.ts';
 import type { DiagnosedCluster } from '../diagnosis/ports.ts';
 import type { Target } from '../diagnosis/target.ts';
-import type { MachineId } from '../fencing/model/machine.ts';
-import type { Outcome } from '../fencing/model/outcome.ts';
-import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
-import { react } from '../fencing/loop/run.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
+import { dryRunFence, type DryRunTools } from './dry-run.ts';
 import type { OpenCluster } from './open-clusters.ts';
-import { newRunId } from './system.ts';
 
 /** What a diagnosis works with. */
-export interface DiagnosisTools {
+export interface DiagnosisTools extends DryRunTools {
   readonly openedCloud: Pick<OpenedCloud, 'viewDisks' | 'driverFaultOf'>;
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis'>[];
-  readonly policy: Policy;
-  readonly ports: Omit<Ports, 'observe'>;
-  /** When the time is up, in ms of the monotonic clock. */
-  readonly deadline: number;
 }
-
-/** How long a dry run may take, in ms. If it would wait longer, it reports what it waits for. */
-const REHEARSAL_LASTS_MS = 20_000;
-
-/** A dry run of a fence, with the policy of this install. */
-const rehearsing =
-  ({ policy, ports, deadline }: DiagnosisTools) =>
-  async (machine: MachineId): Promise<Outcome | null> => {
-    const ends = Math.min(deadline, ports.clock.now().mono + REHEARSAL_LASTS_MS);
-    const occasion = { policy: { ...policy, dryRun: true }, deadline: ends, newRunId };
-    const [outcome] = await react([machine], occasion, { ...ports, observe: () => undefined });
-    return outcome ?? null;
-  };
 
 /** What a name is followed with. */
 type NamingTools = Pick<DiagnosisTools, 'openedCloud' | 'openClusters'> & {
@@ -58,6 +37,6 @@ export const searchPorts = ({ openedCloud, openClusters, ports }: NamingTools): 
 export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promise<Answer> =>
   diagnose(target, {
     ...searchPorts(tools),
-    rehearse: rehearsing(tools),
+    rehearse: (machine) => dryRunFence(machine, tools),
     now: () => tools.ports.clock.now().wall,
   });

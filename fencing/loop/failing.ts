@@ -19,10 +19,7 @@ const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_B
 
 /** Returns whether the same call fails again, however often it is made. */
 export const isPermanent = (error: CloudfenceError): boolean =>
-  error instanceof PermissionDenied ||
-  error instanceof InvalidInput ||
-  error instanceof InvalidConfiguration ||
-  error instanceof Unexpected;
+  error instanceof PermissionDenied || error instanceof Unexpected || !error.retry;
 
 const EXPIRIES_BEFORE_A_PAUSE = 2;
 

@@ -1,5 +1,6 @@
 import type { ClusterFacts } from '../model/cluster-facts.ts';
 import { type CloudfenceError, PermissionDenied, Unexpected } from '../model/errors.ts';
+import { isPermanent } from './failing.ts';
 import { withClusterRead, type RunState, type Observation } from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
@@ -39,9 +40,6 @@ export const withLocation = (known: RunState, found: readonly ClusterSearchResul
   const unreachable = found.filter(({ error }) => error !== null);
   return unreachable.length > 0 ? notFound(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
 };
-
-const isPermanent = (error: CloudfenceError): boolean =>
-  error instanceof PermissionDenied || error instanceof Unexpected || !error.retry;
 
 const failed = (known: RunState, reason: Reason, retry: boolean): RunState => ({
   ...known,

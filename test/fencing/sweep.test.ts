@@ -191,7 +191,7 @@ describe('the order of a sweep', () => {
 
   it('asks the cloud for nothing if there is no suspect', async () => {
     const one = stage([]);
-    expect(await swept(one)).toEqual({ outcomes: [], unreachable: [] });
+    expect(await swept(one)).toEqual({ outcomes: [], unreachable: [], overdue: { fenced: [], returned: [] } });
     expect(one.looks).toEqual([]);
   });
 });
@@ -363,7 +363,11 @@ describe('the machine of a suspect', () => {
     const denied = new PermissionDenied('no');
     const identify = () => Promise.reject(denied);
     const one = stage([suspect('node-1', { identitySources: [] }), suspect('node-2')], {}, { blue: { identify } });
-    expect(await swept(one)).toEqual({ outcomes: [], unreachable: [{ cluster: 'blue', error: denied }] });
+    expect(await swept(one)).toEqual({
+      outcomes: [],
+      unreachable: [{ cluster: 'blue', error: denied }],
+      overdue: { fenced: [], returned: [] },
+    });
     const error = new Unavailable('no route');
     const silent = clusterThat({ name: 'green', suspects: () => Promise.reject(error) });
     const both = await swept(stage([suspect('node-1')], {}, { others: [silent] }));
