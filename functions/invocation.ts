@@ -38,6 +38,16 @@ const noticed = (unreachable: Map<string, string>, answer: CommandResult, { loca
   if (answer.to === 'look' && answer.cluster) unreachable.delete(place.cluster);
 };
 
+/** Logs a line only once in an invocation, however often a run says the same. */
+const onceEach = (log: (line: object) => void): ((line: object) => void) => {
+  const logged = new Set<string>();
+  return (line) => {
+    const text = JSON.stringify(line);
+    if (!logged.has(text)) log(line);
+    logged.add(text);
+  };
+};
+
 interface Invocation {
   readonly ports: Ports;
   /** Mono ms at which runs end, well before the platform ends the process. */
@@ -61,10 +71,11 @@ export const withinInvocation = async <T>(
   const inFlight = new AbortController();
   const unreachable = new Map<string, string>();
   const logs = createRunLogs(log);
+  const logSkipped = onceEach(log);
   const observe = (command: Command, answer: CommandResult, known: RunState) => {
     noticed(unreachable, answer, known);
     logs.observe(command, answer, known);
-    skippedLines(answer, known, eventOf(known)).forEach(log);
+    skippedLines(answer, known, eventOf(known)).forEach(logSkipped);
     if (isNews(command, known)) stepLines(answer, known, eventOf(known)).forEach(log);
   };
   try {

@@ -8,15 +8,27 @@ import {
   type RunState,
   withMachineRead,
   type Observation,
+  viewOf,
 } from './state.ts';
+import { mayHaveFreed } from '../rules/identity.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
 import type { Command } from './next-command.ts';
 import { type ClusterSearchResult, withLocation } from './locate.ts';
 import { applyAnswers, type StepAnswer } from './apply-answers.ts';
-import { expired, failedEnding, isPermanent, tryLater } from './failing.ts';
+import { failedEnding, isPermanent, tryLater } from './failing.ts';
 import type { StepReport } from '../model/outcome.ts';
 import type { Moment } from '../rules/view.ts';
+
+/**
+ * Returns the state after the disks have been asked. If a fence may have freed them, the cluster is read again: only an
+ * attachment that is still there shows that nobody has detached its disk before it was asked.
+ */
+const witnessed = (known: RunState, says: Witness, now: Moment): RunState => {
+  const view = viewOf(known, now);
+  const cluster = view && mayHaveFreed(view) ? null : known.cluster;
+  return { ...known, cluster, memory: { ...known.memory, witness: says } };
+};
 
 /** What a recheck read, and the step that it was made for. */
 interface Rechecked {
@@ -66,7 +78,7 @@ export const reduce = (known: RunState, command: Command, result: CommandResult,
     case 'locate':
       return withLocation(known, result.found, now);
     case 'witness':
-      return { ...known, memory: { ...known.memory, witness: result.says } };
+      return witnessed(known, result.says, now);
     case 'survey-connectivity':
       return { ...known, memory: { ...known.memory, connectivity: result.says } };
     case 'claim':
@@ -172,7 +184,6 @@ const rested = (known: RunState, command: Command, polls: number, now: Moment): 
 const failed = (known: RunState, command: Command, error: CloudfenceError, now: Moment): RunState => {
   if (command.do === 'record-event') return { ...known, eventRecorded: true };
   if (command.do === 'conclude') return { ...known, concluded: true };
-  if (error instanceof ProofExpired) return expired(known, now);
   const denied = error instanceof PermissionDenied;
   const hopeless = isPermanent(error) && !(denied && wasAllowedBefore(known, command));
   return hopeless ? { ...known, ending: failedEnding(error) } : tryLater(known, error, now);

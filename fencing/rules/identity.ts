@@ -190,14 +190,24 @@ export const beganWithoutMachine = ({ generation, phase }: FenceRecord): boolean
 
 /**
  * Returns whether the Node has the fence of a machine that was there when the fence began. Such a fence frees the disks,
- * and the machine may have been started since. So no disk is a witness any more.
+ * and the machine may have been started since. So a disk that it may have freed is no witness any more.
  */
-const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
+export const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
   node !== null && node.label !== null && node.record !== null && !beganWithoutMachine(node.record);
+
+/**
+ * Returns whether a fence has not freed the volume, although it may have freed others. Kubernetes deletes an attachment
+ * before it detaches the disk, and Cloudfence detaches no disk before that.
+ */
+const isNotFreed = (view: EvidenceView, { attachment }: VolumeFacts): boolean =>
+  attachment !== null &&
+  attachment.attached &&
+  attachment.deletingSince === null &&
+  notedHere(view, attachment) === true;
 
 /** Returns the known disks that can show whether the machine is gone. Cloudfence asks all of them. */
 export const witnessDisks = (view: EvidenceView): readonly DiskId[] => {
-  if (mayHaveFreed(view)) return [];
-  const there = view.cluster.volumes.filter((volume) => wasAttachedToMachine(view, volume) && !isVolumeGone(volume));
+  const isWitness = mayHaveFreed(view) ? isNotFreed : wasAttachedToMachine;
+  const there = view.cluster.volumes.filter((volume) => isWitness(view, volume) && !isVolumeGone(volume));
   return [...new Set(there.map((volume) => view.identityRules.diskOf(volume)).filter((disk) => disk !== null))];
 };

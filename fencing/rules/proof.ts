@@ -3,7 +3,14 @@ import { patience } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { hasNothingToFree } from './guards.ts';
-import { acceptCommand, beganWithoutMachine, isVolumeGone, acceptHint, witnessDisks } from './identity.ts';
+import {
+  acceptCommand,
+  beganWithoutMachine,
+  isVolumeGone,
+  acceptHint,
+  mayHaveFreed,
+  witnessDisks,
+} from './identity.ts';
 import { currentRecord } from './mark.ts';
 import { type Decision, refuse, type Rule, type View, wait } from './view.ts';
 
@@ -49,7 +56,7 @@ export const missingNeedsWitness: Rule = (view) => {
   const { machine } = view.machine;
   switch (view.memory.witness) {
     case 'released':
-      return null;
+      return mayHaveFreed(view) && witnessDisks(view).length === 0 ? noWitness(view) : null;
     case 'held':
       return stillHeld(view);
     case 'none':
@@ -107,13 +114,16 @@ const askWitness = (view: View): Decision => {
         `Cloudfence checks whether ${counted(disks.length, 'disk is', 'disks are')} still attached to ${machine}`,
       ),
     };
-  return refuse(
+  return noWitness(view);
+};
+
+const noWitness = ({ machine: { machine }, cluster: { node } }: View): Decision =>
+  refuse(
     because(
       'missing-without-witness',
-      `the cloud does not know ${machine}, and Cloudfence knows no disk of it that could confirm that the machine is gone${acceptHint(view.cluster.node)}`,
+      `the cloud does not know ${machine}, and Cloudfence knows no disk of it that could confirm that the machine is gone${acceptHint(node)}`,
     ),
   );
-};
 
 /**
  * Requests a search of the list of all attachments, once, if no volume of the Node explains a disk of the machine. An

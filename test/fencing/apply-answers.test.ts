@@ -3,12 +3,20 @@ import { actOn, type Command } from '../../fencing/loop/next-command.ts';
 import { errorsIn, reduce, reportsOf } from '../../fencing/loop/reduce.ts';
 import type { StepAnswer } from '../../fencing/loop/apply-answers.ts';
 import { startRun, type RunState, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
-import { PermissionDenied, ProofExpired, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import {
+  InvalidInput,
+  PermissionDenied,
+  ProofExpired,
+  Refused,
+  Unavailable,
+  Unexpected,
+} from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';
 import type { Step } from '../../fencing/model/steps.ts';
+import { targetNode } from '../../fencing/rules/mark.ts';
 import type { Moment } from '../../fencing/rules/view.ts';
-import { cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
+import { cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
 
 /** What a run knows after steps that left side by side, each with an answer of its own. */
 
@@ -100,6 +108,33 @@ describe('deletes of pods', () => {
     expect(errorsIn({ to: 'failed', error: no })).toEqual([no]);
     expect(errorsIn({ to: 'pause', polls: 0 })).toEqual([]);
   });
+});
+
+it('an imagined step is reported alone', () => {
+  const imagined = reduce(known, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(500));
+  const again = reduce(imagined, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(600));
+  expect(again.steps.length).toBeGreaterThan(1);
+  expect(reportsOf({ to: 'imagine' }, again)).toEqual([again.steps.at(-1)]);
+});
+
+describe('a step about more than one object', () => {
+  const mark = sideBySide([{ do: 'mark', node: targetNode(node()), record: record(), addOutOfService: true }]);
+
+  it.each([
+    ['ends the run if the same call fails again, however often it is made', new InvalidInput('no'), 'invalid'],
+    ['... if something is wrong inside', new Unexpected('no'), 'unexpected'],
+  ])('%s', (_, error, code) =>
+    expect(reduce(known, mark, result([error]), at(500))).toMatchObject({ ending: { reason: { code } } }),
+  );
+
+  it('is tried again after any other failure', () =>
+    expect(reduce(known, mark, result([new Unavailable('no')]), at(500))).toMatchObject({
+      ending: null,
+      resumeAt: 1_000,
+    }));
+
+  it('leaves what is wrong with one object to the others', () =>
+    expect(reduce(known, deletes, result([new Unexpected('no'), no, no]), at(500)).ending).toBeNull());
 });
 
 it('detaches all make the facts stale, and each is remembered', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { AttachmentFacts, NodeFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { IdentitySource, MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
@@ -104,11 +104,39 @@ describe('the witnesses', () => {
     policy: { ...defaultPolicy, vouching: 'accepted' },
   } as const;
   it.each([
-    ['are none that may have been freed by the fence of a machine that was there', known({ volumes: [volume()] })],
-    ['... even if a pod is all that is left', known({ ...free, pods: [pod()] })],
+    ['are none that the fence of a machine that was there may have freed', known({ ...free, pods: [pod()] })],
     ['... nor if the mark was lifted', known(free, { phase: 'lifted', generation: null, released: ago(1_000) })],
     ['... nor if the fence is being released', known(free, { phase: 'releasing', generation: null })],
   ])('%s', (_, given) => expect(said(given)).toBe('refused missing-without-witness'));
+
+  const quarantined = { taints: { outOfService: false, ours: false, quarantine: true } };
+  const lifted = (change: Partial<AttachmentFacts> = {}, witness: View['memory']['witness'] = null): View => {
+    const given = known({
+      node: marked({ phase: 'lifted', released: ago(60_000), lease: silent }, quarantined),
+      pods: [pod()],
+      volumes: [volume({ attachment: attachment(change) })],
+    });
+    return { ...given, memory: { ...given.memory, witness } };
+  };
+  const byName = { source: 'volumeAttachment', driver: 'a-driver' } as const;
+  it.each([
+    ['are those that Kubernetes has not let go', lifted(), 'witness missing-without-witness'],
+    ['... even while our taint is on the Node', known({ volumes: [volume()] }), 'witness missing-without-witness'],
+    ['... which are enough if they confirm it', lifted({}, 'released'), 'mark'],
+    ['... but not if Kubernetes lets them go', lifted({ deletingSince: NOW }), 'refused missing-without-witness'],
+    [
+      '... even after they have confirmed it',
+      lifted({ deletingSince: NOW - 1_000 }, 'released'),
+      'refused missing-without-witness',
+    ],
+    ['... nor if it never saw them attached', lifted({ attached: false }), 'refused missing-without-witness'],
+    [
+      '... nor if the attachment names another machine',
+      lifted({ source: { ...byName, value: 'm-2' } }),
+      'refused missing-without-witness',
+    ],
+    ['... nor if it names no machine', lifted({ source: null }), 'refused missing-without-witness'],
+  ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   it('are not needed to end a fence that has freed everything, but its Node stays', () => {
     const parked = { phase: 'fenced', released: ago(1_000) } as const;
@@ -166,8 +194,9 @@ describe('a Lease that is renewed during a fence', () => {
 
 describe('another boot on the Node of a machine that the cloud has forgotten', () => {
   const forgotten = (phase: FenceRecord['phase'], power: MachineFacts['power'] = 'missing'): View => {
+    const released = phase === 'fencing' ? null : ago(1_000);
     const given = missing(
-      { node: marked({ phase, generation: null, lease: silent }, { bootID: 'boot-b' }) },
+      { node: marked({ phase, generation: null, lease: silent, released }, { bootID: 'boot-b' }) },
       { witness: 'released' },
     );
     return { ...given, machine: { ...given.machine, power } };

@@ -84,7 +84,16 @@ describe('the mark', () => {
   it('continues under the old fence if the cloud has forgotten the machine by now', () => {
     const forgotten = machine({ power: 'missing', generation: null });
     expect(
-      said(fencing({ lease: null }, { machine: forgotten, memory: { ...view().memory, witness: 'released' } })),
+      said(
+        fencing(
+          { lease: null },
+          {
+            machine: forgotten,
+            request: { ...view().request, vouched: 'it is gone' },
+            policy: { ...defaultPolicy, vouching: 'accepted' },
+          },
+        ),
+      ),
     ).toBe('delete-pod');
   });
   it.each([
@@ -227,12 +236,7 @@ describe('what a person removed is not put back', () => {
       view({
         machine: machine({ power: 'missing', generation: null, disks: [] }),
         memory: { ...view().memory, witness: 'released' },
-        cluster: cluster({
-          lease: null,
-          node: unquarantined({ phase: 'lifted', released: ago(1_000) }),
-          pods: [],
-          volumes: [],
-        }),
+        cluster: cluster({ lease: null, node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [] }),
       }),
       'set-tombstone',
     ],

@@ -75,6 +75,8 @@ it('only a Lease that was asked for after the machine was seen off is a baseline
   expect(baselineLease(known.memory, ago(0), at(500))).toEqual(unread);
   expect(baselineLease(withMachineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toEqual(unread);
   expect(baselineLease(seenOff.memory, ago(0), at(500))).toEqual({ lease: ago(0), leaseSince: 500 });
+  const at500 = withMachineRead(known, read({}, 500), at(500));
+  expect(baselineLease(at500.memory, ago(0), at500.memory.firstOff ?? at(0))).toMatchObject({ lease: ago(0) });
   const first = { lease: ago(9), leaseSince: 100 };
   expect(baselineLease({ ...seenOff.memory, ...first }, ago(0), at(500))).toEqual(first);
 });

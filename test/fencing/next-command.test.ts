@@ -81,16 +81,40 @@ describe('a run looks', () => {
   it.each([
     ['no more once the fence is parked', sinceLook('park node-uid'), { do: 'end', ending: { outcome: 'fenced' } }],
     ['... unless the park was not the only step', sinceLook('park node-uid', 'nudge a on'), look({ cluster: true })],
+    [
+      '... unless the fence is not over',
+      { ...sinceLook('park node-uid'), ...read(0, 0, machine({ power: 'unknown' })) },
+      look({ cluster: true }),
+    ],
+    [
+      '... unless it ends otherwise',
+      { ...sinceLook('park node-uid'), ...read(0, 0, machine({ power: 'suspended' })) },
+      look({ cluster: true }),
+    ],
+    [
+      'before a step that changes the Node',
+      { ...sinceLook('mark node-uid'), ...facts({ node: marked(), pods: [], volumes: [] }) },
+      look({ cluster: true }),
+    ],
   ] as const)('%s', (_, change, expected) => expect(next({ ...parked, ...free, ...change })).toMatchObject(expected));
 
   const marks = facts({ node: marked(), volumes: [volume({ attachment: attachment() })] });
   const [deleted, failed] = ['delete-pod pod-uid', 'fail-pod pod-uid'];
   const awaits = { do: 'pause', because: { code: 'attachments-going' }, until: { attachments: [attachment()] } };
   const earlier = { memory: { ...sinceLook(deleted).memory, deleted: new Map([['earlier', { origin: 'x', at: 0 }]]) } };
+  const justDeleted = {
+    memory: { ...sinceLook(deleted).memory, deleted: new Map([['pod-uid', { origin: 'x', at: 0 }]]) },
+  };
   const declined = { memory: { ...sinceLook(deleted).memory, failedSinceLook: new Set(['delete-pod another']) } };
   it.each([
     ['not before it waits for what the pods let go', sinceLook('mark node-uid', deleted), awaits],
     ['... even if it had to fail one of them', sinceLook(failed, deleted), awaits],
+    ['... whose deletion it remembers', justDeleted, awaits],
+    [
+      '... but if their attachments are gone, and only disks are left',
+      { ...sinceLook(deleted), ...facts({ node: marked(), volumes: [volume({ attachment: null })] }) },
+      look({ cluster: true }),
+    ],
     ['... but if it deleted others before', earlier, look({ cluster: true })],
     ['... if a delete was declined', declined, look({ cluster: true })],
     ['... if it did anything else', sinceLook(deleted, 'note node-uid'), look({ cluster: true })],

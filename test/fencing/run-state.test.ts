@@ -288,6 +288,24 @@ describe('a recheck', () => {
   });
 });
 
+describe('an answer of the disks', () => {
+  const asked: Command = { do: 'witness', disks: ['disk-1'] };
+  const after = (known: RunState) => reduce(known, asked, { to: 'witness', says: 'released' }, at(300));
+  const fenced = (change: Parameters<typeof marked>[0]) =>
+    after(withClusterRead(withMachineRead(begun, ofMachine(), at(100)), ofCluster({ node: marked(change) }), at(100)));
+
+  it('is remembered', () =>
+    expect(after(read)).toMatchObject({ cluster: read.cluster, memory: { witness: 'released' } }));
+
+  it('counts only with what the cluster says afterwards if a fence may have freed them', () => {
+    expect(fenced({})).toMatchObject({ cluster: null, machine: { says: {} }, memory: { witness: 'released' } });
+    expect(fenced({ generation: null }).cluster).not.toBeNull();
+  });
+
+  it('is remembered even if nothing is known', () =>
+    expect(after(begun)).toMatchObject({ cluster: null, memory: { witness: 'released' } }));
+});
+
 describe('an answer', () => {
   const answered = (result: CommandResult) => reduce(read, look, result, at(500));
   it('is remembered', () => {
@@ -331,6 +349,7 @@ describe('an answer', () => {
       lately: { outcome: 'waiting', reason: { code: 'stopping' }, ms: 700 },
     });
     expect(after.memory).toMatchObject({ polls: 4, witness: null, connectivity: null, sinceLook: new Set() });
+    expect(reduce(waited, pause, { to: 'pause', polls: 2 }, at(500)).memory.polls).toBe(6);
     const failing = { outcome: 'failed', reason: because('denied', ''), ms: 1 } as const;
     expect(
       reduce({ ...waited, resumeAt: 600, lately: failing }, pause, { to: 'pause', polls: 0 }, at(500)).lately,
@@ -401,6 +420,8 @@ describe('a call that fails', () => {
     expect(after(look, new PermissionDenied('x')).ending).toBeNull();
     expect(after(recheck, new PermissionDenied('x')).ending).toBeNull();
     expect(after(recheck, new PermissionDenied('x'), unread).ending).not.toBeNull();
+    const pause: Command = { do: 'pause', ms: 1, because: because('attachments-going', ''), until: null };
+    expect(after(pause, new PermissionDenied('x')).ending).toBeNull();
     expect(after({ ...look, search: true }, new PermissionDenied('x')).ending).not.toBeNull();
     expect(after({ do: 'witness', disks: [] }, new PermissionDenied('x')).ending).not.toBeNull();
   });
@@ -573,6 +594,29 @@ describe('a step that was taken', () => {
     expect(taken(step, { ...read, record: record({ fence: 'before.1' }) }).record?.fence).toBe(fence);
   });
 
+  it('shows the Node as the patch has left it, unless someone else has written the same', () => {
+    expect(taken(mark).cluster?.says.node).toMatchObject({
+      record: record(),
+      taints: { ours: true, quarantine: true },
+    });
+    expect(
+      applyStepResult(read, { step: mark, because: because('off-proven', 'off') }, 'already', at(400), at(500)),
+    ).toMatchObject({
+      machine: read.machine,
+      cluster: null,
+    });
+  });
+
+  it('makes volumes unwanted only if it deletes pods', () => {
+    const unread = remembering(read, { unwanted: new Map() });
+    const free = { ...unread, cluster: ofCluster({ pods: [] }) };
+    const note: Step = { do: 'note', node: target, record: record() };
+    const after = (step: Step) =>
+      applyStepResult(free, { step, because: because('off-proven', 'off') }, 'done', at(400), at(500)).memory.unwanted
+        .size;
+    expect([after(note), after(deletePod)]).toEqual([0, 1]);
+  });
+
   it.each([
     ['delete-node', { do: 'delete-node', node: target }, 'fenced'],
     ['release-node', { do: 'release-node', node: target, record: record(), tombstone: null }, 'released'],
@@ -593,6 +637,7 @@ describe('a step that was taken', () => {
     expect(stale(deletePod)).toEqual([true, true]);
     expect(stale({ do: 'note', node: mark.node, record: mark.record })).toEqual([true, false]);
     expect(stale({ do: 'delete-attachment', attachment: attachment() })).toEqual([true, false]);
+    expect(stale({ do: 'mark', node: target, record: record(), addOutOfService: true })).toEqual([true, true]);
     expect(stale({ do: 'power-off', target: { machine: 'm-1', incarnation: null } })).toEqual([false, false]);
   });
 });

@@ -33,3 +33,27 @@ test('a machine that came back keeps its Node although EC2 does not know it for 
 test.each([9_500_014, 9_702_352])('the end of a run during a look is no fault (seed %i)', async (seed) => {
   expect(failureOf(await play(planFor(seed)))).toBeNull();
 });
+
+// A disk that Kubernetes has not let go is a witness although a fence has begun: a machine that is deleted on Azure or
+// Google Cloud in the middle of its fence, or soon after its return, is fenced to the end.
+test.each([7_008_425, 7_010_523, 7_015_219, 7_016_473, 9_700_742])(
+  'a deleted machine is fenced (seed %i)',
+  async (seed) => {
+    expect(failureOf(await play(planFor(seed)))).toBeNull();
+  },
+);
+
+// The attachment of an earlier Node of that name says nothing about the machine. A person deletes the Node.
+test('a machine under a reused name is fenced after a person has looked (seed 9701849)', async () => {
+  expect(failureOf(await play(planFor(9_701_849)))).toBeNull();
+});
+
+// A process was killed before it heard that the cap had admitted its fence.
+test('a fence counts from the claim in the ledger (seed 20000006)', async () => {
+  expect(failureOf(await play(planFor(20_000_006)))).toBeNull();
+});
+
+// An opt-out is of one Node, and not of the next Node of that name.
+test('the next Node of a name is not opted out (seed 9703217)', async () => {
+  expect(failureOf(await play(planFor(9_703_217)))).toBeNull();
+});

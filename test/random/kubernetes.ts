@@ -16,7 +16,7 @@ import {
   uidOf,
   withTaints,
 } from './cluster-objects.ts';
-import { driverOf, nodeIdOf, numericIdOf, providerIdOf, systemUuidOf } from './names.ts';
+import { driverOf, nodeIdOf, numericIdOf, providerIdOf, systemUuidOf, volumeNameOf } from './names.ts';
 import type { Dice } from './dice.ts';
 import type { Engine } from './engine.ts';
 import { type Disk, type Fleet, isGone, isOff, isUp, type Machine, renewedAt } from './machines.ts';
@@ -136,7 +136,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
   const attachmentOf = (disk: Disk, node: string): string =>
     attachmentName({ driver: driverOf(disk.cloud), handle: disk.id }, node);
   const diskOf = ({ spec }: V1VolumeAttachment): Disk | undefined =>
-    fleet.disks.get((spec.source.persistentVolumeName ?? '').slice('pv-'.length));
+    [...fleet.disks.values()].find(({ id }) => volumeNameOf(id) === spec.source.persistentVolumeName);
 
   const statusWith = (node: V1Node, change: Partial<NonNullable<V1Node['status']>>): V1Node => ({
     ...node,
@@ -385,7 +385,11 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
         const name = attachmentOf(disk, node);
         const made = objects.attachments.put(name, {
           metadata: { name, finalizers: [ATTACHER_FINALIZER] },
-          spec: { attacher: driverOf(disk.cloud), nodeName: node, source: { persistentVolumeName: `pv-${disk.id}` } },
+          spec: {
+            attacher: driverOf(disk.cloud),
+            nodeName: node,
+            source: { persistentVolumeName: volumeNameOf(disk.id) },
+          },
           status: { attached: false },
         });
         machineOfAttachment.set(uidOf(made), machine);
@@ -450,8 +454,8 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
   for (const workload of workloads) {
     if (!workload.disk) continue;
     const { disk } = workload;
-    objects.volumes.put(`pv-${disk.id}`, {
-      metadata: { name: `pv-${disk.id}` },
+    objects.volumes.put(volumeNameOf(disk.id), {
+      metadata: { name: volumeNameOf(disk.id) },
       spec: {
         csi: { driver: driverOf(disk.cloud), volumeHandle: disk.id },
         claimRef: { namespace: NAMESPACE, name: claimOf(workload) },
@@ -459,7 +463,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     });
     objects.claims.put(keyIn(NAMESPACE, claimOf(workload)), {
       metadata: { name: claimOf(workload), namespace: NAMESPACE },
-      spec: { volumeName: `pv-${disk.id}` },
+      spec: { volumeName: volumeNameOf(disk.id) },
     });
   }
   return {

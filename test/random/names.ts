@@ -39,6 +39,12 @@ export const diskIdOf = (cloud: CloudName, number: number): string => {
   }
 };
 
+/** The end of a disk's id, which no other disk has. The name of a Kubernetes object contains no slash. */
+export const objectNameOf = (disk: string): string => disk.slice(disk.lastIndexOf('/') + 1);
+
+/** The name of the disk's PersistentVolume. */
+export const volumeNameOf = (disk: string): string => `pv-${objectNameOf(disk)}`;
+
 export const osDiskIdOf = (serial: number): string => `${COMPUTE}/disks/os-${serial}`;
 export const vmIdOf = ({ serial }: Pick<Machine, 'serial'>): string => `11111111-2222-4333-8444-${hex(serial, 12)}`;
 export const numericIdOf = ({ serial }: Pick<Machine, 'serial'>): string => String(1_000_000_000_000_000 + serial);

@@ -46,7 +46,7 @@ export const peopleAt = ({ cluster, safety, install, machineAt }: World) => {
       ...node,
       metadata: { ...node.metadata, labels: out ? { ...labels, [OPT_OUT_LABEL]: 'mine' } : labels },
     });
-    safety.noteOptOut(nameOf(node), out);
+    safety.noteOptOut(node, out);
     return true;
   };
   const removeTaint = (at: number): boolean => {

@@ -65,6 +65,18 @@ const mayBeAnothers = (machine: Machine, { refusals }: World): boolean =>
   isGone(machine) && refusals.get(machine.id) === 'identity-contradicted';
 
 /**
+ * Returns the machines that a person has to look at: an attachment is older than the Node that it names, so nobody can
+ * tell whether its disk was ever at this machine. Where a cloud controller runs, it deletes such a Node.
+ */
+export const toLookAt = (world: World): readonly Machine[] =>
+  world.fleet.machines.filter((machine) => {
+    const node = nodeOf(machine, world.cluster);
+    const made = node?.metadata?.creationTimestamp ?? new Date(0);
+    const isOlder = attachmentsOf(machine, world).some(({ metadata }) => (metadata?.creationTimestamp ?? made) < made);
+    return isGone(machine) && isOlder && world.refusals.get(machine.id) === 'missing-without-witness';
+  });
+
+/**
  * A machine that its cloud knew when its fence began, and does not know any more. The fence has freed the disks that
  * could confirm that it is gone, so its parked Node stays until the cloud controller or a person deletes it.
  */

@@ -4,9 +4,11 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import { patience } from '../../fencing/model/policy.ts';
 import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
+import { shortMachine } from '../../kubernetes/ledger-map.ts';
 import { fenceAnnotation, hasFenceTraces, hasOwnTaint } from '../../kubernetes/node-facts.ts';
 import {
   FENCED_LABEL,
+  LEDGER,
   OPT_OUT_LABEL,
   OUT_OF_SERVICE,
   QUARANTINE,
@@ -16,10 +18,11 @@ import {
 } from '../../kubernetes/names.ts';
 import type { Write } from './api-server.ts';
 import type { CloudWrite } from './clouds/side.ts';
-import { bootOf, isReady, nameOf, taintsOf, uidOf } from './cluster-objects.ts';
+import { bootOf, isReady, keyIn, nameOf, taintsOf, uidOf } from './cluster-objects.ts';
 import type { Cluster } from './kubernetes.ts';
 import { type Disk, isGone, isOff, type Machine, mayWrite } from './machines.ts';
 import type { Assumption } from './network.ts';
+import { EPOCH } from './process.ts';
 
 /** What must hold whenever something takes effect. The names are those of the exploration, where it has them. */
 export type Invariant =
@@ -64,7 +67,7 @@ export interface Safety {
   readonly forgetRemovals: (node: V1Node) => void;
   readonly isRemoved: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
-  readonly noteOptOut: (node: string, out: boolean) => void;
+  readonly noteOptOut: (node: V1Node, out: boolean) => void;
   /** The cap has admitted the machine's fence. It counts from then on, whenever its mark is written. */
   readonly noteAdmission: (machine: MachineId) => void;
   readonly noteNodes: (count: number) => void;
@@ -101,6 +104,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   const admitted = new Map<MachineId, number>();
   let pausedSince: number | null = null;
   let mostNodes = 0;
+  /** By the uid of the Node. A later Node of the same name is not opted out. */
   const optedOutSince = new Map<string, number>();
   const suspectedAt = new Map<string, number>();
   const fail = (breaks: Invariant, says: string): void => void violations.push({ at: now(), breaks, says });
@@ -127,6 +131,14 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     notRemoved(node, what, step === 'mark');
   };
 
+  /** When the ledger says that the fence began. A process may be killed before it hears that its claim took effect. */
+  const claimedAt = (machine: MachineId): number => {
+    const map = cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name));
+    const lines = (map?.data?.[LEDGER.key] ?? '').split('\n').map((line) => line.split(' '));
+    const entries = lines.filter(([name]) => name === shortMachine(machine));
+    const begins = entries.map(([, , at]) => Number(at) * 1_000 - EPOCH);
+    return Math.min(admitted.get(machine) ?? now(), begins.length > 0 ? Math.max(...begins) : Infinity);
+  };
   // A machine that took over an id counts as the one before: the ledger cannot always tell them apart.
   const withinCap = (machine: Machine): void => {
     const window = patience.capWindow - 2 * maxSkew - 60_000;
@@ -136,10 +148,10 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     const limit = Math.max(1, Math.floor(policy.cap.share * mostNodes + 1e-9));
     if (others.size >= limit)
       fail('cap', `the fence of ${machine.name} begins although ${others.size} of ${limit} have begun`);
-    begun.splice(0, begun.length, ...recent, { at: admitted.get(machine.id) ?? now(), machine: machine.id });
+    begun.splice(0, begun.length, ...recent, { at: claimedAt(machine.id), machine: machine.id });
   };
   const marked = (before: V1Node, machine: Machine | undefined): void => {
-    const since = optedOutSince.get(nameOf(before));
+    const since = optedOutSince.get(uidOf(before));
     const isNew = !hasFenceTraces(before);
     if (isNew && since !== undefined && policy.optOut !== 'none' && now() - since > READ_LASTS_MS)
       fail(
@@ -233,8 +245,8 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     isRemoved: (node) => removals.some((one) => one.node === uidOf(node) && one.boot === bootOf(node)),
     notePause: (paused) => void (pausedSince = paused ? (pausedSince ?? now()) : null),
     noteOptOut: (node, out) => {
-      if (out) optedOutSince.set(node, optedOutSince.get(node) ?? now());
-      else optedOutSince.delete(node);
+      if (out) optedOutSince.set(uidOf(node), optedOutSince.get(uidOf(node)) ?? now());
+      else optedOutSince.delete(uidOf(node));
     },
     noteAdmission: (machine) => {
       const before = admitted.get(machine) ?? -Infinity;

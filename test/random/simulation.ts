@@ -13,7 +13,7 @@ import { happeningInWords } from './story.ts';
 import type { Plan, Planned } from './plan.ts';
 import type { Process } from './process.ts';
 import { peopleAt } from './people.ts';
-import { countNudges, lacksOf } from './recovery.ts';
+import { countNudges, lacksOf, toLookAt } from './recovery.ts';
 import { createSafety, type Safety, type Violation } from './safety.ts';
 
 /** Plays one plan: faults without limit while safety is checked, and then a healthy world in which everything must end. */
@@ -37,6 +37,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const MOST_HEALTHY_SWEEPS = 40;
 const HEALTHY_SWEEP_EVERY = 2 * MINUTE;
+const SWEEPS_BEFORE_A_PERSON_LOOKS = 20;
 
 export interface HourReport {
   readonly hours: number;
@@ -335,8 +336,9 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     }
   };
 
+  const recovering = { cluster, fleet, policy: plan.policy, isRemoved: safety.isRemoved, refusals };
   const lacks = (): readonly string[] => [
-    ...lacksOf({ cluster, fleet, policy: plan.policy, isRemoved: safety.isRemoved, refusals }),
+    ...lacksOf(recovering),
     ...(install.waiting().length > 0 ? [`${install.waiting().length} messages wait`] : []),
     ...(install.running() > 0 ? ['a function runs'] : []),
   ];
@@ -387,6 +389,9 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     const swept = install.sweeps.findLast((one) => one.began === began);
     if (swept?.undisturbed && sweeps > 1) safety.onSweep(began);
     stuck = lacks();
+    if (sweeps === SWEEPS_BEFORE_A_PERSON_LOOKS)
+      for (const machine of toLookAt(recovering))
+        if (deleteNode(current.indexOf(machine))) tell(`a person looks at ${machine.name}, and deletes its Node`);
   }
   if (countNudges(cluster) > 0) count('left over: a nudge');
   engine.stop();

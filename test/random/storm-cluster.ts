@@ -6,7 +6,7 @@ import { createObjects, hasTaintKey, keyIn, nameOf, taintsOf, withTaints } from 
 import type { Dice } from './dice.ts';
 import type { Engine } from './engine.ts';
 import { type Disk, type Fleet, type Machine, renewedAt } from './machines.ts';
-import { driverOf, nodeIdOf, providerIdOf } from './names.ts';
+import { driverOf, nodeIdOf, objectNameOf, providerIdOf, volumeNameOf } from './names.ts';
 import { EPOCH } from './process.ts';
 
 /**
@@ -91,7 +91,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
       spec: {
         nodeName: node,
         containers: [{ name: 'main', image: 'registry.example.org/db:1' }],
-        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: `data-${disk.id}` } }],
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: `data-${objectNameOf(disk.id)}` } }],
       },
       status: { phase: 'Running' },
     });
@@ -106,7 +106,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
       spec: {
         attacher: driverOf(disk.cloud),
         nodeName: machine.node,
-        source: { persistentVolumeName: `pv-${disk.id}` },
+        source: { persistentVolumeName: volumeNameOf(disk.id) },
       },
       status: { attached: true },
     });
@@ -197,9 +197,9 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
       objects.nodes.put(machine.node, nodeOf(machine, disk));
       const drivers = [{ name: driverOf(machine.cloud), nodeID: nodeIdOf(machine) }];
       objects.csiNodes.put(machine.node, { metadata: { name: machine.node }, spec: { drivers } });
-      const claim = `data-${disk.id}`;
-      objects.volumes.put(`pv-${disk.id}`, {
-        metadata: { name: `pv-${disk.id}` },
+      const claim = `data-${objectNameOf(disk.id)}`;
+      objects.volumes.put(volumeNameOf(disk.id), {
+        metadata: { name: volumeNameOf(disk.id) },
         spec: {
           csi: { driver: driverOf(disk.cloud), volumeHandle: disk.id },
           claimRef: { namespace: home.namespace, name: claim },
@@ -207,7 +207,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
       });
       objects.claims.put(keyIn(home.namespace, claim), {
         metadata: { name: claim, namespace: home.namespace },
-        spec: { volumeName: `pv-${disk.id}` },
+        spec: { volumeName: volumeNameOf(disk.id) },
       });
       putAttachment(machine, disk);
       putPod(home, machine.node);
