@@ -46,12 +46,33 @@ export interface NamingDependencies extends FunctionDependencies {
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis' | 'status'>[];
 }
 
+/** A test event of the doctor. It names no machine. */
+export interface TestEvent {
+  readonly cloudfence: 'test-event';
+  readonly id: string;
+}
+
+/** How the doctor sends a test event into the chain of its install. */
+export interface TestChain {
+  /** The parts that the event passes, such as `bus → rule → queue → on-event`. */
+  readonly path: string;
+  /** What of the chain of real events it does not pass. Null if nothing. */
+  readonly notTried: string | null;
+  /** Where to look if it does not arrive. */
+  readonly remedy: string;
+  /** The command that shows more. */
+  readonly next: string;
+  readonly send: (event: TestEvent, signal: AbortSignal) => Promise<void>;
+}
+
 /** The dependencies of the doctor, which also needs the opened cloud and clusters. */
 export interface DoctorDependencies extends NamingDependencies {
   readonly openedCloud: OpenedCloud;
   readonly openClusters: readonly OpenCluster[];
   /** Functions that fence under an identity other than the doctor's. Absent if all functions share one identity. */
   readonly fencers?: readonly FencingFunction[];
+  /** Absent outside a deployed function. */
+  readonly testChain?: TestChain;
 }
 
 /** Calls `make` once and caches the result. After a failure, the next call tries again. */

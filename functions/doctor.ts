@@ -6,8 +6,10 @@ import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.
 import type { MachineId } from '../fencing/model/machine.ts';
 import { type Check, checkSchema, type DoctorReport, doctorReport } from '../providers/check.ts';
 import type { DoctorDependencies, FencingFunction } from './dependencies.ts';
+import type { TimeLimit } from './invocation.ts';
+import { tryTestEvent } from './test-event.ts';
 
-const question = z.looseObject({ question: z.enum(['checks', 'fences']).default('checks') });
+const question = z.looseObject({ question: z.enum(['checks', 'fences', 'test-event']).default('checks') });
 
 interface ActiveFence {
   readonly cluster: string;
@@ -42,21 +44,47 @@ const diagnosed = async (
   return doctorReport([...checks, ...theirs.flat()]);
 };
 
+/** Time reserved for the answer (ms). */
+const MARGIN_MS = 3_000;
+
+/** The checks and the test event run side by side, because the time of an invocation is short. */
+const diagnosedWithTestEvent = async (
+  dependencies: DoctorDependencies,
+  limit: TimeLimit,
+  signal: AbortSignal,
+): Promise<DoctorReport> => {
+  const { testChain } = dependencies;
+  if (!testChain)
+    throw new InvalidInput('only a deployed doctor sends test events: ask it with `serverless invoke -f doctor`');
+  const lasts = limit.getRemainingTimeInMillis() - MARGIN_MS;
+  const [{ checks }, tried] = await Promise.all([
+    diagnosed(dependencies, signal),
+    tryTestEvent(testChain, dependencies, lasts, signal),
+  ]);
+  return doctorReport([...checks, tried]);
+};
+
 /**
  * Runs the checks from inside the function, whose network and identity differ from those of a laptop. `{"question":
- * "fences"}` lists the unfinished fences; the removal of an install asks for them first.
+ * "test-event"}` also sends an event through the deployed chain. `{"question": "fences"}` lists the unfinished fences;
+ * the removal of an install asks for them first.
  * @throws InvalidInput
  */
 export const doctor =
   (getDependencies: () => Promise<DoctorDependencies>) =>
-  async (event: unknown): Promise<DoctorResult> => {
+  async (event: unknown, limit: TimeLimit): Promise<DoctorResult> => {
     const asked = question.safeParse(event ?? {});
     if (!asked.success) throw new InvalidInput(`the question is not valid: ${z.prettifyError(asked.error)}`);
     const dependencies = await getDependencies();
     const { signal } = new AbortController();
-    return asked.data.question === 'fences'
-      ? { fences: await fencesIn(dependencies, signal) }
-      : diagnosed(dependencies, signal);
+    switch (asked.data.question) {
+      case 'fences':
+        return { fences: await fencesIn(dependencies, signal) };
+      case 'test-event':
+        return diagnosedWithTestEvent(dependencies, limit, signal);
+      case 'checks':
+        return diagnosed(dependencies, signal);
+    }
   };
 
 /** Reports whether the function must signal failure by more than text, because a fence would not work. */

@@ -47,6 +47,7 @@ export const logDecision = {
   lookAgain: 'look-again',
   handedToSweep: 'handed-to-sweep',
   foreign: 'foreign',
+  testEvent: 'test-event',
 } as const;
 
 /** A measure. It is logged as fields of a line, and each platform turns those into a metric in its own way. */

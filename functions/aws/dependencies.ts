@@ -10,12 +10,21 @@ import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { readUrl } from '../../providers/plugin.ts';
+import type { PutEvent } from '../../providers/aws/event-bus.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { type Measurement, metricFields } from '../metrics.ts';
-import { clustersOf, type DoctorDependencies, type FencingFunction, loadedLater, memoized } from '../dependencies.ts';
+import {
+  clustersOf,
+  type DoctorDependencies,
+  type FencingFunction,
+  loadedLater,
+  memoized,
+  type TestChain,
+} from '../dependencies.ts';
+import { TEST_DETAIL_TYPE, TEST_SOURCE } from '../test-event.ts';
 
 /** What the environment of a deployed function contains, besides its settings. */
 interface AwsFunctionEnvironment {
@@ -35,6 +44,8 @@ interface AwsFunctionEnvironment {
   readonly namespace: string;
   /** Names of the functions that fence, for the doctor. */
   readonly fencers: readonly string[];
+  /** The name of the install, `<service>-<stage>`, for the doctor's test events. */
+  readonly install: string | null;
   /** The tags on which the role's permissions depend, as written in the parameter `onlyTagged`; null when unknown. */
   readonly onlyTagged: string | null;
 }
@@ -52,6 +63,7 @@ export const readAwsFunctionEnvironment = (): AwsFunctionEnvironment => ({
   ruleArns: readList('CLOUDFENCE_RULE_ARNS'),
   namespace: readVariable('CLOUDFENCE_NAMESPACE') ?? 'Cloudfence',
   fencers: readList('CLOUDFENCE_FENCERS'),
+  install: readVariable('CLOUDFENCE_INSTALL'),
   onlyTagged: readVariable('CLOUDFENCE_ONLY_TAGGED'),
 });
 
@@ -90,7 +102,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, territories),
     queues: sqsQueues(memoized(sqs), environment),
-    ...incidentsIn(memoized(sqs), environment, region),
+    ...inSignedCalls(memoized(sqs), environment, region, clock),
     formatMeasurements: (measures) => embeddedMetricLine(environment.namespace, clock.now().wall, measures),
     newRunId,
     chance: Math.random,
@@ -100,7 +112,17 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
 
 export const lazyDependencies = (): (() => Promise<DoctorDependencies>) => memoized(createDependencies);
 
-/** The client of SQS finds the credentials that sign the other calls. Its code is there anyway. */
+/** The client of SQS finds the credentials that sign these calls. Its code is there anyway. */
+const inSignedCalls = (
+  client: () => Promise<SQSClient>,
+  environment: AwsFunctionEnvironment,
+  region: string | null,
+  clock: DoctorDependencies['ports']['clock'],
+): Pick<DoctorDependencies, 'incidents' | 'testChain'> => ({
+  ...incidentsIn(client, environment, region),
+  ...testChainIn(client, environment, region, clock),
+});
+
 const incidentsIn = (
   client: () => Promise<SQSClient>,
   { incidentBucket: bucket, incidentTopic: topic, endpoint }: AwsFunctionEnvironment,
@@ -114,6 +136,43 @@ const incidentsIn = (
   });
   return { incidents: loadedLater(keeper) };
 };
+
+const testChainIn = (
+  client: () => Promise<SQSClient>,
+  { install, endpoint }: AwsFunctionEnvironment,
+  region: string | null,
+  { now }: DoctorDependencies['ports']['clock'],
+): Pick<DoctorDependencies, 'testChain'> => {
+  if (install === null) return {};
+  const put: PutEvent = async (event, signal) => {
+    const { putEventOn } = await import('../../providers/aws/event-bus.ts');
+    const { credentials } = (await client()).config;
+    await putEventOn({ region: region ?? '', credentials, endpoint })(event, signal);
+  };
+  return { testChain: testChainOver(install, put, () => now().wall) };
+};
+
+/**
+ * Returns the chain of test events. Users cannot put events of `aws.ec2` on the bus, so test events have a rule of their
+ * own. `install` is the beginning of all names.
+ */
+export const testChainOver = (install: string, put: PutEvent, now: () => number): TestChain => ({
+  path: `event bus → rule ${install}-test-event → queue ${install} → on-event`,
+  notTried: `the rule ${install}-state-change, because only EC2 can send its events; it has the same target`,
+  remedy: `look whether the rule ${install}-test-event is enabled, whether the event is in the queue ${install}-dead-letters, and whether the trigger of ${install}-on-event is enabled; \`serverless deploy\` restores all of them`,
+  next: `aws lambda list-event-source-mappings --function-name ${install}-on-event`,
+  send: (event, signal) =>
+    put(
+      {
+        Source: TEST_SOURCE,
+        DetailType: TEST_DETAIL_TYPE,
+        Resources: [],
+        Time: now() / 1_000,
+        Detail: JSON.stringify({ ...event, install }),
+      },
+      signal,
+    ),
+});
 
 interface QueueUrls {
   readonly queueUrl: string | null;

@@ -6,6 +6,7 @@ import { acknowledgeAll, redeliveryDelay } from '../acknowledge.ts';
 import { messageLine } from '../decision-log.ts';
 import { type Message, parseMessage, bodyText } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
+import { settleTestEvents } from '../test-event.ts';
 import { fencingHandler } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
@@ -25,14 +26,15 @@ export const onEvent =
     const dependencies = await getDependencies();
     const messages = messagesIn(event);
     if (messages[0]?.messageId === null) return handleManualReplay(messages, dependencies, context);
-    const items = messages.flatMap((message) => message.items);
+    const real = await settleTestEvents(messages, dependencies);
+    const items = real.flatMap((message) => message.items);
     return processItems(
       items,
       { policy: dependencies.policy, queued: true, vouched: null },
       dependencies,
       context,
       async (outcomes) => {
-        const again = await acknowledgeAll(messages, outcomes, dependencies);
+        const again = await acknowledgeAll(real, outcomes, dependencies);
         await Promise.all(again.map(({ message }) => postpone(message, dependencies)));
         return {
           batchItemFailures: again.flatMap(({ message }) =>

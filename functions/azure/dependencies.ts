@@ -12,7 +12,7 @@ import type { SendMessage } from '../../providers/azure/service-bus.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
-import { clustersOf, type DoctorDependencies, loadedLater, memoized } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, loadedLater, memoized, type TestChain } from '../dependencies.ts';
 
 /** What the environment of a function on Azure contains, besides `CLOUDFENCE_SETTINGS` and the function's place. */
 interface AzureFunctionEnvironment {
@@ -75,17 +75,19 @@ const createDependencies: GetDependencies = async () => {
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const served = { subscription, groups: environment.groups };
+  const queues = serviceBusQueues(
+    memoized(() => senderTo(environment.busHost)),
+    environment,
+    () => clock.now().wall,
+  );
   return {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
     ...clustersOf(opened),
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, served),
-    queues: serviceBusQueues(
-      memoized(() => senderTo(environment.busHost)),
-      environment,
-      () => clock.now().wall,
-    ),
+    queues,
+    testChain: testChainOf(queues),
     ...incidentsIn(environment),
     expand: expandServed(openedCloud.cloud.expand, served),
     formatMeasurements: metricFields,
@@ -96,6 +98,16 @@ const createDependencies: GetDependencies = async () => {
 };
 
 export const lazyDependencies = (): GetDependencies => memoized(createDependencies);
+
+/** Only Azure can put events on a system topic, so a test event begins in the queue behind it. */
+export const testChainOf = ({ events }: Pick<ServiceBusQueues, 'events'>): TestChain => ({
+  path: 'queue events → on-event',
+  notTried: 'the delivery from Event Grid to the queue, because only Azure can send events of a system topic',
+  remedy:
+    'look at the log of on-event, whether the event is in the queue dead-letters, and whether the app runs; `serverless deploy` restores all of them',
+  next: 'npx serverless logs -c serverless.azure.yml --stage <stage> -f on-event',
+  send: (event) => events(JSON.stringify(event), 0),
+});
 
 const incidentsIn = ({
   incidentContainer: container,

@@ -54,7 +54,7 @@ export const sweep =
 export const doctor = (getDependencies: GetDependencies): HttpFunction =>
   manualHandler(
     getDependencies,
-    (question, { dependencies }) => runDoctor(async () => dependencies)(question),
+    (question, { dependencies, limit }) => runDoctor(async () => dependencies)(question, limit),
     (answer) => (isFailing(answer) ? 500 : 200),
   );
 

@@ -5,7 +5,7 @@ import { type GcpDependencies, lazyDependencies, readGcpFunctionEnvironment } fr
 export const doctor = (getDependencies: () => Promise<GcpDependencies>): HttpHandler =>
   manualHandler(
     getDependencies,
-    (question, dependencies) => diagnose(async () => dependencies)(question),
+    (question, dependencies, limit) => diagnose(async () => dependencies)(question, limit),
     (answer) => (isFailing(answer) ? 500 : 200),
   );
 

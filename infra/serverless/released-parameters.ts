@@ -1,4 +1,4 @@
-import { optionalRules } from './template-values.ts';
+import { optionalRules, TEST_RULE } from './template-values.ts';
 
 /** The CloudFormation parameters of a release's template, and the values that come from them. */
 
@@ -135,7 +135,7 @@ export const releasedValues = {
   taggedInstances: tagged,
   alarmActions: ifCondition('WithAlarmTopic', [ref('AlarmTopicArn')]),
   ...Object.fromEntries(optionalRules.map(({ parameter }) => [parameter, conditionOf(parameter)])),
-  rules,
+  rules: [...rules, ruleArn(TEST_RULE)],
   ruleArns: { 'Fn::Join': [',', rules] },
   withArchive: 'WithArchive',
   archiveDays: ref('ArchiveDays'),

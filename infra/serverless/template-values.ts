@@ -62,6 +62,9 @@ export const optionalRules: readonly OptionalRule[] = [
   },
 ];
 
+/** The rule of the doctor's test events. A replay of the archive does not need it. */
+export const TEST_RULE = 'test-event';
+
 const rulesOf = (prefix: string, parameters: DeploymentParameters): readonly Arn[] =>
   ['state-change', ...optionalRules.flatMap(({ parameter, rule }) => (parameters[parameter] ? [rule] : []))].map(
     (name) => ruleArn(`${prefix}-${name}`),
@@ -79,7 +82,7 @@ const eventValues = (prefix: string, parameters: DeploymentParameters): Template
   const withArchive = parameters.archiveDays > 0;
   return {
     stateChangeSources: sources,
-    rules: rulesOf(prefix, parameters),
+    rules: [...rulesOf(prefix, parameters), ruleArn(`${prefix}-${TEST_RULE}`)],
     ruleArns: { 'Fn::Join': [',', rulesOf(prefix, parameters)] },
     withArchive,
     archiveArn: withArchive ? { 'Fn::GetAtt': ['Archive', 'Arn'] } : '',

@@ -1,11 +1,10 @@
-import { z } from 'zod';
-import { InvalidInput, Refused } from '../../fencing/model/errors.ts';
-import { jsonTextSchema } from '../../fencing/model/json-text.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
 import { goodAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
 import { createObjectList, s3List } from '../object-list.ts';
 import { createObjectStore, matchHeaders } from '../object-store.ts';
+import { putEventOn } from './event-bus.ts';
 import { createSignedCall, serviceUrl, type SignedCalls } from './signed-call.ts';
 
 /** Keeps incidents in an S3 bucket, and tells them to the event bus and to an SNS topic. */
@@ -52,9 +51,6 @@ export const objectsIn = (bucket: string, options: SignedCalls): ObjectStore => 
   }),
 });
 
-/** The bus takes a list of events and answers for each: a good status alone says nothing. */
-const busAnswer = jsonTextSchema.pipe(z.object({ FailedEntryCount: z.literal(0) }));
-
 const detailTypes: Readonly<Record<Announcement['about'], string>> = {
   fence: 'Cloudfence Fence',
   refusal: 'Cloudfence Refusal',
@@ -63,25 +59,17 @@ const detailTypes: Readonly<Record<Announcement['about'], string>> = {
   'would-fence': 'Cloudfence Would Fence',
 };
 
-/** https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html */
-const tellBus = (options: SignedCalls) => async (announcement: Announcement, signal: AbortSignal) => {
-  const entry = {
-    Source: 'cloudfence',
-    DetailType: detailTypes[announcement.about],
-    Resources: [announcement.machine],
-    Time: Date.parse(announcement.at) / 1_000,
-    Detail: JSON.stringify(announcement),
-  };
-  const call: HttpCall = {
-    method: 'POST',
-    url: `${serviceUrl('events', options)}/`,
-    name: 'events:PutEvents',
-    headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSEvents.PutEvents' },
-    body: JSON.stringify({ Entries: [entry] }),
-  };
-  const { text } = goodAnswer(await createSignedCall('events', options)(call, signal), call);
-  if (!busAnswer.safeParse(text).success) throw new Refused('events:PutEvents did not accept the event');
-};
+const tellBus = (options: SignedCalls) => (announcement: Announcement, signal: AbortSignal) =>
+  putEventOn(options)(
+    {
+      Source: 'cloudfence',
+      DetailType: detailTypes[announcement.about],
+      Resources: [announcement.machine],
+      Time: Date.parse(announcement.at) / 1_000,
+      Detail: JSON.stringify(announcement),
+    },
+    signal,
+  );
 
 /** The subject of a mail takes 100 ASCII characters: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html */
 const subjectOf = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);

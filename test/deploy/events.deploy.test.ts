@@ -103,6 +103,19 @@ it('a function that is killed in mid-fence leaves its record, and the redelivery
   await untilFenced(holder, 110_000);
 }, 130_000);
 
+it('a test event of the doctor passes the bus, its rule, and the queue, and the doctor sees it arrive', async () => {
+  const answer = await deployed.call('doctor', { question: 'test-event' });
+  expect(answer).toMatchObject({
+    checks: expect.arrayContaining([
+      {
+        what: expect.stringMatching(/^test event: event bus → rule cloudfence-ministack-test-event/),
+        verdict: 'ok',
+        says: expect.stringMatching(/^on-event received it after \d+ ms, and acted on nothing/),
+      },
+    ]),
+  });
+});
+
 it('an unreadable event becomes a dead letter that gives the reason', async () => {
   await deployed.send('EC2 Instance State-change Notification', '{"instance-id": 7, "state": "stopped"}');
   const letter = { body: expect.stringContaining('"instance-id"'), reason: expect.stringMatching(/instance-id/) };

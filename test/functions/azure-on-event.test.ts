@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { onEvent } from '../../functions/azure/on-event.ts';
+import { type GetDependencies, testChainOf } from '../../functions/azure/dependencies.ts';
 import { addFault } from '../../sandbox/azure/faults.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { shutdownTakes } from '../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { AzureWorld } from '../../sandbox/azure-sandbox.ts';
+import { memoryKeeper } from '../incidents/memory-keeper.ts';
 import { change, scene } from '../sandbox/azure/azure-rig.ts';
 import {
   azureInstall,
@@ -28,6 +30,20 @@ const off = () => {
   change(staged.world, staged.holder, deallocate, 60_000);
   return { ...staged, install: azureInstall(staged.world) };
 };
+
+it('confirms a test event of the doctor, and looks at no machine', async () => {
+  const { world, install } = off();
+  const { keeper, names } = memoryKeeper();
+  const wired: GetDependencies = async () => ({ ...(await install.getDependencies()), incidents: keeper });
+  const { queues } = await wired();
+  await testChainOf(queues).send({ cloudfence: 'test-event', id: 'one' }, new AbortController().signal);
+  await onEvent(wired)(takeAll(install), install.context);
+  expect([names(), decisions(install), waiting(world, install)]).toEqual([
+    ['test-events/one.json'],
+    ['test-event'],
+    [],
+  ]);
+});
 
 describe('a batch', () => {
   it.each([

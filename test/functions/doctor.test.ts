@@ -3,7 +3,7 @@ import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/erro
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { fencingHandler } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
-import type { FencingFunction, NamingDependencies } from '../../functions/dependencies.ts';
+import type { FencingFunction, NamingDependencies, TestChain } from '../../functions/dependencies.ts';
 import { createCluster, openConnection } from '../../kubernetes/cluster.ts';
 import { createCapControl } from '../../kubernetes/ledger.ts';
 import { createDoctor } from '../../kubernetes/doctor.ts';
@@ -23,10 +23,12 @@ const wiredWith = ({
   destructiveCalls = [],
   fencers,
   viewDisks,
+  testChain,
 }: {
   readonly destructiveCalls?: Orders;
   readonly fencers?: readonly FencingFunction[];
   readonly viewDisks?: NamingDependencies['openedCloud']['viewDisks'];
+  readonly testChain?: TestChain;
 } = {}) => {
   const { world, scene } = stopped();
   const install = installOver(world);
@@ -67,6 +69,7 @@ const wiredWith = ({
     openedCloud,
     openClusters,
     ...(fencers && { fencers }),
+    ...(testChain && { testChain }),
   });
   return {
     world,
@@ -74,7 +77,7 @@ const wiredWith = ({
     asked,
     wired: getDependencies,
     limit: install.context(),
-    ask: (question: unknown) => doctor(getDependencies)(question),
+    ask: (question: unknown) => doctor(getDependencies)(question, install.context()),
   };
 };
 
@@ -132,6 +135,26 @@ it('names the remedy if the ledger is missing', async () => {
       },
     ]),
   });
+});
+
+it('sends a test event only on request, and adds it to the other checks', async () => {
+  const sent: string[] = [];
+  const testChain: TestChain = {
+    path: 'bus → on-event',
+    notTried: null,
+    remedy: 'look at the bus',
+    next: 'serverless logs',
+    send: async ({ id }) => void sent.push(id),
+  };
+  const { ask } = wiredWith({ testChain });
+  expect(await ask({})).toMatchObject({ verdict: 'ok' });
+  expect(sent).toEqual([]);
+  expect(await ask({ question: 'test-event' })).toMatchObject({
+    conclusion: { readiness: 'not-ready', missing: ['test event: bus → on-event'], next: 'serverless logs' },
+    checks: expect.arrayContaining([expect.objectContaining({ what: 'sandbox: may patch nodes', verdict: 'ok' })]),
+  });
+  expect(sent).toHaveLength(1);
+  await expect(wiredWith().ask({ question: 'test-event' })).rejects.toThrow('only a deployed doctor sends test events');
 });
 
 it('lists the unfinished fences, for which a removal asks first', async () => {

@@ -7,6 +7,8 @@ export interface MemoryKeeper {
   readonly keeper: IncidentKeeper;
   readonly incidents: () => readonly Incident[];
   readonly told: Announcement[];
+  /** The names of all objects. */
+  readonly names: () => readonly string[];
   /** How many writes there were. */
   readonly writes: () => number;
   /** What happens before each call, such as a fault. */
@@ -22,6 +24,7 @@ export const memoryKeeper = (): MemoryKeeper => {
     told,
     trouble,
     writes: () => writes,
+    names: () => [...objects.keys()],
     incidents: () => [...objects.values()].flatMap(({ text }) => parseIncident(text) ?? []),
     keeper: {
       objects: {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_ATTEMPTS } from '../../../functions/acknowledge.ts';
+import { testChainOf } from '../../../functions/gcp/dependencies.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
@@ -9,6 +10,7 @@ import { shutdownTakes, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
+import { memoryKeeper } from '../../incidents/memory-keeper.ts';
 import { MINUTE } from '../../sandbox/gce/gce-world.ts';
 import { bearer, installOver, pushOf, type GcpInstall } from './install.ts';
 
@@ -36,6 +38,23 @@ const taints = (world: WholeGceWorld, machine: string) =>
   getObject(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
 const decisions = ({ lines }: GcpInstall) => lines.map((line) => line['decision']);
 const QUARANTINE = 'cloudfence.dev/quarantine';
+
+it('confirms a test event of the doctor, and looks at no machine', async () => {
+  const { world, install, holder } = stage();
+  const { keeper, names } = memoryKeeper();
+  const published: string[] = [];
+  const chain = testChainOf(
+    async () =>
+      async (_topic, { text }) =>
+        void published.push(text),
+    { againTopic: 'again' },
+  );
+  await chain.send({ cloudfence: 'test-event', id: 'one' }, new AbortController().signal);
+  const wired = async () => ({ ...install.dependencies, incidents: keeper });
+  for (const text of published)
+    expect(await onEvent(wired)(pushOf(keys, text), install.limit())).toEqual({ status: 204 });
+  expect([names(), decisions(install), taints(world, holder)]).toEqual([['test-events/one.json'], ['test-event'], []]);
+});
 
 describe('a pushed log entry', () => {
   it('fences the machine and is acknowledged', async () => {

@@ -32,8 +32,13 @@ describe('a rule of events.yml', () => {
   it('has events that the queues accept, under its own parameter', () => {
     expect(rules.map(({ Metadata, Properties: { Name } }) => [Metadata?.When, Name])).toEqual([
       [undefined, `${PREFIX}state-change`],
+      [undefined, `${PREFIX}test-event`],
       ...optionalRules.map(({ parameter, rule }) => [`\${cloudfence:${parameter}}`, `${PREFIX}${rule}`]),
     ]);
+  });
+
+  it('of the doctor has events that the queues of a release accept, too', () => {
+    expect(JSON.stringify(releasedValues.rules)).toContain(`rule/cloudfence-\${Stage}-test-event`);
   });
 
   it.each(optionalRules)('$parameter has the same default in a stage and in a release', ({ parameter, usual }) => {

@@ -38,7 +38,7 @@ export const describeTemplate = (made: () => Made): void => {
       SweepRole: ['ec2:DetachVolume', ...keeping],
       ReplayRole: ['ec2:DetachVolume', 'events:StartReplay', ...keeping],
       FenceRole: ['ec2:DetachVolume', ...keeping],
-      DoctorRole: ['lambda:InvokeFunction'],
+      DoctorRole: ['lambda:InvokeFunction', 'events:PutEvents', 's3:GetObject', 's3:ListBucket'],
       DiagnoseRole: [],
     };
 
@@ -71,7 +71,16 @@ export const describeTemplate = (made: () => Made): void => {
         [...fencing, 'secretsmanager:GetSecretValue', 'sns:Publish', ...asked].sort(),
       );
       expect(allowedActions(made().other, 'DoctorRole')).toEqual(
-        [...look, ...logs, 'lambda:InvokeFunction', 'secretsmanager:GetSecretValue', ...asked.slice(1)].sort(),
+        [
+          ...look,
+          ...logs,
+          'lambda:InvokeFunction',
+          'events:PutEvents',
+          's3:GetObject',
+          's3:ListBucket',
+          'secretsmanager:GetSecretValue',
+          ...asked.slice(1),
+        ].sort(),
       );
     });
 
@@ -94,6 +103,7 @@ export const describeTemplate = (made: () => Made): void => {
         );
       expect([...new Set(endings)].sort()).toEqual([
         '${IncidentBucket.Arn}/incidents/*',
+        '${IncidentBucket.Arn}/test-events/*',
         '${IncidentBucket.Arn}/watch/*',
         'ec2 instance/*',
         'ec2 volume/*',

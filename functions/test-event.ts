@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { asCloudfenceError, CloudfenceError } from '../fencing/model/errors.ts';
+import { jsonTextSchema, parseJsonOrNull } from '../fencing/model/json-text.ts';
+import type { Check } from '../providers/check.ts';
+import { messageLine } from './decision-log.ts';
+import type { DoctorDependencies, FunctionDependencies, TestChain } from './dependencies.ts';
+import type { Message } from './messages.ts';
+import { logDecision } from './metrics.ts';
+
+/**
+ * An event of the doctor that goes through the deployed chain. It names no machine, and on-event takes it out of a batch
+ * before it looks at anything. The object that on-event then writes is the witness of its arrival.
+ */
+
+export const TEST_SOURCE = 'cloudfence.test';
+export const TEST_DETAIL_TYPE = 'Cloudfence Test Event';
+
+const testEvent = z.object({ cloudfence: z.literal('test-event'), id: z.string().regex(/^[\w-]{1,64}$/) });
+/** An event of a bus of EventBridge. AWS lets nobody else put events of `aws.` on it. */
+const onBus = z.object({ source: z.literal(TEST_SOURCE), detail: testEvent }).transform(({ detail }) => detail);
+const anyForm = z.union([testEvent, onBus]);
+
+/** Returns the id of a test event that came through a queue. Without a queue, it proves nothing. */
+const testIdIn = ({ messageId, body }: Pick<Message, 'messageId' | 'body'>): string | null => {
+  const read = anyForm.safeParse(messageId === null ? null : parseJsonOrNull(body));
+  return read.success ? read.data.id : null;
+};
+
+const objectOf = (id: string): string => `test-events/${id}.json`;
+
+const witness = jsonTextSchema.pipe(z.object({ receivedAt: z.number() }));
+
+/** How long the witness may take (ms). */
+const WITNESS_LASTS_MS = 5_000;
+
+type Settling = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
+
+/** A witness that cannot be written is logged. The doctor then says that it saw none. */
+const settle = async (id: string, { incidents, ports: { clock }, log }: Settling): Promise<void> => {
+  const { wall: receivedAt } = clock.now();
+  try {
+    const text = `${JSON.stringify({ id, receivedAt })}\n`;
+    await incidents?.objects.write(objectOf(id), text, null, clock.timeout(WITNESS_LASTS_MS));
+    log(messageLine(logDecision.testEvent, 'received', `the test event ${id} of the doctor arrived`, null));
+  } catch (caught) {
+    log(messageLine('failed', 'test-event', `${id}: ${asCloudfenceError(caught).message}`, null));
+  }
+};
+
+/** Takes the test events out of a batch, and confirms them. Returns the other messages. */
+export const settleTestEvents = async <M extends Pick<Message, 'messageId' | 'body'>>(
+  messages: readonly M[],
+  dependencies: Settling,
+): Promise<readonly M[]> => {
+  const judged = messages.map((message) => ({ message, id: testIdIn(message) }));
+  await Promise.all(judged.flatMap(({ id }) => (id === null ? [] : [settle(id, dependencies)])));
+  return judged.flatMap(({ message, id }) => (id === null ? [message] : []));
+};
+
+/** A cold function behind a queue needs seconds (ms). */
+const ARRIVES_WITHIN_MS = 30_000;
+const EVERY_MS = 500;
+
+type Doctoring = Pick<DoctorDependencies, 'incidents' | 'ports' | 'newRunId'>;
+
+/** Returns when on-event received the event (epoch ms), or null if it did not in time. */
+const arrivalOf = async (
+  id: string,
+  { incidents, ports: { clock } }: Doctoring,
+  until: number,
+  signal: AbortSignal,
+): Promise<number | null> => {
+  while (clock.now().mono < until) {
+    const found = await incidents?.objects.read(objectOf(id), signal).catch((error: unknown) => {
+      if (error instanceof CloudfenceError && error.retry) return null;
+      throw error;
+    });
+    if (found) return witness.safeParse(found.text).data?.receivedAt ?? null;
+    await clock.sleep(EVERY_MS, signal);
+  }
+  return null;
+};
+
+const WITHOUT_WITNESS =
+  'not tried: this install keeps no incidents, so nothing could show the arrival: set `incidentBucket` (docs/incidents.md)';
+
+/** Sends a test event, and waits until on-event has seen it. `lasts` is the time for it (ms). */
+export const tryTestEvent = async (
+  chain: TestChain,
+  dependencies: Doctoring,
+  lasts: number,
+  signal: AbortSignal,
+): Promise<Check> => {
+  const { ports, incidents, newRunId } = dependencies;
+  const { path, notTried, remedy, next } = chain;
+  const what = `test event: ${path}`;
+  if (!incidents) return { what, verdict: 'warn', says: WITHOUT_WITNESS };
+  const id = newRunId();
+  const sent = ports.clock.now();
+  const patience = Math.max(0, Math.min(ARRIVES_WITHIN_MS, lasts));
+  try {
+    await chain.send({ cloudfence: 'test-event', id }, signal);
+    const receivedAt = await arrivalOf(id, dependencies, sent.mono + patience, signal);
+    const seconds = Math.round(patience / 1_000);
+    if (receivedAt === null)
+      return {
+        what,
+        verdict: 'fail',
+        says: `it was sent, and on-event did not confirm it within ${seconds} s: ${remedy}`,
+        next,
+      };
+    const ms = Math.max(0, Math.round(receivedAt - sent.wall));
+    const gap = notTried === null ? '' : `. Not tried: ${notTried}`;
+    return { what, verdict: 'ok', says: `on-event received it after ${ms} ms, and acted on nothing${gap}` };
+  } catch (error) {
+    if (error instanceof CloudfenceError) return { what, verdict: 'fail', says: `${error.message}: ${remedy}`, next };
+    throw error;
+  }
+};
