@@ -1,5 +1,6 @@
 import { metricNames } from '../../functions/metrics.ts';
 import type { TemplateResource } from './arm-template.ts';
+import { dashboard } from './dashboard.ts';
 import { resourceTags, type Install } from './install.ts';
 import { DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
 import { INSIGHTS_API_VERSION } from './hosting.ts';
@@ -280,4 +281,5 @@ export const monitoringResources = (install: Install): readonly TemplateResource
   ...logs(install),
   ...metricAlerts(install).map((one) => metricAlertRule(install, one)),
   ...logAlerts(install).map((one) => logAlertRule(install, one)),
+  dashboard(install),
 ];

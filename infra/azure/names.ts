@@ -125,6 +125,8 @@ export const resourceNames = (install: InstallScope, naming: Naming = hashedNami
     workspaceId: resource('Microsoft.OperationalInsights/workspaces', prefix),
     insightsId: resource('Microsoft.Insights/components', prefix),
     topicId: resource('Microsoft.EventGrid/systemTopics', prefix),
+    /** A workbook is named by a GUID. */
+    workbook: naming.guid('workbook', subscription, prefix),
     roleId: (role: string) =>
       `${scope}/providers/Microsoft.Authorization/roleDefinitions/${naming.guid('role', subscription, prefix, role)}`,
     assignment: (role: string, on: string, of: string) =>

@@ -3,6 +3,7 @@ import { Refused } from '../../fencing/model/errors.ts';
 import type { Deployer, PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';
+import { ensureDashboard, removeDashboard } from './dashboard.ts';
 import { ensureAbsent, ensure, type Resource } from './ensure.ts';
 import { functionUrl, ensureFunction, readFunction, functionsInAllRegions, removeFunction } from './functions.ts';
 import {
@@ -92,6 +93,7 @@ const deploy = async (
   await grantAll(api, [eventPublisherGrant(install, writerIdentity)], say);
   await ensureAll(api, [...logMetrics(install), sweepSchedule(install, addressFor('sweep'))], say);
   await ensureAlarms(api, install, say);
+  await ensureDashboard(api, install, say);
 };
 
 /**
@@ -102,6 +104,7 @@ const remove = async (api: Api, install: Install, say: ReportProgress): Promise<
   const goAway = async (resources: readonly Resource[]): Promise<void> => {
     for (const resource of resources) await ensureAbsent(api, resource, say);
   };
+  await removeDashboard(api, install, say);
   await removeAlarms(api, install, say);
   await goAway([sweepSchedule(install, ''), logSink(install), ...logMetrics(install), ...subscriptions(install, '')]);
   for (const name of functionNames) await removeFunction(api, install, name, say);

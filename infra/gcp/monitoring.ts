@@ -138,8 +138,15 @@ interface MetricAlarm extends AlarmText {
   readonly by?: string;
 }
 
-const ofSubscription = ({ prefix }: Install, what: string, name: string): string =>
+/** Returns a filter for what Pub/Sub measures about one subscription of the install. */
+export const ofSubscription = ({ prefix }: Install, what: string, name: string): string =>
   `metric.type="pubsub.googleapis.com/subscription/${what}" AND resource.type="pubsub_subscription" AND resource.labels.subscription_id="${prefix}-${name}"`;
+
+export const ONLY_ERRORS = ' AND metric.labels.response_code_class="5xx"';
+
+/** Returns a filter for what Cloud Run measures about the install's functions. */
+export const ofFunctions = ({ prefix }: Install, what: string, only = ''): string =>
+  `metric.type="run.googleapis.com/${what}" AND resource.type="cloud_run_revision"${only} AND resource.labels.service_name=one_of(${functionNames.map((name) => `"${prefix}-${name}"`).join(',')})`;
 
 const metricAlarms = (install: Install): readonly MetricAlarm[] => [
   {
@@ -159,7 +166,7 @@ const metricAlarms = (install: Install): readonly MetricAlarm[] => [
   {
     name: 'errors',
     says: 'A function failed, or it returned an event to the queue because a service was not reachable. Its log contains the cause.',
-    filter: `metric.type="run.googleapis.com/request_count" AND resource.type="cloud_run_revision" AND metric.labels.response_code_class="5xx" AND resource.labels.service_name=one_of(${functionNames.map((name) => `"${install.prefix}-${name}"`).join(',')})`,
+    filter: ofFunctions(install, 'request_count', ONLY_ERRORS),
     aligner: 'ALIGN_SUM',
     threshold: { moreThan: 0, within: FIVE_MINUTES },
     by: 'resource.label.service_name',

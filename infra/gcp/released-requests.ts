@@ -73,7 +73,7 @@ const answers: readonly (readonly [RegExp, (call: ApiCall) => HttpResponse])[] =
   ],
   [/\/services:batchGet/, () => good({ services: [] })],
   [/^GET v1\/projects\/[^/]+$/, () => good({ name: VALUES.project, projectNumber: NUMBER })],
-  [/^GET .*\/(?:roles|alertPolicies|functions)\?/, () => good({})],
+  [/^GET .*\/(?:roles|alertPolicies|functions|dashboards)(?:\?|$)/, () => good({})],
   [/^GET /, () => NOT_THERE],
   [/./, () => good({ name: 'operations/done', done: true, writerIdentity: 'serviceAccount:{SINK_WRITER}' })],
 ];

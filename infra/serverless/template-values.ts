@@ -1,5 +1,6 @@
 import type { PermissionTag } from '../../providers/plugin.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
+import { dashboardBody } from '../aws/dashboard.ts';
 import {
   type Arn,
   managedClusterArns,
@@ -143,6 +144,7 @@ export const templateValues = (
   incidentTopicArn: parameters.incidentTopic ?? '',
   withIncidentTopic: parameters.incidentTopic !== null,
   namespace: `${parameters.metricsNamespace}/${stage}`,
+  dashboardBody: dashboardBody(`${parameters.metricsNamespace}/${stage}`),
   taggedVolumes: conditionsOf(permissionTags(parameters.onlyTagged, checked.clusters)?.volumes),
   taggedInstances: conditionsOf(permissionTags(parameters.onlyTagged, checked.clusters)?.instances),
   withPowerOff: checked.powersOff,

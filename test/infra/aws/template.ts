@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { metricNames } from '../../../functions/metrics.ts';
+import { cloudPanels, panels } from '../../../infra/serverless/panels.ts';
 import type { PackagedTemplate } from '../packaged-service.ts';
 import type { Made } from './made.ts';
 import { full } from './stage-files.ts';
@@ -333,6 +334,8 @@ export const describeTemplate = (made: () => Made): void => {
       const body = JSON.stringify(propertiesOf(made().usual, 'Dashboard')['DashboardBody']);
       for (const name of Object.values(metricNames).filter((one) => one !== metricNames.refusals))
         expect(body).toContain(name);
+      for (const title of [...panels.map((panel) => panel.title), ...Object.values(cloudPanels)])
+        expect(body).toContain(title);
     });
   });
 

@@ -103,6 +103,7 @@ describe('serverless', () => {
           'Insights/components',
           'Insights/metricAlerts',
           'Insights/scheduledQueryRules',
+          'Insights/workbooks',
           'Authorization/roleDefinitions',
           'Authorization/roleAssignments',
         ].map((type) => `Microsoft.${type}`),

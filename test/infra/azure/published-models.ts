@@ -63,6 +63,7 @@ const described: Readonly<Record<string, readonly [string, string]>> = {
   'Microsoft.Authorization/roleAssignments': ['authorization/v2022_04_01', 'RoleAssignmentCreateParameters'],
   'Microsoft.OperationalInsights/workspaces': ['loganalytics', 'Workspace'],
   'Microsoft.Insights/components': ['applicationinsights/v2020_02_02', 'ApplicationInsightsComponent'],
+  'Microsoft.Insights/workbooks': ['applicationinsights/v2023_06_01', 'Workbook'],
   'Microsoft.Insights/metricAlerts': ['monitor', 'MetricAlertResource'],
   'Microsoft.Insights/scheduledQueryRules': ['monitor', 'ScheduledQueryRuleResource'],
 };

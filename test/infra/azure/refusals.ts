@@ -198,6 +198,7 @@ const VERSIONS: Readonly<Record<string, readonly string[]>> = {
   'microsoft.operationalinsights/workspaces': ['2021-06-01', '2023-09-01', '2025-02-01'],
   'microsoft.insights/components': ['2020-02-02'],
   'microsoft.insights/metricalerts': ['2018-03-01'],
+  'microsoft.insights/workbooks': ['2022-04-01', '2023-06-01'],
   'microsoft.insights/scheduledqueryrules': ['2022-06-15', '2023-12-01'],
 };
 

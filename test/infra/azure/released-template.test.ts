@@ -51,7 +51,9 @@ const workedOut = (value: unknown, given: Readonly<Record<string, string>>): unk
     );
   }
   if (typeof value !== 'string' || !value.startsWith('[') || value.startsWith('[[')) return value;
-  return runInNewContext(value.slice(1, -1).replaceAll(/(?<=[^(,\s])''(?=[^),])/g, String.raw`\'`), functions(given));
+  // In a text of ARM, a backslash is an ordinary character.
+  const literal = value.slice(1, -1).replaceAll('\\', String.raw`\\`);
+  return runInNewContext(literal.replaceAll(/(?<=[^(,\s])''(?=[^),])/g, String.raw`\'`), functions(given));
 };
 
 it('is the template of a deployment with parameters', () => {

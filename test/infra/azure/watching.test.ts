@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { operationEndings } from '../../../infra/azure/topics.ts';
 import { metricNames } from '../../../functions/metrics.ts';
 import { reasonIn } from '../../../providers/azure/events/kinds.ts';
+import { cloudPanels, panels } from '../../../infra/serverless/panels.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
 
@@ -154,5 +155,47 @@ describe('the alerts', () => {
     for (const { properties } of ofType(other, 'Insights/scheduledQueryRules'))
       expect(properties).toMatchObject({ actions: { actionGroups: [full.actionGroup] } });
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain('"actionGroups":[]');
+  });
+});
+
+describe('the workbook', () => {
+  const book = z.object({
+    kind: z.literal('shared'),
+    properties: z.object({ displayName: z.string(), sourceId: z.string(), serializedData: z.string() }),
+  });
+  const item = z.object({
+    name: z.string(),
+    content: z.looseObject({ query: z.string().default(''), title: z.string() }),
+  });
+  const content = z.object({ version: z.literal('Notebook/1.0'), items: z.array(item) });
+  const shown = () => {
+    const [only, ...more] = ofType(usual, 'Insights/workbooks');
+    expect(more).toEqual([]);
+    expect(only?.name).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    const { properties } = book.parse(only);
+    expect(properties.sourceId).toBe(installFor('prod', plain).names.workspaceId);
+    return content.parse(JSON.parse(properties.serializedData)).items;
+  };
+
+  it('has every panel, and queries every metric of its panels', () => {
+    expect(shown().map(({ name }) => name)).toEqual([
+      ...panels.map(({ title }) => title),
+      cloudPanels.queues,
+      cloudPanels.functions,
+    ]);
+    for (const { title, series } of panels) {
+      const query = shown().find(({ name }) => name === title)?.content.query;
+      for (const { metric, outcome } of series)
+        expect(query).toContain(outcome === undefined ? `line.${metric}` : `line.Outcome == "${outcome}"`);
+      expect(query).toMatch(
+        /^AppTraces \| extend line = parse_json\(Message\) \| summarize .* by bin\(TimeGenerated, 5m\)$/,
+      );
+    }
+  });
+
+  it('shows every metric that the functions measure', () => {
+    const text = JSON.stringify(panels);
+    for (const name of Object.values(metricNames).filter((one) => one !== metricNames.refusals))
+      expect(text).toContain(name);
   });
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { cloudPanels, panels } from '../../../infra/serverless/panels.ts';
 import { deployerAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT } from './store.ts';
@@ -188,5 +189,61 @@ describe('a removal', () => {
     });
     await deployerAt(google).remove(quiet);
     expect([...google.store.objects.keys()].filter((path) => path.includes('/alertPolicies/'))).toEqual([theirs]);
+  });
+});
+
+describe('the dashboard', () => {
+  const filtered = z.looseObject({
+    timeSeriesQuery: z.object({ timeSeriesFilter: z.looseObject({ filter: z.string() }) }),
+  });
+  const dashboard = z.looseObject({
+    name: z.string(),
+    labels: z.record(z.string(), z.string()).default({}),
+    mosaicLayout: z.object({
+      tiles: z.array(
+        z.looseObject({
+          widget: z.object({ title: z.string(), xyChart: z.object({ dataSets: z.array(filtered) }) }),
+        }),
+      ),
+    }),
+  });
+  const dashboards = () =>
+    [...google.store.objects].filter(([path]) => path.includes('/dashboards/')).map(([, one]) => dashboard.parse(one));
+
+  it('has every panel, and reads every metric of its panels', async () => {
+    await deploy();
+    const [only, ...more] = dashboards();
+    expect(more).toEqual([]);
+    const tiles = (only?.mosaicLayout.tiles ?? []).map(({ widget }) => widget);
+    expect(tiles.map(({ title }) => title)).toEqual([
+      ...panels.map(({ title }) => title),
+      cloudPanels.queues,
+      cloudPanels.functions,
+    ]);
+    for (const { title, series } of panels) {
+      const filters = tiles
+        .find((one) => one.title === title)
+        ?.xyChart.dataSets.map(({ timeSeriesQuery }) => timeSeriesQuery.timeSeriesFilter.filter);
+      for (const { metric, outcome } of series)
+        expect(filters).toContain(
+          `metric.type="logging.googleapis.com/user/cloudfence-prod-${metric}" AND resource.type="cloud_run_revision"${outcome === undefined ? '' : ` AND metric.labels.Outcome="${outcome}"`}`,
+        );
+    }
+  });
+
+  it('is made once, corrected if someone changed it, and removed with the install, and no one else’s is', async () => {
+    await deploy();
+    const [made] = dashboards();
+    const theirs = `projects/${PROJECT}/dashboards/1003`;
+    google.store.objects.set(theirs, { ...made, name: theirs, labels: { cloudfence: 'cloudfence-other' } });
+    const name = made?.name ?? '';
+    google.store.objects.set(name, { ...made, displayName: 'x' });
+    await deploy();
+    expect(google.store.objects.get(name)).toMatchObject({ displayName: 'cloudfence-prod' });
+    const writes = google.writes().length;
+    await deploy();
+    expect(google.writes()).toHaveLength(writes);
+    await deployerAt(google).remove(quiet);
+    expect(dashboards().map((one) => one.name)).toEqual([theirs]);
   });
 });

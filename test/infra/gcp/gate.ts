@@ -41,6 +41,7 @@ const rules: readonly Rule[] = [
   ...collection('logging.logMetrics', 'metrics', 'POST', 'PUT'),
   ...collection('logging.sinks', 'sinks', 'POST', 'PATCH'),
   ...collection('monitoring.alertPolicies', 'alertPolicies', 'POST', 'PATCH'),
+  ...collection('monitoring.dashboards', 'dashboards', 'POST', 'PATCH'),
   rule('PUT', /\/subscriptions\/[^/]+$/, 'pubsub.subscriptions.create', 'pubsub.topics.attachSubscription'),
   ...collection('pubsub.subscriptions', 'subscriptions', 'PUT', 'PATCH'),
   ...collection('pubsub.topics', 'topics', 'PUT', 'PATCH'),

@@ -113,3 +113,47 @@ export const alertPolicies: Route = (store, { verb, path, query, body }) => {
     return named(store, path, checked(store, masked(objectAt(store, path), body, query.get('updateMask') ?? '')));
   return verb === 'DELETE' ? drop(store, path) : null;
 };
+
+/** https://cloud.google.com/monitoring/api/ref_v3/rest/v1/projects.dashboards#Dashboard */
+const COLUMNS = 48;
+const chart = z.object({
+  dataSets: z
+    .array(
+      z.looseObject({
+        timeSeriesQuery: z.object({ timeSeriesFilter: z.looseObject({ filter: threshold.shape.filter }) }),
+      }),
+    )
+    .min(1)
+    .max(40),
+});
+const tile = z
+  .looseObject({
+    xPos: z.int().min(0).default(0),
+    width: z.int().min(1),
+    height: z.int().min(1),
+    widget: z.looseObject({ title: z.string(), xyChart: chart }),
+  })
+  .refine(({ xPos, width }) => xPos + width <= COLUMNS, 'must be within the columns');
+const dashboard = z.looseObject({
+  displayName: z.string().min(1),
+  labels: z.record(label, label).default({}),
+  mosaicLayout: z.object({ columns: z.int().min(1).max(COLUMNS), tiles: z.array(tile).min(1).max(40) }),
+});
+
+const versioned = (store: Store, name: string, body: Fields): Fields => {
+  dashboard.parse(body);
+  const made = { ...body, name, etag: next(store) };
+  store.objects.set(name, made);
+  return made;
+};
+
+export const dashboards: Route = (store, { verb, path, body }) => {
+  if (!path.includes('/dashboards')) return null;
+  if (path.endsWith('/dashboards'))
+    return verb === 'POST'
+      ? versioned(store, `${path}/${next(store)}`, body)
+      : { dashboards: [...store.objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, one]) => one) };
+  if (verb !== 'PATCH') return null;
+  if (body['etag'] !== objectAt(store, path)['etag']) throw new Problem(409, 'the etag is stale', 'ABORTED');
+  return versioned(store, path, body);
+};

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { services } from './gate.ts';
 import { identities } from './identity-routes.ts';
-import { alertPolicies } from './monitoring-routes.ts';
+import { alertPolicies, dashboards } from './monitoring-routes.ts';
 import {
   accountAt,
   drop,
@@ -249,6 +249,7 @@ export const routes: readonly Route[] = [
   queues,
   logging,
   alertPolicies,
+  dashboards,
   jobs,
   operations,
   functions,

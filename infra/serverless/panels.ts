@@ -1,0 +1,57 @@
+import { metricNames } from '../../functions/metrics.ts';
+import type { OutcomeKind } from '../../fencing/model/outcome.ts';
+
+/** What the dashboard shows on every cloud. Each cloud draws these panels, and adds what it measures itself. */
+
+/** A line in a panel: one metric, or the part of it with one outcome. */
+export interface Series {
+  readonly metric: string;
+  readonly outcome?: OutcomeKind;
+  /** How the values within a period become one. */
+  readonly stat: 'sum' | 'maximum' | 'p99';
+}
+
+export interface Panel {
+  readonly title: string;
+  readonly stacked: boolean;
+  readonly series: readonly Series[];
+}
+
+const outcomes: readonly OutcomeKind[] = ['fenced', 'released', 'waiting', 'refused', 'ignored', 'failed'];
+
+const summed = (...names: readonly string[]): readonly Series[] => names.map((metric) => ({ metric, stat: 'sum' }));
+const highest = (...names: readonly string[]): readonly Series[] =>
+  names.map((metric) => ({ metric, stat: 'maximum' }));
+
+/** Panels of Cloudfence's own metrics. `Refusals` is left out, because its reasons are no fixed list. */
+export const panels: readonly Panel[] = [
+  {
+    title: 'Ends of runs',
+    stacked: true,
+    series: [
+      ...outcomes.map((outcome): Series => ({ metric: metricNames.outcomes, outcome, stat: 'sum' })),
+      ...summed(metricNames.wouldFence, metricNames.wouldRelease),
+    ],
+  },
+  {
+    title: 'Waiting for a person',
+    stacked: false,
+    series: [
+      ...highest(metricNames.deadNodeUnfenced, metricNames.fencedForADay, metricNames.releaseOverdue),
+      ...summed(metricNames.capReached, metricNames.clusterUnreachable, metricNames.notUnderstood),
+    ],
+  },
+  {
+    title: 'How long a fence took (ms)',
+    stacked: true,
+    series: [
+      metricNames.eventToProof,
+      metricNames.proofToMark,
+      metricNames.markToPodsGone,
+      metricNames.podsGoneToFenced,
+    ].map((metric) => ({ metric, stat: 'p99' })),
+  },
+];
+
+/** Titles of the panels that show what the cloud itself measures. */
+export const cloudPanels = { queues: 'Queues', functions: 'Functions' } as const;
