@@ -1,6 +1,12 @@
-import { CoreV1Api, EventsV1Api, type EventsV1Event, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import {
+  CoreV1Api,
+  EventsV1Api,
+  type EventsV1Event,
+  type V1Node,
+  type V1ObjectReference,
+} from '@kubernetes/client-node/dist/gen/index.js';
 import { V1MicroTime } from '@kubernetes/client-node/dist/types.js';
-import type { StepResult, ClusterEvent } from '../fencing/model/cluster.ts';
+import type { ClusterEvent, EventSubject, StepResult } from '../fencing/model/cluster.ts';
 import { Refused } from '../fencing/model/errors.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { deleteAttachment, setNudge } from './attachments.ts';
@@ -86,20 +92,32 @@ const shortened = (message: string): string => {
   return `${cut}…`;
 };
 
+/** Events about Nodes are in a namespace of Kubernetes' choice, and those about a pod in the pod's. */
+const namespaceOf = (about: EventSubject): string => (about.kind === 'Pod' ? about.namespace : EVENT_NAMESPACE);
+
+const referenceTo = (about: EventSubject): V1ObjectReference => ({
+  apiVersion: 'v1',
+  kind: about.kind,
+  name: about.name,
+  ...(about.kind === 'Pod' && { namespace: about.namespace }),
+  ...(about.uid !== null && { uid: about.uid }),
+});
+
 /**
- * Creates an Event about the Node.
+ * Creates an Event.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
 export const recordEvent = async (
   writer: Writer,
-  about: { readonly node: string; readonly uid: string | null },
+  about: EventSubject,
   { type, reason, message }: ClusterEvent,
   now: number,
 ): Promise<void> => {
+  const namespace = namespaceOf(about);
   const body: EventsV1Event = {
-    metadata: { generateName: 'cloudfence-', namespace: EVENT_NAMESPACE },
+    metadata: { generateName: 'cloudfence-', namespace },
     eventTime: new V1MicroTime(now),
-    regarding: { apiVersion: 'v1', kind: 'Node', name: about.node, ...(about.uid !== null && { uid: about.uid }) },
+    regarding: referenceTo(about),
     reportingController: REPORTER,
     reportingInstance: REPORTER,
     action: reason,
@@ -107,7 +125,7 @@ export const recordEvent = async (
     type,
     note: shortened(message),
   };
-  await writer.write(EventsV1Api, (events) => events.createNamespacedEvent({ namespace: EVENT_NAMESPACE, body }));
+  await writer.write(EventsV1Api, (events) => events.createNamespacedEvent({ namespace, body }));
 };
 
 /**

@@ -3,7 +3,7 @@ import type { IdentitySource, VolumeHandle } from '../fencing/model/machine.ts';
 import { type CallClock, type Connection, pages, type Reader, type Writer } from './connection.ts';
 import type { Link } from './exchange.ts';
 import { readEntries } from './ledger.ts';
-import { EVENT_NAMESPACE, LEASE_NAMESPACE, LEDGER, SETTINGS } from './names.ts';
+import { LEASE_NAMESPACE, LEDGER, SETTINGS } from './names.ts';
 import { nodeIdentitySources } from './node.ts';
 import { csiHandleOf } from './volumes.ts';
 
@@ -146,8 +146,7 @@ export const neededPermissions: readonly NeededPermission[] = [
     verb: 'create',
     group: 'events.k8s.io',
     resource: 'events',
-    namespace: EVENT_NAMESPACE,
-    for: 'reporting what Cloudfence did',
+    for: 'reporting what Cloudfence did, on Nodes and on pods in any namespace',
   },
 ];
 

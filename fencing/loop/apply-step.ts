@@ -39,11 +39,18 @@ export const applyStepResult = (
   record: recordAfter(known, act.step),
   memory: memoryAfter(known, act.step, now),
   ending: endingAfter(act),
-  steps: [...known.steps, report(act, sentAt, now, says, null)],
+  steps: [...known.steps, { ...report(act, sentAt, now, says, null), ...podOf(known, act.step, says) }],
   cleared: stepProperties[act.step.do].makesStale === 'nothing' ? known.cleared : null,
   failures: 0,
   refusals: without(known.refusals, stepKey(act.step)),
 });
+
+/** Returns the pod that the step has deleted. One that was gone before is nobody's news. */
+const podOf = ({ cluster }: RunState, step: Step, says: StepResult): Pick<StepReport, 'pod'> => {
+  if (step.do !== 'delete-pod' || says !== 'done') return {};
+  const facts = cluster?.says.pods.find(({ uid }) => uid === step.pod.uid);
+  return { pod: { ...step.pod, hasVolume: (facts?.volumes.length ?? 0) > 0 } };
+};
 
 const without = (refusals: RunState['refusals'], key: string): RunState['refusals'] =>
   new Map([...refusals].filter(([step]) => step !== key));

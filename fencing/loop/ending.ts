@@ -1,8 +1,8 @@
-import type { ClusterEvent } from '../model/cluster.ts';
+import type { ClusterEvent, EventSubject } from '../model/cluster.ts';
 import { type Ending, type RunState, viewOf } from './state.ts';
 import { describeDeclined, stillDeclined } from '../rules/declined.ts';
 import { listUntouched } from '../rules/finish.ts';
-import { isImagined, type Outcome, type OutcomeKind } from '../model/outcome.ts';
+import { type DeletedPod, isImagined, type Outcome, type OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
@@ -91,4 +91,39 @@ export const eventFor = (ended: Outcome): ClusterEvent | null => {
   if ((outcome === 'fenced' || outcome === 'released') && steps.length === 0) return null;
   const calm = outcome === 'released';
   return { type: calm ? 'Normal' : 'Warning', reason: word, message: reason.says };
+};
+
+/** An Event, and what it is about. */
+export interface SubjectEvent {
+  readonly about: EventSubject;
+  readonly event: ClusterEvent;
+}
+
+/**
+ * The most pods of a run that get an Event of their own. Each is a call, and a fence may cost 40 calls and one more for
+ * each pod, which is its delete.
+ */
+const MOST_POD_EVENTS = 4;
+
+/** Returns the pods that people look for first: those with a volume, and then in the order of their deletes. */
+const podsToTell = ({ steps }: Outcome): readonly DeletedPod[] =>
+  steps
+    .flatMap(({ pod }) => pod ?? [])
+    .toSorted((a, b) => Number(b.hasVolume) - Number(a.hasVolume))
+    .slice(0, MOST_POD_EVENTS);
+
+const podEvent = ({ machine, node, record }: Outcome, { namespace, name, uid }: DeletedPod): SubjectEvent => ({
+  about: { kind: 'Pod', namespace, name, uid },
+  event: {
+    type: 'Normal',
+    reason: 'ForceDeleted',
+    message: `Cloudfence deleted this pod without a grace period, because its kubelet cannot end it: the machine ${machine}${node === null ? '' : ` of Node ${node}`} is off${record ? ` (fence ${record.fence})` : ''}`,
+  },
+});
+
+/** Returns every Event of a run's end: about the Node, and about pods that the run has deleted. */
+export const eventsFor = (ended: Outcome): readonly SubjectEvent[] => {
+  const event = eventFor(ended);
+  const about = { kind: 'Node', name: ended.node ?? '', uid: ended.nodeUid } as const;
+  return [...(event ? [{ about, event }] : []), ...podsToTell(ended).map((pod) => podEvent(ended, pod))];
 };

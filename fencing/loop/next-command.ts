@@ -1,12 +1,11 @@
 import { decide } from '../rules/decide.ts';
 import type { CapClaim } from '../model/ledger.ts';
 import type { DiskId, MachineFacts } from '../model/machine.ts';
-import type { ClusterEvent } from '../model/cluster.ts';
 import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
 import { withoutDeletedPods } from './facts-after.ts';
 import { hasImagined, imaginedEnding } from './imagine.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
-import { endingAtDeadline, outcomeOf, eventFor, waitingEnd } from './ending.ts';
+import { endingAtDeadline, outcomeOf, eventsFor, type SubjectEvent, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, patience } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
@@ -60,10 +59,9 @@ export type Command =
   | { readonly do: 'pause'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
   | { readonly do: 'end'; readonly ending: NonNullable<RunState['ending']> }
   | {
-      readonly do: 'record-event';
+      readonly do: 'record-events';
       readonly location: ClusterLocation;
-      readonly event: ClusterEvent;
-      readonly outcome: Outcome;
+      readonly events: readonly SubjectEvent[];
     }
   | { readonly do: 'finish'; readonly outcome: Outcome };
 
@@ -182,9 +180,9 @@ const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): bool
 const leave = (known: RunState, now: Moment): Command => {
   if (known.location && endsTheFence(known) && !known.concluded) return { do: 'conclude', location: known.location };
   const outcome = outcomeOf(known, now);
-  const event = eventFor(outcome);
-  return known.location && event && !known.eventRecorded
-    ? { do: 'record-event', location: known.location, event, outcome }
+  const events = eventsFor(outcome);
+  return known.location && events.length > 0 && !known.eventsRecorded
+    ? { do: 'record-events', location: known.location, events }
     : { do: 'finish', outcome };
 };
 

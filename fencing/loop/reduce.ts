@@ -51,7 +51,7 @@ export type CommandResult =
   | ({ readonly to: 'recheck' } & Rechecked)
   /** One answer for each step of the command, in the same order. */
   | { readonly to: 'act'; readonly answers: readonly StepAnswer[]; readonly sentAt: Moment }
-  | { readonly to: 'imagine' | 'record-event' | 'conclude' }
+  | { readonly to: 'imagine' | 'record-events' | 'conclude' }
   /** How often it asked for an attachment meanwhile. */
   | { readonly to: 'pause'; readonly polls: number }
   | { readonly to: 'end'; readonly ending: Ending }
@@ -91,8 +91,8 @@ export const reduce = (known: RunState, command: Command, result: CommandResult,
       return command.do === 'imagine' ? applyImagined(known, command, now) : known;
     case 'pause':
       return rested(known, command, result.polls, now);
-    case 'record-event':
-      return { ...known, eventRecorded: true };
+    case 'record-events':
+      return { ...known, eventsRecorded: true };
     case 'conclude':
       return { ...known, concluded: true };
     case 'end':
@@ -182,7 +182,7 @@ const rested = (known: RunState, command: Command, polls: number, now: Moment): 
 };
 
 const failed = (known: RunState, command: Command, error: CloudfenceError, now: Moment): RunState => {
-  if (command.do === 'record-event') return { ...known, eventRecorded: true };
+  if (command.do === 'record-events') return { ...known, eventsRecorded: true };
   if (command.do === 'conclude') return { ...known, concluded: true };
   const denied = error instanceof PermissionDenied;
   const hopeless = isPermanent(error) && !(denied && wasAllowedBefore(known, command));

@@ -195,18 +195,21 @@ const carryOut = async (
       return sleepOrPoll(command, known, ports);
     case 'end':
       return { to: 'end', ending: command.ending };
-    case 'record-event':
+    case 'record-events':
       return record(command, ports);
   }
 };
 
+/** Records all Events, whichever of them fails. Then the first fault is the answer. */
 const record = async (
-  { location, event, outcome }: Extract<Command, { do: 'record-event' }>,
+  { location, events }: Extract<Command, { do: 'record-events' }>,
   ports: Ports,
 ): Promise<CommandResult> => {
-  const about = { node: outcome.node ?? '', uid: outcome.nodeUid };
-  await clusterAt(location, ports).recordEvent(about, event, ports.signal);
-  return { to: 'record-event' };
+  const { recordEvent } = clusterAt(location, ports);
+  const answers = await Promise.allSettled(events.map(({ about, event }) => recordEvent(about, event, ports.signal)));
+  const fault = answers.find((answer) => answer.status === 'rejected');
+  if (fault) throw asCloudfenceError(fault.reason);
+  return { to: 'record-events' };
 };
 
 /** Claims a place under the cap, and rechecks the mark that follows side by side. */

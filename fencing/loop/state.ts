@@ -66,7 +66,7 @@ export interface RunState {
   readonly refusals: ReadonlyMap<string, number>;
   readonly steps: readonly StepReport[];
   readonly ending: Ending | null;
-  readonly eventRecorded: boolean;
+  readonly eventsRecorded: boolean;
   /** Whether the end of the fence was entered in the ledger, or could not be entered. */
   readonly concluded: boolean;
 }
@@ -137,7 +137,7 @@ export const startRun = ({
   refusals: new Map(),
   steps,
   ending: null,
-  eventRecorded: false,
+  eventsRecorded: false,
   concluded: false,
 });
 

@@ -3,7 +3,7 @@ import type { Admission, CapClaim } from './ledger.ts';
 import type { IdentitySource, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
 import type { FenceRecord } from './record.ts';
-import type { ClusterStep } from './steps.ts';
+import type { ClusterStep, PodTarget } from './steps.ts';
 
 /** How to recognize one machine in a cluster without knowing its cloud. */
 export interface NodeQuery {
@@ -79,12 +79,8 @@ export interface Cluster {
   /** Applies one step. Checks `permit` right before the request leaves. */
   readonly apply: (step: ClusterStep, permit: Permit, signal: AbortSignal) => Promise<StepResult>;
 
-  /** Records an Event about the Node, for people, even if the Node is gone. */
-  readonly recordEvent: (
-    about: { readonly node: string; readonly uid: string | null },
-    event: ClusterEvent,
-    signal: AbortSignal,
-  ) => Promise<void>;
+  /** Records an Event for people, even if what it is about is gone. */
+  readonly recordEvent: (about: EventSubject, event: ClusterEvent, signal: AbortSignal) => Promise<void>;
 
   /**
    * Returns which Nodes have a Lease older than `staleFor` ms, which share the zone of `node`, and which name the
@@ -115,6 +111,11 @@ export interface Cluster {
   /** Returns where an event may have been missed. Reads each list once, in pages, at any size of cluster. */
   readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly SuspectNode[]>;
 }
+
+/** What an Event is about. The uid of a Node is null if it is not known. */
+export type EventSubject =
+  | { readonly kind: 'Node'; readonly name: string; readonly uid: string | null }
+  | ({ readonly kind: 'Pod' } & PodTarget);
 
 export interface ClusterEvent {
   readonly type: 'Normal' | 'Warning';

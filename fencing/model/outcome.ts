@@ -1,7 +1,7 @@
 import type { Evidence, MachineId } from './machine.ts';
 import type { Reason } from './reason.ts';
 import type { FenceRecord } from './record.ts';
-import type { Step } from './steps.ts';
+import type { PodTarget, Step } from './steps.ts';
 
 /** How one look at one machine ended. A dry run, which only imagines its steps, ends with `would-…`. */
 export type OutcomeKind =
@@ -14,6 +14,11 @@ export type OutcomeKind =
   | 'ignored'
   | 'failed';
 
+/** A pod that a run has deleted, and whether it used a volume. People look for such a pod first. */
+export interface DeletedPod extends PodTarget {
+  readonly hasVolume: boolean;
+}
+
 export interface StepReport {
   readonly step: Step['do'];
   readonly target: string;
@@ -24,6 +29,8 @@ export interface StepReport {
   readonly result: 'done' | 'already' | 'dry-run' | 'refused' | 'failed';
   /** What the API server or the cloud answered if the step was not done. */
   readonly message: string | null;
+  /** The pod, if this step deleted one. */
+  readonly pod?: DeletedPod;
 }
 
 export interface Untouched {

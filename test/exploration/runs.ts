@@ -75,7 +75,7 @@ const waiting = (known: RunState): RunAt => {
     case 'locate':
     case 'conclude':
     case 'imagine':
-    case 'record-event':
+    case 'record-events':
     case 'finish':
       throw new Error(`no run of an exploration gets to ${command.do}`);
   }

@@ -5,7 +5,7 @@ import { executeCommand, react, run } from '../../fencing/loop/run.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Recheck } from '../../fencing/model/cluster-facts.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
-import { ProofExpired, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { PermissionDenied, ProofExpired, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';
@@ -117,28 +117,36 @@ describe('a claim that clears the mark', () => {
 });
 
 describe('an Event', () => {
-  it.each([
-    [
-      { node: 'node-a', nodeUid: 'uid' },
-      { node: 'node-a', uid: 'uid' },
-    ],
-    [
-      { node: null, nodeUid: null },
-      { node: '', uid: null },
-    ],
-  ])('is recorded about the Node of the outcome: %j', async (named, about) => {
+  const done = { type: 'Normal' as const, reason: 'Fenced', message: 'done' };
+  const events = (['node-a', 'node-b', 'node-c'] as const).map((name) => ({
+    about: { kind: 'Node' as const, name, uid: null },
+    event: done,
+  }));
+
+  it('is recorded about its subject', async () => {
     const recorded: unknown[] = [];
     const blue = clusterThat({ recordEvent: async (...args) => void recorded.push(args.slice(0, 2)) });
-    const event = { type: 'Normal' as const, reason: 'Fenced', message: 'done' };
-    const outcome = { ...(await outcomeOfNothing()), ...named };
-    expect(await execute({ do: 'record-event', location, event, outcome }, { clusters: [blue] })).toEqual({
-      to: 'record-event',
+    expect(await execute({ do: 'record-events', location, events }, { clusters: [blue] })).toEqual({
+      to: 'record-events',
     });
-    expect(recorded).toEqual([[about, event]]);
+    expect(recorded).toEqual(events.map(({ about, event }) => [about, event]));
+  });
+
+  it('that fails keeps none of the others, and is the answer', async () => {
+    const recorded: string[] = [];
+    const blue = clusterThat({
+      recordEvent: async ({ name }) => {
+        if (name === 'node-a') throw new PermissionDenied('no');
+        recorded.push(name);
+      },
+    });
+    expect(await execute({ do: 'record-events', location, events }, { clusters: [blue] })).toMatchObject({
+      to: 'failed',
+      error: { message: 'no' },
+    });
+    expect(recorded).toEqual(['node-b', 'node-c']);
   });
 });
-
-const outcomeOfNothing = () => run({ ...begun(), deadline: 0 }, portsThat());
 
 describe('a step', () => {
   const applied = (ports: Pick<Ports, 'clusters' | 'cloud'>, step: Step, expires?: number) =>

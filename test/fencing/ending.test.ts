@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endingAtDeadline, eventFor, outcomeOf, waitingEnd } from '../../fencing/loop/ending.ts';
+import { endingAtDeadline, eventFor, eventsFor, outcomeOf, waitingEnd } from '../../fencing/loop/ending.ts';
 import { applyImagined, hasImagined, imaginedEnding } from '../../fencing/loop/imagine.ts';
 import { type Ending, type RunState, startRun, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
 import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
@@ -157,6 +157,52 @@ describe('the Event on the Node', () => {
   it('needs a Node, and is not about what was only imagined', () => {
     expect(told('refused', 'opted-out', { cluster: null })).toBeNull();
     expect(told('refused', 'opted-out', { policy: { ...defaultPolicy, dryRun: true } })).toBeNull();
+  });
+});
+
+describe('the Events on pods', () => {
+  const gone = (name: string, hasVolume: boolean): StepReport => ({
+    ...stepped('delete-pod'),
+    pod: { namespace: 'prod', name, uid: `${name}-uid`, hasVolume },
+  });
+  const ended = (steps: readonly StepReport[], change: Partial<RunState> = {}) =>
+    eventsFor(
+      outcomeOf(
+        {
+          ...read,
+          record: record(),
+          steps,
+          ending: { outcome: 'waiting', reason: because('pods-going', 'x'), lookAgainIn: null, retry: false },
+          ...change,
+        },
+        now,
+      ),
+    );
+
+  it('say on each pod why it is gone, whatever the end', () => {
+    expect(ended([stepped('mark'), gone('db-0', true)])).toEqual([
+      {
+        about: { kind: 'Pod', namespace: 'prod', name: 'db-0', uid: 'db-0-uid' },
+        event: {
+          type: 'Normal',
+          reason: 'ForceDeleted',
+          message: expect.stringMatching(/the machine \S+ of Node \S+ is off \(fence \S+\)$/),
+        },
+      },
+    ]);
+    expect(ended([stepped('mark'), stepped('delete-pod', 'already')])).toEqual([]);
+  });
+
+  it('are four at most, for pods with volumes first, beside the one on the Node', () => {
+    const steps = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => gone(name, name > 'c'));
+    const fenced = { outcome: 'fenced', reason: because('fenced', 'x'), lookAgainIn: null, retry: false } as const;
+    expect(ended(steps, { ending: fenced }).map(({ about }) => `${about.kind} ${about.name}`)).toEqual([
+      expect.stringMatching(/^Node /),
+      'Pod d',
+      'Pod e',
+      'Pod f',
+      'Pod a',
+    ]);
   });
 });
 

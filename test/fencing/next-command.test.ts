@@ -469,10 +469,10 @@ describe('an end', () => {
     ['of a fence that was admitted and was not needed, too', ending('ignored', 'nothing-to-free'), 'conclude'],
     ['... but not if it was never asked for', { ...ending('ignored', 'nothing-to-free'), ...unclaimed }, 'finish'],
     ['... or not admitted', { ...ending('ignored', 'nothing-to-free'), ...refusedByCap }, 'finish'],
-    ['of any other kind is not', ending('refused', 'opted-out'), 'record-event'],
+    ['of any other kind is not', ending('refused', 'opted-out'), 'record-events'],
     ['in a dry run is not', { ...ending('fenced', 'fenced'), ...dry }, 'finish'],
-    ['is entered once', { ...ending('refused', 'fence-removed-by-hand'), concluded: true }, 'record-event'],
-    ['is told once', { ...ending('refused', 'opted-out'), eventRecorded: true }, 'finish'],
+    ['is entered once', { ...ending('refused', 'fence-removed-by-hand'), concluded: true }, 'record-events'],
+    ['is told once', { ...ending('refused', 'opted-out'), eventsRecorded: true }, 'finish'],
     ['without a Node is not told', { ...ending('refused', 'opted-out'), location: null }, 'finish'],
     ['... or entered', { ...ending('fenced', 'fenced'), location: null }, 'finish'],
   ] as const)('%s', (_, change, expected) => expect(next(change).do).toBe(expected));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { applyStepError, applyStepResult, reportImagined } from '../../fencing/loop/apply-step.ts';
 import { actOn, type Command } from '../../fencing/loop/next-command.ts';
-import { outcomeOf } from '../../fencing/loop/ending.ts';
 import { reasonOf } from '../../fencing/loop/failing.ts';
 import { type CommandResult, reduce } from '../../fencing/loop/reduce.ts';
 import {
@@ -78,7 +77,7 @@ describe('a run that begins', () => {
     expect(begun).toMatchObject({
       steps: [],
       proofRenewed: false,
-      eventRecorded: false,
+      eventsRecorded: false,
       concluded: false,
       failures: 0,
     });
@@ -312,7 +311,7 @@ describe('an answer', () => {
     expect(answered({ to: 'witness', says: 'held' }).memory.witness).toBe('held');
     expect(answered({ to: 'survey-connectivity', says: alone }).memory.connectivity).toBe(alone);
     expect(answered({ to: 'claim', says: admitted, recheck: null }).memory.admission).toBe(admitted);
-    expect(answered({ to: 'record-event' }).eventRecorded).toBe(true);
+    expect(answered({ to: 'record-events' }).eventsRecorded).toBe(true);
     expect(answered({ to: 'conclude' }).concluded).toBe(true);
     const ending = { outcome: 'fenced', reason: because('fenced', ''), lookAgainIn: null, retry: false } as const;
     expect(answered({ to: 'end', ending }).ending).toBe(ending);
@@ -430,14 +429,13 @@ describe('a call that fails', () => {
     expect(
       after(
         {
-          do: 'record-event',
+          do: 'record-events',
           location,
-          event: { type: 'Normal', reason: 'x', message: 'x' },
-          outcome: outcomeOf(read, at(0)),
+          events: [],
         },
         new Unexpected('x'),
       ),
-    ).toMatchObject({ eventRecorded: true, ending: null });
+    ).toMatchObject({ eventsRecorded: true, ending: null });
     expect(after({ do: 'conclude', location }, new Unexpected('x'))).toMatchObject({ concluded: true, ending: null });
   });
 
@@ -532,6 +530,7 @@ describe('a step that was taken', () => {
         ms: 100,
         result: 'done',
         message: null,
+        pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid', hasVolume: true },
       },
       expect.objectContaining({ step: 'mark', target: 'node/node-a' }),
     ]);

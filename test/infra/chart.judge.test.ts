@@ -70,7 +70,7 @@ describe('the Helm chart', () => {
     const objects = await printed('--set', `users={${account}},groups={7a1c: x}`);
     const bindings = objects.flatMap((one) => bound.safeParse(one).data ?? []);
     expect(bindings.map(({ kind }) => kind).filter((kind) => !kind.endsWith('RoleBinding'))).toEqual([]);
-    expect(bindings).toHaveLength(5);
+    expect(bindings).toHaveLength(4);
     for (const { subjects } of bindings)
       expect(subjects).toEqual([
         { kind: 'ServiceAccount', name: 'cloudfence', namespace: 'kube-system' },

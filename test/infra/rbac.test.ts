@@ -52,6 +52,6 @@ it('every role is bound to the one service account and the one group', () => {
   const bindings = documents
     .map((document): unknown => document.toJS())
     .filter((object) => JSON.stringify(object).includes('RoleBinding"'));
-  expect(bindings).toHaveLength(4);
+  expect(bindings).toHaveLength(3);
   for (const binding of bindings) expect(binding).toMatchObject({ roleRef: { name: 'cloudfence' }, subjects: holders });
 });

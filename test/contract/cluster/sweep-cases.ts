@@ -147,7 +147,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     const node = await makeNode(harness());
     const reason = 'FenceRefused';
     await harness().cluster.recordEvent(
-      { node: node.name, uid: node.uid },
+      { kind: 'Node', name: node.name, uid: node.uid },
       { type: 'Warning', reason, message: 'ä'.repeat(2000) },
       unhurried(),
     );
@@ -158,7 +158,16 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     ]);
     expect(told[0].note).toMatch(/^ä{400,510}…$/);
     await harness().cluster.recordEvent(
-      { node: fresh('gone'), uid: null },
+      { kind: 'Pod', namespace: 'kube-system', name: node.name, uid: 'pod-uid' },
+      { type: 'Normal', reason: 'ForceDeleted', message: 'off' },
+      unhurried(),
+    );
+    const ofPods = (await harness().admin('GET', EVENTS.replace('/default/', '/kube-system/'))).body.items;
+    expect(Array.isArray(ofPods) ? ofPods.filter((event) => event.regarding.name === node.name) : ofPods).toMatchObject(
+      [{ regarding: { kind: 'Pod', namespace: 'kube-system', uid: 'pod-uid' }, reason: 'ForceDeleted' }],
+    );
+    await harness().cluster.recordEvent(
+      { kind: 'Node', name: fresh('gone'), uid: null },
       { type: 'Normal', reason: 'Freed', message: 'done' },
       unhurried(),
     );
