@@ -4,7 +4,8 @@ import type { OutcomeKind } from '../fencing/model/outcome.ts';
  * Exit codes: 0 fenced, released, a dry run that would do so, or rightly ignored · 1 failed · 2 usage or configuration
  * · 3 still waiting at the timeout · 4 refused · 130 interrupted by Ctrl-C. `diagnose`: 0 no pod waits · 3 the wait
  * ends by itself or with a fence · 4 a person has to act. `status`: 0 no Node is fenced · 1 a cluster did not answer ·
- * 3 Nodes are fenced · 4 a fence needs a person. `doctor`: 0 ready, also with warnings · 1 not ready.
+ * 3 Nodes are fenced · 4 a fence needs a person. `doctor`: 0 ready, also with warnings · 1 not ready. `drill`: 1 also
+ * for a recovery that is too slow, or something left.
  */
 export const USAGE_ERROR = 2;
 export const STILL_WAITING = 3;

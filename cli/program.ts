@@ -9,6 +9,7 @@ import { readOutputOptions, reportFailure } from './failure.ts';
 import { helpAfter } from './help.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
+import type { DrillCommandOptions } from './commands/drill.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
 import type { ReleaseOptions } from './commands/release.ts';
@@ -111,6 +112,25 @@ const addCap = (root: Command, terminal: Terminal, done: Done): Command =>
     .option('--cluster <name>', 'the cluster to use')
     .action(async (options: CapOptions) => done(await (await import('./commands/cap.ts')).cap(options, terminal)));
 
+const addDrill = (root: Command, terminal: Terminal, done: Done): Command =>
+  withCommonOptions(
+    root
+      .command('drill')
+      .description('stop the machine of a Node that you have labelled for it, and measure how Cloudfence reacts'),
+  )
+    .requiredOption('--node <name>', 'the Node, which has the label cloudfence.dev/drill=allowed', given)
+    .option('--yes', 'do not ask for the name of the Node')
+    .option('--namespace <name>', 'the namespace of the canary', given, 'default')
+    .option('--image <image>', 'the image of the canary', given, 'registry.k8s.io/pause:3.10')
+    .option('--storage-class <name>', 'the StorageClass of its volume (default: that of the cluster)', given)
+    .option('--suspended-group <name>', 'the group that would replace the machine, and that you have suspended', given)
+    .option('--fence-here', 'fence from this command, where no functions are installed')
+    .addOption(new Option('--threshold <time>', 'fail if the recovery takes longer, such as 90s').argParser(time))
+    .option('-o, --output <file>', 'also write the report into a file that ends with .md or .json', given)
+    .action(async (options: DrillCommandOptions) =>
+      done(await (await import('./commands/drill.ts')).drill(options, terminal)),
+    );
+
 const addReport = (root: Command, terminal: Terminal, done: Done): Command =>
   root
     .command('report [target]')
@@ -201,6 +221,7 @@ const addSandbox = (root: Command, terminal: Terminal, done: Done): Command =>
     .description('serve a simulated cloud and cluster to practise on, or send a command to it, such as `stop <Node>`')
     .option('--cloud <name>', `the cloud to simulate: ${cloudNames.join(', ')}`, cloudNames[0])
     .option('--folder <folder>', 'where its kubeconfig, variables, and events are written', given, 'cloudfence-sandbox')
+    .option('--installed', 'also run the functions of Cloudfence, which react to the events')
     .option('--debug', 'also print the stack trace of an error')
     .action(async (words: string[], options: SandboxOptions) =>
       done(await (await import('./commands/sandbox.ts')).sandbox(words, options, terminal)),
@@ -232,6 +253,7 @@ const program = (terminal: Terminal, done: Done): Command => {
   addLoop(root, terminal, done);
   addReading(root, terminal, done);
   addCap(root, terminal, done);
+  addDrill(root, terminal, done);
   addReport(root, terminal, done);
   addKubeconfig(root, terminal, done);
   addDemo(root, terminal, done);

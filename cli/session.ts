@@ -47,15 +47,17 @@ const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output:
   return INTERRUPTED;
 };
 
-/**
- * Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. Ctrl-C ends a
- * command that runs until then with the exit code of an ordinary end.
- */
+interface SessionEnd {
+  /** The exit code of a command that itself says what Ctrl-C means for it. Null for a command that can be continued. */
+  readonly whenInterrupted?: number | null;
+}
+
+/** Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. */
 export const withSession = async (
   options: CommonOptions,
   terminal: Terminal,
   work: (session: Session) => Promise<number>,
-  { untilInterrupted = false }: { readonly untilInterrupted?: boolean } = {},
+  { whenInterrupted = null }: SessionEnd = {},
 ): Promise<number> => {
   const ending = new AbortController();
   let interrupted = false;
@@ -69,9 +71,9 @@ export const withSession = async (
   try {
     const session = await open(options, terminal, { signal: ending.signal, observe: progress.observe }, opened);
     const code = await work(session).finally(progress.stop);
-    return interrupted && !untilInterrupted ? sayInterrupted(options, terminal, true) : code;
+    return interrupted && whenInterrupted === null ? sayInterrupted(options, terminal, true) : code;
   } catch (error) {
-    if (interrupted && untilInterrupted) return 0;
+    if (interrupted && whenInterrupted !== null) return whenInterrupted;
     if (interrupted) return sayInterrupted(options, terminal, false);
     throw error;
   } finally {

@@ -173,6 +173,13 @@ export const anyCloud = (
   cloud: cloudOf(registered, open),
   readHints: (raw) => readEventOfAnyCloud(raw, registered),
   expand: (named, signal) => expand(named, signal, registered, open),
+  drill: async (machine) => {
+    const owner = ownerOf(machine, registered);
+    if (!owner) throw new Refused(`${machine} is not a machine id of any supported cloud`);
+    const { drill } = await open(owner.name);
+    if (!drill) throw new Refused(`there are no drills on ${owner.name}`);
+    return drill(machine);
+  },
   probes: [],
   probesFor: async (machines) => {
     const concerned = registered.filter(({ name, ownsId: owns }) => configured.has(name) || machines.some(owns));

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { ReadStanding } from '../diagnosis/status-ports.ts';
+import type { DrillCluster } from '../drill/ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
@@ -30,6 +31,8 @@ export interface OpenedCluster {
   readonly diagnosis: OpenDiagnosis;
   readonly status: ReadStanding;
   readonly aftermath: ReadAftermath;
+  /** Loads what only a drill needs. */
+  readonly drill: () => Promise<DrillCluster>;
   readonly close: () => Promise<void>;
 }
 
@@ -124,6 +127,7 @@ export const connectCluster = async (
     diagnosis: (faultOf, signal) => createDiagnosisReading(connection, faultOf, signal),
     status: createStatusReading(entry.name, connection),
     aftermath: createAftermathReading(entry.name, connection),
+    drill: async () => (await import('../kubernetes/drill-cluster.ts')).createDrillCluster(entry.name, connection),
     close: link.close,
   };
 };

@@ -48,8 +48,11 @@ const shortName = (id: string): string => {
 /** Returns no token, because the SDK sends no token over plain HTTP. */
 const credential = { getToken: async () => null };
 
+/** Follows no operation, because the SDK would wait in real time. */
+const polling = { everyMs: 1, times: 1 } as const;
+
 const clientsAt = (endpoint: string, inTurn: RunCall) => {
-  const clients = azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, endpoint });
+  const clients = azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, endpoint, polling });
   clients.reads.pipeline.addPolicy(
     { name: 'inTurn', sendRequest: (request, next) => inTurn(() => next(request)) },
     { afterPhase: 'Sign' },

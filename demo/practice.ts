@@ -1,10 +1,14 @@
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { writerAs } from '../sandbox/cluster/controllers/object-writer.ts';
+import { addStorageClass } from '../sandbox/cluster/fixtures.ts';
 import { getObject, listObjects } from '../sandbox/cluster/get-objects.ts';
 import type { World } from '../sandbox/world.ts';
 import { ADMIN_TOKEN } from '../sandbox/cluster/api/server.ts';
+import { DRILL_ALLOWED, DRILL_LABEL } from '../kubernetes/names.ts';
 import { cloudfenceUser, openServers, TOKEN } from './cluster.ts';
-import type { CloudEvent } from './platform.ts';
+import type { CallSchedule, CloudEvent } from './platform.ts';
+import { deployPractice, type PracticeSetting } from './practice-functions.ts';
 import type { DemoCloud, Scene } from './story.ts';
 
 /**
@@ -26,6 +30,8 @@ export interface Practice {
   readonly act: (command: string) => readonly string[];
   /** All events that the cloud has published, oldest first. */
   readonly events: () => readonly CloudEvent[];
+  /** Runs the functions of Cloudfence until the signal ends: they get the events, and sweep once a minute. */
+  readonly react: (sleep: CallSchedule['sleep'], signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -68,6 +74,16 @@ const commands: Readonly<Record<string, PracticeCommand>> = {
     does: (broken) => partition(broken, true),
   },
   heal: { says: 'ends a cut', does: (broken) => partition(broken, false) },
+  allow: {
+    says: 'labels the Node for `cloudfence drill`',
+    does: ({ world, scene, machine }) => {
+      const node = getObject(world, 'nodes', scene.nodeOf(machine));
+      if (node)
+        writerAs(world, 'admin').change('nodes', node, (draft) => {
+          draft.metadata.labels = { ...draft.metadata.labels, [DRILL_LABEL]: DRILL_ALLOWED };
+        });
+    },
+  },
 };
 
 export const PRACTICE_HELP: readonly string[] = [
@@ -131,8 +147,22 @@ const atRest = <P extends ClusterParts>(demoCloud: DemoCloud<P>, now: number) =>
   const world = demoCloud.create({ seed: 1, now: now - BEFORE_MS });
   world.parts.cluster.knobs.cloudController = true;
   const scene = demoCloud.scene(world);
+  addStorageClass(world, 'sandbox');
   return { world, scene, before: demoCloud.announcements(world).length };
 };
+
+/** Runs the functions in real time. */
+const reactIn =
+  <P extends ClusterParts>(setting: Omit<PracticeSetting<P>, 'turns'>): Practice['react'] =>
+  async (sleep, signal) => {
+    const turns: CallSchedule = { call: (_ms, exchange) => exchange(), sleep, arrived: () => undefined };
+    const functions = deployPractice({ ...setting, turns });
+    try {
+      await functions.run(signal);
+    } finally {
+      await functions.close();
+    }
+  };
 
 /** Opens a database on two Nodes of a simulated cloud. `now` is the wall clock (epoch ms), which Cloudfence also uses. */
 export const openPractice = async <P extends ClusterParts>(
@@ -161,6 +191,7 @@ export const openPractice = async <P extends ClusterParts>(
         .announcements(world)
         .slice(before)
         .filter((event) => event !== null),
+    react: reactIn({ world, demoCloud, servers, now, since: before }),
     close: servers.close,
   };
 };

@@ -33,6 +33,10 @@ export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
 export const OPT_OUT_LABEL = 'cloudfence.node-restriction.kubernetes.io/opt-out';
 export const NUDGE_ANNOTATION = 'cloudfence.dev/nudge';
 
+/** A label of a Node with which people allow `cloudfence drill` to stop its machine, and of what a drill makes. */
+export const DRILL_LABEL = 'cloudfence.dev/drill';
+export const DRILL_ALLOWED = 'allowed';
+
 /**
  * Labels whose value may be the machine's id. A Node that is found by such a label must still prove that it is the
  * machine's.

@@ -1,4 +1,5 @@
 import type { DiskView, DriverFault } from '../diagnosis/model/facts.ts';
+import type { DrillCloud } from '../drill/ports.ts';
 import type { Cloud, CloudIdentityRules } from '../fencing/model/cloud.ts';
 import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
@@ -74,6 +75,8 @@ export interface OpenedCloud {
   readonly viewDisks: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskView[]>;
   /** Returns what this cloud's error code in the sentence of a CSI driver means, or null. Pure. */
   readonly driverFaultOf: CloudPlugin['driverFaultOf'];
+  /** What `cloudfence drill` needs. It is loaded only for a drill. Absent for a cloud without drills. */
+  readonly drill?: (machine: MachineId) => Promise<DrillCloud>;
   /** Access to clusters that this cloud manages, or whose credentials it keeps. */
   readonly access: CloudAccess;
 }

@@ -21,6 +21,9 @@ export interface UnderlyingCloud<Parts> {
   /** ControllerPublishVolume and ControllerUnpublishVolume: called again until they answer other than `pending`. */
   readonly publish: (world: World<Parts>, handle: string, machine: string) => DriverAnswer;
   readonly unpublish: (world: World<Parts>, handle: string, machine: string) => DriverAnswer;
+  /** CreateVolume and DeleteVolume. A disk is deleted when nothing holds it. Returns the handle of the new disk. */
+  readonly provision?: (world: World<Parts>, zone: string) => string;
+  readonly deprovision?: (world: World<Parts>, handle: string) => void;
   /**
    * The guest mounts or unmounts a disk that is attached to it; a disk that is taken from under a mount is a violation,
    * and is recorded.

@@ -12,6 +12,8 @@ export interface SandboxOptions {
   readonly cloud: string;
   /** Where the kubeconfig, the variables, and the events are written. */
   readonly folder: string;
+  /** Whether the functions of Cloudfence run in it, too. */
+  readonly installed?: boolean;
 }
 
 /** A kubeconfig may be JSON, because JSON is YAML. */
@@ -108,10 +110,20 @@ const obey = (practice: Practice, terminal: Terminal, ending: AbortController): 
   });
 };
 
-const introduce = (practice: Practice, { cloud, folder }: SandboxOptions, { line }: Terminal): void => {
+/** The end of the sandbox also ends the functions, wherever they are. */
+const runFunctions = async (practice: Practice, { clock }: Terminal, signal: AbortSignal): Promise<void> => {
+  try {
+    await practice.react(clock.sleep, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+};
+
+const introduce = (practice: Practice, { cloud, folder, installed }: SandboxOptions, { line }: Terminal): void => {
   line(`A simulated cluster on ${cloud} runs until you type quit or press Ctrl-C. In another terminal, run:`);
   line(`  . ${path.join(folder, 'environment')}`);
   line('  cloudfence status; cloudfence diagnose; cloudfence fence pod/default/db-0; kubectl get nodes');
+  if (installed) line('The functions of Cloudfence are installed: they get the events, and sweep once a minute.');
   line('Commands, here or as `cloudfence sandbox <command>` in the other terminal:');
   for (const text of PRACTICE_HELP) line(`  ${text}`);
   for (const text of practice.act('machines')) line(text);
@@ -128,7 +140,8 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
     await writeAccess(practice, control.url, folder);
     introduce(practice, options, terminal);
     obey(practice, terminal, ending);
-    await passTime(practice, folder, terminal, ending.signal);
+    const functions = options.installed ? runFunctions(practice, terminal, ending.signal) : null;
+    await Promise.all([passTime(practice, folder, terminal, ending.signal), functions]);
     return 0;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, end);

@@ -54,5 +54,5 @@ export const status = (options: StatusOptions, terminal: Terminal): Promise<numb
       await clock.sleep(EVERY_MS, signal);
     }
   };
-  return withSession(options, terminal, options.watch ? watch : look, { untilInterrupted: options.watch === true });
+  return withSession(options, terminal, options.watch ? watch : look, { whenInterrupted: options.watch ? 0 : null });
 };

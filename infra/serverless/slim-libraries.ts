@@ -23,7 +23,7 @@ const slimAmazon: Plugin = {
 
 /** The calls that providers/gcp makes, by service. List a new call here: it cannot be sent without its description. */
 export const GOOGLE_CALLS: Readonly<Record<string, readonly string[]>> = {
-  Instances: ['Get', 'DetachDisk', 'Stop', 'TestIamPermissions'],
+  Instances: ['Get', 'DetachDisk', 'Start', 'Stop', 'TestIamPermissions'],
   Disks: ['Get', 'TestIamPermissions'],
   RegionDisks: ['Get', 'TestIamPermissions'],
   ZoneOperations: ['Wait'],

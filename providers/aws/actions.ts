@@ -36,7 +36,7 @@ export const detachDisk = async (
     Force: request.manner === 'forced',
   });
   try {
-    await permitted(clients, { name: DETACH, permit, signal }, (client, sending) => client.send(command, sending));
+    await sendPermitted(clients, { name: DETACH, permit, signal }, (client, sending) => client.send(command, sending));
   } catch (caught) {
     const code = errorCodeOf(caught);
     if (code === null || !PERHAPS_DONE.has(code)) throw toCloudfenceError(caught, DETACH);
@@ -72,7 +72,7 @@ export const powerOffMachine = (
 ): Promise<void> =>
   withCloudfenceErrors(STOP, async () => {
     const command = new StopInstancesCommand({ InstanceIds: [machine], Force: true });
-    await permitted(clients, { name: STOP, permit, signal }, (client, sending) => client.send(command, sending));
+    await sendPermitted(clients, { name: STOP, permit, signal }, (client, sending) => client.send(command, sending));
   });
 
 /** The last step before the request leaves. Signing, and with it every wait for credentials, comes before this step. */
@@ -82,7 +82,7 @@ const AFTER_SIGNING = { step: 'deserialize', priority: 'low', name: 'checkPermit
 type Send = (client: EC2Client, sending: { readonly abortSignal: AbortSignal }) => Promise<unknown>;
 
 /** Sends one destructive command. @throws ProofExpired, Unavailable, and any error of the SDK */
-const permitted = (clients: Ec2Clients, call: PermittedCall, send: Send): Promise<unknown> =>
+export const sendPermitted = (clients: Ec2Clients, call: PermittedCall, send: Send): Promise<unknown> =>
   underPermit(call, (passage) => {
     const client = clients.writes(passage);
     const checked =

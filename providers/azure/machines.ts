@@ -13,10 +13,12 @@ export interface Vm extends Pick<
   | 'id'
   | 'name'
   | 'osProfile'
+  | 'priority'
   | 'provisioningState'
   | 'storageProfile'
   | 'tags'
   | 'timeCreated'
+  | 'virtualMachineScaleSet'
   | 'vmId'
   | 'zones'
 > {
@@ -112,6 +114,17 @@ export const sendPowerOff = (
   return path.kind === 'vm'
     ? client.virtualMachines.powerOff(path.group, path.name, options)
     : client.virtualMachineScaleSetVMs.powerOff(path.group, path.set, path.instance, options);
+};
+
+export const sendStart = (
+  client: ComputeManagementClient,
+  path: MachinePath,
+  { signal, everyMs }: CallOptions,
+): Operation => {
+  const options = { abortSignal: signal, updateIntervalInMs: everyMs };
+  return path.kind === 'vm'
+    ? client.virtualMachines.start(path.group, path.name, options)
+    : client.virtualMachineScaleSetVMs.start(path.group, path.set, path.instance, options);
 };
 
 /** What ARM says about a machine id: a machine, none (`gone`), or nothing that proves either (`doubt`). */

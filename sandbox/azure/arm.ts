@@ -2,6 +2,7 @@ import {
   deleteMachine,
   getDisk,
   getMachine,
+  getSet,
   listInstances,
   listPermissions,
   verbs,
@@ -40,6 +41,7 @@ const routed = (method: string, rest: string): Route | null => {
   if (MACHINE.test(rest)) return { call: 'machine.get', handler: getMachine };
   if (PERMISSIONS.test(rest)) return { call: 'permissions.list', handler: listPermissions };
   if (/^\/disks\/[^/]+$/.test(rest)) return { call: 'disk.get', handler: getDisk };
+  if (/^\/virtualmachinescalesets\/[^/]+$/.test(rest)) return { call: 'set.get', handler: getSet };
   return /^\/virtualmachinescalesets\/[^/]+\/virtualmachines$/.test(rest)
     ? { call: 'set.list', handler: listInstances }
     : null;

@@ -42,6 +42,22 @@ export const getDisk: Handler = (world, { path }) => {
   return { body: diskJson(world, disk) };
 };
 
+/** https://learn.microsoft.com/rest/api/compute/virtual-machine-scale-sets/get */
+export const getSet: Handler = (world, { path }) => {
+  const { azure } = world.parts;
+  const name = azure.sets.find((set) => path.endsWith(`/${set.toLowerCase()}`));
+  if (name === undefined) throw notFound(path);
+  return {
+    body: {
+      name,
+      id: path,
+      type: 'Microsoft.Compute/virtualMachineScaleSets',
+      location: azure.location,
+      properties: { automaticRepairsPolicy: { enabled: azure.knobs.repairsInstances } },
+    },
+  };
+};
+
 export const listInstances: Handler = (world, { path, query, origin }) => {
   const { azure } = world.parts;
   const [, name = ''] = /\/virtualmachinescalesets\/([^/]+)\/virtualmachines$/.exec(path) ?? [];

@@ -76,6 +76,8 @@ export interface Knobs {
   forcedStopTakes: number;
   deallocateTakes: number;
   deleteTakes: number;
+  /** Whether the scale sets have automatic repairs. */
+  repairsInstances: boolean;
   /** How long the disks of a deleted machine still name it. */
   disksHeldFor: number;
   attachTakes: number;
@@ -144,6 +146,7 @@ const usual: Knobs = {
   forcedStopTakes: 5_000,
   deallocateTakes: 25_000,
   deleteTakes: 15_000,
+  repairsInstances: false,
   disksHeldFor: 5_000,
   attachTakes: 4_000,
   detachTakes: 5_000,

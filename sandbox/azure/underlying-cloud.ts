@@ -1,7 +1,9 @@
 import type { DriverAnswer, UnderlyingCloud } from '../underlying-cloud.ts';
+import { write } from '../history.ts';
 import { attach, detach, settleDisks } from './attachments.ts';
 import { change } from './change.ts';
 import { ArmRefusal } from './refusal.ts';
+import { addDisk } from './scenario.ts';
 import type { AzureCloudWorld, Disk, Machine, WithAzure } from './state.ts';
 import { attachmentTo, diskIn, machineIn, machinesIn } from './state.ts';
 
@@ -22,6 +24,8 @@ export const underlyingAzure: UnderlyingCloud<WithAzure> = {
   },
   publish: (world, handle, node) => driverCall(() => publish(world, handle, node)),
   unpublish: (world, handle, node) => driverCall(() => unpublish(world, handle, node)),
+  provision: (world, zone) => diskIn(world, addDisk(world, { zone: zone.split('-').at(-1) ?? '1' }))?.armId ?? '',
+  deprovision: (world, handle) => write(world.parts.azure.disks, handle.toLowerCase(), null, world.now()),
   mount: (world, handle, machine) => mount(world, handle, machine),
   unmount: (world, handle, machine) => unmount(world, handle, machine),
 };

@@ -2,8 +2,8 @@ import { writerAs } from './controllers/object-writer.ts';
 import type { NodeDescription } from './controllers/memory.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import { withDefaults } from './controllers/pods.ts';
-import { zoneLabel } from './controllers/volumes.ts';
-import type { PersistentVolumeObject, PodObject, PodSpec, WorkloadObject } from './objects.ts';
+import { inZone } from './controllers/volumes.ts';
+import type { PodObject, PodSpec, WorkloadObject } from './objects.ts';
 
 /** Builders of the objects that exist before the story begins, as an administrator would create them. */
 
@@ -63,9 +63,16 @@ export const addBoundClaim = (world: ClusterWorld, claim: string, disk: DiskOfCl
   });
 };
 
-const inZone = (zone: string): NonNullable<PersistentVolumeObject['spec']['nodeAffinity']> => ({
-  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: zoneLabel, operator: 'In', values: [zone] }] }] },
-});
+/** Creates the default StorageClass, with which the cluster makes disks itself. */
+export const addStorageClass = (world: ClusterWorld, provisioner: string): void => {
+  writer(world).create('storageclasses', {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'standard', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+    provisioner,
+    reclaimPolicy: 'Delete',
+  });
+};
 
 export interface WorkloadOptions {
   readonly name: string;

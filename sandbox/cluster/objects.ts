@@ -76,6 +76,14 @@ export interface PodSpec {
   tolerations?: Toleration[];
   nodeSelector?: Record<string, string>;
   volumes?: PodVolume[];
+  affinity?: {
+    nodeAffinity?: {
+      preferredDuringSchedulingIgnoredDuringExecution?: {
+        weight: number;
+        preference: { matchExpressions?: { key: string; operator: string; values?: string[] }[] };
+      }[];
+    };
+  };
   containers: { name: string; image?: string }[];
   terminationGracePeriodSeconds?: number;
 }
@@ -106,7 +114,7 @@ export interface PersistentVolumeObject extends KubeObject {
 }
 
 export interface PersistentVolumeClaimObject extends KubeObject {
-  spec: { volumeName?: string; accessModes?: string[] };
+  spec: { volumeName?: string; accessModes?: string[]; storageClassName?: string };
   status?: { phase?: string };
 }
 
@@ -137,7 +145,11 @@ export interface WorkloadObject extends KubeObject {
     serviceName?: string;
     strategy?: { type: 'Recreate' | 'RollingUpdate' };
     template: { metadata: { labels?: Record<string, string>; annotations?: Record<string, string> }; spec: PodSpec };
-    volumeClaimTemplates?: { metadata: { name: string } }[];
+    /** The fixtures create the claims of a template without a spec. */
+    volumeClaimTemplates?: {
+      metadata: Pick<ObjectMeta, 'name' | 'labels'>;
+      spec?: PersistentVolumeClaimObject['spec'];
+    }[];
   };
   status?: { replicas?: number; readyReplicas?: number };
 }
@@ -151,6 +163,11 @@ export interface EventObject extends KubeObject {
   type?: string;
   note?: string;
   regarding?: { kind: string; name: string; uid?: string; namespace?: string };
+}
+
+export interface StorageClassObject extends KubeObject {
+  provisioner: string;
+  reclaimPolicy?: 'Delete' | 'Retain';
 }
 
 export interface ConfigMapObject extends KubeObject {
@@ -173,6 +190,7 @@ export interface Resources {
   daemonsets: WorkloadObject;
   jobs: WorkloadObject;
   events: EventObject;
+  storageclasses: StorageClassObject;
   configmaps: ConfigMapObject;
 }
 

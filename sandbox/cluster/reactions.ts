@@ -78,7 +78,10 @@ const reactions: Reactions = {
     wakeAttachDetach(world);
   },
   persistentvolumes: volumeWritten,
-  persistentvolumeclaims: volumeWritten,
+  persistentvolumeclaims: (world) => {
+    world.schedule('provisioner', watchTakes);
+    volumeWritten(world);
+  },
   statefulsets: workloadWritten,
   deployments: workloadWritten,
   daemonsets: workloadWritten,
@@ -88,5 +91,6 @@ const reactions: Reactions = {
   csidrivers: nothing,
   leases: nothing,
   events: nothing,
+  storageclasses: nothing,
   configmaps: nothing,
 };

@@ -57,6 +57,7 @@ export const emptyCluster = (): ClusterState => ({
     daemonsets: {},
     jobs: {},
     events: {},
+    storageclasses: {},
     configmaps: { 'kube-system/cloudfence-ledger': ledger() },
   },
 });

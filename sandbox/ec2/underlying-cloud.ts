@@ -1,7 +1,9 @@
 import type { DriverAnswer, UnderlyingCloud } from '../underlying-cloud.ts';
+import { write } from '../history.ts';
 import { attach, detach } from './attachments.ts';
 import { change, releaseBusy } from './instances.ts';
 import { Ec2Refusal } from './refusal.ts';
+import { addVolume } from './scenario.ts';
 import type { Ec2World, Instance, Volume, WithEc2 } from './state.ts';
 import { attachmentTo, instanceIn, volumeIn } from './state.ts';
 
@@ -18,6 +20,8 @@ export const underlyingEc2: UnderlyingCloud<WithEc2> = {
   },
   publish: (world, handle, machine) => driverCall(() => publish(world, handle, machine)),
   unpublish: (world, handle, machine) => driverCall(() => unpublish(world, handle, machine)),
+  provision: (world, zone) => addVolume(world, { zone }),
+  deprovision: (world, handle) => write(world.parts.ec2.volumes, handle, null, world.now()),
   mount: (world, handle, machine) => mount(world, handle, machine),
   unmount: (world, handle, machine) => unmount(world, handle, machine),
 };

@@ -33,6 +33,9 @@ export const instanceJson = (instance: Instance): Json => ({
     lastSuspendedTimestamp: instance.suspendedAt,
   }),
   labels: instance.labels,
+  ...(instance.createdBy === null
+    ? {}
+    : { metadata: { kind: 'compute#metadata', items: [{ key: 'created-by', value: instance.createdBy }] } }),
   ...(instance.hostname === null ? {} : { hostname: instance.hostname }),
   scheduling: {
     automaticRestart: !instance.spot,

@@ -51,6 +51,7 @@ const newInstance = (world: GceWorld, path: string, id: string): Instance => ({
   labels: {},
   hostname: null,
   spot: false,
+  createdBy: null,
   gracefulTakes: null,
   shutdownTakes: world.parts.gce.knobs.shutdownTakes,
   toBeDeleted: false,

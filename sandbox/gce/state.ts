@@ -41,6 +41,8 @@ export interface Instance {
   readonly labels: Readonly<Record<string, string>>;
   readonly hostname: string | null;
   readonly spot: boolean;
+  /** The path of the managed instance group that made it, or null. */
+  readonly createdBy: string | null;
   /** How long a graceful shutdown can keep it in PENDING_STOP (ms), or null if not configured. */
   readonly gracefulTakes: number | null;
   /** How long the operating system takes to shut down (ms), or null if it never does by itself. */

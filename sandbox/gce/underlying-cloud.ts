@@ -1,8 +1,10 @@
 import type { DriverAnswer, UnderlyingCloud } from '../underlying-cloud.ts';
+import { write } from '../history.ts';
 import { attach, detach } from './attachments.ts';
 import { change } from './instances.ts';
 import { openOperations } from './operations.ts';
 import { GceRefusal } from './refusal.ts';
+import { addDisk } from './scenario.ts';
 import { diskIn, instanceIn, type GceWorld, type Instance, type WithGce } from './state.ts';
 
 /**
@@ -20,6 +22,8 @@ export const underlyingGce: UnderlyingCloud<WithGce> = {
   existence: (world, machine) => (instanceIn(world, machine) ? 'exists' : 'gone'),
   publish: (world, handle, machine) => driverCall(() => publish(world, handle, machine)),
   unpublish: (world, handle, machine) => driverCall(() => unpublish(world, handle, machine)),
+  provision: (world) => addDisk(world),
+  deprovision: (world, handle) => write(world.parts.gce.disks, handle, null, world.now()),
   mount: (world, handle, machine) => mount(world, handle, machine),
   unmount: (world, handle, machine) => {
     const instance = instanceIn(world, machine);

@@ -20,6 +20,7 @@ const sourcesIn = (folder: string): readonly string[] =>
 const rooms = [
   'fencing',
   'diagnosis',
+  'drill',
   'incidents',
   'report',
   'transport',
@@ -60,6 +61,8 @@ describe('directions of the rooms', () => {
     fencing: ['fencing'],
     // Why a pod waits. The clouds and the clusters return its facts.
     diagnosis: ['diagnosis', 'fencing'],
+    // A rehearsal with a real machine. The clouds and the clusters return its facts.
+    drill: ['drill', 'fencing'],
     // What happened to a machine, for people and for later.
     incidents: ['incidents', 'fencing'],
     // What people read about incidents.
@@ -67,14 +70,15 @@ describe('directions of the rooms', () => {
     // What holds a destructive call back on its way to the wire. It is the same for every cloud and for Kubernetes, so
     // it belongs to none.
     transport: ['transport', 'fencing'],
-    providers: ['providers', 'diagnosis', 'fencing', 'incidents', 'transport'],
-    kubernetes: ['kubernetes', 'diagnosis', 'fencing', 'incidents', 'transport'],
+    providers: ['providers', 'diagnosis', 'drill', 'fencing', 'incidents', 'transport'],
+    kubernetes: ['kubernetes', 'diagnosis', 'drill', 'fencing', 'incidents', 'transport'],
     sandbox: ['sandbox', 'fencing'],
-    config: ['config', 'diagnosis', 'fencing', 'incidents', 'kubernetes', 'providers'],
+    config: ['config', 'diagnosis', 'drill', 'fencing', 'incidents', 'kubernetes', 'providers'],
     functions: ['functions', 'diagnosis', 'fencing', 'incidents', 'providers', 'config'],
     cli: [
       'cli',
       'diagnosis',
+      'drill',
       'fencing',
       'incidents',
       'report',

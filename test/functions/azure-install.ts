@@ -82,6 +82,7 @@ const wiredOver = (
         doctor: async () => createDoctor(openConnection(cluster), cluster.link),
         cap: unused,
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
+        drill: () => Promise.reject(new Error('no function drills')),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         aftermath: unused,
         open: async () => undefined,

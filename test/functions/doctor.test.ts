@@ -40,6 +40,7 @@ const wiredWith = ({
       cap: async () => createCapControl(openConnection(cluster)),
       status: () => Promise.reject(new Error('not asked')),
       aftermath: () => Promise.reject(new Error('not asked')),
+      drill: () => Promise.reject(new Error('not asked')),
       diagnosis: () => Promise.reject(new Error('not asked')),
       open: async () => undefined,
       close: async () => undefined,

@@ -23,6 +23,12 @@ const viewDisksOver =
   (volumes, signal) =>
     viewDisks(reads, volumes, signal);
 
+/** The SDK reads these variables itself. A drill says that EC2 was not EC2. */
+const drillOver =
+  (places: readonly Ec2Clients[], variable: CloudOptions['variable']): NonNullable<OpenedCloud['drill']> =>
+  async () =>
+    (await import('../drill.ts')).awsDrill(places, variable('AWS_ENDPOINT_URL_EC2') ?? variable('AWS_ENDPOINT_URL'));
+
 const NO_REGION =
   'no region is set: give --region, set AWS_REGION, or add `region` to the configuration file or to the profile of the AWS CLI';
 
@@ -38,7 +44,8 @@ export const openAws = async ({
   account,
   territories,
   tags = null,
-}: Omit<CloudOptions, 'variable'>): Promise<OpenedCloud> => {
+  variable = () => null,
+}: Omit<CloudOptions, 'variable'> & Partial<Pick<CloudOptions, 'variable'>>): Promise<OpenedCloud> => {
   const region = await requireRegion(given);
   const clients = ec2Clients({ region });
   const cloud = awsCloud({ clients, region });
@@ -47,17 +54,26 @@ export const openAws = async ({
     readHints,
     viewDisks: viewDisksOver(clients),
     driverFaultOf,
+    drill: drillOver([clients], variable),
     probes: [probeOf(cloud.name, { clients, region, tags })],
     access: awsAccess(region),
   };
-  return territories.length === 0 ? kit : withTerritories(kit, territories, { account, region, tags });
+  return territories.length === 0
+    ? kit
+    : withTerritories(kit, territories, { account, region, tags, clients, variable });
 };
 
 /** Loads the code for territories only in installs that serve more than one. */
 const withTerritories = async (
   kit: OpenedCloud,
   entries: CloudOptions['territories'],
-  home: { readonly account: string | null; readonly region: string; readonly tags: PermissionScope['tags'] },
+  home: {
+    readonly account: string | null;
+    readonly region: string;
+    readonly tags: PermissionScope['tags'];
+    readonly clients: Ec2Clients;
+    readonly variable: CloudOptions['variable'];
+  },
 ): Promise<OpenedCloud> => {
   const { openTerritories, territoryName: nameOf } = await import('./open-territories.ts');
   const { cloudOfTerritories } = await import('../territories.ts');
@@ -69,6 +85,7 @@ const withTerritories = async (
     ...kit,
     cloud: cloudOfTerritories({ name: nameOf(home), cloud: kit.cloud }, others),
     viewDisks: viewDisksOfAll([kit.viewDisks, ...others.map(({ clients }) => viewDisksOver(clients))]),
+    drill: drillOver([home.clients, ...others.map(({ clients }) => clients)], home.variable),
     probes: [...kit.probes, ...probes],
   };
 };

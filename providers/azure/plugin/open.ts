@@ -53,6 +53,7 @@ export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promi
     viewDisks: (volumes, signal) => viewDisks(clients, volumes, signal),
     driverFaultOf,
     expand: cloud.expand,
+    drill: async () => (await import('../drill.ts')).azureDrill(clients, endpoint),
     probes: [probeOf(clients, { credential, endpoint })],
     access,
   };

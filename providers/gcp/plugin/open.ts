@@ -49,6 +49,7 @@ export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<O
     readHints,
     viewDisks: (volumes, signal) => viewDisks(clients, volumes, signal),
     driverFaultOf,
+    drill: async () => (await import('../drill.ts')).gcpDrill(clients, endpoint),
     probes: [probeOf(clients)],
     probesFor: async (machines) =>
       [...Map.groupBy(new Set(machines), projectOf)].flatMap(([project, [first, ...rest]]) =>

@@ -37,6 +37,11 @@ export const kinds: { readonly [R in Resource]: ServedKind } = {
   volumeattachments: served('volumeattachments', STORAGE, 'VolumeAttachment', { ...everywhere, returnsDeleted: true }),
   csinodes: served('csinodes', STORAGE, 'CSINode', { ...everywhere, status: false, returnsDeleted: true }),
   csidrivers: served('csidrivers', STORAGE, 'CSIDriver', { ...everywhere, status: false, returnsDeleted: true }),
+  storageclasses: served('storageclasses', STORAGE, 'StorageClass', {
+    ...everywhere,
+    status: false,
+    returnsDeleted: true,
+  }),
   leases: served('leases', 'coordination.k8s.io', 'Lease', { status: false }),
   statefulsets: served('statefulsets', 'apps', 'StatefulSet'),
   deployments: served('deployments', 'apps', 'Deployment'),

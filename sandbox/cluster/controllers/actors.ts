@@ -15,6 +15,7 @@ import { kubeletStart, kubeletTick } from './kubelet.ts';
 import type { ClusterParts, ClusterWorld } from '../cluster-world.ts';
 import { monitorNodes, taintByCondition } from './node-lifecycle.ts';
 import { collectPods, removeFailed } from './pod-gc.ts';
+import { keepDisks } from './provisioner.ts';
 import { schedulePods } from './scheduler.ts';
 import { keepStatefulSet } from './statefulset.ts';
 import { evictByName } from './taint-eviction.ts';
@@ -41,6 +42,7 @@ const cloudActors: Readonly<Record<string, CloudActor>> = {
   'external-attacher/call': callDriver,
   'external-attacher/lease': renewLeadership,
   'cloud-controller': askCloud,
+  provisioner: keepDisks,
 };
 
 const inCluster: Actors<ClusterParts> = {

@@ -3,6 +3,7 @@ import { writerAs } from './object-writer.ts';
 import { listObjects } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive } from './pods.ts';
+import { wantDisks } from './provisioner.ts';
 import { untolerated } from './taints.ts';
 import type { AttachableVolume } from './volumes.ts';
 import { podsOn, volumesOfPod, zoneLabel } from './volumes.ts';
@@ -14,14 +15,25 @@ export const schedulePods = (world: ClusterWorld): void => {
 
 const bind = (world: ClusterWorld, pod: PodObject): void => {
   const volumes = volumesOfPod(world, pod);
-  if (volumes === 'unbound') return;
-  const fitting = listObjects(world, 'nodes').filter((node) => fits(node, pod, volumes));
+  const fitting = listObjects(world, 'nodes').filter((node) => fits(node, pod, volumes === 'unbound' ? [] : volumes));
   const [best] = fitting.toSorted(
-    (a, b) => load(world, a) - load(world, b) || a.metadata.name.localeCompare(b.metadata.name),
+    (a, b) =>
+      preference(pod, b) - preference(pod, a) ||
+      load(world, a) - load(world, b) ||
+      a.metadata.name.localeCompare(b.metadata.name),
   );
-  if (best)
+  if (best && volumes === 'unbound') wantDisks(world, pod, best.metadata.name);
+  else if (best)
     writerAs(world, 'kube-scheduler').change('pods', pod, (draft) => void (draft.spec.nodeName = best.metadata.name));
 };
+
+/** Returns the weight of the pod's preferences that the node meets. */
+const preference = ({ spec: { affinity } }: PodObject, { metadata: { labels = {} } }: NodeObject): number =>
+  (affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
+    .filter(({ preference: wanted }) =>
+      (wanted.matchExpressions ?? []).every(({ key, values = [] }) => values.includes(labels[key] ?? '')),
+    )
+    .reduce((sum, { weight }) => sum + weight, 0);
 
 const load = (world: ClusterWorld, node: NodeObject): number =>
   podsOn(world, node.metadata.name).filter(isActive).length;

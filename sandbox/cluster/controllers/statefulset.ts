@@ -3,6 +3,7 @@ import { writerAs } from './object-writer.ts';
 import { getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, isReadyPod, podOf } from './pods.ts';
+import { createClaim } from './provisioner.ts';
 
 /**
  * OrderedReady: each ordinal only when those before it are ready; a pod that terminates keeps its name until it is
@@ -20,12 +21,22 @@ const keepOrdinal = (world: ClusterWorld, set: WorkloadObject, ordinal: number):
   const writer = writerAs(world, 'statefulset-controller');
   const name = `${set.metadata.name}-${ordinal}`;
   const pod = getObject(world, 'pods', name, set.metadata.namespace);
+  if (!pod && !claimsStand(world, set, name)) return false;
   if (!pod) writer.create('pods', podOf(set, name, withClaims(set, name)));
   else if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) writer.remove('pods', pod);
   return pod !== undefined && isReadyPod(pod) && pod.metadata.deletionTimestamp === undefined;
 };
 
-/** The fixtures create the claims, already bound. */
+/** Creates the claims that a pod lacks. Returns false while one of them is being deleted. */
+const claimsStand = (world: ClusterWorld, set: WorkloadObject, pod: string): boolean =>
+  (set.spec.volumeClaimTemplates ?? []).every(({ metadata, spec }) => {
+    const { namespace = 'default' } = set.metadata;
+    const name = `${metadata.name}-${pod}`;
+    const claim = getObject(world, 'persistentvolumeclaims', name, namespace);
+    if (!claim && spec) createClaim(world, { ...metadata, name, namespace }, spec);
+    return claim?.metadata.deletionTimestamp === undefined;
+  });
+
 const withClaims = (set: WorkloadObject, pod: string): PodSpec => {
   const claims = (set.spec.volumeClaimTemplates ?? []).map(({ metadata }) => ({
     name: metadata.name,

@@ -28,6 +28,11 @@ const zoneOf = (volume: PersistentVolumeObject): string | null => {
   return volume.metadata.labels?.[zoneLabel] ?? named?.values?.[0] ?? null;
 };
 
+/** Binds a volume to a zone, as drivers do. */
+export const inZone = (zone: string): NonNullable<PersistentVolumeObject['spec']['nodeAffinity']> => ({
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: zoneLabel, operator: 'In', values: [zone] }] }] },
+});
+
 export const attachableOf = (volume: PersistentVolumeObject): AttachableVolume | null => {
   const { csi } = volume.spec;
   if (!csi) return null;

@@ -90,6 +90,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
         doctor: async () => createDoctor(openConnection(cluster), cluster.link),
         cap: async () => createCapControl(openConnection(cluster)),
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
+        drill: () => Promise.reject(new Error('no function drills')),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         aftermath: nothing,
         open: async () => undefined,

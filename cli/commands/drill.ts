@@ -1,0 +1,144 @@
+import { writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { machineOfNode } from '../../diagnosis/machine-named.ts';
+import type { DrillFacts } from '../../drill/checks.ts';
+import { type DrillReport, drillJson, drillLines, drillMarkdown, isTooSlow } from '../../drill/report.ts';
+import { conductDrill } from '../../drill/run.ts';
+import type { DrillOptions, DrillResult } from '../../drill/tools.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
+import { listSome } from '../../fencing/model/reason.ts';
+import { searchPorts } from '../../config/diagnose.ts';
+import { openDrill } from '../../config/drill.ts';
+import type { Terminal } from '../answer.ts';
+import { INTERRUPTED, NEEDS_PERSON } from '../exit-code.ts';
+import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
+
+export interface DrillCommandOptions extends CommonOptions {
+  readonly node: string;
+  readonly yes?: boolean;
+  readonly namespace: string;
+  readonly image: string;
+  readonly storageClass?: string;
+  /** A group that would replace the machine, and that a person has suspended. */
+  readonly suspendedGroup?: string;
+  readonly fenceHere?: boolean;
+  /** In ms. */
+  readonly threshold?: number;
+  readonly output?: string;
+}
+
+const exitCodeOf = (report: DrillReport): number => {
+  if (report.end === 'interrupted') return INTERRUPTED;
+  if (report.left.length > 0 || isTooSlow(report)) return 1;
+  if (report.end === 'refused' || report.end === 'declined') return NEEDS_PERSON;
+  return report.end === 'recovered' || report.end === 'checked' ? 0 : 1;
+};
+
+const planLines = ({ nodeName, machine, scene, cluster }: DrillFacts): readonly string[] => {
+  const moving = scene.pods.map(({ name }) => name);
+  return [
+    `This stops ${machine.machine}, the machine of Node ${nodeName}, as a failure would.`,
+    moving.length === 0
+      ? 'No other pod has to move.'
+      : `Cloudfence deletes ${moving.length} other pods of the Node, without a grace period, and their controllers create them again: ${listSome(moving)}.`,
+    `The canary can move to ${listSome(scene.spares)}. Its volume has the StorageClass ${scene.storageClass?.name ?? ''}.`,
+    ...(scene.cap
+      ? [
+          `The fence counts for the cap for 15 minutes: it is fence ${scene.cap.begun + 1} of at most ${scene.cap.limits.begun}.`,
+        ]
+      : []),
+    ...(cluster.taintSupported ? [] : ['The cluster does not know the out-of-service taint.']),
+  ];
+};
+
+/** Reads one line. An input that ends, or an interruption, is no answer. */
+const readAnswer = (terminal: Terminal, signal: AbortSignal): Promise<string> =>
+  new Promise((resolve) => {
+    const lines = createInterface({ input: terminal.input(), signal });
+    lines.once('line', (line) => {
+      resolve(line.trim());
+      lines.close();
+    });
+    lines.once('close', () => resolve(''));
+  });
+
+const asksPerson =
+  ({ yes = false, node }: DrillCommandOptions, terminal: Terminal, { ports }: Session) =>
+  async (plan: DrillFacts): Promise<boolean> => {
+    for (const line of planLines(plan)) terminal.complain(line);
+    if (yes) return true;
+    terminal.complain(`To begin, type the name of the Node (${node}):`);
+    return (await readAnswer(terminal, ports.signal)) === node;
+  };
+
+const optionsOf = (options: DrillCommandOptions, machine: string, { policy }: Session): DrillOptions => ({
+  target: { node: options.node, machine },
+  canary: { namespace: options.namespace, image: options.image, storageClass: options.storageClass ?? null },
+  checks: { policy, suspendedGroup: options.suspendedGroup ?? null },
+  patience: options.timeout,
+  dryRun: options.dryRun ?? false,
+});
+
+const locate = async ({ node }: DrillCommandOptions, { openedCloud, clusters, ports }: Session) => {
+  const found = await machineOfNode(node, searchPorts({ openedCloud, openClusters: clusters, ports }));
+  if (!found) throw new InvalidInput(`no cluster has a Node ${node}`);
+  return found;
+};
+
+const contentOf = (report: DrillReport, file: string): string =>
+  file.endsWith('.json') ? `${JSON.stringify(drillJson(report), null, 2)}\n` : drillMarkdown(report);
+
+const print = async (report: DrillReport, { json, output }: DrillCommandOptions, { line }: Terminal): Promise<void> => {
+  if (output !== undefined) await writeFile(output, contentOf(report, output));
+  if (json) line(JSON.stringify(drillJson(report)));
+  else for (const text of drillLines(report)) line(text);
+};
+
+const refuseUnknownForm = ({ output }: DrillCommandOptions): void => {
+  if (output !== undefined && !/\.(json|md)$/.test(output))
+    throw new InvalidInput(`${output} ends with neither .md nor .json: write one of them with --output`);
+};
+
+/** A first Ctrl-C ends the drill and lets it clean up. A second one ends the cleanup. */
+const secondInterrupt = (terminal: Terminal, first: AbortSignal) => {
+  const giveUp = new AbortController();
+  const end = (): void => giveUp.abort(new Error('interrupted again'));
+  const listen = (): void => {
+    terminal.complain('interrupted: the drill undoes what it did. Press Ctrl-C again to leave it as it is');
+    process.once('SIGINT', end);
+  };
+  first.addEventListener('abort', listen, { once: true });
+  const forget = (): void => {
+    first.removeEventListener('abort', listen);
+    process.removeListener('SIGINT', end);
+  };
+  return { signal: giveUp.signal, forget };
+};
+
+const conduct = async (options: DrillCommandOptions, session: Session, terminal: Terminal): Promise<number> => {
+  const { machine, cluster, node } = await locate(options, session);
+  await openCloudsOf([machine], session);
+  const { clusters: openClusters, openedCloud, ports, policy } = session;
+  const fenceHere = options.fenceHere ?? false;
+  const opened = await openDrill({ machine, cluster }, { openClusters, openedCloud, ports, policy }, fenceHere);
+  const { signal: giveUp, forget } = secondInterrupt(terminal, ports.signal);
+  const confirm = asksPerson(options, terminal, session);
+  try {
+    const tools = { ...opened, giveUp, tell: terminal.complain, confirm };
+    const result: DrillResult = await conductDrill(optionsOf(options, machine, session), tools);
+    const threshold = options.threshold ?? null;
+    const report: DrillReport = { ...result, node, cluster, machine, threshold, proofs: { fencedHere: fenceHere } };
+    await print(report, options, terminal);
+    return exitCodeOf(report);
+  } finally {
+    forget();
+  }
+};
+
+/** Stops a machine that a person allows to be stopped, and measures how the installed Cloudfence reacts. */
+export const drill = (options: DrillCommandOptions, terminal: Terminal): Promise<number> => {
+  refuseUnknownForm(options);
+  return withSession({ ...options, json: true }, terminal, (session) => conduct(options, session, terminal), {
+    whenInterrupted: INTERRUPTED,
+  });
+};

@@ -1,0 +1,62 @@
+import type { DrillTools } from '../drill/tools.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import type { Ports } from '../fencing/loop/ports.ts';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { react } from '../fencing/loop/run.ts';
+import type { OpenedCloud } from '../providers/plugin.ts';
+import type { OpenCluster } from './open-clusters.ts';
+import { newRunId } from './system.ts';
+
+/** What a drill is built from. */
+export interface DrillParts {
+  readonly openedCloud: Pick<OpenedCloud, 'drill'>;
+  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'drill'>[];
+  readonly ports: Ports;
+  readonly policy: Policy;
+}
+
+/** How long one run may take (ms), and how long to wait before the next one. */
+const RUN_LASTS_MS = 60_000;
+const BETWEEN_MS = 2_000;
+
+/** Reacts to the machine again and again, as the functions would, until the signal ends. */
+const fencing =
+  (machine: MachineId, { ports, policy }: DrillParts) =>
+  async (signal: AbortSignal): Promise<void> => {
+    const own = { ...ports, signal };
+    try {
+      for (;;) {
+        const deadline = ports.clock.now().mono + RUN_LASTS_MS;
+        await react([machine], { policy, deadline, newRunId }, own);
+        await ports.clock.sleep(BETWEEN_MS, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  };
+
+/** Opens what a drill on this machine needs. @throws CloudfenceError */
+export const openDrill = async (
+  { machine, cluster }: { readonly machine: MachineId; readonly cluster: string },
+  parts: DrillParts,
+  fenceHere: boolean,
+): Promise<
+  Pick<DrillTools, 'cloud' | 'drillCloud' | 'cluster' | 'drillCluster' | 'clusters' | 'clock' | 'signal' | 'fenceHere'>
+> => {
+  const { openedCloud, openClusters, ports } = parts;
+  const own = openClusters.find((one) => one.cluster.name === cluster);
+  const drillCloud = await openedCloud.drill?.(machine);
+  if (!own || !drillCloud)
+    throw new InvalidConfiguration([`a drill on ${machine} in cluster ${cluster} is not possible`]);
+  return {
+    cloud: ports.cloud,
+    clusters: ports.clusters,
+    clock: ports.clock,
+    signal: ports.signal,
+    drillCloud,
+    cluster: own.cluster,
+    drillCluster: await own.drill(),
+    fenceHere: fenceHere ? fencing(machine, parts) : null,
+  };
+};

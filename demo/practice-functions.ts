@@ -1,0 +1,52 @@
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import type { World } from '../sandbox/world.ts';
+import { connectCloud, connectCluster, type SimulatedServers } from './cluster.ts';
+import { type CallSchedule, createQueue, type Queue } from './platform.ts';
+import type { DemoCloud } from './story.ts';
+
+/** The functions of Cloudfence in a practice world: the real handlers get its events, and sweep once a minute. */
+export interface PracticeFunctions {
+  /** Runs until the signal ends. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+const WAIT_MS = 250;
+const SWEEP_EVERY_MS = 60_000;
+
+/** What the functions run in. `since` is the index of the first announcement that they get. */
+export interface PracticeSetting<P extends ClusterParts> {
+  readonly world: World<P>;
+  readonly demoCloud: DemoCloud<P>;
+  readonly servers: SimulatedServers;
+  readonly turns: Pick<CallSchedule, 'call' | 'sleep' | 'arrived'>;
+  readonly now: () => number;
+  readonly since: number;
+}
+
+/** Deploys the functions in this process. */
+export const deployPractice = <P extends ClusterParts>(setting: PracticeSetting<P>): PracticeFunctions => {
+  const { world, demoCloud, servers, turns, now, since } = setting;
+  const { cluster, close } = connectCluster(servers, turns, now, world.random);
+  const announcements = () => demoCloud.announcements(world);
+  const queue: Queue = createQueue({ title: demoCloud.title, now, announcements }, since, world.random);
+  const cloud = connectCloud(servers, demoCloud, turns, world.random);
+  const deployed = demoCloud.deploy({ cloud, cluster, now, turns, queue });
+  const deliver = async (): Promise<void> => {
+    queue.collect();
+    const message = queue.receive(now());
+    if (message && (await deployed.onMessage(message)).again) queue.giveBack(message, now());
+  };
+  const run = async (signal: AbortSignal): Promise<void> => {
+    let nextSweep = now() + SWEEP_EVERY_MS;
+    while (!signal.aborted) {
+      await deliver();
+      if (now() >= nextSweep) {
+        nextSweep = now() + SWEEP_EVERY_MS;
+        await deployed.sweep();
+      }
+      await turns.sleep(WAIT_MS, signal);
+    }
+  };
+  return { run, close };
+};

@@ -1,0 +1,237 @@
+import type { CloudIdentityRules } from '../fencing/model/cloud.ts';
+import { bearsFence, type ClusterFacts, type NodeFacts } from '../fencing/model/cluster-facts.ts';
+import type { MachineFacts } from '../fencing/model/machine.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import { listSome } from '../fencing/model/reason.ts';
+import { proveIdentity } from '../fencing/rules/identity.ts';
+import type { DrilledMachine, DrillScene } from './ports.ts';
+
+/** Whether a machine may be stopped for a drill. Pure. */
+
+/** Why a drill does not stop the machine, and what a person can do about it. */
+export interface Refusal {
+  readonly says: string;
+  readonly mend: string;
+}
+
+/** Everything that is known about the machine, from one moment. */
+export interface DrillFacts {
+  readonly nodeName: string;
+  readonly machine: MachineFacts;
+  readonly drilled: DrilledMachine;
+  readonly cluster: ClusterFacts;
+  readonly scene: DrillScene;
+  /** Names of all Nodes that name the machine, with their clusters. */
+  readonly named: readonly string[];
+  readonly identityRules: CloudIdentityRules;
+  /** The key of the canary's own volume, or null while there is none. */
+  readonly ownVolume: string | null;
+}
+
+export interface CheckOptions {
+  readonly policy: Policy;
+  readonly allowCommand: string;
+  readonly removeCommands: readonly string[];
+  /** The group that a person has suspended, or null. */
+  readonly suspendedGroup: string | null;
+  readonly storageClass: string | null;
+}
+
+type Check = (facts: DrillFacts, options: CheckOptions) => Refusal | readonly Refusal[] | null;
+
+const refusal = (says: string, mend: string): Refusal => ({ says, mend });
+
+const notAllowed: Check = ({ scene, nodeName }, { allowCommand }) =>
+  scene.allowed
+    ? null
+    : refusal(
+        `Node ${nodeName} is not labelled for drills`,
+        `choose a Node that you can spare, then \`${allowCommand}\``,
+      );
+
+const identity: Check = ({ cluster: { node }, machine, identityRules, named, nodeName }) => {
+  if (named.length !== 1)
+    return refusal(
+      `${named.length === 0 ? 'no Node names' : `${listSome(named)} all name`} ${machine.machine}`,
+      'run `cloudfence doctor` for the remedy',
+    );
+  if (!node)
+    return refusal(`Node ${nodeName} does not name ${machine.machine}`, 'run `cloudfence doctor` for the remedy');
+  const proof = proveIdentity(node, machine, identityRules);
+  return proof === 'proven'
+    ? null
+    : refusal(
+        `it is not proven that ${machine.machine} is the machine of Node ${nodeName} (${proof})`,
+        'run `cloudfence doctor` for the remedy',
+      );
+};
+
+const notRunning: Check = ({ machine: { power, machine, evidence } }) =>
+  power === 'running'
+    ? null
+    : refusal(`the cloud does not say that ${machine} runs, but ${evidence['state'] ?? power}`, 'start it first');
+
+type Doubt = readonly [holds: boolean, says: string, mend: string];
+
+const doubtsAboutNode = (node: NodeFacts, { barred, hostname }: DrillScene): readonly Doubt[] => [
+  [node.ready !== 'True', 'is not Ready', `\`kubectl describe node ${node.name}\` says why`],
+  [node.deleting, 'is being deleted', 'choose another Node'],
+  [node.controlPlane, 'belongs to the control plane', 'choose a worker'],
+  [
+    node.owners.includes('NodeClaim'),
+    'belongs to Karpenter, which may replace it',
+    'choose a Node that Karpenter does not manage',
+  ],
+  [bearsFence(node), 'is fenced', 'wait for its release: `cloudfence status`'],
+  [
+    node.taints.outOfService && !bearsFence(node),
+    "has an out-of-service taint that is not Cloudfence's",
+    `\`${node.untaint}\` removes it`,
+  ],
+  [barred.length > 0, `takes no new pods: ${listSome(barred)}`, 'uncordon the Node, or remove the taints'],
+  [hostname === null, 'has no label kubernetes.io/hostname', 'choose another Node'],
+];
+
+const badNode: Check = ({ cluster: { node }, scene, nodeName }) =>
+  (node ? doubtsAboutNode(node, scene) : [])
+    .filter(([holds]) => holds)
+    .map(([, says, mend]) => refusal(`Node ${nodeName} ${says}`, mend));
+
+const otherVolumes: Check = ({ scene, nodeName, cluster: { volumes }, ownVolume }) => {
+  const users = scene.pods.filter(({ disks }) => disks.length > 0);
+  const mend = `move it away first, such as with \`kubectl drain ${nodeName}\` and then \`kubectl uncordon ${nodeName}\``;
+  const reported = volumes.filter(
+    ({ key, attachment, reported: onStatus }) => (onStatus || attachment !== null) && key !== ownVolume,
+  );
+  return [
+    ...users.map(({ name, disks }) => refusal(`pod ${name} on Node ${nodeName} uses ${listSome(disks)}`, mend)),
+    ...(scene.attachments.length > 0
+      ? [refusal(`other volumes are attached to Node ${nodeName}: ${listSome(scene.attachments)}`, mend)]
+      : []),
+    ...(scene.attachments.length === 0 && users.length === 0 && reported.length > 0
+      ? [
+          refusal(
+            `the status of Node ${nodeName} reports other volumes: ${listSome(reported.map(({ key }) => key))}`,
+            'wait until it does not',
+          ),
+        ]
+      : []),
+  ];
+};
+
+/** Pods that have come since the scene was read, and whose volumes are known only to fencing. */
+const volumesOfPods: Check = ({ cluster: { pods }, scene, nodeName, ownVolume }) => {
+  const known = new Set(scene.pods.filter(({ disks }) => disks.length > 0).map(({ name }) => name));
+  return pods
+    .filter(({ namespace, name, finished }) => !finished && !known.has(`${namespace}/${name}`))
+    .flatMap(({ namespace, name, volumes, unresolved }) => {
+      const others = [...volumes.filter((key) => key !== ownVolume), ...unresolved];
+      return others.length === 0
+        ? []
+        : [refusal(`pod ${namespace}/${name} on Node ${nodeName} uses ${listSome(others)}`, 'move it away first')];
+    });
+};
+
+const barePods: Check = ({ scene, nodeName }) => {
+  const bare = scene.pods.filter((pod) => pod.bare);
+  return bare.length === 0
+    ? null
+    : refusal(
+        `no controller would create ${listSome(bare.map(({ name }) => name))} again, which Cloudfence would delete on Node ${nodeName}`,
+        'move or delete it first',
+      );
+};
+
+const nowhereToGo: Check = ({ scene, nodeName }) =>
+  scene.spares.length > 0
+    ? null
+    : refusal(
+        `no other Node in the zone of Node ${nodeName} takes new pods, so the volume could not move`,
+        'add a Node to the zone',
+      );
+
+const nothingWouldHappen: Check = ({ cluster: { surroundings, node, pods }, nodeName }, { policy }) => {
+  const paused = policy.paused ?? surroundings.paused;
+  const optOut = node?.optOuts.find(({ by }) => policy.optOut === 'pods' || by === 'label');
+  const pod = policy.optOut === 'pods' ? pods.find((one) => one.optOut !== null && !one.finished) : undefined;
+  return [
+    ...(paused === null
+      ? []
+      : [refusal(`Cloudfence is paused, so nothing would happen: ${paused}`, 'end the pause first')]),
+    ...(policy.shadow
+      ? [refusal('Cloudfence runs in shadow mode, so nothing would happen', 'set `shadow: false` first')]
+      : []),
+    ...(optOut
+      ? [
+          refusal(
+            `Node ${nodeName} is opted out by its ${optOut.by} ${optOut.key}, so nothing would happen`,
+            `\`${optOut.remedy}\` ends this`,
+          ),
+        ]
+      : []),
+    ...(pod?.optOut
+      ? [
+          refusal(
+            `Pod ${pod.namespace}/${pod.name} opts the whole Node out, so nothing would happen`,
+            `\`${pod.optOut.remedy}\` ends this`,
+          ),
+        ]
+      : []),
+  ];
+};
+
+/** A fence of the drill has to be admitted, too, unless a person has suspended the cap. */
+const noRoomUnderCap: Check = ({ scene: { cap } }) => {
+  if (!cap)
+    return refusal(
+      'the cluster has no ledger of fences, so nothing would happen',
+      'apply `infra/kubernetes/rbac.yaml`',
+    );
+  const isFull = cap.begun >= cap.limits.begun || cap.unfinished >= cap.limits.unfinished;
+  return isFull && !cap.isLifted
+    ? refusal(
+        `the cap is reached, so nothing would happen: ${cap.begun} of at most ${cap.limits.begun} fences within 15 minutes, ${cap.unfinished} of at most ${cap.limits.unfinished} unfinished`,
+        'wait until `cloudfence cap` shows room',
+      )
+    : null;
+};
+
+const traps: Check = ({ drilled }, { suspendedGroup }) =>
+  drilled.traps
+    .filter(({ group }) => group === null || group !== suspendedGroup)
+    .map(({ says, mend }) => ({ says, mend }));
+
+const storage: Check = ({ scene }, { storageClass }) =>
+  scene.storageClass
+    ? null
+    : storageClass === null
+      ? refusal('the cluster has no default StorageClass', 'name one with --storage-class')
+      : refusal(`there is no StorageClass ${storageClass}`, '`kubectl get storageclass` lists them');
+
+const leftovers: Check = ({ scene }, { removeCommands }) =>
+  scene.leftovers.length === 0
+    ? null
+    : refusal(
+        `another drill runs, or has left ${listSome(scene.leftovers)}`,
+        `\`${removeCommands.join('`, then `')}\` removes it`,
+      );
+
+const checks: readonly Check[] = [
+  notAllowed,
+  identity,
+  notRunning,
+  badNode,
+  otherVolumes,
+  volumesOfPods,
+  barePods,
+  nowhereToGo,
+  nothingWouldHappen,
+  noRoomUnderCap,
+  traps,
+  storage,
+  leftovers,
+];
+
+/** Returns every reason why the machine must not be stopped. Empty if it may be. */
+export const refusalsOf = (facts: DrillFacts, options: CheckOptions): readonly Refusal[] =>
+  checks.flatMap((check) => check(facts, options) ?? []);

@@ -1,0 +1,119 @@
+import { bearsFence, type NodeFacts } from '../fencing/model/cluster-facts.ts';
+import type { MachineFacts } from '../fencing/model/machine.ts';
+import type { CanaryView } from './ports.ts';
+
+/** What happens during a drill, in its order, and how each phase shows. Pure. */
+
+/** What one look during a drill saw. A part is null if it was not asked, or did not answer. */
+export interface Sighting {
+  readonly machine: MachineFacts | null;
+  readonly node: NodeFacts | null;
+  readonly canary: CanaryView | null;
+}
+
+/** What was there before the stop. */
+export interface Before {
+  readonly node: string;
+  readonly pod: string;
+  readonly bootID: string;
+}
+
+interface Phase {
+  readonly name: PhaseName;
+  /** A title for people. */
+  readonly says: string;
+  readonly seen: (sighting: Sighting, before: Before) => boolean;
+}
+
+export type PhaseName =
+  | 'off'
+  | 'marked'
+  | 'pod-deleted'
+  | 'detached'
+  | 'attached'
+  | 'running'
+  | 'up'
+  | 'ready'
+  | 'released';
+
+const isOff = (machine: MachineFacts | null): boolean =>
+  machine?.power === 'off' || machine?.power === 'off-if-repeated';
+
+const movedPod = ({ canary }: Sighting, { node, pod }: Before) => {
+  const now = canary?.pod;
+  return now && now.uid !== pod && now.node !== null && now.node !== node ? now : null;
+};
+
+/** From the stop until the canary runs elsewhere. */
+export const recovery: readonly Phase[] = [
+  { name: 'off', says: 'the cloud says that the machine is off', seen: ({ machine }) => isOff(machine) },
+  { name: 'marked', says: 'the Node is marked', seen: ({ node }) => node !== null && bearsFence(node) },
+  {
+    name: 'pod-deleted',
+    says: 'the old pod is deleted',
+    seen: ({ canary }, { pod }) => canary !== null && canary.pod?.uid !== pod,
+  },
+  {
+    name: 'detached',
+    says: 'the old attachment is gone',
+    seen: ({ canary }) => canary !== null && canary.here === null,
+  },
+  {
+    name: 'attached',
+    says: 'the volume is attached to another Node',
+    seen: (sighting, before) => movedPod(sighting, before) !== null && sighting.canary?.there?.attached === true,
+  },
+  {
+    name: 'running',
+    says: 'the canary runs on another Node',
+    seen: (sighting, before) => movedPod(sighting, before)?.ready === true,
+  },
+];
+
+/** From the start until the Node takes pods again. */
+export const comeback: readonly Phase[] = [
+  { name: 'up', says: 'the cloud says that the machine runs', seen: ({ machine }) => machine?.power === 'running' },
+  {
+    name: 'ready',
+    says: 'the Node is Ready after a fresh boot',
+    seen: ({ node }, { bootID }) => node?.ready === 'True' && node.bootID !== bootID,
+  },
+  {
+    name: 'released',
+    says: 'the fence is released',
+    seen: ({ node }, { bootID }) =>
+      node !== null &&
+      node.bootID !== bootID &&
+      !bearsFence(node) &&
+      !node.taints.outOfService &&
+      node.strayRecord === null,
+  },
+];
+
+export interface Reached {
+  readonly phase: PhaseName;
+  readonly says: string;
+  /** Ms after the request that begins its part: the stop, or the start. */
+  readonly ms: number;
+}
+
+/** Returns the phases that this look is the first to show. */
+export const newlyReached = (
+  phases: readonly Phase[],
+  reached: readonly Reached[],
+  sighting: Sighting,
+  { before, ms }: { readonly before: Before; readonly ms: number },
+): readonly Reached[] =>
+  phases
+    .filter(({ name, seen }) => !reached.some(({ phase }) => phase === name) && seen(sighting, before))
+    .map(({ name, says }) => ({ phase: name, says, ms }));
+
+export const isComplete = (phases: readonly Phase[], reached: readonly Reached[]): boolean =>
+  phases.every(({ name }) => reached.some(({ phase }) => phase === name));
+
+/** Returns the first phase that was not reached, or null. */
+export const firstMissing = (phases: readonly Phase[], reached: readonly Reached[]): string | null =>
+  phases.find(({ name }) => !reached.some(({ phase }) => phase === name))?.says ?? null;
+
+export const msOf = (reached: readonly Reached[], wanted: PhaseName): number | null =>
+  reached.find(({ phase }) => phase === wanted)?.ms ?? null;

@@ -1,0 +1,131 @@
+import type { AttachmentFacts, NodeFacts } from '../fencing/model/cluster-facts.ts';
+import type { MachineId, MachineTarget, VolumeHandle } from '../fencing/model/machine.ts';
+import type { CapUse } from '../fencing/model/ledger.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import type { Permit } from '../fencing/model/permit.ts';
+
+/** What a drill needs from a cloud and a cluster in addition to the two interfaces of fencing. */
+
+/** A reason why this machine would not come back as it was, or not at all. */
+export interface Trap {
+  readonly says: string;
+  readonly mend: string;
+  /** The group that would replace the machine. A person who has suspended the group may say so. Null for other traps. */
+  readonly group: string | null;
+}
+
+/** What the cloud says about a machine that a drill would stop. */
+export interface DrilledMachine {
+  readonly traps: readonly Trap[];
+  /** The command with which a person starts the machine. */
+  readonly startCommand: string;
+  /** The calls that the drill makes, as the cloud names them. */
+  readonly calls: readonly string[];
+  /** The address that takes the place of the cloud, or null. */
+  readonly standIn: string | null;
+}
+
+export interface DrillCloud {
+  /** @throws Unavailable, PermissionDenied, Refused */
+  readonly inspect: (target: MachineTarget, signal: AbortSignal) => Promise<DrilledMachine>;
+  /**
+   * Starts exactly this machine. Returns once the cloud has accepted the call.
+   *
+   * @throws Unavailable, PermissionDenied, Refused, ProofExpired
+   */
+  readonly start: (target: MachineTarget, permit: Permit, signal: AbortSignal) => Promise<void>;
+}
+
+/** A pod on the Node that a drill would stop, without the pods that stay with their Node. */
+export interface NeighborPod {
+  /** `namespace/name`. */
+  readonly name: string;
+  /** Names of its volumes that outlive the pod, such as claims. */
+  readonly disks: readonly string[];
+  /** No controller creates it again. */
+  readonly bare: boolean;
+}
+
+export interface StorageClassFacts {
+  readonly name: string;
+  /** False if the class keeps the disk of a deleted claim. */
+  readonly deletesDisks: boolean;
+}
+
+/** Where the canary runs, and from what it is made. */
+export interface CanaryOptions {
+  readonly namespace: string;
+  readonly image: string;
+  /** Null for the default class of the cluster. */
+  readonly storageClass: string | null;
+}
+
+/** What the cluster says about a Node in addition to what a fence reads. */
+export interface DrillScene {
+  /** The user has allowed drills on the Node by its label. */
+  readonly allowed: boolean;
+  /** The name by which a pod can prefer the Node, or null. */
+  readonly hostname: string | null;
+  /** What keeps new pods off the Node: taints, and a cordon. */
+  readonly barred: readonly string[];
+  /** The pods that a fence would delete. Contains no canary. */
+  readonly pods: readonly NeighborPod[];
+  /** Names of the attachments to the Node, without those of the canary. */
+  readonly attachments: readonly string[];
+  /** Other Nodes of its zone on which the canary can run. */
+  readonly spares: readonly string[];
+  /** Null if the class does not exist, or if the cluster has no default class. */
+  readonly storageClass: StorageClassFacts | null;
+  /** How much of the cap is used, and whether a person has suspended it. Null if the cluster has no ledger. */
+  readonly cap: (CapUse & { readonly isLifted: boolean }) | null;
+  /** What another drill, or a part of one, has left. */
+  readonly leftovers: readonly string[];
+}
+
+export interface CanaryPod {
+  readonly uid: string;
+  readonly node: string | null;
+  readonly ready: boolean;
+  readonly deleting: boolean;
+  /** What it waits for, in the words of Kubernetes, or null. */
+  readonly waits: string | null;
+}
+
+export interface CanaryView {
+  readonly pod: CanaryPod | null;
+  readonly volume: (VolumeHandle & { readonly persistentVolume: string }) | null;
+  /** The volume's attachment to the Node that is asked about, and to the Node of the pod. */
+  readonly here: AttachmentFacts | null;
+  readonly there: AttachmentFacts | null;
+}
+
+export interface SceneRequest {
+  readonly canary: CanaryOptions;
+  /** The drill's own canary may be there. Otherwise a canary is a leftover. */
+  readonly own: boolean;
+  readonly cap: Policy['cap'];
+}
+
+/** Every method throws a `CloudfenceError`. */
+export interface DrillCluster {
+  readonly inspect: (node: string, request: SceneRequest, signal: AbortSignal) => Promise<DrillScene | null>;
+  /** Creates the canary, which prefers the Node of this name. */
+  readonly create: (canary: CanaryOptions & { readonly hostname: string }, signal: AbortSignal) => Promise<void>;
+  readonly canary: (canary: CanaryOptions, node: string, signal: AbortSignal) => Promise<CanaryView>;
+  readonly node: (name: string, signal: AbortSignal) => Promise<NodeFacts | null>;
+  /** Asks for the deletion of everything that `create` made, and returns what is still there, in words. */
+  readonly remove: (
+    canary: CanaryOptions,
+    volume: CanaryView['volume'],
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
+  /** The commands with which a person removes the canary. */
+  readonly removeCommands: (canary: CanaryOptions) => readonly string[];
+  /** The command with which a person allows drills on a Node. */
+  readonly allowCommand: (node: string) => string;
+}
+
+export interface DrillTarget {
+  readonly node: string;
+  readonly machine: MachineId;
+}

@@ -1,0 +1,74 @@
+import type { V1StatefulSet } from '@kubernetes/client-node/dist/gen/index.js';
+import type { CanaryOptions } from '../drill/ports.ts';
+import { DRILL_LABEL, HOSTNAME_LABEL } from './names.ts';
+
+/** The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one runs. */
+
+export const CANARY = 'cloudfence-drill';
+export const CANARY_POD = `${CANARY}-0`;
+export const CANARY_CLAIM = `data-${CANARY_POD}`;
+
+const labels = { 'app.kubernetes.io/name': CANARY, [DRILL_LABEL]: 'canary' };
+
+/** More than any common class needs at least, such as 10 GB for a disk of Compute Engine. */
+const SIZE = '10Gi';
+
+/** Meets the Pod Security Standard "restricted". https://kubernetes.io/docs/concepts/security/pod-security-standards/ */
+const containerOf = (image: string) => ({
+  name: 'canary',
+  image,
+  resources: { requests: { cpu: '1m', memory: '8Mi' }, limits: { memory: '32Mi' } },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  },
+  volumeMounts: [{ name: 'data', mountPath: '/data' }],
+});
+
+/** The pod only prefers its Node, so that it can run on another one later. */
+const podOf = ({ image, hostname }: CanaryOptions & { readonly hostname: string }) => ({
+  automountServiceAccountToken: false,
+  terminationGracePeriodSeconds: 5,
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: 65_535,
+    fsGroup: 65_535,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  affinity: {
+    nodeAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 100,
+          preference: { matchExpressions: [{ key: HOSTNAME_LABEL, operator: 'In', values: [hostname] }] },
+        },
+      ],
+    },
+  },
+  containers: [containerOf(image)],
+});
+
+const claimOf = ({ storageClass }: CanaryOptions) => ({
+  metadata: { name: 'data', labels },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: SIZE } },
+    ...(storageClass !== null && { storageClassName: storageClass }),
+  },
+});
+
+/** Kubernetes deletes the claim with the StatefulSet, even if the drill dies before it can. */
+export const canarySet = (options: CanaryOptions & { readonly hostname: string }): V1StatefulSet => ({
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { name: CANARY, namespace: options.namespace, labels },
+  spec: {
+    replicas: 1,
+    serviceName: CANARY,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: podOf(options) },
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Delete' },
+    volumeClaimTemplates: [claimOf(options)],
+  },
+});

@@ -1,0 +1,268 @@
+import {
+  AppsV1Api,
+  CoreV1Api,
+  StorageV1Api,
+  type V1Node,
+  type V1Pod,
+  type V1StorageClass,
+} from '@kubernetes/client-node/dist/gen/index.js';
+import type {
+  CanaryOptions,
+  CanaryPod,
+  CanaryView,
+  DrillCluster,
+  DrillScene,
+  NeighborPod,
+  SceneRequest,
+  StorageClassFacts,
+} from '../drill/ports.ts';
+import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment } from './attachments.ts';
+import { type Connection, pages, type Reader, type Writer } from './connection.ts';
+import { CANARY, CANARY_CLAIM, CANARY_POD, canarySet } from './drill-canary.ts';
+import { type CapControl, createCapControl } from './ledger.ts';
+import { isNotFound, withReadableAnswers } from './errors.ts';
+import { DRILL_ALLOWED, DRILL_LABEL, HOSTNAME_LABEL, MIRROR_POD, ZONE_LABEL } from './names.ts';
+import { nodePages, readExistingNode, readNode } from './node.ts';
+import { nodeFacts } from './node-facts.ts';
+import { controllerOf, isFinished, readNodePods, readPod } from './pods.ts';
+import { csiHandleOf } from './volumes.ts';
+
+/** What a drill reads and writes in a cluster, with the credentials of the person who runs it. */
+
+/** Volumes that end with their pod, or that every Node has. */
+const FLEETING = new Set([
+  'name',
+  'configMap',
+  'secret',
+  'projected',
+  'downwardAPI',
+  'emptyDir',
+  'hostPath',
+  'image',
+  'csi',
+]);
+
+const disksOf = ({ spec }: V1Pod): readonly string[] =>
+  (spec?.volumes ?? []).flatMap((volume) => {
+    const kinds = Object.entries(volume).filter(([kind, value]) => value !== undefined && !FLEETING.has(kind));
+    const claim = volume.persistentVolumeClaim?.claimName;
+    return kinds.length === 0 ? [] : [claim === undefined ? `volume ${volume.name}` : `claim ${claim}`];
+  });
+
+const isCanary = ({ metadata }: V1Pod, { namespace }: CanaryOptions): boolean =>
+  metadata?.name === CANARY_POD && metadata.namespace === namespace;
+
+/** A mirror pod stays with its Node, and so does a DaemonSet's pod unless it has a disk. */
+const staysThere = (pod: V1Pod): boolean =>
+  pod.metadata?.annotations?.[MIRROR_POD] !== undefined ||
+  (controllerOf(pod)?.kind === 'DaemonSet' && disksOf(pod).length === 0);
+
+const neighborOf = (pod: V1Pod): NeighborPod => ({
+  name: `${pod.metadata?.namespace ?? ''}/${pod.metadata?.name ?? ''}`,
+  disks: disksOf(pod),
+  bare: controllerOf(pod) === undefined,
+});
+
+const barriers = ({ spec }: V1Node): readonly string[] => [
+  ...(spec?.unschedulable ? ['it is cordoned'] : []),
+  ...(spec?.taints ?? [])
+    .filter(({ effect }) => effect !== 'PreferNoSchedule')
+    .map(({ key, effect }) => `taint ${key}:${effect}`),
+];
+
+const isReady = ({ status }: V1Node): boolean =>
+  status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+
+const zoneOf = ({ metadata }: V1Node): string | undefined => metadata?.labels?.[ZONE_LABEL];
+
+const sparesFor = async (reader: Reader, node: V1Node): Promise<readonly string[]> => {
+  const spares: string[] = [];
+  for await (const page of nodePages(reader))
+    for (const other of page) {
+      const takesPods = isReady(other) && barriers(other).length === 0 && !other.metadata?.deletionTimestamp;
+      if (takesPods && zoneOf(other) === zoneOf(node) && other.metadata?.name !== node.metadata?.name)
+        spares.push(other.metadata?.name ?? '');
+    }
+  return spares;
+};
+
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+
+const classFacts = ({ metadata, reclaimPolicy = 'Delete' }: V1StorageClass): StorageClassFacts => ({
+  name: metadata?.name ?? '',
+  deletesDisks: reclaimPolicy === 'Delete',
+});
+
+const bornAt = ({ metadata }: V1StorageClass): number => metadata?.creationTimestamp?.getTime() ?? 0;
+
+/** Of several default classes, Kubernetes takes the newest. */
+const defaultClass = async (reader: Reader): Promise<V1StorageClass | null> => {
+  const found: V1StorageClass[] = [];
+  for await (const page of pages((paging) => reader.read(StorageV1Api, (storage) => storage.listStorageClass(paging))))
+    found.push(...page.filter(({ metadata }) => metadata?.annotations?.[DEFAULT_CLASS] === 'true'));
+  return found.toSorted((a, b) => bornAt(b) - bornAt(a))[0] ?? null;
+};
+
+const storageClassOf = async (reader: Reader, name: string | null): Promise<StorageClassFacts | null> => {
+  const found =
+    name === null
+      ? await defaultClass(reader)
+      : await reader.readIfPresent(StorageV1Api, { name }, (storage, place) => storage.readStorageClass(place));
+  return found && classFacts(found);
+};
+
+const readSet = (reader: Reader, namespace: string) =>
+  reader.readIfPresent(AppsV1Api, { name: CANARY, namespace }, (apps, place) => apps.readNamespacedStatefulSet(place));
+
+const readClaim = (reader: Reader, namespace: string) =>
+  reader.readIfPresent(CoreV1Api, { name: CANARY_CLAIM, namespace }, (core, place) =>
+    core.readNamespacedPersistentVolumeClaim(place),
+  );
+
+const readVolume = (reader: Reader, name: string) =>
+  reader.readIfPresent(CoreV1Api, { name }, (core, place) => core.readPersistentVolume(place));
+
+/** Returns the objects of a canary that are there, in words. */
+const partsThere = async (reader: Reader, { namespace }: CanaryOptions): Promise<readonly string[]> => {
+  const [set, pod, claim] = await Promise.all([
+    readSet(reader, namespace),
+    readPod(reader, { namespace, name: CANARY_POD }),
+    readClaim(reader, namespace),
+  ]);
+  const parts = [set && `statefulset/${CANARY}`, pod && `pod/${CANARY_POD}`, claim && `pvc/${CANARY_CLAIM}`].filter(
+    (part) => part !== null,
+  );
+  return parts.map((part) => `${part} in namespace ${namespace}`);
+};
+
+const ownVolumeName = async (reader: Reader, { namespace }: CanaryOptions): Promise<string | null> =>
+  (await readClaim(reader, namespace))?.spec?.volumeName ?? null;
+
+const inspect = async (
+  readerFor: Connection['reader'],
+  name: string,
+  { own, canary, cap }: SceneRequest,
+  readCap: CapControl['status'],
+  signal: AbortSignal,
+): Promise<DrillScene | null> => {
+  const reader = readerFor(signal);
+  const node = await readNode(reader, name);
+  if (!node) return null;
+  const [pods, attachments, spares, storageClass, leftovers, ownVolume, use] = await Promise.all([
+    readNodePods(reader, name),
+    listAttachmentsOnNode(reader, name),
+    sparesFor(reader, node),
+    storageClassOf(reader, canary.storageClass),
+    own ? [] : partsThere(reader, canary),
+    own ? ownVolumeName(reader, canary) : null,
+    readCap(cap, signal),
+  ]);
+  const others = attachments.filter(({ spec }) => ownVolume === null || spec.source.persistentVolumeName !== ownVolume);
+  return {
+    allowed: node.metadata?.labels?.[DRILL_LABEL] === DRILL_ALLOWED,
+    hostname: node.metadata?.labels?.[HOSTNAME_LABEL] ?? null,
+    barred: barriers(node),
+    pods: pods.filter((pod) => !isFinished(pod) && !isCanary(pod, canary) && !staysThere(pod)).map(neighborOf),
+    attachments: others.map(({ metadata, spec }) => spec.source.persistentVolumeName ?? metadata?.name ?? ''),
+    spares,
+    storageClass,
+    leftovers,
+    cap: use && { ...use, isLifted: use.lifted !== null },
+  };
+};
+
+const waitOf = ({ status }: V1Pod): string | null => {
+  const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;
+  const unscheduled = status?.conditions?.find(
+    ({ type, status: holds }) => type === 'PodScheduled' && holds === 'False',
+  );
+  return waiting?.message ?? waiting?.reason ?? unscheduled?.message ?? null;
+};
+
+const podView = (pod: V1Pod): CanaryPod => ({
+  uid: pod.metadata?.uid ?? '',
+  node: pod.spec?.nodeName ?? null,
+  ready: pod.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True',
+  deleting: pod.metadata?.deletionTimestamp !== undefined,
+  waits: waitOf(pod),
+});
+
+const volumeView = async (reader: Reader, namespace: string): Promise<CanaryView['volume']> => {
+  const name = (await readClaim(reader, namespace))?.spec?.volumeName;
+  const volume = name === undefined ? null : await readVolume(reader, name);
+  const handle = volume && csiHandleOf(volume);
+  return handle && { persistentVolume: name ?? '', driver: handle.driver, handle: handle.handle };
+};
+
+const viewCanary = async (reader: Reader, { namespace }: CanaryOptions, node: string): Promise<CanaryView> => {
+  const [pod, volume] = await Promise.all([
+    readPod(reader, { namespace, name: CANARY_POD }),
+    volumeView(reader, namespace),
+  ]);
+  const at = async (where: string | null) => {
+    const found = volume && where !== null ? await readAttachment(reader, attachmentName(volume, where)) : null;
+    return found && attachmentFacts(found);
+  };
+  const elsewhere = pod?.spec?.nodeName ?? null;
+  const [here, there] = await Promise.all([at(node), at(elsewhere === node ? null : elsewhere)]);
+  return { pod: pod && podView(pod), volume, here, there };
+};
+
+const unlessGone = async (call: Promise<unknown>): Promise<void> => {
+  try {
+    await call;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+};
+
+/** Deletes the set first, because it would create its pod again. */
+const askToDelete = async (writer: Writer, namespace: string): Promise<void> => {
+  const propagationPolicy = 'Background';
+  await unlessGone(
+    writer.write(AppsV1Api, (apps) => apps.deleteNamespacedStatefulSet({ name: CANARY, namespace, propagationPolicy })),
+  );
+  await unlessGone(writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ name: CANARY_POD, namespace })));
+  await unlessGone(
+    writer.write(CoreV1Api, (core) => core.deleteNamespacedPersistentVolumeClaim({ name: CANARY_CLAIM, namespace })),
+  );
+};
+
+const volumeLeft = async (reader: Reader, volume: CanaryView['volume']): Promise<readonly string[]> => {
+  const left = volume && (await readVolume(reader, volume.persistentVolume));
+  return left ? [`pv/${volume.persistentVolume} with ${volume.handle}`] : [];
+};
+
+const removeCommandsFor = ({ namespace }: CanaryOptions): readonly string[] => [
+  `kubectl -n ${namespace} delete statefulset/${CANARY} pvc/${CANARY_CLAIM} --ignore-not-found`,
+];
+
+/** Returns what a drill needs of a cluster. */
+export const createDrillCluster = (name: string, connection: Connection): DrillCluster => {
+  const { reader, writer } = connection;
+  const { status: readCap } = createCapControl(connection);
+  const asked = <T>(read: () => Promise<T>): Promise<T> => withReadableAnswers(name, read);
+  return {
+    inspect: (node, canary, signal) => asked(() => inspect(reader, node, canary, readCap, signal)),
+    create: (canary, signal) =>
+      asked(async () => {
+        const { namespace } = canary;
+        const body = canarySet(canary);
+        await writer(null, signal).write(AppsV1Api, (apps) => apps.createNamespacedStatefulSet({ namespace, body }));
+      }),
+    canary: (canary, node, signal) => asked(() => viewCanary(reader(signal), canary, node)),
+    node: (node, signal) =>
+      asked(async () => {
+        const found = await readExistingNode(reader(signal), node);
+        return found && nodeFacts(found.node, found.identitySources);
+      }),
+    remove: (canary, volume, signal) =>
+      asked(async () => {
+        await askToDelete(writer(null, signal), canary.namespace);
+        const asking = reader(signal);
+        return [...(await partsThere(asking, canary)), ...(await volumeLeft(asking, volume))];
+      }),
+    removeCommands: removeCommandsFor,
+    allowCommand: (node) => `kubectl label node ${node} ${DRILL_LABEL}=${DRILL_ALLOWED}`,
+  };
+};

@@ -1,0 +1,115 @@
+import { DescribeInstancesCommand, type Instance, StartInstancesCommand } from '@aws-sdk/client-ec2';
+import type { DrillCloud, DrilledMachine, Trap } from '../../drill/ports.ts';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { MachineId } from '../../fencing/model/machine.ts';
+import { sendPermitted } from './actions.ts';
+import type { Ec2Clients } from './client.ts';
+import { requireList } from './describe.ts';
+import { withCloudfenceErrors } from './errors.ts';
+
+/** What a drill asks of EC2. The stop itself is the power-off of fencing. */
+
+const DESCRIBE = 'ec2:DescribeInstances';
+const START = 'ec2:StartInstances';
+
+const tagOf = ({ Tags }: Instance, key: string): string | null => Tags?.find(({ Key }) => Key === key)?.Value ?? null;
+
+/**
+ * An Auto Scaling group replaces an instance that is not running.
+ * https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-health-checks.html
+ */
+const groupTrap = (instance: Instance): readonly Trap[] => {
+  const group = tagOf(instance, 'aws:autoscaling:groupName');
+  return group === null
+    ? []
+    : [
+        {
+          group,
+          says: `the Auto Scaling group ${group} replaces ${instance.InstanceId} when it stops`,
+          mend: `\`aws autoscaling suspend-processes --auto-scaling-group-name ${group} --scaling-processes HealthCheck ReplaceUnhealthy\`, then add \`--suspended-group ${group}\`, and resume the processes after the drill`,
+        },
+      ];
+};
+
+const ownTraps = (instance: Instance): readonly Trap[] => [
+  ...(instance.InstanceLifecycle === 'spot'
+    ? [
+        {
+          group: null,
+          says: `${instance.InstanceId} is a Spot instance, which may not start again`,
+          mend: 'choose an On-Demand instance',
+        },
+      ]
+    : []),
+  ...(tagOf(instance, 'karpenter.sh/nodeclaim') === null
+    ? []
+    : [
+        {
+          group: null,
+          says: `Karpenter manages ${instance.InstanceId} and may replace it`,
+          mend: 'choose a Node that Karpenter does not manage',
+        },
+      ]),
+  ...(instance.RootDeviceType === 'instance-store'
+    ? [
+        {
+          group: null,
+          says: `${instance.InstanceId} cannot be stopped: its root disk is an instance store`,
+          mend: 'choose another Node',
+        },
+      ]
+    : []),
+];
+
+const readInstance = async ({ reads }: Ec2Clients, machine: MachineId, signal: AbortSignal): Promise<Instance> => {
+  const answer = await withCloudfenceErrors(DESCRIBE, () =>
+    reads.send(new DescribeInstancesCommand({ InstanceIds: [machine] }), { abortSignal: signal }),
+  );
+  const found = requireList(answer.Reservations, DESCRIBE).flatMap(({ Instances }) => Instances ?? []);
+  const [instance, second] = found.filter(({ InstanceId }) => InstanceId === machine);
+  if (!instance || second) throw new Refused(`EC2 does not describe ${machine}`);
+  return instance;
+};
+
+/** Finds the account and region that know the machine. Each of the others declines the call. */
+const placeOf = async (places: readonly Ec2Clients[], machine: MachineId, signal: AbortSignal) => {
+  const declined: Refused[] = [];
+  for (const clients of places) {
+    try {
+      return { clients, instance: await readInstance(clients, machine, signal) };
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      declined.push(error);
+    }
+  }
+  throw new Refused(`EC2 does not know ${machine}`, { cause: declined });
+};
+
+const inspect = async (
+  places: readonly Ec2Clients[],
+  machine: MachineId,
+  standIn: string | null,
+  signal: AbortSignal,
+): Promise<DrilledMachine> => {
+  const { instance } = await placeOf(places, machine, signal);
+  return {
+    traps: [...groupTrap(instance), ...ownTraps(instance)],
+    startCommand: `aws ec2 start-instances --instance-ids ${machine}`,
+    calls: [DESCRIBE, 'ec2:StopInstances', START],
+    standIn,
+  };
+};
+
+/**
+ * Returns what a drill needs of these accounts and regions. `standIn` is the address that takes the place of EC2, or
+ * null.
+ */
+export const awsDrill = (places: readonly Ec2Clients[], standIn: string | null): DrillCloud => ({
+  inspect: ({ machine }, signal) => inspect(places, machine, standIn, signal),
+  start: ({ machine }, permit, signal) =>
+    withCloudfenceErrors(START, async () => {
+      const { clients } = await placeOf(places, machine, signal);
+      const command = new StartInstancesCommand({ InstanceIds: [machine] });
+      await sendPermitted(clients, { name: START, permit, signal }, (client, sending) => client.send(command, sending));
+    }),
+});

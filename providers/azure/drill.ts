@@ -1,0 +1,95 @@
+import type { DrillCloud, DrilledMachine, Trap } from '../../drill/ports.ts';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { MachineTarget } from '../../fencing/model/machine.ts';
+import type { Permit } from '../../fencing/model/permit.ts';
+import { sendUnderPermit } from './actions.ts';
+import type { AzureClients } from './client.ts';
+import { withCloudfenceErrors } from './errors.ts';
+import type { MachinePath } from './identity.ts';
+import { readIncarnation, sendStart, type Vm } from './machines.ts';
+
+/** What a drill asks of Azure. The stop itself is the power-off of fencing, which leaves the machine allocated. */
+
+const SPOT_TRAP: Trap = {
+  group: null,
+  says: 'the machine is a Spot VM, which may not start again',
+  mend: 'choose a regular VM',
+};
+
+/**
+ * A scale set replaces its instance only if automatic repairs are on.
+ * https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-automatic-instance-repairs
+ */
+const groupTrap = async (
+  { reads }: AzureClients,
+  set: { readonly group: string; readonly name: string } | null,
+  signal: AbortSignal,
+): Promise<readonly Trap[]> => {
+  if (!set) return [];
+  const found = await withCloudfenceErrors('virtualMachineScaleSets/read', () =>
+    reads.virtualMachineScaleSets.get(set.group, set.name, { abortSignal: signal }),
+  );
+  if (found.automaticRepairsPolicy?.enabled !== true) return [];
+  const off = `az vmss update --resource-group ${set.group} --name ${set.name} --enable-automatic-repairs false`;
+  return [
+    {
+      group: set.name,
+      says: `the scale set ${set.name} repairs or replaces its instances when they stop`,
+      mend: `\`${off}\`, then add \`--suspended-group ${set.name}\`, and switch the repairs on again after the drill`,
+    },
+  ];
+};
+
+const MEMBER = /\/resourcegroups\/([^/]+)\/providers\/microsoft\.compute\/virtualmachinescalesets\/([^/]+)$/i;
+
+/** Returns the scale set of the machine, uniform or flexible. */
+const setOf = (path: MachinePath, { virtualMachineScaleSet }: Vm) => {
+  if (path.kind === 'instance') return { group: path.group, name: path.set };
+  const [, group, name] = MEMBER.exec(virtualMachineScaleSet?.id ?? '') ?? [];
+  return group === undefined || name === undefined ? null : { group, name };
+};
+
+const startCommandOf = (path: MachinePath): string =>
+  path.kind === 'vm'
+    ? `az vm start --resource-group ${path.group} --name ${path.name}`
+    : `az vmss start --resource-group ${path.group} --name ${path.set} --instance-ids ${path.instance}`;
+
+const holderOf = async (clients: AzureClients, target: MachineTarget, signal: AbortSignal) => {
+  const holder = await readIncarnation(clients, target, { signal, withPowerState: false });
+  if (holder.said === 'other') throw new Refused(`a drill does not touch ${target.machine}: ${holder.why}`);
+  return holder;
+};
+
+const inspect = async (
+  clients: AzureClients,
+  target: MachineTarget,
+  standIn: string | null,
+  signal: AbortSignal,
+): Promise<DrilledMachine> => {
+  const { path, vm } = await holderOf(clients, target, signal);
+  const kind = path.kind === 'vm' ? 'virtualMachines' : 'virtualMachineScaleSets/virtualMachines';
+  return {
+    traps: [...(await groupTrap(clients, setOf(path, vm), signal)), ...(vm.priority === 'Spot' ? [SPOT_TRAP] : [])],
+    startCommand: startCommandOf(path),
+    calls: ['read', 'powerOff/action', 'start/action'].map((call) => `Microsoft.Compute/${kind}/${call}`),
+    standIn,
+  };
+};
+
+const start = async (
+  clients: AzureClients,
+  target: MachineTarget,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { path } = await holderOf(clients, target, signal);
+  await sendUnderPermit(clients, { name: 'start/action', permit, signal }, (client, options) =>
+    sendStart(client, path, options),
+  );
+};
+
+/** Returns what a drill needs of Azure. `standIn` is the address that takes the place of ARM, or null. */
+export const azureDrill = (clients: AzureClients, standIn: string | null): DrillCloud => ({
+  inspect: (target, signal) => inspect(clients, target, standIn, signal),
+  start: (target, permit, signal) => start(clients, target, permit, signal),
+});

@@ -1,0 +1,85 @@
+import type { DrillCloud, DrilledMachine, Trap } from '../../drill/ports.ts';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { MachineTarget } from '../../fencing/model/machine.ts';
+import { type ComputeClients, destructiveCallOptions } from './client.ts';
+import type { Instance } from './disks.ts';
+import { withCloudfenceErrors } from './errors.ts';
+import { instancePath, type InstancePath } from './identity.ts';
+import { readInstance } from './look.ts';
+
+/** What a drill asks of Compute Engine. The stop itself is the power-off of fencing. */
+
+const START = 'compute.instances.start';
+
+/** The path with the numeric id, which no later instance of the name has. */
+const exactPath = ({ machine, incarnation }: MachineTarget): InstancePath => {
+  const named = instancePath(machine);
+  if (!named || incarnation === null) throw new Refused(`${machine} is not a known instance of Compute Engine`);
+  return { ...named, instance: incarnation };
+};
+
+const GROUP = /\/instanceGroupManagers\/([^/]+)$/;
+
+/**
+ * A managed instance group repairs an instance that it did not stop itself.
+ * https://cloud.google.com/compute/docs/instance-groups/about-repair
+ */
+const groupTrap = (machine: string, { metadata }: Instance): readonly Trap[] => {
+  const creator = metadata?.items?.find(({ key }) => key === 'created-by')?.value ?? '';
+  const group = GROUP.exec(creator)?.[1];
+  return group === undefined
+    ? []
+    : [
+        {
+          group,
+          says: `the managed instance group ${group} starts or replaces ${machine} when it stops`,
+          mend: `\`gcloud compute instance-groups managed update ${group} --default-action-on-vm-failure=do-nothing\` with its zone or region, then add \`--suspended-group ${group}\`, and set it to \`repair\` after the drill`,
+        },
+      ];
+};
+
+const ownTraps = (machine: string, { scheduling, disks }: Instance): readonly Trap[] => [
+  ...(scheduling?.preemptible || scheduling?.provisioningModel === 'SPOT'
+    ? [{ group: null, says: `${machine} is a Spot VM, which may not start again`, mend: 'choose a standard VM' }]
+    : []),
+  ...(disks?.some(({ type }) => type === 'SCRATCH')
+    ? [
+        {
+          group: null,
+          says: `${machine} has local SSDs, whose data a stop loses`,
+          mend: 'choose a VM without local SSDs',
+        },
+      ]
+    : []),
+];
+
+const inspect = async (
+  clients: ComputeClients,
+  target: MachineTarget,
+  standIn: string | null,
+  signal: AbortSignal,
+): Promise<DrilledMachine> => {
+  const { machine } = target;
+  const path = exactPath(target);
+  const instance = await readInstance(clients, path, signal);
+  if (!instance) throw new Refused(`Compute Engine does not know ${machine}`);
+  return {
+    traps: [...groupTrap(machine, instance), ...ownTraps(machine, instance)],
+    startCommand: `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ${path.zone}`,
+    calls: ['compute.instances.get', 'compute.instances.stop', START],
+    standIn,
+  };
+};
+
+/** Returns what a drill needs of Compute Engine. `standIn` is the address that takes its place, or null. */
+export const gcpDrill = (clients: ComputeClients, standIn: string | null): DrillCloud => ({
+  inspect: (target, signal) => inspect(clients, target, standIn, signal),
+  start: async (target, permit, signal) => {
+    const path = exactPath(target);
+    await clients.permitted({ name: START, permit, signal }, (sending) =>
+      withCloudfenceErrors(clients, START, sending.signal, () =>
+        clients.instances.start({ ...path, requestId: sending.requestId }, destructiveCallOptions(sending.signal)),
+      ),
+    );
+  },
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { demoCloud as awsDemo } from '../../demo/aws-cloud.ts';
+import { demoCloud as azureDemo } from '../../demo/azure-cloud.ts';
+import { demoCloud as gcpDemo } from '../../demo/gcp-cloud.ts';
+import type { DemoCloud } from '../../demo/story.ts';
+import { awsDrill } from '../../providers/aws/drill.ts';
+import { ec2Clients } from '../../providers/aws/client.ts';
+import { azureDrill } from '../../providers/azure/drill.ts';
+import { azureClients } from '../../providers/azure/client.ts';
+import { gcpDrill } from '../../providers/gcp/drill.ts';
+import { computeClients } from '../../providers/gcp/client.ts';
+import { SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import { SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
+import { listObjects } from '../../sandbox/cluster/get-objects.ts';
+import type { World } from '../../sandbox/world.ts';
+import { type OpenDrillCloud, type Rig, withRig } from './rig.ts';
+
+/** Whole drills, with the real handlers as the installed functions. */
+
+interface OnCloud {
+  readonly run: (work: (rig: Rig<ClusterParts>) => Promise<void>, installed?: boolean) => Promise<void>;
+  readonly powerOf: (rig: Rig<ClusterParts>) => string;
+}
+
+const on = <P extends ClusterParts>(demoCloud: DemoCloud<P>, drillCloud: OpenDrillCloud): OnCloud => {
+  const worlds = new WeakMap<object, World<P>>();
+  return {
+    run: (work, installed = true) =>
+      withRig({ demoCloud, drillCloud, installed }, async (rig) => {
+        const { world, ...rest } = rig;
+        worlds.set(world, world);
+        await work({ ...rest, world });
+      }),
+    powerOf: ({ world, scene }) => {
+      const own = worlds.get(world);
+      return own ? demoCloud.machine(own, scene.spare).power : 'unknown';
+    },
+  };
+};
+
+const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
+let requests = 0;
+const nextRequestId = (): string => `10000000-0000-4000-8000-${String((requests += 1)).padStart(12, '0')}`;
+
+const openAwsDrill: OpenDrillCloud = async (endpoint) =>
+  awsDrill([ec2Clients({ region: SANDBOX_REGION, endpoint, credentials })], endpoint);
+
+const clouds: Readonly<Record<string, OnCloud>> = {
+  aws: on(awsDemo, openAwsDrill),
+  azure: on(azureDemo, async (endpoint) =>
+    azureDrill(
+      azureClients({
+        subscription: SANDBOX_SUBSCRIPTION,
+        credential: { getToken: async () => null },
+        endpoint,
+        polling: { everyMs: 1, times: 1 },
+      }),
+      endpoint,
+    ),
+  ),
+  gcp: on(gcpDemo, async (endpoint) => gcpDrill(computeClients({ newRequestId: nextRequestId, endpoint }), endpoint)),
+};
+
+/** Everything that a drill makes in a cluster. */
+const traces = ({ world }: Rig<ClusterParts>): readonly string[] =>
+  [
+    ...listObjects(world, 'statefulsets'),
+    ...listObjects(world, 'pods'),
+    ...listObjects(world, 'persistentvolumeclaims'),
+  ]
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => name.includes('cloudfence-drill'));
+
+const nodeIsClean = ({ world, node }: Rig<ClusterParts>): boolean =>
+  listObjects(world, 'nodes').some(({ metadata, spec }) => metadata.name === node && (spec.taints ?? []).length === 0);
+
+describe.each(Object.entries(clouds))('a drill on %s', (_name, { run, powerOf }) => {
+  it('measures how the installed functions react, and leaves nothing behind', () =>
+    run(async (rig) => {
+      const volumes = listObjects(rig.world, 'persistentvolumes').length;
+      const result = await rig.drill();
+      expect(result, rig.told.join('\n')).toMatchObject({
+        end: 'recovered',
+        left: [],
+        movedTo: rig.scene.nodeOf(rig.scene.holder),
+      });
+      const order = result.recovery.map(({ phase }) => phase);
+      expect(order).toEqual(['off', 'marked', 'pod-deleted', 'detached', 'attached', 'running']);
+      expect(result.comeback.map(({ phase }) => phase)).toEqual(['up', 'ready', 'released']);
+      expect(traces(rig)).toEqual([]);
+      expect(listObjects(rig.world, 'persistentvolumes')).toHaveLength(volumes);
+      expect(powerOf(rig)).toBe('running');
+      expect(nodeIsClean(rig)).toBe(true);
+      const second = await rig.drill({ dryRun: true });
+      expect(second).toMatchObject({ end: 'refused', says: expect.stringContaining('the cap is reached') });
+    }));
+});
+
+describe('a drill', () => {
+  const { run, powerOf } = on(awsDemo, openAwsDrill);
+
+  it('says that nobody reacted, starts the machine, and removes the canary', () =>
+    run(async (rig) => {
+      const result = await rig.drill({ patience: 120_000 });
+      expect(result).toMatchObject({
+        end: 'not-recovered',
+        says: expect.stringContaining('the Node is marked'),
+        left: [],
+      });
+      expect(powerOf(rig)).toBe('running');
+      expect(traces(rig)).toEqual([]);
+    }, false));
+
+  it('undoes everything when a person interrupts it', () =>
+    run(async (rig) => {
+      const tell = (says: string): void => {
+        if (says.includes('the cloud says that the machine is off')) rig.ending.abort(new Error('interrupted'));
+      };
+      const result = await rig.drill({}, { tell });
+      expect(result).toMatchObject({ end: 'interrupted', left: [] });
+      rig.world.advance(120_000);
+      expect(powerOf(rig)).toBe('running');
+      expect(traces(rig)).toEqual([]);
+    }));
+});
