@@ -11,7 +11,8 @@ export interface GroupMember {
   tries: number;
 }
 
-type Group<T> = readonly [T, ...T[]];
+/** The requests that one call answers: at least one. */
+export type Group<T> = readonly [T, ...T[]];
 
 export interface Groups<T> {
   /** Lets a request wait for the next group. If its signal aborts, it is rejected with the reason. */

@@ -1,5 +1,5 @@
 import { Throttled, Unavailable } from '../model/errors.ts';
-import { createGroups, type GroupMember } from './groups.ts';
+import { createGroups, type Group, type GroupMember } from './groups.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Ports, SharedLooks } from './ports.ts';
 import type { Observation } from './state.ts';
@@ -47,9 +47,9 @@ const lookOneByOne = (looks: readonly WaitingLook[], ports: LookPorts): Promise<
  * Asks for a machine that the answer leaves out by itself, which says why. The next group does not wait for that.
  * @throws what the cloud's one answer throws, for all of them
  */
-const lookTogether = async (group: readonly WaitingLook[], ports: LookPorts): Promise<void> => {
+const lookTogether = async (group: Group<WaitingLook>, ports: LookPorts): Promise<void> => {
   const machines = group.map(({ machine }) => machine);
-  const seen = await lookAtAll(machines, group[0]?.disks ?? false, ports);
+  const seen = await lookAtAll(machines, group[0].disks, ports);
   for (const { machine, resolve } of group) {
     const found = seen.get(machine);
     if (found) resolve(found);
@@ -100,10 +100,10 @@ const looksOfPlace = (ports: SharingPorts): SharedLooks['look'] => {
   const { clock, signal: occasion, runs } = ports;
   /** Time (ms) until the next call. */
   let rest = 0;
-  const answer = async (group: readonly WaitingLook[]): Promise<void> => {
+  const answer = async (group: Group<WaitingLook>): Promise<void> => {
     try {
       await lookTogether(group, ports);
-      rest = Math.max(restForCompany(runs(), group[0]?.disks ?? false), rest * SHORTER);
+      rest = Math.max(restForCompany(runs(), group[0].disks), rest * SHORTER);
     } catch (error) {
       if (error instanceof Throttled) {
         rest = restAfterThrottle(rest);

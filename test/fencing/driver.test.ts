@@ -291,6 +291,22 @@ describe('what is in flight', () => {
     expect((await given.promise).aborted).toBe(true);
     await done;
   });
+
+  it('that the end of the time cuts off is no fault of ours, and keeps what was caught', async () => {
+    const timeUp = new AbortController();
+    const clock: Clock = { ...steppingClock(), timeout: () => timeUp.signal };
+    const caught = new TypeError('aborted');
+    const cloud = cloudThat({
+      witness: () => {
+        timeUp.abort();
+        return Promise.reject(caught);
+      },
+    });
+    expect(await executeCommand({ do: 'witness', disks: [] }, known, portsThat({ clock, cloud }))).toMatchObject({
+      to: 'failed',
+      error: { name: 'Unavailable', cause: caught },
+    });
+  });
 });
 
 describe('a pause', () => {
@@ -389,6 +405,29 @@ describe('an occasion', () => {
       (await cloud.look(ids, ...rest)).filter(({ machine: id }) => ids.length === 1 || id !== 'm-2');
     await react(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look: half } });
     expect(looks).toEqual(['m-1 m-2 with disks', 'm-2 with disks']);
+  });
+
+  it.each([
+    ['asks for five machines at a time', null, [1, 1, 1, 1, 1]],
+    ['... and for thirty where one call reads many, whatever the first one waits for', 'a', [1]],
+  ] as const)('%s', async (_, place, first) => {
+    const { ports } = quiet();
+    const asked: number[] = [];
+    const stopped = new AbortController();
+    const look: Cloud['look'] = (ids) => {
+      if (ids.length === 40) return Promise.reject(new Unavailable('slow'));
+      asked.push(ids.length);
+      return new Promise((resolve) => stopped.signal.addEventListener('abort', () => resolve([])));
+    };
+    const cloud = { ...ports.cloud, look, placeReadAtOnce: () => place };
+    const machines = Array.from({ length: 40 }, (_unused, nth) => `m-${nth}`);
+    const done = react(machines, occasion(), { ...ports, cloud });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(asked).toEqual(first);
+    stopped.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(asked[first.length]).toBe(place === null ? 1 : 29);
+    void done;
   });
 
   it('gives each run the time that is left for it, and a run id of its own', async () => {

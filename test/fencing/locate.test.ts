@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clustersToAsk, withLocation, type ClusterSearchResult } from '../../fencing/loop/locate.ts';
-import { InvalidConfiguration, PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
+import { InvalidConfiguration, PermissionDenied, Unavailable, Unexpected } from '../../fencing/model/errors.ts';
 import { because } from '../../fencing/model/reason.ts';
 import { begun } from './ports.ts';
 import { cluster, machine, NOW, pod, volume } from './view-builder.ts';
@@ -40,6 +40,12 @@ describe('a machine with a Node', () => {
   it('is there, even if another cluster does not answer', () => {
     const found = after(answer({ error: down }), green({ nodes: ['node-a'] }));
     expect(found).toEqual({ ...known, location: { cluster: 'green', node: 'node-a' }, failures: 0 });
+  });
+
+  it('is known by the look that found its Node, and not by what another cluster says about leftovers', () => {
+    const whole = { says: cluster(), askedAt: now, gotAt: now.mono };
+    const leftovers = { says: cluster({ node: null, pods: [], volumes: [] }), askedAt: now, gotAt: now.mono };
+    expect(after(answer({ facts: leftovers }), green({ nodes: ['node-a'], facts: whole })).cluster).toBe(whole);
   });
 
   it.each([
@@ -145,6 +151,16 @@ describe('a machine that a cluster which does not answer may hold', () => {
       retry,
     });
     expect(found.resumeAt).toBeNull();
+  });
+
+  it('ends the run if something is wrong inside, and names no cluster for it', () => {
+    const broken = new Unexpected('a bug');
+    expect(after(answer({ error: broken })).ending).toEqual({
+      outcome: 'failed',
+      reason: because('unexpected', 'a bug'),
+      lookAgainIn: null,
+      retry: broken.retry,
+    });
   });
 
   it.each(['cluster-unreachable', 'denied'] as const)(

@@ -227,6 +227,14 @@ describe('a search for the machine', () => {
     ['says nothing if only its CSINode names the machine', [{ source: 'csiNode', driver: 'd', value: 'm-1' }], false],
     ['says nothing if it names no machine', [], false],
     [
+      '... even if something else on it says what names no machine of this cloud',
+      [
+        { source: 'systemUUID', driver: null, value: 'a-uuid' },
+        { source: 'csiNode', driver: 'd', value: 'm-1' },
+      ],
+      false,
+    ],
+    [
       'says nothing if its providerID names another machine',
       [
         { source: 'providerID', driver: null, value: 'm-2' },
@@ -238,8 +246,17 @@ describe('a search for the machine', () => {
     const guessed = cluster({ node: node({ identitySources }) });
     const blue = clusterThat({ look: async () => guessed, find: async () => ['found'] });
     expect(await search([blue])).toMatchObject([
-      isWhole ? { nodes: ['node-a'], facts: { says: guessed } } : { nodes: ['found'], facts: null },
+      isWhole ? { nodes: ['node-a'], marked: [], facts: { says: guessed } } : { nodes: ['found'], facts: null },
     ]);
+  });
+
+  it('the likeliest name is the first that is one, and the volumes that this run has freed are followed', async () => {
+    const blue = looking(
+      cluster({ node: node({ identitySources: [{ source: 'providerID', driver: null, value: 'm-1' }] }) }),
+    );
+    const known = { ...at, memory: { ...at.memory, detached: new Set(['a-driver^disk-1']) } };
+    await searchClusters(machine({ nodeNames: ['', 'node-a'] }), known, portsThat({ clusters: [blue.cluster] }));
+    expect(blue.requests).toMatchObject([{ node: 'node-a', nodeOnly: true, follow: ['a-driver^disk-1'] }]);
   });
 
   it('asks only the cluster that the machine’s tags name', async () => {

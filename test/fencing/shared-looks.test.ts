@@ -21,12 +21,14 @@ const everyFact: Answer = ({ machines }) => machines.map((id) => machine({ machi
 /** A cloud whose calls take 100 ms of a clock that moves only when something waits for it. */
 const looksAt = (answer: Answer = everyFact, runs = 1, occasion = new AbortController()) => {
   const calls: AskedCall[] = [];
+  const rests: number[] = [];
   let mono = 0;
   const clock = {
     ...portsThat().clock,
     now: () => ({ wall: NOW + mono, mono }),
     sleep: async (ms: number, signal: AbortSignal) => {
       signal.throwIfAborted();
+      rests.push(ms);
       mono += ms;
     },
   };
@@ -43,7 +45,7 @@ const looksAt = (answer: Answer = everyFact, runs = 1, occasion = new AbortContr
     },
   });
   const ports = { cloud, clock, signal: occasion.signal };
-  return { calls, looks: createSharedLooks(ports, () => runs) };
+  return { calls, rests, looks: createSharedLooks(ports, () => runs) };
 };
 
 const outcomesOf = async (all: readonly Promise<unknown>[]) =>
@@ -51,7 +53,7 @@ const outcomesOf = async (all: readonly Promise<unknown>[]) =>
 
 describe('a look of a run that is alone', () => {
   it('goes out at once, and its age counts from when it left', async () => {
-    const { calls, looks } = looksAt();
+    const { calls, rests, looks } = looksAt();
     expect(await looks.look('m-1', true, never)).toEqual({
       says: machine({ machine: 'm-1' }),
       askedAt: { wall: NOW, mono: 0 },
@@ -62,12 +64,20 @@ describe('a look of a run that is alone', () => {
       { machines: ['m-1'], disks: true, mono: 0 },
       { machines: ['m-1'], disks: false, mono: 100 },
     ]);
+    expect(rests).toEqual([]);
   });
 
-  it('fails if the answer does not contain the machine', async () => {
-    await expect(looksAt(() => []).looks.look('m-1', true, never)).rejects.toThrow(
-      'the response of the cloud does not contain m-1',
-    );
+  it('fails after one call if the answer does not contain the machine', async () => {
+    const { calls, looks } = looksAt(() => []);
+    await expect(looks.look('m-1', true, never)).rejects.toThrow('the response of the cloud does not contain m-1');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('fails after one call if the cloud declines it', async () => {
+    const declined = new Refused('m-1 is not an id');
+    const { calls, looks } = looksAt(() => declined);
+    await expect(looks.look('m-1', true, never)).rejects.toBe(declined);
+    expect(calls).toHaveLength(1);
   });
 
   it('is not asked again if the cloud does not answer', async () => {

@@ -80,6 +80,18 @@ describe('a wait for attachments', () => {
     expect(lasted).toBe(998);
   });
 
+  it('does not end because a deletion that has begun takes long', async () => {
+    expect((await waited(['a'], stands, { ms: 1_500, deletedBy: 250 })).lasted).toBe(1_500);
+  });
+
+  it('ends if one of several that are asked side by side needs a look', async () => {
+    const answer: Answer = (name) => {
+      if (name === 'a') return null;
+      return going(name, name === 'c' ? { detachError: 'timeout' } : {});
+    };
+    expect((await waited(['a', 'b', 'c'], answer)).lasted).toBe(250);
+  });
+
   it('fails if the cluster does not answer', async () => {
     const silent = (): never => {
       throw new Unavailable('no route to host');

@@ -36,7 +36,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'proofs',
-    mutates: ['providers/*/power.ts', 'providers/*/identity.ts'],
+    mutates: ['providers/*/power.ts', 'providers/*/identity.ts', 'providers/azure/detach.ts'],
     tests: [
       'test/providers/{aws,azure,gcp}/{classify,facts,carriers,node-names}.test.ts',
       'test/providers/aws/look-in-territories.test.ts',
@@ -44,7 +44,7 @@ export const rooms: readonly Room[] = [
       'test/providers/{aws,azure,gcp}/look.test.ts',
       'test/providers/aws/{witness,territories}.test.ts',
       'test/providers/azure/orders.test.ts',
-      'test/providers/{aws,azure,gcp}/detach.test.ts',
+      'test/providers/{aws,azure,gcp}/{detach,detach-together}.test.ts',
       'test/providers/{azure,gcp}/answers.test.ts',
     ],
     least: 0.9,
@@ -53,6 +53,12 @@ export const rooms: readonly Room[] = [
     name: 'permits',
     mutates: ['transport/{under-permit,hold}.ts'],
     tests: ['test/transport/under-permit.test.ts', 'test/transport/{late-bytes,tunnel}.test.ts'],
+    least: 0.9,
+  },
+  {
+    name: 'ledger',
+    mutates: ['kubernetes/ledger-map.ts'],
+    tests: ['test/kubernetes/ledger-changes.test.ts', 'test/simulation/{ledger,cap}.test.ts'],
     least: 0.9,
   },
   {
