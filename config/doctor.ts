@@ -160,20 +160,29 @@ const readingChecks = async (
     ])
   ).flat();
 
+type Tried = Pick<Examination, 'checks' | 'untried'>;
+
 const placeChecks = async (
   openedCloud: OpenedCloud,
   examined: Examined,
   machines: readonly MachineId[],
   signal: AbortSignal,
-): Promise<readonly Check[]> => {
+): Promise<Tried> => {
   const places = [...openedCloud.probes, ...((await openedCloud.probesFor?.(machines)) ?? [])];
-  return (await Promise.all(places.map((probe) => cloudChecks(probe, examined, machines, signal)))).flat();
+  const checks = await Promise.all(places.map((probe) => cloudChecks(probe, examined, machines, signal)));
+  return { checks: checks.flat(), untried: places.flatMap(({ untried }) => untried ?? []) };
 };
+
+/** The API server says what RBAC allows. Admission judges a request only when it is made. */
+const UNTRIED_IN_CLUSTERS =
+  'Kubernetes: each verb was asked for, and none was used: an admission policy or a webhook may still refuse a write';
 
 interface Examination {
   readonly checks: readonly Check[];
   /** The machines that Nodes name. */
   readonly machines: readonly MachineId[];
+  /** What could not be tried. */
+  readonly untried: readonly string[];
 }
 
 /**
@@ -198,7 +207,8 @@ export const runDoctorChecks = async (
     ),
   );
   const machines = [...named];
-  return { checks: [...(await placeChecks(openedCloud, examined, machines, signal)), ...perCluster.flat()], machines };
+  const { checks, untried } = await placeChecks(openedCloud, examined, machines, signal);
+  return { checks: [...checks, ...perCluster.flat()], machines, untried: [...untried, UNTRIED_IN_CLUSTERS] };
 };
 
 /** Runs the same checks without the identities of the Nodes, which do not depend on whose credentials these are. */
@@ -209,5 +219,6 @@ export const runAccessChecks = async (
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
-  return [...(await placeChecks(openedCloud, { policy, gives: 'orders' }, machines, signal)), ...perCluster.flat()];
+  const { checks } = await placeChecks(openedCloud, { policy, gives: 'orders' }, machines, signal);
+  return [...checks, ...perCluster.flat()];
 };

@@ -1,7 +1,8 @@
 import type { MachineFacts, MachineId } from '../fencing/model/machine.ts';
 import { CloudfenceError, InvalidConfiguration, InvalidInput, Unavailable } from '../fencing/model/errors.ts';
 import { counted, listSome } from '../fencing/model/reason.ts';
-import { contextsOf, type KubeContext, linkFromKubeConfigs, type KubeConfigText } from '../kubernetes/access.ts';
+import { linkFromKubeConfigs, type KubeConfigText } from '../kubernetes/access.ts';
+import { contextsOf, type KubeContext } from '../kubernetes/contexts.ts';
 import { openConnection } from '../kubernetes/cluster.ts';
 import type { CallClock } from '../kubernetes/connection.ts';
 import { type Inventory, type InventoryNode, readInventory } from '../kubernetes/inventory.ts';

@@ -30,18 +30,41 @@ const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Pro
  * Runs all checks. If other functions fence under roles of their own, this checks their access instead of the doctor's,
  * which may only read.
  */
-const diagnosed = async (
-  { openedCloud, openClusters, policy, fencers = [] }: DoctorDependencies,
-  signal: AbortSignal,
-): Promise<DoctorReport> => {
-  const { checks, machines } = await runDoctorChecks(
+const diagnosed = async (dependencies: DoctorDependencies, signal: AbortSignal): Promise<DoctorReport> => {
+  const { openedCloud, openClusters, policy, fencers = [], incidents } = dependencies;
+  const alone = fencers.length === 0;
+  const { checks, machines, untried } = await runDoctorChecks(
     openedCloud,
     openClusters,
-    { policy, gives: fencers.length > 0 ? 'no-orders' : 'orders' },
+    { policy, gives: alone ? 'orders' : 'no-orders' },
     signal,
   );
+  const own = alone ? await incidentChecks(incidents, signal) : [];
   const theirs = await Promise.all(fencers.map((fencer) => checksBy(fencer, machines, signal)));
-  return doctorReport([...checks, ...theirs.flat()]);
+  return doctorReport([...checks, ...own, ...theirs.flat()], [...untried, UNTRIED_IN_FUNCTIONS]);
+};
+
+/** Each of these calls would have an effect, and no platform has a dry run for it. */
+const UNTRIED_IN_FUNCTIONS =
+  'the functions: sending to the queues, writing an incident, and telling topics; {"question": "test-event"} sends one event through to on-event';
+
+const NO_INCIDENT = 'incidents/doctor/';
+
+/** Reads at the place of incidents as the functions do that fence. A fence does not depend on it. */
+const incidentChecks = async (
+  keeper: DoctorDependencies['incidents'],
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
+  if (!keeper) return [];
+  const what = 'may read the place of incidents';
+  try {
+    await keeper.objects.list(NO_INCIDENT, signal);
+    await keeper.objects.read(`${NO_INCIDENT}none.json`, signal);
+    return [{ what, verdict: 'ok', says: 'it lists and reads' }];
+  } catch (error) {
+    if (!(error instanceof CloudfenceError)) throw error;
+    return [{ what, verdict: 'warn', says: `${error.message}. A fence works, but no incident is kept of it` }];
+  }
 };
 
 /** Time reserved for the answer (ms). */
@@ -57,11 +80,11 @@ const diagnosedWithTestEvent = async (
   if (!testChain)
     throw new InvalidInput('only a deployed doctor sends test events: ask it with `serverless invoke -f doctor`');
   const lasts = limit.getRemainingTimeInMillis() - MARGIN_MS;
-  const [{ checks }, tried] = await Promise.all([
+  const [{ checks, untried }, tried] = await Promise.all([
     diagnosed(dependencies, signal),
     tryTestEvent(testChain, dependencies, lasts, signal),
   ]);
-  return doctorReport([...checks, tried]);
+  return doctorReport([...checks, tried], untried);
 };
 
 /**
@@ -119,10 +142,14 @@ export const answerAccessQuestion = async (
 ): Promise<AccessReport | null> => {
   const asked = accessQuestion.safeParse(event);
   if (!asked.success) return null;
-  const { openedCloud, openClusters, policy } = await getDependencies();
+  const { openedCloud, openClusters, policy, incidents } = await getDependencies();
   const { machines } = asked.data;
+  const { signal } = new AbortController();
   return {
-    checks: [...(await runAccessChecks(openedCloud, openClusters, { policy, machines }, new AbortController().signal))],
+    checks: [
+      ...(await runAccessChecks(openedCloud, openClusters, { policy, machines }, signal)),
+      ...(await incidentChecks(incidents, signal)),
+    ],
   };
 };
 

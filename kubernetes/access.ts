@@ -4,7 +4,6 @@ import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
-import { z } from 'zod';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { bearerAuthentication, httpsLink, type Link, POOL_OPTIONS, closeWhenIdle } from './exchange.ts';
 import {
@@ -76,46 +75,11 @@ const mergeInto = (merged: KubeConfig, next: KubeConfig): KubeConfig => {
   return merged;
 };
 
-const merged = (texts: readonly KubeConfigText[]): KubeConfig => {
+/** Merges kubeconfigs in the given order. @throws InvalidConfiguration */
+export const mergedKubeConfig = (texts: readonly KubeConfigText[]): KubeConfig => {
   const [first, ...others] = texts.map(parsed);
   if (!first) throw new InvalidConfiguration(['no kubeconfig is given']);
   return others.reduce(mergeInto, first);
-};
-
-/** A context of a kubeconfig, with what its names and its credential plugin say about the cluster. Has no credentials. */
-export interface KubeContext {
-  readonly name: string;
-  readonly cluster: string;
-  readonly user: string;
-  /** The host name of the API server. Empty if its URL cannot be read. */
-  readonly host: string;
-  /** Arguments of the program that gets the credentials, such as `aws eks get-token`. */
-  readonly programArgs: readonly string[];
-}
-
-export interface KubeContexts {
-  /** The name of the current context. Null if none is current. */
-  readonly current: string | null;
-  readonly contexts: readonly KubeContext[];
-}
-
-const textList = z.array(z.string()).catch([]);
-
-/** Lists the contexts of kubeconfigs, merged in the given order. @throws InvalidConfiguration */
-export const contextsOf = (texts: readonly KubeConfigText[]): KubeContexts => {
-  const config = merged(texts);
-  const hostOf = (cluster: string): string => {
-    const server = config.getCluster(cluster)?.server ?? '';
-    return URL.canParse(server) ? new URL(server).host : '';
-  };
-  const contexts = config.getContexts().map(({ name, cluster, user }) => ({
-    name,
-    cluster,
-    user,
-    host: hostOf(cluster),
-    programArgs: textList.parse(config.getUser(user)?.exec?.args),
-  }));
-  return { current: config.getCurrentContext() || null, contexts };
 };
 
 /**
@@ -150,7 +114,7 @@ const linkOf = (config: KubeConfig): Link =>
  * @throws InvalidConfiguration
  */
 export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: string | null): Link => {
-  const config = merged(texts);
+  const config = mergedKubeConfig(texts);
   choose(config, context);
   refuseUserSentInClear(config);
   return linkOf(config);

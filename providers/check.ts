@@ -34,6 +34,8 @@ export interface DoctorReport {
   readonly verdict: Verdict;
   readonly conclusion: Conclusion;
   readonly checks: readonly Check[];
+  /** What no check could try without an effect, or from here. */
+  readonly untried: readonly string[];
 }
 
 /** Shows what the next sweep would do. */
@@ -67,10 +69,11 @@ const conclusionOf = (checks: readonly Check[]): Conclusion => {
   return { readiness: 'ready', says: `a fence would work: ${all} passed`, missing: [], next: WHEN_READY };
 };
 
-export const doctorReport = (checks: readonly Check[]): DoctorReport => ({
+export const doctorReport = (checks: readonly Check[], untried: readonly string[] = []): DoctorReport => ({
   verdict: verdicts.findLast((one) => checks.some(({ verdict }) => verdict === one)) ?? 'ok',
   conclusion: conclusionOf(checks),
   checks,
+  untried: [...new Set(untried)],
 });
 
 const written: Record<Verdict, string> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' };
@@ -83,9 +86,10 @@ const conclusionLines = ({ readiness, says, missing, next }: Conclusion): readon
   `  next: ${next}`,
 ];
 
-/** Formats a report for people: each check, and then what all of them mean. */
-export const reportLines = ({ checks, conclusion }: Omit<DoctorReport, 'verdict'>): readonly string[] => [
+/** Formats a report for people: each check, what could not be tried, and then what all of them mean. */
+export const reportLines = ({ checks, conclusion, untried }: Omit<DoctorReport, 'verdict'>): readonly string[] => [
   ...checks.map(checkLine),
+  ...untried.map((what) => `not tried: ${what}`),
   '',
   ...conclusionLines(conclusion),
 ];

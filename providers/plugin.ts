@@ -50,6 +50,8 @@ export interface CloudProbe {
    * @throws PermissionDenied, Unavailable
    */
   readonly destructiveCalls: (trial: PermissionTrial, signal: AbortSignal) => Promise<readonly Check[]>;
+  /** What the trial cannot show on this cloud. Absent for a place without a trial. */
+  readonly untried?: string;
 }
 
 /** What Cloudfence needs from a cloud in addition to the `Cloud` interface of fencing. */

@@ -9,9 +9,9 @@ import { withSession, type CommonOptions } from '../session.ts';
  */
 export const doctor = (options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async ({ openedCloud, clusters, policy, ports }) => {
-    const diagnosis = doctorReport(
-      (await runDoctorChecks(openedCloud, clusters, { policy, gives: 'orders' }, ports.signal)).checks,
-    );
+    const examined = { policy, gives: 'orders' } as const;
+    const { checks, untried } = await runDoctorChecks(openedCloud, clusters, examined, ports.signal);
+    const diagnosis = doctorReport(checks, untried);
     if (options.json) terminal.line(JSON.stringify(diagnosis));
     else for (const text of reportLines(diagnosis)) terminal.line(text);
     return diagnosis.verdict === 'fail' ? 1 : 0;

@@ -31,6 +31,7 @@ describe('a cluster on Azure', () => {
     );
     expect(stdout).toMatch(/Node aks-pool-vmss\w+ names its machine {2}— \/subscriptions\/\S+ \(a1b2c3d4-/);
     expect(stdout).not.toMatch(/aws|gcp/);
+    expect(stdout).toMatch(/^not tried: Azure: there is no dry run/m);
     expect(code).toBe(0);
   });
 

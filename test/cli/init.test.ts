@@ -49,7 +49,7 @@ describe('init on AWS', () => {
       ),
       '  rm cloudfence-sandbox-kubeconfig.yaml',
       '  npx serverless deploy --stage prod',
-      "  npx serverless invoke --stage prod -f doctor -d '{}'",
+      `  npx serverless invoke --stage prod -f doctor -d '{"question": "test-event"}'`,
       '',
     ]);
   });

@@ -78,6 +78,7 @@ const wiredWith = ({
     asked,
     wired: getDependencies,
     limit: install.context(),
+    history: install.history,
     ask: (question: unknown) => doctor(getDependencies)(question, install.context()),
   };
 };
@@ -135,6 +136,31 @@ it('names the remedy if the ledger is missing', async () => {
         next,
       },
     ]),
+  });
+});
+
+it('reads at the place of incidents, and only warns if that is denied: a fence works without it', async () => {
+  const { ask, history } = wiredWith();
+  const what = 'may read the place of incidents';
+  expect(await ask({})).toMatchObject({
+    checks: expect.arrayContaining([expect.objectContaining({ what, verdict: 'ok' })]),
+  });
+  history.trouble.before = () => Promise.reject(new PermissionDenied('S3 denies s3:GetObject'));
+  expect(await ask({})).toMatchObject({
+    verdict: 'warn',
+    conclusion: { missing: [what] },
+    checks: expect.arrayContaining([
+      { what, verdict: 'warn', says: 'S3 denies s3:GetObject. A fence works, but no incident is kept of it' },
+    ]),
+  });
+});
+
+it('says what it could not try', async () => {
+  expect(await wiredWith().ask({})).toMatchObject({
+    untried: [
+      expect.stringMatching(/^Kubernetes: each verb was asked for, and none was used/),
+      expect.stringMatching(/^the functions: sending to the queues/),
+    ],
   });
 });
 

@@ -16,6 +16,8 @@ const probeOf = (where: string, place: PermissionScope): CloudProbe => ({
     return `ec2:DescribeInstances and ec2:DescribeVolumes work in ${place.region}`;
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(trial, place, signal),
+  untried:
+    'EC2: a dry run shows the permission, and not whether EC2 would carry out the call, such as for a volume that AWS manages',
 });
 
 const viewDisksOver =

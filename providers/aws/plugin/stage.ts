@@ -103,7 +103,7 @@ const steps = (stage: string, clusters: readonly SeenCluster[]): readonly string
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(region))),
     `npx serverless deploy --stage ${stage}`,
     ...managed.flatMap((cluster) => accessEntries(stage, cluster, region)),
-    `npx serverless invoke --stage ${stage} -f doctor -d '{}'`,
+    `npx serverless invoke --stage ${stage} -f doctor -d '{"question": "test-event"}'`,
   ];
 };
 

@@ -34,6 +34,8 @@ const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe 
   where: `azure ${clients.subscription}`,
   ask: async (signal) => inWords[await probeReads(clients, signal)],
   destructiveCalls: (trial, signal) => destructiveCallChecks(options, trial, signal),
+  untried:
+    'Azure: there is no dry run, so the assigned roles are read; a lock, a policy, or a deny assignment may still refuse a call',
 });
 
 export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promise<OpenedAzureCloud> => {

@@ -155,7 +155,7 @@ const steps = (stage: string, clusters: readonly SeenCluster[]): readonly string
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(vaultOf(clusters)))),
     ...deployed(stage),
     ...granted,
-    `npx serverless invoke -c serverless.azure.yml --stage ${stage} -f doctor`,
+    `npx serverless invoke -c serverless.azure.yml --stage ${stage} -f doctor -d '{"question": "test-event"}'`,
   ];
 };
 

@@ -39,6 +39,8 @@ const projectProbe = (
     return `can read ${machine} and its disks (${facts?.power ?? 'unknown'})`;
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(clients, [machine, ...others], trial, signal),
+  untried:
+    'Compute Engine: there is no dry run, so the permissions are asked for; an organization policy or a service perimeter may still refuse a call',
 });
 
 export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<OpenedCloud> => {

@@ -106,7 +106,7 @@ const steps = (stage: string, clusters: readonly SeenCluster[]): readonly string
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(project))),
     `# who may call the functions by hand: add yourself as \`invokers\` to the file`,
     `npx serverless deploy -c serverless.gcp.yml --stage ${stage}`,
-    `npx serverless invoke -c serverless.gcp.yml --stage ${stage} -f doctor -d '{}'`,
+    `npx serverless invoke -c serverless.gcp.yml --stage ${stage} -f doctor -d '{"question": "test-event"}'`,
   ];
 };
 
