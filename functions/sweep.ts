@@ -8,8 +8,8 @@ import { messageLine, outcomeLine } from './decision-log.ts';
 import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, withinInvocation } from './invocation.ts';
 import { keepIncidents, sweepOccasion } from './keep-incidents.ts';
 import { isOffAndUnfenced, measurementsOf, metricNames, overdueMeasurements } from './metrics.ts';
-import { watchIncidents } from './watch-incidents.ts';
 import type { FunctionDependencies } from './dependencies.ts';
+import { watchIncidents } from './watch-incidents.ts';
 
 export interface SweepResult {
   readonly results: readonly OutcomeJson[];

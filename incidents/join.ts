@@ -108,12 +108,16 @@ const stateByEnd: Readonly<Partial<Record<End['outcome'], Incident['state']>>> =
   failed: 'failed',
 };
 
+type Shown = Pick<Incident, 'fence' | 'steps' | 'ends' | 'phases'>;
+
 /** Returns how far the incident is. */
-export const stateOf = ({ fence, steps, ends }: Pick<Incident, 'fence' | 'steps' | 'ends'>): Incident['state'] => {
+export const stateOf = ({ fence, steps, ends, phases }: Shown): Incident['state'] => {
   if (endsOf(steps, 'release-node').length > 0) return 'released';
   if (ends.some(({ because }) => REMOVED_BY_HAND.has(because.code))) return 'ended-by-hand';
   if (fence !== null) return stateOfFence(steps);
   const last = ends.at(-1)?.outcome;
+  // The Node was gone before, and no later run finds anything of this machine. Only a later look sees the end.
+  if (last === 'waiting') return phases.attachmentsGone === null ? 'fencing' : 'fenced';
   return (last && stateByEnd[last]) ?? 'refused';
 };
 
@@ -168,6 +172,6 @@ export const joined = (before: Incident | null, more: Incident): Incident => {
     left: more.left.length > 0 ? more.left : before.left,
     release: more.release ?? before.release,
     phases,
-    state: stateOf({ fence: before.fence, ...lists }),
+    state: stateOf({ fence: before.fence, ...lists, phases }),
   };
 };

@@ -34,14 +34,14 @@ const stepOf = (step: StepReport, proofs: readonly Proof[]): IncidentStep => ({
 /**
  * Returns whether the run belongs into the history: it did something, it ended a fence, or it declined to do something
  * about a machine in one of our clusters. A dry run leaves no trace. Where the Node was gone before, nothing carries a
- * record, and the run may still have finished the fence.
+ * record, and the run may still have done a part of the fence.
  */
 const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
   const { outcome: kind, steps, provenAt, cluster } = outcome;
   if (outcome.dryRun || cluster === null) return false;
   if (kind === 'refused' || kind === 'would-fence' || kind === 'would-release') return true;
   if (kind === 'failed') return fence !== null || provenAt !== null;
-  return (fence !== null || kind === 'fenced') && !isImagined(outcome) && steps.length > 0;
+  return (fence !== null || provenAt !== null) && !isImagined(outcome) && steps.length > 0;
 };
 
 /** Returns what the record of the fence says about its beginning. */
@@ -60,7 +60,7 @@ const beginningIn = (
   pods: fence?.pods ?? [],
 });
 
-/** Returns what the machine held when shadow mode would have begun the fence. It writes no record. */
+/** Returns what the machine held where no record says it: in shadow mode, and if the Node was gone before. */
 const beginningSeen = ({ steps }: Outcome, { found }: RunLog): ReturnType<typeof beginningIn> => {
   const deleted = new Set(steps.map(({ step, target }) => `${step} ${target}`));
   return {
@@ -95,17 +95,19 @@ export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion,
   // A record about another machine is no fence of this one.
   const fence = log.fence?.machine === outcome.machine ? log.fence : null;
   const subject = subjectOf(outcome, log, fence);
-  const beginning = outcome.outcome === 'would-fence' ? beginningSeen(outcome, log) : beginningIn(fence);
+  const isWithoutRecord = fence === null && outcome.outcome !== 'refused' && outcome.outcome !== 'failed';
+  const beginning = isWithoutRecord ? beginningSeen(outcome, log) : beginningIn(fence);
   const lists = {
     triggers: [{ ...occasion.trigger, received: isoTime(log.began ?? now) }],
     proofs: log.proofs,
     steps: outcome.steps.map((step) => stepOf(step, log.proofs)),
     ends: [{ outcome: outcome.outcome, because: outcome.reason, at: isoTime(now), run: log.run }],
   };
+  const phases = phasesOf({ ...lists, begun: beginning.begun }, { ...nothingSeen, ...log.seen });
   return {
     kind: 'cloudfence/incident',
     version: 1,
-    state: stateOf({ fence: subject.fence, ...lists }),
+    state: stateOf({ fence: subject.fence, ...lists, phases }),
     ...subject,
     account: occasion.account,
     region: occasion.region,
@@ -113,7 +115,7 @@ export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion,
     ...beginning,
     ...lists,
     watch: null,
-    phases: phasesOf({ ...lists, begun: beginning.begun }, { ...nothingSeen, ...log.seen }),
+    phases,
     left: outcome.left,
     release: log.release,
   };

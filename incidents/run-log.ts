@@ -22,7 +22,7 @@ export interface RunLog {
   readonly zone: string | null;
   /** The fence as last read. It stays known when the record goes with the release. */
   readonly fence: FenceRecord | null;
-  /** The cluster as last read, before any imagined step. */
+  /** The cluster as it was while the machine held the most. An imagined step takes nothing away. */
   readonly found: ClusterFacts | null;
   /** When the run first saw each phase that no step marks (ISO time). */
   readonly seen: Readonly<Partial<Record<Sighting, string>>>;
@@ -133,10 +133,22 @@ const withRelease = (log: RunLog, command: Command, result: CommandResult, { req
 export const logged = (log: RunLog, command: Command, result: CommandResult, known: RunState): RunLog => {
   const read = known.machine ? withRead(log, known.machine) : log;
   const stepped = command.do === 'act' || command.do === 'imagine' ? withStep(read) : read;
-  const isReal = known.steps.every(({ result }) => result !== 'dry-run');
-  const found = isReal ? (known.cluster?.says ?? stepped.found) : stepped.found;
-  const fenced = { ...stepped, found, fence: fenceIn(command) ?? known.record ?? stepped.fence };
+  const fenced = {
+    ...stepped,
+    found: foundBy(known, stepped.found),
+    fence: fenceIn(command) ?? known.record ?? stepped.fence,
+  };
   return withRelease(withSightings(fenced, command, result), command, result, known);
+};
+
+/** How many volumes and pods a machine holds. */
+const heldIn = ({ volumes, pods }: ClusterFacts): number =>
+  pods.length + volumes.filter(({ attachment }) => attachment !== null).length;
+
+/** Returns what the machine held before the run took something away. */
+const foundBy = ({ cluster, steps }: RunState, before: ClusterFacts | null): ClusterFacts | null => {
+  if (!cluster || steps.some(({ result }) => result === 'dry-run')) return before;
+  return before === null || heldIn(cluster.says) >= heldIn(before) ? cluster.says : before;
 };
 
 /** A release names its fence for the last time. */

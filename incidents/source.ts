@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
-import { type Incident, incidentSchema } from './incident.ts';
+import { type Incident, INCIDENTS, incidentSchema } from './incident.ts';
 import { joined } from './join.ts';
 
 /** Reads back what is kept of incidents. One object that cannot be read is named, and hides no other. */
@@ -21,6 +21,22 @@ export interface IncidentObject {
   /** When it was last written (epoch ms), or null if the place does not say. */
   readonly written: number | null;
 }
+
+/** A bucket or a container, as the CLI opens it. */
+interface Place {
+  readonly where: string;
+  readonly objects: {
+    readonly list: (prefix: string, signal: AbortSignal) => Promise<readonly IncidentObject[]>;
+    readonly read: (name: string, signal: AbortSignal) => Promise<{ readonly text: string } | null>;
+  };
+}
+
+/** Returns the incidents among the objects of a place. */
+export const sourceIn = ({ where, objects }: Place): IncidentSource => ({
+  where,
+  list: (signal) => objects.list(INCIDENTS, signal),
+  read: async (name, signal) => (await objects.read(name, signal))?.text ?? null,
+});
 
 /** An object that cannot be read: what is wrong with it, and how to mend it. */
 export interface DamagedObject {

@@ -1,4 +1,4 @@
-import { earlier } from './join.ts';
+import { earlier, stateOf } from './join.ts';
 import type { Incident } from './incident.ts';
 
 /**
@@ -39,9 +39,9 @@ const isImagined = ({ state }: Pick<Incident, 'state'>): boolean => state === 'w
 
 /** Returns whether later looks can show more of an incident. */
 export const isWatched = (incident: Incident): boolean => {
-  const { watch, node, cluster, fence, volumes } = incident;
+  const { watch, node, cluster, fence, state, volumes } = incident;
   if (watch !== null || node === null || cluster === null) return false;
-  return isImagined(incident) || (fence !== null && volumes.length > 0);
+  return isImagined(incident) || (volumes.length > 0 && (fence !== null || state === 'fencing' || state === 'fenced'));
 };
 
 const beganAt = ({ begun, ends }: Incident): string | null => begun ?? ends[0]?.at ?? null;
@@ -86,7 +86,9 @@ const withSeen = (incident: Incident, seen: Aftermath, now: number): Incident =>
     returned: earlier(phases.returned, returned),
   };
   const isNew = Object.entries(news).some(([phase, time]) => time !== null && Reflect.get(phases, phase) === null);
-  return isNew ? { ...incident, phases: { ...phases, ...news } } : incident;
+  if (!isNew) return incident;
+  const after = { ...incident, phases: { ...phases, ...news } };
+  return { ...after, state: stateOf(after) };
 };
 
 /**

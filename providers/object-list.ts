@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { Unavailable } from '../fencing/model/errors.ts';
-import { INCIDENTS } from '../incidents/incident.ts';
 import type { ObjectStore } from '../incidents/keep.ts';
 import type { IncidentObject } from '../incidents/source.ts';
 import { goodAnswer, type HttpCall, type SendCall } from './http-answer.ts';
-import type { IncidentPlace } from './plugin.ts';
 
 /** Lists the objects of a bucket over HTTP, page by page. All clouds answer with XML. */
 export interface ListDialect {
@@ -86,13 +84,3 @@ export const createObjectList =
     } while (token !== null);
     return objects;
   };
-
-/** Returns the incidents among the objects of a place. `where` is the place in words. */
-export const incidentPlace = (where: string, objects: ObjectStore): IncidentPlace => ({
-  objects,
-  source: {
-    where,
-    list: (signal) => objects.list(INCIDENTS, signal),
-    read: async (name, signal) => (await objects.read(name, signal))?.text ?? null,
-  },
-});

@@ -5,7 +5,6 @@ import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { ObjectStore } from '../incidents/keep.ts';
-import type { IncidentSource } from '../incidents/source.ts';
 import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
 import type { StageWriter } from './stage.ts';
@@ -127,7 +126,8 @@ export interface CloudOptions {
 
 /** A bucket or container in which incidents lie, opened with the credentials that are found. */
 export interface IncidentPlace {
-  readonly source: IncidentSource;
+  /** The place in words, such as `the bucket cloudfence-prod-incidents`. */
+  readonly where: string;
   readonly objects: ObjectStore;
 }
 

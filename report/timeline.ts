@@ -128,7 +128,8 @@ const watchEnds: Readonly<Record<NonNullable<Incident['watch']>['because'], Miss
 /** What Kubernetes does is seen only while a fence looks, and later by sweeps. */
 const sighting = (incident: Incident): Missing => {
   const { fence, volumes, state, watch } = incident;
-  if (fence === null && state !== 'would-fence') return unseen('nobody watched, because no Node carried a fence');
+  if (fence === null && (state === 'refused' || state === 'failed'))
+    return unseen('nobody watched, because no Node carried a fence');
   if (volumes.length === 0) return none('no volume was on the Node');
   return watch === null ? unseen('no run and no sweep saw it so far') : watchEnds[watch.because];
 };

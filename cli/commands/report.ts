@@ -3,7 +3,7 @@ import { openIncidents } from '../../config/clouds.ts';
 import { readEnvironment, readVariable } from '../../config/environment.ts';
 import { loadWithoutClusters } from '../../config/settings.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import { type IncidentSource, readIncidents } from '../../incidents/source.ts';
+import { type IncidentSource, readIncidents, sourceIn } from '../../incidents/source.ts';
 import { reportJson } from '../../report/json.ts';
 import { makeVisible } from '../../report/markup.ts';
 import { reportMarkdown } from '../../report/markdown.ts';
@@ -60,8 +60,7 @@ const openSource = async ({ from, config, region }: ReportOptions): Promise<Inci
   const place = from ?? settings.incidents;
   if (place === undefined) throw new InvalidInput(NO_PLACE);
   if (!isAddress(place)) return incidentFolder(place);
-  const { source } = await openIncidents(place, { variable: readVariable, region: settings.region ?? null });
-  return source;
+  return sourceIn(await openIncidents(place, { variable: readVariable, region: settings.region ?? null }));
 };
 
 const gather = async (

@@ -7,7 +7,7 @@ import type { Incident } from '../../incidents/incident.ts';
 import { shadowSummaryOf } from '../../report/figures.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
-import { startMachine, stopped } from '../simulation/incidents.ts';
+import { attacherDown, startMachine, stopped } from '../simulation/incidents.ts';
 import { batchOf, installOver, stateChange } from './install.ts';
 
 /** Sweeps watch what becomes of an incident after its run. */
@@ -131,6 +131,27 @@ describe('a fence', () => {
     }
     expect(install.history.incidents()).toMatchObject([
       { state: 'fenced', phases: { attachedElsewhere: null, running: null }, watch: { because: 'time-up' } },
+    ]);
+  });
+});
+
+describe('a fence whose Node was gone before', () => {
+  it('leaves an incident although it needs a second run, and a sweep sees the end', async () => {
+    const { world, scene } = attacherDown();
+    const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
+    if (node) writerAs(world, 'person').remove('nodes', node);
+    world.advance(50);
+    const install = installOver(world, { detach: 'never' });
+    const get = async () => install.dependencies;
+    await onEvent(get)(batchOf(stateChange(scene.holder)), install.context());
+    expect(install.history.incidents()).toMatchObject([
+      { state: 'fencing', fence: null, volumes: [{}], pods: [{ name: 'db-0' }], ends: [{ outcome: 'waiting' }] },
+    ]);
+    world.parts.cluster.knobs.attacherDown = false;
+    world.advance(MINUTE_MS);
+    await sweep(get)({}, install.context());
+    expect(install.history.incidents()).toMatchObject([
+      { state: 'fenced', phases: { attachmentsGone: expect.stringMatching(/T/) }, watch: null },
     ]);
   });
 });

@@ -10,15 +10,14 @@ const openBucket =
   (bucket: string): OpenIncidentPlace =>
   async ({ region: given, variable }) => {
     const endpoint = readUrl(variable, 'AWS_ENDPOINT_URL');
-    const [{ requireRegion }, { ec2Clients }, { objectsIn }, { incidentPlace }] = await Promise.all([
+    const [{ requireRegion }, { ec2Clients }, { objectsIn }] = await Promise.all([
       import('./open.ts'),
       import('../client.ts'),
       import('../incidents.ts'),
-      import('../../object-list.ts'),
     ]);
     const region = await requireRegion(given);
     const signing = { region, endpoint, credentials: ec2Clients({ region }).reads.config.credentials };
-    return incidentPlace(`the bucket ${bucket}`, objectsIn(bucket, signing));
+    return { where: `the bucket ${bucket}`, objects: objectsIn(bucket, signing) };
   };
 
 export const aws: CloudPlugin = {

@@ -18,13 +18,9 @@ const CONTAINER = /^https?:\/\/[^/?#@\s]+(?:\/[^/?#\s]+)+?\/?$/;
 const openContainer =
   (container: string): OpenIncidentPlace =>
   async () => {
-    const [{ lazyCredential }, { objectsIn }, { incidentPlace }] = await Promise.all([
-      import('../rest.ts'),
-      import('../incidents.ts'),
-      import('../../object-list.ts'),
-    ]);
+    const [{ lazyCredential }, { objectsIn }] = await Promise.all([import('../rest.ts'), import('../incidents.ts')]);
     const options = { credential: lazyCredential() };
-    return incidentPlace(`the container ${container}`, objectsIn(container, options));
+    return { where: `the container ${container}`, objects: objectsIn(container, options) };
   };
 
 export const azure: CloudPlugin = {

@@ -12,12 +12,9 @@ const BUCKET = /^gs:\/\/([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:\/incidents)?\/?$
 const openBucket =
   (bucket: string): OpenIncidentPlace =>
   async ({ variable }) => {
-    const [{ objectsIn }, { incidentPlace }] = await Promise.all([
-      import('../incidents.ts'),
-      import('../../object-list.ts'),
-    ]);
+    const { objectsIn } = await import('../incidents.ts');
     const options = { endpoint: readGcpEndpoint(variable) };
-    return incidentPlace(`the bucket ${bucket}`, objectsIn(bucket, options));
+    return { where: `the bucket ${bucket}`, objects: objectsIn(bucket, options) };
   };
 
 export const gcp: CloudPlugin = {

@@ -3,7 +3,6 @@ import type { IncidentKeeper } from '../../../incidents/keep.ts';
 import * as aws from '../../../providers/aws/incidents.ts';
 import * as azure from '../../../providers/azure/incidents.ts';
 import * as gcp from '../../../providers/gcp/incidents.ts';
-import { incidentPlace } from '../../../providers/object-list.ts';
 import type { IncidentPlace } from '../../../providers/plugin.ts';
 import { openStandIn, type Answered, type Request } from '../../providers/stand-in.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
@@ -201,7 +200,7 @@ const openAws = (endpoint: string): Opened => {
   const bucket = 'incidents-bucket';
   return {
     keeper: aws.createIncidentKeeper({ bucket, topic: TOPIC_ARN }, options),
-    place: incidentPlace(`the bucket ${bucket}`, aws.objectsIn(bucket, options)),
+    place: { where: `the bucket ${bucket}`, objects: aws.objectsIn(bucket, options) },
     address: `s3://${bucket}`,
     environment: {
       AWS_ENDPOINT_URL: endpoint,
@@ -216,7 +215,7 @@ const openAzure = (url: string): Opened => {
   const container = `${url}/incidents-container`;
   return {
     keeper: azure.createIncidentKeeper({ container, topic: `${url}/api/events` }, { credential }),
-    place: incidentPlace(`the container ${container}`, azure.objectsIn(container, { credential })),
+    place: { where: `the container ${container}`, objects: azure.objectsIn(container, { credential }) },
     address: container,
     environment: {},
   };
@@ -226,7 +225,7 @@ const openGcp = (endpoint: string): Opened => {
   const bucket = 'incidents-bucket';
   return {
     keeper: gcp.createIncidentKeeper({ bucket, topic: 'projects/p/topics/incidents' }, { endpoint }),
-    place: incidentPlace(`the bucket ${bucket}`, gcp.objectsIn(bucket, { endpoint })),
+    place: { where: `the bucket ${bucket}`, objects: gcp.objectsIn(bucket, { endpoint }) },
     address: `gs://${bucket}`,
     environment: { CLOUDFENCE_GCP_ENDPOINT: endpoint },
   };
