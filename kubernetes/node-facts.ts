@@ -7,7 +7,7 @@ import {
   type Tombstone,
 } from '../fencing/model/cluster-facts.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
-import { parseRecord } from '../fencing/model/record.ts';
+import { type FenceRecord, parseRecord } from '../fencing/model/record.ts';
 import {
   CONTROL_PLANE_LABELS,
   FENCED_LABEL,
@@ -130,6 +130,12 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
   };
 };
 
+/** Returns the record in the text. It is about the Node that bears it, whatever its kubelet writes about the name. */
+const recordIn = (text: string, { metadata }: V1Node): FenceRecord | null => {
+  const record = parseRecord(text);
+  return record && { ...record, node: metadata?.name ?? '' };
+};
+
 const fenceOf = (
   node: V1Node,
 ): Pick<
@@ -137,7 +143,7 @@ const fenceOf = (
   'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'record' | 'strayRecord'
 > => {
   const recordText = fenceAnnotation(node);
-  const record = recordText === null ? null : parseRecord(recordText);
+  const record = recordText === null ? null : recordIn(recordText, node);
   const label = fencedLabel(node);
   const taints = {
     outOfService: hasTaint(node, OUT_OF_SERVICE.key),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Ports } from '../../fencing/loop/ports.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { parseRecord, type FenceRecord } from '../../fencing/model/record.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
@@ -91,12 +92,15 @@ describe.each(IMPOSSIBLE)('with the name %s in the record', (_, name) => {
   it('of the Node, the fence ends after someone has deleted the Node', async () => {
     const incident = await diedAfterMark();
     const { world, scene } = incident;
+    kubeletWrites(incident, (record) => ({ ...record, node: name, nodeUid: name }));
     const ports = portsOver(world);
-    const node = nodeIn(incident);
-    const record = recordOn(node);
-    if (node) writerAs(world, 'person').remove('nodes', node);
-    const known = { ...freshRun(world, ports, { machine: scene.holder }), record: { ...record, node: name } };
-    expect(await run(known, ports)).toMatchObject({ outcome: 'fenced' });
+    const observe: Ports['observe'] = ({ do: command }) => {
+      const node = nodeIn(incident);
+      if (command === 'act' && node) writerAs(world, 'person').remove('nodes', node);
+    };
+    const outcome = await run(freshRun(world, ports, { machine: scene.holder }), { ...ports, observe });
+    expect(outcome).toMatchObject({ outcome: 'fenced', node: scene.nodeOf(scene.holder) });
+    expect(nodeIn(incident)).toBeUndefined();
     expectRecovered(incident);
   });
 
