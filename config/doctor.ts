@@ -215,10 +215,10 @@ export const runDoctorChecks = async (
 export const runAccessChecks = async (
   openedCloud: OpenedCloud,
   clusters: readonly OpenCluster[],
-  { policy, machines }: Pick<Examined, 'policy'> & { readonly machines: readonly MachineId[] },
+  { machines, ...examined }: Examined & { readonly machines: readonly MachineId[] },
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
-  const { checks } = await placeChecks(openedCloud, { policy, gives: 'orders' }, machines, signal);
+  const { checks } = await placeChecks(openedCloud, examined, machines, signal);
   return [...checks, ...perCluster.flat()];
 };

@@ -210,6 +210,8 @@ export const survey = async (wish: SurveyWish, clock: CallClock, signal: AbortSi
   const plugin = cloudFor(found, plugins, wish.cloud);
   const writer = await plugin.stageWriter();
   const ofCloud = found.filter((one) => cloudsOf(one, plugins).every(({ name }) => name === plugin.name));
+  if (ofCloud.length === 0)
+    throw new InvalidInput(`no cluster has Nodes on ${plugin.name}: omit --cloud, or name another context`);
   const seen = ofCloud.map((one) => ({ ...seenIn(one, plugin, writer), inventory: one.inventory }));
   const { facts, says } = await askCloud(plugin, writer, seen, signal);
   const elsewhere = found.filter((one) => !ofCloud.includes(one));

@@ -27,8 +27,8 @@ export interface FunctionDependencies {
   readonly log: (line: object) => void;
 }
 
-/** A deployed function that fences, and how the doctor asks it. */
-export interface FencingFunction {
+/** A deployed function with a role of its own, and how the doctor asks it. */
+export interface ExaminedFunction {
   readonly name: string;
   /**
    * Returns the function's answer to a question.
@@ -70,7 +70,9 @@ export interface DoctorDependencies extends NamingDependencies {
   readonly openedCloud: OpenedCloud;
   readonly openClusters: readonly OpenCluster[];
   /** Functions that fence under an identity other than the doctor's. Absent if all functions share one identity. */
-  readonly fencers?: readonly FencingFunction[];
+  readonly fencers?: readonly ExaminedFunction[];
+  /** Functions with roles of their own that only read. */
+  readonly readers?: readonly ExaminedFunction[];
   /** Absent outside a deployed function. */
   readonly testChain?: TestChain;
 }

@@ -5,7 +5,7 @@ import { listFences } from '../diagnosis/existing-fences.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { type Check, checkSchema, type DoctorReport, doctorReport } from '../providers/check.ts';
-import type { DoctorDependencies, FencingFunction } from './dependencies.ts';
+import type { DoctorDependencies, ExaminedFunction } from './dependencies.ts';
 import type { TimeLimit } from './invocation.ts';
 import { tryTestEvent } from './test-event.ts';
 
@@ -31,7 +31,7 @@ const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Pro
  * which may only read.
  */
 const diagnosed = async (dependencies: DoctorDependencies, signal: AbortSignal): Promise<DoctorReport> => {
-  const { openedCloud, openClusters, policy, fencers = [], incidents } = dependencies;
+  const { openedCloud, openClusters, policy, fencers = [], readers = [], incidents } = dependencies;
   const alone = fencers.length === 0;
   const { checks, machines, untried } = await runDoctorChecks(
     openedCloud,
@@ -40,9 +40,16 @@ const diagnosed = async (dependencies: DoctorDependencies, signal: AbortSignal):
     signal,
   );
   const own = alone ? await incidentChecks(incidents, signal) : [];
-  const theirs = await Promise.all(fencers.map((fencer) => checksBy(fencer, machines, signal)));
+  const theirs = await Promise.all([
+    ...fencers.map((fencer) => checksBy(fencer, machines, signal)),
+    ...readers.map(async (reader) => (await checksBy(reader, [], signal)).map(withoutFence)),
+  ]);
   return doctorReport([...checks, ...own, ...theirs.flat()], [...untried, UNTRIED_IN_FUNCTIONS]);
 };
+
+/** A function that only reads is in the way of no fence. */
+const withoutFence = (check: Check): Check =>
+  check.verdict === 'fail' ? { ...check, verdict: 'warn', says: `${check.says}. A fence works without it` } : check;
 
 /** Each of these calls would have an effect, and no platform has a dry run for it. */
 const UNTRIED_IN_FUNCTIONS =
@@ -115,7 +122,7 @@ export const isFailing = (answer: DoctorResult): answer is DoctorReport =>
   'verdict' in answer && answer.verdict === 'fail';
 
 /**
- * The doctor asks the functions that fence about their access, because their roles and its own role permit different
+ * The doctor asks the other functions about their access, because their roles and its own role permit different
  * things.
  */
 
@@ -133,12 +140,13 @@ const accessAnswer = z.object({
 export type AccessReport = z.infer<typeof accessAnswer>;
 
 /**
- * Returns what a fencing function reports about its own access when the doctor asks. Returns null if the event is not
- * such a question.
+ * Returns what a function reports about its own access when the doctor asks. Returns null if the event is not such a
+ * question. `gives` says whether the function gives orders, such as a detach; others keep no incidents, either.
  */
 export const answerAccessQuestion = async (
   event: unknown,
   getDependencies: () => Promise<DoctorDependencies>,
+  gives: 'orders' | 'no-orders',
 ): Promise<AccessReport | null> => {
   const asked = accessQuestion.safeParse(event);
   if (!asked.success) return null;
@@ -147,14 +155,14 @@ export const answerAccessQuestion = async (
   const { signal } = new AbortController();
   return {
     checks: [
-      ...(await runAccessChecks(openedCloud, openClusters, { policy, machines }, signal)),
-      ...(await incidentChecks(incidents, signal)),
+      ...(await runAccessChecks(openedCloud, openClusters, { policy, gives, machines }, signal)),
+      ...(gives === 'orders' ? await incidentChecks(incidents, signal) : []),
     ],
   };
 };
 
 const askForChecks = async (
-  { ask }: FencingFunction,
+  { ask }: ExaminedFunction,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
@@ -169,7 +177,7 @@ const askForChecks = async (
 
 /** Returns one check if all are ok, or each check that is not ok. */
 const checksBy = async (
-  fencer: FencingFunction,
+  fencer: ExaminedFunction,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {

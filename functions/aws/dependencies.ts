@@ -19,7 +19,7 @@ import { type Measurement, metricFields } from '../metrics.ts';
 import {
   clustersOf,
   type DoctorDependencies,
-  type FencingFunction,
+  type ExaminedFunction,
   loadedLater,
   memoized,
   type TestChain,
@@ -42,8 +42,9 @@ interface AwsFunctionEnvironment {
   readonly ruleArns: readonly string[];
   /** The namespace of the metrics. */
   readonly namespace: string;
-  /** Names of the functions that fence, for the doctor. */
+  /** Names of the functions that fence, and of those that only read, for the doctor. */
   readonly fencers: readonly string[];
+  readonly readers: readonly string[];
   /** The name of the install, `<service>-<stage>`, for the doctor's test events. */
   readonly install: string | null;
   /** The tags on which the role's permissions depend, as written in the parameter `onlyTagged`; null when unknown. */
@@ -63,6 +64,7 @@ export const readAwsFunctionEnvironment = (): AwsFunctionEnvironment => ({
   ruleArns: readList('CLOUDFENCE_RULE_ARNS'),
   namespace: readVariable('CLOUDFENCE_NAMESPACE') ?? 'Cloudfence',
   fencers: readList('CLOUDFENCE_FENCERS'),
+  readers: readList('CLOUDFENCE_READERS'),
   install: readVariable('CLOUDFENCE_INSTALL'),
   onlyTagged: readVariable('CLOUDFENCE_ONLY_TAGGED'),
 });
@@ -98,7 +100,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
     ...clustersOf(opened),
-    fencers: lambdaFencers(memoized(lambda), environment.fencers),
+    ...examinedIn(memoized(lambda), environment),
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, territories),
     queues: sqsQueues(memoized(sqs), environment),
@@ -306,6 +308,14 @@ const askFunction = async (
   throw new Refused(`the function failed: ${failed.safeParse(payload).data?.errorMessage ?? answer.FunctionError}`);
 };
 
-/** Returns the functions of this install that fence, by name. */
-const lambdaFencers = (client: () => Promise<LambdaClient>, names: readonly string[]): readonly FencingFunction[] =>
-  names.map((name) => ({ name, ask: async (question, signal) => askFunction(await client(), name, question, signal) }));
+/** Returns the functions of this install with roles of their own, by name. */
+const examinedIn = (
+  client: () => Promise<LambdaClient>,
+  { fencers, readers }: AwsFunctionEnvironment,
+): Pick<DoctorDependencies, 'fencers' | 'readers'> => {
+  const examined = (name: string): ExaminedFunction => ({
+    name,
+    ask: async (question, signal) => askFunction(await client(), name, question, signal),
+  });
+  return { fencers: fencers.map(examined), readers: readers.map(examined) };
+};

@@ -3,7 +3,7 @@ import type { NamingDependencies } from '../dependencies.ts';
 import { type FenceForm, fenceOnRequest, fenceRequestFields } from '../fence.ts';
 import type { ManualRunResult, TimeLimit } from '../invocation.ts';
 import { messagesIn } from './on-event.ts';
-import { fencingHandler } from './lambda.ts';
+import { examinedHandler } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 const order = z.strictObject({ instanceId: z.string(), ...fenceRequestFields });
@@ -21,4 +21,4 @@ export const fence =
   async (event: unknown, limit: TimeLimit): Promise<ManualRunResult> =>
     fenceOnRequest(event, form, await getDependencies(), limit);
 
-export const handler = fencingHandler(lazyDependencies(), fence);
+export const handler = examinedHandler(lazyDependencies(), fence);

@@ -28,11 +28,13 @@ export const lambdaHandler =
     }
   };
 
-/** Wraps a function that fences in the same way. It also answers the doctor's question about what its role permits. */
-export const fencingHandler = <Result>(
+/** Wraps a function in the same way. It also answers the doctor's question about what its role permits. */
+export const examinedHandler = <Result>(
   getDependencies: () => Promise<DoctorDependencies>,
   work: (getDependencies: () => Promise<DoctorDependencies>) => LambdaFunction<Result>,
+  gives: 'orders' | 'no-orders' = 'orders',
 ): LambdaFunction<Result | AccessReport> =>
   lambdaHandler(
-    async (event, limit) => (await answerAccessQuestion(event, getDependencies)) ?? work(getDependencies)(event, limit),
+    async (event, limit) =>
+      (await answerAccessQuestion(event, getDependencies, gives)) ?? work(getDependencies)(event, limit),
   );

@@ -7,7 +7,7 @@ import { messageLine } from '../decision-log.ts';
 import { type Message, parseMessage, bodyText } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { settleTestEvents } from '../test-event.ts';
-import { fencingHandler } from './lambda.ts';
+import { examinedHandler } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 /** Lists the messages that the queue delivers again because something failed. SQS deletes all others. */
@@ -45,7 +45,7 @@ export const onEvent =
     );
   };
 
-export const handler = fencingHandler(lazyDependencies(), onEvent);
+export const handler = examinedHandler(lazyDependencies(), onEvent);
 
 /** A message of the queue, or an event that arrived without one. */
 interface Received extends Message {

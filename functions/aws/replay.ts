@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
 import { type ManualRunResult, handleManualReplay, type TimeLimit } from '../invocation.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
-import { fencingHandler } from './lambda.ts';
+import { examinedHandler } from './lambda.ts';
 import { messagesIn } from './on-event.ts';
 import { lazyDependencies, readAwsFunctionEnvironment } from './dependencies.ts';
 
@@ -35,7 +35,7 @@ export const replay =
     return handleManualReplay(messagesIn(event), await getDependencies(), limit);
   };
 
-export const handler = fencingHandler(lazyDependencies(), replay);
+export const handler = examinedHandler(lazyDependencies(), replay);
 
 interface ReplayStarted {
   readonly replay: string;

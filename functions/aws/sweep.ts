@@ -1,5 +1,5 @@
 import { sweep } from '../sweep.ts';
-import { fencingHandler } from './lambda.ts';
+import { examinedHandler } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
-export const handler = fencingHandler(lazyDependencies(), sweep);
+export const handler = examinedHandler(lazyDependencies(), sweep);

@@ -173,6 +173,15 @@ describe('a kubeconfig with several contexts', () => {
   });
 });
 
+it('writes nothing for a cloud that no Node is on', async () => {
+  const file = fileIn('wrong.yml');
+  expect(await init('--cloud', 'gcp', '-o', file)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no cluster has Nodes on gcp: omit --cloud'),
+  });
+  await expect(stat(file)).rejects.toThrow('ENOENT');
+});
+
 it('says what to do about Nodes that name no machine', async () => {
   const nodes = Object.values(sandbox.world.parts.cluster.objects.nodes);
   const before = nodes.map(({ spec, metadata }) => ({ id: spec.providerID, annotations: metadata.annotations }));

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
-import { fencingHandler } from '../../functions/aws/lambda.ts';
+import { examinedHandler } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
-import type { FencingFunction, NamingDependencies, TestChain } from '../../functions/dependencies.ts';
+import type { ExaminedFunction, NamingDependencies, TestChain } from '../../functions/dependencies.ts';
 import { createCluster, openConnection } from '../../kubernetes/cluster.ts';
 import { createCapControl } from '../../kubernetes/ledger.ts';
 import { createDoctor } from '../../kubernetes/doctor.ts';
@@ -22,11 +22,13 @@ type Orders = readonly { readonly what: string; readonly verdict: 'ok' | 'warn' 
 const wiredWith = ({
   destructiveCalls = [],
   fencers,
+  readers,
   viewDisks,
   testChain,
 }: {
   readonly destructiveCalls?: Orders;
-  readonly fencers?: readonly FencingFunction[];
+  readonly fencers?: readonly ExaminedFunction[];
+  readonly readers?: readonly ExaminedFunction[];
   readonly viewDisks?: NamingDependencies['openedCloud']['viewDisks'];
   readonly testChain?: TestChain;
 } = {}) => {
@@ -70,6 +72,7 @@ const wiredWith = ({
     openedCloud,
     openClusters,
     ...(fencers && { fencers }),
+    ...(readers && { readers }),
     ...(testChain && { testChain }),
   });
   return {
@@ -225,12 +228,12 @@ it('refuses an unknown question', async () => {
 
 describe('if functions with other roles fence', () => {
   /** A function that fences, to whose role the cloud gives this answer. */
-  const fencerWith = (destructiveCalls: Orders): FencingFunction => {
+  const fencerWith = (destructiveCalls: Orders): ExaminedFunction => {
     const its = wiredWith({ destructiveCalls });
     return {
       name: 'sweep',
       ask: async (question) =>
-        fencingHandler(its.wired, () => async () => Promise.reject(new Error('it fenced')))(question, its.limit),
+        examinedHandler(its.wired, () => async () => Promise.reject(new Error('it fenced')))(question, its.limit),
     };
   };
 
@@ -260,7 +263,7 @@ describe('if functions with other roles fence', () => {
       fencers: [
         {
           name: 'sweep',
-          ask: async (question) => fencingHandler(its.wired, () => async () => null)(question, its.limit),
+          ask: async (question) => examinedHandler(its.wired, () => async () => null)(question, its.limit),
         },
       ],
     });
@@ -285,6 +288,38 @@ describe('if functions with other roles fence', () => {
     expect(await wiredWith({ fencers: [{ name: 'fence', ask }] }).ask({})).toMatchObject({
       verdict,
       checks: expect.arrayContaining([expect.objectContaining({ what: 'fence: access with its own role', verdict })]),
+    });
+  });
+});
+
+describe('a function with another role that only reads', () => {
+  const readerWith = (destructiveCalls: Orders, clusters = true): ExaminedFunction => {
+    const its = wiredWith({ destructiveCalls });
+    if (!clusters) delete its.world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
+    const handler = examinedHandler(its.wired, () => async () => Promise.reject(new Error('it read')), 'no-orders');
+    return { name: 'diagnose', ask: async (question) => handler(question, its.limit) };
+  };
+
+  it('needs no permission for orders', async () => {
+    expect(await wiredWith({ readers: [readerWith(denied)] }).ask({})).toMatchObject({
+      verdict: 'ok',
+      checks: expect.arrayContaining([
+        expect.objectContaining({ what: 'diagnose: access with its own role', verdict: 'ok' }),
+      ]),
+    });
+  });
+
+  it('is in the way of no fence', async () => {
+    expect(await wiredWith({ readers: [readerWith([], false)] }).ask({})).toMatchObject({
+      verdict: 'warn',
+      checks: expect.arrayContaining([
+        {
+          what: 'diagnose: sandbox: the ledger',
+          verdict: 'warn',
+          says: expect.stringContaining('A fence works without it'),
+          next: expect.any(String),
+        },
+      ]),
     });
   });
 });

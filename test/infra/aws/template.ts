@@ -155,13 +155,22 @@ export const describeTemplate = (made: () => Made): void => {
       });
     });
 
-    it('of the doctor call only the functions of this stage that fence', () => {
+    it('of the doctor call only the other functions of this stage', () => {
       const fencers = ['on-event', 'sweep', 'replay', 'fence'].map((name) => `cloudfence-prod-${name}`);
-      expect(statementNamed(made().usual, 'DoctorRole', 'AskThoseThatFence')?.Resource).toEqual(
-        fencers.map((name) => `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:${name}`),
+      const readers = ['cloudfence-prod-diagnose'];
+      expect(statementNamed(made().usual, 'DoctorRole', 'AskTheOthers')?.Resource).toEqual(
+        [...fencers, ...readers].map(
+          (name) => `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:${name}`,
+        ),
       );
       expect(propertiesOf(made().usual, 'DoctorLambdaFunction')).toMatchObject({
-        Environment: { Variables: { CLOUDFENCE_FENCERS: fencers.join(','), CLOUDFENCE_ONLY_TAGGED: 'cluster' } },
+        Environment: {
+          Variables: {
+            CLOUDFENCE_FENCERS: fencers.join(','),
+            CLOUDFENCE_READERS: readers.join(','),
+            CLOUDFENCE_ONLY_TAGGED: 'cluster',
+          },
+        },
       });
     });
 
