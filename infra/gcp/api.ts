@@ -15,6 +15,7 @@ export const apiHosts = {
   scheduler: 'https://cloudscheduler.googleapis.com',
   secrets: 'https://secretmanager.googleapis.com',
   services: 'https://serviceusage.googleapis.com',
+  storage: 'https://storage.googleapis.com',
 } as const;
 
 export type Host = keyof typeof apiHosts;
@@ -67,12 +68,14 @@ const ANSWER_LASTS_MS = 60_000;
 const INVOCATION_LASTS_MS = 10 * 60_000;
 
 const json = z.record(z.string(), z.unknown());
-/** https://cloud.google.com/apis/design/errors */
+/** https://cloud.google.com/apis/design/errors, and https://cloud.google.com/storage/docs/json_api/v1/status-codes */
 const problem = z.object({
   error: z.object({
     message: z.string(),
     status: z.string().optional(),
     details: z.array(z.looseObject({ reason: z.string().optional() })).optional(),
+    /** Cloud Storage has this in place of a status. */
+    errors: z.array(z.looseObject({ reason: z.string().optional() })).optional(),
   }),
 });
 
@@ -80,7 +83,10 @@ const problem = z.object({
  * Returns Google's name for the error, such as NOT_FOUND, or an empty text if there is none.
  * https://cloud.google.com/apis/design/errors#handling_errors
  */
-export const errorStatusOf = ({ body }: HttpResponse): string => problem.safeParse(body).data?.error.status ?? '';
+export const errorStatusOf = ({ body }: HttpResponse): string => {
+  const said = problem.safeParse(body).data?.error;
+  return said?.status ?? (said?.errors?.[0]?.reason === 'notFound' ? 'NOT_FOUND' : '');
+};
 
 /**
  * Reports whether the API itself is disabled in the project.

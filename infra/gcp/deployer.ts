@@ -3,6 +3,7 @@ import { Refused } from '../../fencing/model/errors.ts';
 import type { Deployer, PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';
+import { incidentBuckets } from './bucket.ts';
 import { ensureDashboard, removeDashboard } from './dashboard.ts';
 import { ensureAbsent, ensure, type Resource } from './ensure.ts';
 import { functionUrl, ensureFunction, readFunction, functionsInAllRegions, removeFunction } from './functions.ts';
@@ -14,6 +15,7 @@ import {
   INVOKER_ROLE,
   invokerBindings,
   grantsOutsideInstall,
+  incidentGrants,
   eventPublisherGrant,
   pubSubServiceAgent,
 } from './grants.ts';
@@ -85,7 +87,8 @@ const deploy = async (
     runtimeAccountGrants(install, await ensureRole(api, install.names, fencingRole(install), say)),
     say,
   );
-  await ensureAll(api, topics(install), say);
+  await ensureAll(api, [...topics(install), ...incidentBuckets(install)], say);
+  await grantAll(api, incidentGrants(install), say);
   const addressFor = await functionsOf(api, install, packaged, isFresh, say);
   await ensureAll(api, subscriptions(install, addressFor('on-event')), say);
   await grantAll(api, grantsOnOwnResources(install, await pubSubServiceAgent(api, install)), say);
@@ -98,7 +101,7 @@ const deploy = async (
 
 /**
  * Removes in reverse order and stops the events first. The custom role stays without a binding: identities.ts explains
- * why.
+ * why. The bucket of incidents stays, because people read it later.
  */
 const remove = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const goAway = async (resources: readonly Resource[]): Promise<void> => {
@@ -125,7 +128,12 @@ const info = async (api: Api, install: Install): Promise<readonly string[]> => {
     const present = await readFunction(api, install, name);
     lines.push(`${name}: ${present ? `${present.state} at ${functionUrl(install, name, present)}` : 'not deployed'}`);
   }
-  return [...lines, `events: ${names.topic('events')}`, `dead letters: ${names.subscription('dead-letters')}`];
+  return [
+    ...lines,
+    `events: ${names.topic('events')}`,
+    `dead letters: ${names.subscription('dead-letters')}`,
+    `incidents: gs://${parameters.incidentBucket ?? names.incidentBucket}`,
+  ];
 };
 
 const invoke = async (api: Api, install: Install, name: string, payload: unknown): Promise<unknown> => {

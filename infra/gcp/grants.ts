@@ -3,6 +3,7 @@ import type { Api } from './api.ts';
 import type { Install } from './install.ts';
 import { functionNames, type FunctionName, type ResourceNames } from './names.ts';
 import type { Grant, PolicyResource } from './policies.ts';
+import { INCIDENT_TOPIC } from './queues.ts';
 
 /** Who has which role on which resource, in addition to the permissions of the custom role in the project. */
 
@@ -38,6 +39,11 @@ const ofProject = ({ names }: Install): PolicyResource => ({
   path: `v1/${names.project}`,
   read: 'POST with a body',
 });
+const ofBucket = ({ names }: Install): PolicyResource => ({
+  host: 'storage',
+  path: `storage/v1/b/${names.incidentBucket}`,
+  read: 'GET of a bucket',
+});
 const ofSecret = (secret: string): PolicyResource => ({ host: 'secrets', path: `v1/${secret}`, read: 'GET' });
 
 /** Returns the grants of the account that the functions run as. `role` is the name of its role in the project. */
@@ -70,8 +76,25 @@ export const grantsOutsideInstall = (
   install: Install,
 ): { readonly members: readonly string[]; readonly on: readonly PolicyResource[] } => ({
   members: [install.names.runner, install.names.builder].map(serviceAccount),
-  on: [ofProject(install), ...secretNames(install).map(ofSecret)],
+  // The bucket of incidents stays, so it counts as one of these.
+  on: [
+    ofProject(install),
+    ...secretNames(install).map(ofSecret),
+    ...(install.parameters.incidentBucket === null ? [ofBucket(install)] : []),
+  ],
 });
+
+/** Returns the grants to keep incidents and to tell them, as far as the install made the bucket and the topic. */
+export const incidentGrants = (install: Install): readonly RoleBinding[] => {
+  const { names, parameters } = install;
+  const member = serviceAccount(names.runner);
+  const topic = { on: ofPubSub(names.topic(INCIDENT_TOPIC)), role: PUBLISHER, member };
+  const bucket = { on: ofBucket(install), role: 'roles/storage.objectUser', member };
+  return [
+    ...(parameters.incidentTopic === null ? [topic] : []),
+    ...(parameters.incidentBucket === null ? [bucket] : []),
+  ];
+};
 
 /** Returns the grants on the install's own resources. They disappear with those resources. */
 export const grantsOnOwnResources = ({ names }: Install, agent: string): readonly RoleBinding[] => [

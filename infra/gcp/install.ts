@@ -85,6 +85,7 @@ export const gcpParameters = z
     ),
     deliveries: z.int().min(5).max(100),
     retentionDays: z.int().min(1).max(7),
+    incidentDays: z.int().min(1).max(3_650),
     incidentBucket: z
       .string()
       .regex(/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
@@ -94,10 +95,6 @@ export const gcpParameters = z
       .regex(/^projects\/[a-z0-9-]+\/topics\/[A-Za-z][\w.~+%-]{2,254}$/, 'is not a topic: write projects/…/topics/…')
       .nullable(),
     checkPermissions: z.boolean(),
-  })
-  .refine(({ incidentBucket, incidentTopic }) => incidentTopic === null || incidentBucket !== null, {
-    path: ['incidentTopic'],
-    message: 'requires incidentBucket: the write of an incident decides who tells',
   })
   .refine((size) => sizeFault(size) === null, {
     path: ['memory'],
@@ -161,7 +158,7 @@ export const functionEnvironment = (
   CLOUDFENCE_BEHIND_CLOUD_RUN: 'true',
   CLOUDFENCE_AGAIN_TOPIC: names.topic('again'),
   CLOUDFENCE_DEAD_LETTER_TOPIC: names.topic('dead-letters'),
-  ...(parameters.incidentBucket !== null && { CLOUDFENCE_INCIDENT_BUCKET: parameters.incidentBucket }),
-  ...(parameters.incidentTopic !== null && { CLOUDFENCE_INCIDENT_TOPIC: parameters.incidentTopic }),
+  CLOUDFENCE_INCIDENT_BUCKET: parameters.incidentBucket ?? names.incidentBucket,
+  CLOUDFENCE_INCIDENT_TOPIC: parameters.incidentTopic ?? names.topic('incidents'),
   CLOUDFENCE_TIMEOUT_SECONDS: String(parameters.timeout / SECOND),
 });

@@ -27,6 +27,8 @@ export const resourceNames = ({ project, region, prefix }: InstallScope) => {
     roleId: prefix.replaceAll('-', '_'),
     topic: (what: string) => `${inProject}/topics/${prefix}-${what}`,
     subscription: (what: string) => `${inProject}/subscriptions/${prefix}-${what}`,
+    /** A bucket's name is unique in all of Google Cloud, so it has the project in it. */
+    incidentBucket: `${prefix}-${project}`,
     sink: `${inProject}/sinks/${prefix}-events`,
     metric: (what: string) => `${inProject}/metrics/${prefix}-${what}`,
     job: `${inRegion}/jobs/${prefix}-sweep`,

@@ -70,6 +70,11 @@ export const projectPermissions = [
   'run.services.setIamPolicy',
   'serviceusage.services.enable',
   'serviceusage.services.get',
+  'storage.buckets.create',
+  'storage.buckets.get',
+  'storage.buckets.getIamPolicy',
+  'storage.buckets.setIamPolicy',
+  'storage.buckets.update',
 ] as const;
 
 /** Needed on each secret that contains access to a cluster. */

@@ -18,7 +18,7 @@ import {
 export interface PolicyResource {
   readonly host: ApiCall['host'];
   readonly path: string;
-  readonly read: 'GET' | 'POST' | 'POST with a body';
+  readonly read: 'GET' | 'POST' | 'POST with a body' | 'GET of a bucket';
 }
 
 export interface Grant {
@@ -42,7 +42,17 @@ const SHOWN = 3;
 const readPolicyCall = ({ host, path, read }: PolicyResource): ApiCall => {
   if (read === 'POST with a body')
     return { method: 'POST', host, path: `${path}:getIamPolicy`, body: { options: { requestedPolicyVersion: SHOWN } } };
+  if (read === 'GET of a bucket')
+    return { method: 'GET', host, path: `${path}/iam?optionsRequestedPolicyVersion=${SHOWN}` };
   return { method: read, host, path: `${path}:getIamPolicy?options.requestedPolicyVersion=${SHOWN}` };
+};
+
+/** https://cloud.google.com/storage/docs/json_api/v1/buckets/setIamPolicy */
+const writePolicyCall = ({ host, path, read }: PolicyResource, changed: Policy): ApiCall => {
+  const written = { ...changed, version: SHOWN };
+  return read === 'GET of a bucket'
+    ? { method: 'PUT', host, path: `${path}/iam`, body: written }
+    : { method: 'POST', host, path: `${path}:setIamPolicy`, body: { policy: written } };
 };
 
 const isPlain = ({ role, condition }: Policy['bindings'][number], wanted: string): boolean =>
@@ -94,12 +104,7 @@ const rewritten = async (
     if (!isSuccess(read)) return read;
     const present = policy.parse(read.body);
     if (isDone(present)) return NOTHING_TO_DO;
-    call = {
-      method: 'POST',
-      host: guarded.host,
-      path: `${guarded.path}:setIamPolicy`,
-      body: { policy: { ...change(present), version: SHOWN } },
-    };
+    call = writePolicyCall(guarded, change(present));
     return api.ask(call);
   };
   const answer = await retryUntilFinal(api, attempt, {
@@ -114,7 +119,7 @@ const rewritten = async (
 const isGone = (answer: HttpResponse): boolean => answer.status === 404 && errorStatusOf(answer) === 'NOT_FOUND';
 
 /** Reports whether someone else wrote the policy between this read and this write. */
-const isRaced = ({ status }: HttpResponse): boolean => status === 409;
+const isRaced = ({ status }: HttpResponse): boolean => status === 409 || status === 412;
 
 /**
  * Reports whether the install did not make the resource. If a project or a secret is not found, waiting does not help,
@@ -126,7 +131,7 @@ const isOfOthers = ({ host }: PolicyResource): boolean => host === 'projects' ||
 const untilKnown =
   (guarded: PolicyResource) =>
   ({ status }: HttpResponse, { method, path }: ApiCall): boolean =>
-    status === 404 ? !isOfOthers(guarded) : status === 400 && method === 'POST' && path.endsWith(':setIamPolicy');
+    status === 404 ? !isOfOthers(guarded) : status === 400 && (method === 'PUT' || path.endsWith(':setIamPolicy'));
 
 const mustBeThere = (guarded: PolicyResource, answer: HttpResponse): void => {
   if (!isSuccess(answer)) throw errorFromResponse(readPolicyCall(guarded), answer);

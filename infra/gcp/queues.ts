@@ -10,8 +10,11 @@ const LONGEST_ACK_S = 600;
 
 const topicNames = ['events', 'again', 'dead-letters'] as const;
 
-export const topics = ({ names }: Install): readonly Resource[] =>
-  topicNames.map((name) => ({
+/** The topic that gets a message for each fence, refusal, and release. The install subscribes to nothing there. */
+export const INCIDENT_TOPIC = 'incidents';
+
+export const topics = ({ names, parameters }: Install): readonly Resource[] =>
+  [...topicNames, ...(parameters.incidentTopic === null ? [INCIDENT_TOPIC] : [])].map((name) => ({
     what: `topic ${names.topic(name)}`,
     host: 'pubsub',
     path: `v1/${names.topic(name)}`,

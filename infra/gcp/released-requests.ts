@@ -66,7 +66,7 @@ const UPLOAD = 'https://storage.googleapis.com/{UPLOAD_URL}';
 /** The answers of a project that has nothing of the install, but everything that Google creates by itself. */
 const answers: readonly (readonly [RegExp, (call: ApiCall) => HttpResponse])[] = [
   [/:testIamPermissions$/, ({ body }) => good({ ...body })],
-  [/:getIamPolicy/, () => good({ bindings: [] })],
+  [/:getIamPolicy|\/iam\?/, () => good({ bindings: [] })],
   [
     /:generateUploadUrl$/,
     () => good({ uploadUrl: UPLOAD, storageSource: { bucket: '{UPLOAD_BUCKET}', object: '{UPLOAD_OBJECT}' } }),
@@ -90,9 +90,11 @@ const over = (ask: ApiCaller['ask']): ApiCaller => ({
   },
 });
 
-const policy = z.object({
-  policy: z.object({ bindings: z.array(z.object({ role: z.string(), members: z.array(z.string()) })) }),
-});
+const bindings = z.object({ bindings: z.array(z.object({ role: z.string(), members: z.array(z.string()) })) });
+const policy = z.union([z.object({ policy: bindings }).transform((body) => body.policy), bindings]);
+
+/** Cloud Storage has its own way. */
+const WRITES_POLICY = /:setIamPolicy$|\/iam$/;
 
 /**
  * Turns writing a policy into grants. A deployment reads a policy, extends it, and writes it back, so the policy
@@ -101,11 +103,11 @@ const policy = z.object({
 const asGrants = (url: string, body: unknown): readonly Request[] =>
   policy
     .parse(body)
-    .policy.bindings.map((binding) => ({ method: 'GRANT', url: url.replace(/:setIamPolicy$/, ''), body: binding }));
+    .bindings.map((binding) => ({ method: 'GRANT', url: url.replace(WRITES_POLICY, ''), body: binding }));
 
 const requestsOf = ({ method, host, path, body }: ApiCall): readonly Request[] => {
   const url = `${apiHosts[host]}/${path}`;
-  return path.endsWith(':setIamPolicy') ? asGrants(url, body) : [{ method, url, ...(body && { body }) }];
+  return WRITES_POLICY.test(path) ? asGrants(url, body) : [{ method, url, ...(body && { body }) }];
 };
 
 const isAsked = ({ method, path }: ApiCall): boolean =>

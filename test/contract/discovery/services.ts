@@ -49,6 +49,7 @@ const resources: z.ZodType<Resources> = z.lazy(() =>
 );
 const described = z.object({
   rootUrl: z.url(),
+  servicePath: z.string(),
   schemas: z.record(z.string(), schema),
   resources: z.record(z.string(), resources),
 });
@@ -67,13 +68,18 @@ const methodsOf = ({ methods = {}, resources: inner = {} }: Resources): readonly
 const methodsIn = (name: string): readonly Described[] => {
   const {
     rootUrl,
+    servicePath,
     schemas,
     resources: all,
   } = described.parse(JSON.parse(readFileSync(path.join(discoveryFolder, `${name}.json`), 'utf8')));
   const document = { servicePath: '', schemas, resources: {} };
   return Object.values(all)
     .flatMap(methodsOf)
-    .map((one) => ({ origin: new URL(rootUrl).origin, document, method: one }));
+    .map(({ path: template, flatPath = template, ...one }) => ({
+      origin: new URL(rootUrl).origin,
+      document,
+      method: { ...one, path: `${servicePath}${template}`, flatPath: `${servicePath}${flatPath}` },
+    }));
 };
 
 /** A path pattern whose parts in braces match anything, or anything without a slash. */
@@ -164,7 +170,12 @@ const problem = z.strictObject({
   error: z.strictObject({
     code: z.number(),
     message: z.string(),
-    status: z.string().regex(/^[A-Z_]+$/),
+    status: z
+      .string()
+      .regex(/^[A-Z_]+$/)
+      .optional(),
+    /** In place of the status, in the API of Cloud Storage. */
+    errors: z.array(z.object({ message: z.string(), domain: z.string(), reason: z.string() })).optional(),
     details: z.array(z.looseObject({ '@type': z.string() })).optional(),
   }),
 });

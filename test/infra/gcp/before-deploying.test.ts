@@ -32,7 +32,7 @@ const wholeLife = async (): Promise<void> => {
       google.store.objects.set(path, {
         ...object,
         ...Object.fromEntries(
-          ['filter', 'schedule', 'ackDeadlineSeconds', 'title', 'displayName']
+          ['filter', 'schedule', 'ackDeadlineSeconds', 'title', 'displayName', 'lifecycle']
             .filter((key) => key in object)
             .map((key) => [key, 'x']),
         ),

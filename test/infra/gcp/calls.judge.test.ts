@@ -20,6 +20,7 @@ const judged = judgeOf([
   'run.v2',
   'secretmanager.v1',
   'serviceusage.v1',
+  'storage.v1',
 ]);
 
 /** One field of each resource that has any of these. */
@@ -30,6 +31,7 @@ const changedByHand = (object: Fields): Fields => {
     ackDeadlineSeconds: 11,
     title: 'x',
     displayName: 'x',
+    lifecycle: {},
   };
   return { ...object, ...Object.fromEntries(Object.entries(spoiled).filter(([key]) => key in object)) };
 };
@@ -223,6 +225,11 @@ it('covers these calls and no others', () => {
       "serviceusage.operations.get",
       "serviceusage.services.batchEnable",
       "serviceusage.services.batchGet",
+      "storage.buckets.get",
+      "storage.buckets.getIamPolicy",
+      "storage.buckets.insert",
+      "storage.buckets.patch",
+      "storage.buckets.setIamPolicy",
     ]
   `);
 });

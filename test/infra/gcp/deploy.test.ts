@@ -113,18 +113,49 @@ describe('a deployment', () => {
       expect(JSON.stringify(variablesOf(name))).not.toMatch(/CLOUDFENCE_DOCTOR|ASKED_AT/);
   });
 
-  it('keeps incidents in the bucket, and tells them to the topic, only if the parameters say so', async () => {
-    const variablesOf = (name: string) =>
-      JSON.stringify(object(`locations/europe-west1/functions/cloudfence-prod-${name}`)?.['serviceConfig']);
-    await deploy({});
-    expect(variablesOf('sweep')).not.toContain('CLOUDFENCE_INCIDENT');
+  it('keeps incidents in a bucket of its own, which nobody else can read and which stays', async () => {
+    await deploy();
+    const bucket = `cloudfence-prod-${PROJECT}`;
+    const made = google.store.objects.get(`b/${bucket}`);
+    expect(made).toMatchObject({
+      location: 'europe-west1',
+      iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: 'enforced' },
+      lifecycle: { rule: [{ action: { type: 'Delete' }, condition: { age: 400 } }, { condition: { age: 1 } }] },
+    });
+    expect(membersOf(`b/${bucket}`, 'roles/storage.objectUser')).toEqual([runner]);
+    expect(membersOf(`${inProject}/topics/cloudfence-prod-incidents`, 'roles/pubsub.publisher')).toEqual([runner]);
+    for (const name of ['on-event', 'sweep', 'replay', 'fence']) {
+      expect(object(`locations/europe-west1/functions/cloudfence-prod-${name}`)).toMatchObject({
+        serviceConfig: {
+          environmentVariables: {
+            CLOUDFENCE_INCIDENT_BUCKET: bucket,
+            CLOUDFENCE_INCIDENT_TOPIC: `${inProject}/topics/cloudfence-prod-incidents`,
+          },
+        },
+      });
+    }
+    await deploy({ incidentDays: 30 });
+    expect(JSON.stringify(google.store.objects.get(`b/${bucket}`))).toContain('"age":30');
+    await remove();
+    expect(google.store.objects.has(`b/${bucket}`)).toBe(true);
+    expect(membersOf(`b/${bucket}`, 'roles/storage.objectUser')).toEqual([]);
+    expect(object('topics/cloudfence-prod-incidents')).toBeUndefined();
+  });
+
+  it('keeps incidents in the user’s bucket, and tells them to the user’s topic, if the parameters name them', async () => {
     const incidents = { incidentBucket: 'my-incidents', incidentTopic: 'projects/my-project/topics/incidents' };
     await deploy(incidents);
     for (const name of ['on-event', 'sweep', 'replay', 'fence'])
-      expect(variablesOf(name)).toMatch(
-        /"CLOUDFENCE_INCIDENT_BUCKET":"my-incidents","CLOUDFENCE_INCIDENT_TOPIC":"projects\/my-project\/topics\/incidents"/,
-      );
-    expect(() => deploy({ ...incidents, incidentBucket: null })).toThrow(/incidentTopic: requires incidentBucket/);
+      expect(object(`locations/europe-west1/functions/cloudfence-prod-${name}`)).toMatchObject({
+        serviceConfig: {
+          environmentVariables: {
+            CLOUDFENCE_INCIDENT_BUCKET: 'my-incidents',
+            CLOUDFENCE_INCIDENT_TOPIC: 'projects/my-project/topics/incidents',
+          },
+        },
+      });
+    expect([...google.store.objects.keys()].filter((path) => path.startsWith('b/'))).toEqual([]);
+    expect(object('topics/cloudfence-prod-incidents')).toBeUndefined();
   });
 
   it('stops machines, and asks GKE, only if the parameters say so', async () => {
@@ -217,11 +248,11 @@ describe('a second deployment', () => {
 });
 
 describe('a removal', () => {
-  it('leaves nothing of ours except an unassigned custom role, whose ID would be blocked for weeks', async () => {
+  it('leaves nothing of ours except incidents, and an unassigned custom role, whose ID would be blocked for weeks', async () => {
     await deploy();
     await remove();
     const left = [...google.store.objects.keys()].filter((path) => !emptyStore().objects.has(path));
-    expect(left).toEqual([`${inProject}/roles/cloudfence_prod`]);
+    expect(left.toSorted()).toEqual([`b/cloudfence-prod-${PROJECT}`, `${inProject}/roles/cloudfence_prod`]);
     expect(google.store.policies.get(inProject)?.bindings).toEqual(emptyStore().policies.get(inProject)?.bindings);
     expect(membersOf(`${inProject}/secrets/prod-kubeconfig`, 'roles/secretmanager.secretAccessor')).toEqual([]);
   });
@@ -235,7 +266,9 @@ describe('a removal', () => {
     await deploy();
     google.store.objects.delete(`${inProject}/secrets/prod-kubeconfig`);
     await remove();
-    expect([...google.store.objects.keys()].filter((path) => path.includes('cloudfence-prod'))).toEqual([]);
+    expect([...google.store.objects.keys()].filter((path) => path.includes('cloudfence-prod'))).toEqual([
+      `b/cloudfence-prod-${PROJECT}`,
+    ]);
   });
 
   it('touches no function that has our name but not our label', async () => {

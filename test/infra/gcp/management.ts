@@ -49,8 +49,13 @@ const asSent = (value: unknown): unknown => {
   );
 };
 
+/** https://cloud.google.com/storage/docs/json_api/v1/status-codes */
+const storageError = (status: number, message: string): Fields => ({
+  errors: [{ message, domain: 'global', reason: status === 404 ? 'notFound' : 'invalid' }],
+});
+
 const routed = (store: Store, method: Verb, url: URL, body: Fields): Reply => {
-  const path = decodeURIComponent(url.pathname).replace(/^\/v\d\//, '');
+  const path = decodeURIComponent(url.pathname).replace(/^\/(?:storage\/)?v\d\//, '');
   try {
     const request = { verb: method, path, query: url.searchParams, body, base: url.origin };
     gate(store, request);
@@ -62,10 +67,10 @@ const routed = (store: Store, method: Verb, url: URL, body: Fields): Reply => {
   } catch (error) {
     const status = error instanceof Problem ? error.status : 400;
     const { code, details } = error instanceof Problem ? error : { code: 'INVALID_ARGUMENT', details: [] };
-    return {
-      status,
-      body: { error: { code: status, message: String(error), status: code, ...(details.length > 0 && { details }) } },
-    };
+    const said = url.pathname.startsWith('/storage/')
+      ? storageError(status, String(error))
+      : { status: code, ...(details.length > 0 && { details }) };
+    return { status, body: { error: { code: status, message: String(error), ...said } } };
   }
 };
 

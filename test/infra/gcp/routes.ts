@@ -232,6 +232,25 @@ const functions: Route = (store, { verb, path, query, body, base }) => {
   });
 };
 
+/** https://cloud.google.com/storage/docs/json_api/v1/buckets */
+const named = z.looseObject({ name: z.string().regex(/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/) });
+const bucketPolicy = z.looseObject({
+  etag: z.string().optional(),
+  bindings: z.array(z.object({ role: z.string(), members: z.array(z.string()) })).default([]),
+});
+
+const buckets: Route = (store, { verb, path, body }) => {
+  if (path === 'b') {
+    const bucket = named.parse(body);
+    return make(store, `b/${bucket.name}`, { ...bucket });
+  }
+  const [, bucket, iam] = /^(b\/[^/]+)(\/iam)?$/.exec(path) ?? [];
+  if (bucket === undefined) return null;
+  if (iam !== undefined)
+    return verb === 'PUT' ? setPolicy(store, bucket, bucketPolicy.parse(body)) : policyOf(store, bucket);
+  return verb === 'PATCH' ? replaced(store, bucket, { ...objectAt(store, bucket), ...body }) : null;
+};
+
 const plain: Route = (store, { verb, path }) => {
   if (verb === 'GET') return objectAt(store, path);
   return verb === 'DELETE' ? drop(store, path) : null;
@@ -250,6 +269,7 @@ export const routes: readonly Route[] = [
   logging,
   alertPolicies,
   dashboards,
+  buckets,
   jobs,
   operations,
   functions,

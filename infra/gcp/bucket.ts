@@ -1,0 +1,39 @@
+import type { Resource } from './ensure.ts';
+import type { Install } from './install.ts';
+
+/**
+ * The bucket that keeps what happened. Nobody outside the project can read it, it forgets by age, and it stays when the
+ * install is removed.
+ * https://cloud.google.com/storage/docs/json_api/v1/buckets
+ */
+
+/** Test events of the doctor are kept there for a day. */
+const TEST_EVENTS = 'test-events/';
+
+const deleted = (condition: object): object => ({ action: { type: 'Delete' }, condition });
+
+/** Returns the bucket, or nothing if the parameters name another one. */
+export const incidentBuckets = ({ names, parameters }: Install): readonly Resource[] => {
+  if (parameters.incidentBucket !== null) return [];
+  const path = `storage/v1/b/${names.incidentBucket}`;
+  const wanted = {
+    iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: 'enforced' },
+    lifecycle: {
+      rule: [deleted({ age: parameters.incidentDays }), deleted({ age: 1, matchesPrefix: [TEST_EVENTS] })],
+    },
+  };
+  return [
+    {
+      what: `bucket ${names.incidentBucket}`,
+      host: 'storage',
+      path,
+      wanted,
+      create: {
+        method: 'POST',
+        path: `storage/v1/b?project=${parameters.project}`,
+        body: { name: names.incidentBucket, location: parameters.region, ...wanted },
+      },
+      change: { method: 'PATCH', path, body: wanted },
+    },
+  ];
+};
