@@ -104,5 +104,5 @@ export const loadedLater = (keeper: () => Promise<IncidentKeeper>): IncidentKeep
     remove: async (...asked) => (await keeper()).objects.remove(...asked),
     list: async (...asked) => (await keeper()).objects.list(...asked),
   },
-  announce: async (...told) => (await keeper()).announce(...told),
+  announce: async (...told) => (await keeper()).announce?.(...told),
 });

@@ -9,7 +9,7 @@ import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, wit
 import { keepIncidents, sweepOccasion } from './keep-incidents.ts';
 import { isOffAndUnfenced, measurementsOf, metricNames, overdueMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
-import { watchIncidents } from './watch-incidents.ts';
+import { tendIncidents } from './tend-incidents.ts';
 
 export interface SweepResult {
   readonly results: readonly OutcomeJson[];
@@ -30,7 +30,7 @@ export const sweep =
         const swept = await sweepAll({ policy, deadline, newRunId }, ports);
         report(swept, dependencies);
         await keepIncidents(swept.outcomes, logs, () => sweepOccasion, dependencies, limit.getRemainingTimeInMillis());
-        await watchIncidents(dependencies, limit.getRemainingTimeInMillis());
+        await tendIncidents(dependencies, limit.getRemainingTimeInMillis());
         return swept;
       },
       isNewsOfSweep(dependencies),

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { InvalidInput, Unavailable } from '../fencing/model/errors.ts';
+import { jsonTextSchema } from '../fencing/model/json-text.ts';
 import { type Announcement, announcementsOf } from './announcement.ts';
 import { type Incident, objectNameOf, parseIncident } from './incident.ts';
 import { joined } from './join.ts';
@@ -28,8 +30,8 @@ export interface StoredObject {
 /** Where incidents are kept, and to whom they are told. */
 export interface IncidentKeeper {
   readonly objects: ObjectStore;
-  /** Tells each of the user's topics. @throws CloudfenceError */
-  readonly announce: (announcement: Announcement, signal: AbortSignal) => Promise<void>;
+  /** Tells each of the user's topics. Null where only a later sweep can. @throws CloudfenceError */
+  readonly announce: ((announcement: Announcement, signal: AbortSignal) => Promise<void>) | null;
 }
 
 /** Runs side by side write the same object rarely, and each joins what the other wrote. */
@@ -47,29 +49,50 @@ interface Change {
   readonly after: Incident;
 }
 
-/** Changes the incident in an object. Returns it before and after, or null if nothing is new. */
+/** Changes the incident in an object, and does something `first`. Returns it before and after, or null if nothing is new. */
 const changed = async (
   name: string,
   change: (before: Incident | null) => Incident | null,
   objects: ObjectStore,
   signal: AbortSignal,
+  first: (change: Change) => Promise<void> = async () => undefined,
 ): Promise<Change | null> => {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     const found = await objects.read(name, signal);
     const before = incidentIn(name, found);
     const after = change(before);
     if (after === null || after === before) return null;
+    await first({ before, after });
     const text = `${JSON.stringify(after, null, 2)}\n`;
     if (await objects.write(name, text, found?.version ?? null, signal)) return { before, after };
   }
   throw new Unavailable(`${name} was written by others ${MOST_ATTEMPTS} times in a row`);
 };
 
-/** The names of the notes that later looks shall watch an incident begin with it. The rest is the incident's name. */
-const WATCHED = 'watch/';
+/**
+ * Notes lie beside the incidents and say what is still to be done: messages that are to be sent, and incidents to watch.
+ * So a process that dies leaves its work to a later sweep.
+ */
+const NOTES = 'notes/';
+const UNSENT = `${NOTES}unsent/`;
+const WATCHED = `${NOTES}watch/`;
 
-const watchNote = async (incident: Incident, objects: ObjectStore, signal: AbortSignal): Promise<void> => {
-  await objects.write(`${WATCHED}${objectNameOf(incident)}`, '{}\n', null, signal);
+const unsentNote = ({ id }: Announcement): string => `${UNSENT}${encodeURIComponent(id)}`;
+
+const unsentSchema = jsonTextSchema.pipe(z.object({ object: z.string() }));
+
+/** Notes each message before the incident is written. Returns the notes that were not there before. */
+const noteUnsent = async (
+  { before, after }: Change,
+  objects: ObjectStore,
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const made: string[] = [];
+  for (const one of announcementsOf(before, after)) {
+    const text = `${JSON.stringify({ object: one.object })}\n`;
+    if (await objects.write(unsentNote(one), text, null, signal)) made.push(unsentNote(one));
+  }
+  return made;
 };
 
 /**
@@ -83,16 +106,71 @@ export const keepIncident = async (
   { objects, announce }: IncidentKeeper,
   signal: AbortSignal,
 ): Promise<void> => {
-  const news = await changed(objectNameOf(shown), (before) => joined(before, shown), objects, signal);
+  const made = new Set<string>();
+  const note = async (change: Change) => {
+    for (const name of await noteUnsent(change, objects, signal)) made.add(name);
+  };
+  const news = await changed(objectNameOf(shown), (before) => joined(before, shown), objects, signal, note);
+  const unsent = news ? announcementsOf(news.before, news.after) : [];
+  // Another run has written these ends meanwhile, and sends their messages.
+  for (const name of made.difference(new Set(unsent.map(unsentNote)))) await objects.remove(name, signal);
   if (!news) return;
+  for (const one of unsent) {
+    if (announce === null) break;
+    await announce(one, signal);
+    await objects.remove(unsentNote(one), signal);
+  }
   const { before, after } = news;
-  for (const one of announcementsOf(before, after)) await announce(one, signal);
-  if (isWatched(after) && !(before && isWatched(before))) await watchNote(after, objects, signal);
+  if (isWatched(after) && !(before && isWatched(before)))
+    await objects.write(`${WATCHED}${objectNameOf(after)}`, '{}\n', null, signal);
 };
 
-/** Returns the names of the incidents to watch. @throws CloudfenceError */
-export const listWatched = async ({ list }: ObjectStore, signal: AbortSignal): Promise<readonly string[]> =>
-  (await list(WATCHED, signal)).map(({ name }) => name.slice(WATCHED.length));
+/** What is left to do. */
+interface Notes {
+  /** Names of the incidents to watch. */
+  readonly watched: readonly string[];
+  /** The notes of messages whose run had time enough to send them. */
+  readonly unsent: readonly IncidentObject[];
+}
+
+/** The time (ms) in which a run sends its own messages. */
+const SENDS_ITSELF_MS = 120_000;
+
+const startingWith = (prefix: string, notes: readonly IncidentObject[]): readonly IncidentObject[] =>
+  notes.filter(({ name }) => name.startsWith(prefix));
+
+/** @throws CloudfenceError */
+export const readNotes = async ({ list }: ObjectStore, now: number, signal: AbortSignal): Promise<Notes> => {
+  const notes = await list(NOTES, signal);
+  return {
+    watched: startingWith(WATCHED, notes).map(({ name }) => name.slice(WATCHED.length)),
+    unsent: startingWith(UNSENT, notes).filter(({ written }) => now - (written ?? 0) >= SENDS_ITSELF_MS),
+  };
+};
+
+/** A message that nobody could send for so long (ms) is given up. */
+const GIVEN_UP_MS = 86_400_000;
+
+/**
+ * Sends a message that a run has left behind. Its id is that of the message that may have arrived already.
+ *
+ * @throws CloudfenceError
+ */
+export const sendLate = async (
+  { name, written }: IncidentObject,
+  { objects, announce }: IncidentKeeper,
+  now: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  const note = unsentSchema.safeParse((await objects.read(name, signal))?.text ?? '').data;
+  const found = note ? await objects.read(note.object, signal) : null;
+  const incident = found && parseIncident(found.text);
+  const message = incident && announcementsOf(null, incident).find((one) => unsentNote(one) === name);
+  // Without the end in the incident, its run has died before the write. Another run may still write it.
+  if (!message && now - (written ?? now) < GIVEN_UP_MS) return;
+  if (message && announce) await announce(message, signal);
+  await objects.remove(name, signal);
+};
 
 /** Looks at the cluster of an incident. Returns null if that cluster cannot be asked. */
 export type LookAfter = (incident: Incident) => Promise<Aftermath | null>;

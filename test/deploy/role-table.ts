@@ -45,7 +45,7 @@ export const notPlayed: Readonly<Record<string, string>> = {
   's3:GetObject': afterwards,
   's3:PutObject': afterwards,
   's3:ListBucket': afterwards,
-  's3:DeleteObject': 'nothing waits for the end of a watch; test/contract/incidents and test/functions/watch see it',
+  's3:DeleteObject': 'nothing waits for the end of a note; test/contract/incidents and test/functions/watch see it',
   'events:PutEvents': afterwards,
   'sns:Publish': 'only with a topic of the user; test/contract/incidents sends it',
   'eks:DescribeCluster': 'an EKS cluster of ministack is a k3s in a Docker',

@@ -156,6 +156,49 @@ describe('a fence whose Node was gone before', () => {
   });
 });
 
+describe('a message', () => {
+  const staged = () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const { incidents } = install.dependencies;
+    if (!incidents) throw new Error('the install keeps incidents');
+    const deliver = (change: Partial<typeof incidents> = {}) =>
+      onEvent(async () => ({ ...install.dependencies, incidents: { ...incidents, ...change } }))(
+        batchOf(stateChange(scene.holder)),
+        install.context(),
+      );
+    const sweeping = () => sweep(async () => install.dependencies)({}, install.context());
+    return { ...install.history, incidents: install.history.incidents, keeper: incidents, deliver, sweeping };
+  };
+  const dies = async () => Promise.reject(new Error('the process is gone'));
+
+  it('that its run could not send is sent once by a later sweep', async () => {
+    const { deliver, sweeping, told, unsent, incidents } = staged();
+    await deliver({ announce: dies });
+    expect(incidents()).toMatchObject([{ state: 'fenced' }]);
+    expect([told.length, unsent().length]).toEqual([0, 1]);
+    await sweeping();
+    await sweeping();
+    expect(told).toMatchObject([{ about: 'fence', incident: incidents()[0]?.id }]);
+    expect(unsent()).toEqual([]);
+  });
+
+  it('is not sent about an incident that was never written', async () => {
+    const { deliver, sweeping, told, unsent, incidents, keeper } = staged();
+    const write: typeof keeper.objects.write = (name, ...rest) =>
+      name.startsWith('incidents/') ? dies() : keeper.objects.write(name, ...rest);
+    await deliver({ objects: { ...keeper.objects, write } });
+    await sweeping();
+    expect([incidents().length, told.length, unsent().length]).toEqual([0, 0, 1]);
+  });
+
+  it('leaves no note when it was sent', async () => {
+    const { deliver, told, unsent } = staged();
+    await deliver();
+    expect([told.length, unsent().length]).toEqual([1, 0]);
+  });
+});
+
 describe('a watch in trouble', () => {
   it('delays no sweep, and is logged: a bucket that cannot be listed', async () => {
     const { watched, install } = await stage({ shadow: true });

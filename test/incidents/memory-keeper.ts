@@ -6,6 +6,8 @@ import type { IncidentKeeper, StoredObject } from '../../incidents/keep.ts';
 export interface MemoryKeeper {
   readonly keeper: IncidentKeeper;
   readonly incidents: () => readonly Incident[];
+  /** The names of the notes about what is still to be sent. */
+  readonly unsent: () => readonly string[];
   readonly told: Announcement[];
   /** The names of all objects. */
   readonly names: () => readonly string[];
@@ -24,6 +26,7 @@ export const memoryKeeper = (): MemoryKeeper => {
     told,
     trouble,
     writes: () => writes,
+    unsent: () => [...objects.keys()].filter((name) => name.startsWith('notes/unsent/')),
     names: () => [...objects.keys()],
     incidents: () => [...objects.values()].flatMap(({ text }) => parseIncident(text) ?? []),
     keeper: {

@@ -57,17 +57,17 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
   });
 
   it('an object is removed, and one that has gone is no fault', async () => {
-    await objects().write('watch/a ü', '{}', null, never());
-    await objects().remove('watch/a ü', never());
-    await objects().remove('watch/a ü', never());
+    await objects().write('notes/a ü', '{}', null, never());
+    await objects().remove('notes/a ü', never());
+    await objects().remove('notes/a ü', never());
     expect(there.objects.size).toBe(0);
     there.trouble.status = 403;
-    await expect(objects().remove('watch/a ü', never())).rejects.toThrow(PermissionDenied);
+    await expect(objects().remove('notes/a ü', never())).rejects.toThrow(PermissionDenied);
   });
 
   it('runs side by side complete one object', async () => {
     await Promise.all([fence, release, fence].map((shown) => keepIncident(shown, there.keeper, never())));
-    expect([...there.objects.keys()].sort()).toEqual([objectNameOf(fence), `watch/${objectNameOf(fence)}`]);
+    expect([...there.objects.keys()].sort()).toEqual([objectNameOf(fence), `notes/watch/${objectNameOf(fence)}`]);
     expect(kept()).toMatchObject({ state: 'released', steps: expect.arrayContaining([...fence.steps]) });
     expect(there.told.map(({ topic }) => topic)).toEqual(expect.arrayContaining([...topics]));
     expect(there.told).toHaveLength(2 * topics.length);

@@ -105,7 +105,7 @@ export const describeTemplate = (made: () => Made): void => {
       expect([...new Set(endings)].sort()).toEqual([
         '${IncidentBucket.Arn}/incidents/*',
         '${IncidentBucket.Arn}/test-events/*',
-        '${IncidentBucket.Arn}/watch/*',
+        '${IncidentBucket.Arn}/notes/*',
         'ec2 instance/*',
         'ec2 volume/*',
         'ec2eu-west-3 instance/*',
