@@ -32,15 +32,15 @@ export interface ScaleSetPath extends ResourceScope {
 }
 
 /**
- * A resource name never ends with a dot. The pattern rejects `..` and pieces of a URL, because they would lead to
- * another path.
+ * A resource name never ends with a dot, and no name has more than 90 characters. The pattern rejects `..` and pieces of
+ * a URL, because they would lead to another path, and halves of characters, because no URL can contain them.
  */
-const NAME = String.raw`([^/\\?#%\s]*[^/\\?#%\s.])`;
+const NAME = String.raw`([^/\\?#%\s\p{Cs}]{0,127}[^/\\?#%\s\p{Cs}.])`;
 const COMPUTE = String.raw`^/subscriptions/${NAME}/resourcegroups/${NAME}/providers/microsoft\.compute`;
-const VM = new RegExp(`${COMPUTE}/virtualmachines/${NAME}$`);
-const INSTANCE = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}/virtualmachines/${NAME}$`);
-const SET = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}$`);
-const DISK = new RegExp(`${COMPUTE}/disks/${NAME}$`);
+const VM = new RegExp(`${COMPUTE}/virtualmachines/${NAME}$`, 'u');
+const INSTANCE = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}/virtualmachines/${NAME}$`, 'u');
+const SET = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}$`, 'u');
+const DISK = new RegExp(`${COMPUTE}/disks/${NAME}$`, 'u');
 
 /** Returns the number of an instance. Disks name an instance `<set>_<n>`. Everything else uses the number alone. */
 const instanceNumber = (set: string, instance: string): string | null => {
