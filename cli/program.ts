@@ -180,7 +180,7 @@ const addInit = (root: Command, terminal: Terminal, done: Done): Command =>
     .command('init')
     .description('look at clusters and their cloud, write a stage file for them, and print the remaining steps')
     .option('--kubeconfig <file>', 'the kubeconfig to read', given)
-    .option('--context <name>', 'a context in the kubeconfig; may be repeated (default: the current one)', collect, [])
+    .option('--context <name>', 'a context in the kubeconfig; may be repeated (default: the current one)', collect)
     .option('--all-contexts', 'look at every context of the kubeconfig')
     .option('--cloud <name>', 'the cloud to write for (default: the one of the Nodes)', given)
     .addOption(

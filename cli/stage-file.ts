@@ -51,21 +51,28 @@ const nameless = ({ nodes }: SurveyedCluster): readonly string[] => {
       ];
 };
 
-const nameLines = ({ tagged }: SurveyedCluster, { writer, answered }: Survey): readonly string[] => {
+const nameLines = (
+  { tagged }: SurveyedCluster,
+  { writer, answered }: Survey,
+  { reader }: FileWish,
+): readonly string[] => {
   if (tagged !== null) return [`name: by the tags of its machines, says ${writer.machines}`];
   if (!answered)
     return ['name: by the kubeconfig. If the machines have a tag with the name of their cluster, write that name'];
-  return ['name: by the kubeconfig', ...(writer.untagged === null ? [] : [`CHECK ${writer.untagged}`])];
+  return [
+    'name: by the kubeconfig',
+    ...(writer.untagged === null || reader === 'cli' ? [] : [`CHECK ${writer.untagged}`]),
+  ];
 };
 
-const clusterComment = (cluster: SurveyedCluster, survey: Survey, { reader }: FileWish): string => {
+const clusterComment = (cluster: SurveyedCluster, survey: Survey, wish: FileWish): string => {
   const { managed, says } = survey.writer.access(cluster, survey.clusters);
   return comment([
     `Context ${cluster.context}: ${managed ?? 'a control plane of your own'}, ${versionsOf(cluster)}`,
     ...driverLines(cluster, survey),
     ...nameless(cluster),
-    ...nameLines(cluster, survey),
-    ...(reader === 'functions' ? [`access: ${says}`] : []),
+    ...nameLines(cluster, survey, wish),
+    ...(wish.reader === 'functions' ? [`access: ${says}`] : []),
   ]);
 };
 

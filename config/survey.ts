@@ -62,9 +62,9 @@ const choose = ({ kubeconfigs, contexts: named, all }: SurveyWish): Chosen => {
   return {
     contexts: asked.filter((context) => first(context) === context),
     others: inOrder.flatMap((context) => {
-      if (!asked.includes(context)) return [{ context: context.name, says: 'not asked for: name it with --context' }];
       const same = first(context);
-      return same === context ? [] : [{ context: context.name, says: `the same cluster as ${same.name}` }];
+      if (same !== context) return [{ context: context.name, says: `the same cluster as ${same.name}` }];
+      return asked.includes(context) ? [] : [{ context: context.name, says: 'not asked for: name it with --context' }];
     }),
   };
 };

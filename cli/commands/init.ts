@@ -11,7 +11,7 @@ import { type Reader, stageFile, valuesFor } from '../stage-file.ts';
 
 export interface InitOptions {
   readonly kubeconfig?: string;
-  readonly context: readonly string[];
+  readonly context?: readonly string[];
   readonly allContexts?: boolean;
   readonly cloud?: string;
   readonly stage: string;
@@ -103,7 +103,7 @@ export const init = async (options: InitOptions, terminal: Terminal): Promise<nu
   const found = await survey(
     {
       kubeconfigs: await kubeConfigsIn(kubeconfig),
-      contexts: options.context,
+      contexts: options.context ?? [],
       all: options.allContexts ?? false,
       cloud: options.cloud ?? null,
     },

@@ -35,6 +35,7 @@ describe('init on AWS', () => {
       'CSI driver ebs.csi.aws.com, on 2 of 2 Nodes',
       'It deletes the Node of a terminated machine',
       'a control plane of your own, Kubernetes v1.36',
+      '# CHECK EC2 shows no tag kubernetes.io/cluster/<name> on them',
     ])
       expect(text).toContain(said);
     expect(answer.stdout.split('\n')).toEqual([
@@ -149,6 +150,7 @@ describe('a kubeconfig with several contexts', () => {
     const { code, stdout } = await several();
     expect(code).toBe(0);
     expect(stdout).toContain('# Not here: context lost: not asked for: name it with --context');
+    expect(stdout).toContain('# Not here: context reader: the same cluster as sandbox');
   });
 
   it('takes each cluster once, and leaves one that does not answer as a comment', async () => {

@@ -56,6 +56,15 @@ it('confirms a test event of the doctor, and looks at no machine', async () => {
   expect([names(), decisions(install), taints(world, holder)]).toEqual([['test-events/one.json'], ['test-event'], []]);
 });
 
+it('does not confirm a test event that came without Pub/Sub', async () => {
+  const { install } = stage();
+  const { keeper, names } = memoryKeeper();
+  const { headers } = pushOf(keys, '');
+  const alone = { headers, body: { cloudfence: 'test-event', id: 'one' } };
+  await onEvent(async () => ({ ...install.dependencies, incidents: keeper }))(alone, install.limit());
+  expect([names(), decisions(install)]).toEqual([[], ['not-understood']]);
+});
+
 describe('a pushed log entry', () => {
   it('fences the machine and is acknowledged', async () => {
     const { world, disk, holder, spare, install } = stage();
