@@ -11,6 +11,8 @@ import { policyOf, type Configuration } from '../config/schema.ts';
 import { loadSettings, type CommandLineFlags } from '../config/settings.ts';
 import { printOutcome, outcomeOfError, type Output, type Terminal } from './answer.ts';
 import { INTERRUPTED } from './exit-code.ts';
+import { createRunLogs, type RunLogs } from '../functions/keep-incidents.ts';
+import { warnings } from './incident-place.ts';
 import { createProgress, type ProgressOptions } from './progress.ts';
 
 /** Options that every command takes. */
@@ -26,6 +28,8 @@ export interface Session {
   readonly clusters: readonly OpenCluster[];
   readonly ports: Ports;
   readonly policy: Policy;
+  /** What the runs of the command show. */
+  readonly logs: RunLogs;
   /** When the command's time is up, in ms of the monotonic clock. */
   readonly deadline: number;
 }
@@ -68,9 +72,14 @@ export const withSession = async (
   process.once('SIGINT', interrupt);
   const opened: OpenCluster[] = [];
   const progress = createProgress(options, terminal);
+  const logs = createRunLogs(warnings(terminal));
   try {
-    const session = await open(options, terminal, { signal: ending.signal, observe: progress.observe }, opened);
-    const code = await work(session).finally(progress.stop);
+    const observe: Ports['observe'] = (...shown) => {
+      progress.observe(...shown);
+      logs.observe(...shown);
+    };
+    const session = await open(options, terminal, { signal: ending.signal, observe }, opened);
+    const code = await work({ ...session, logs }).finally(progress.stop);
     return interrupted && whenInterrupted === null ? sayInterrupted(options, terminal, true) : code;
   } catch (error) {
     if (interrupted && whenInterrupted !== null) return whenInterrupted;
@@ -108,7 +117,7 @@ const open = async (
   { clock, ...output }: Terminal,
   { signal, observe }: Pick<Ports, 'signal' | 'observe'>,
   opened: OpenCluster[],
-): Promise<Session> => {
+): Promise<Omit<Session, 'logs'>> => {
   const settings = await loadSettings(readEnvironment(), options);
   const { cloud = null, region = null, clusters, territories } = settings;
   const openedCloud = await openClouds({ variable: readVariable, cloud, region, account: null, clusters, territories });

@@ -119,7 +119,7 @@ export const configurationSchema = z
     policy,
     clusters: z.array(clusterEntrySchema).default([]),
     territories: z.array(territory).default([]),
-    /** Where the CLI finds the incidents. A function knows its own place. */
+    /** Where the CLI finds incidents and leaves its own. A function knows its own place. */
     incidents: z.string().min(1).optional(),
   })
   .superRefine(({ clusters, territories }, context) => {

@@ -1,7 +1,7 @@
 import type { OpenCluster } from '../config/open-clusters.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
-import type { IncidentKeeper } from '../incidents/keep.ts';
+import type { IncidentKeeper, TellingKeeper } from '../incidents/keep.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { Queues } from './acknowledge.ts';
@@ -97,12 +97,12 @@ export const clustersOf = <C extends Pick<OpenCluster, 'cluster' | 'aftermath'>>
 });
 
 /** Returns a keeper of incidents whose code is loaded with the first incident, because most events bring none. */
-export const loadedLater = (keeper: () => Promise<IncidentKeeper>): IncidentKeeper => ({
+export const loadedLater = (keeper: () => Promise<TellingKeeper>): TellingKeeper => ({
   objects: {
     read: async (...asked) => (await keeper()).objects.read(...asked),
     write: async (...asked) => (await keeper()).objects.write(...asked),
     remove: async (...asked) => (await keeper()).objects.remove(...asked),
     list: async (...asked) => (await keeper()).objects.list(...asked),
   },
-  announce: async (...told) => (await keeper()).announce?.(...told),
+  announce: async (...told) => (await keeper()).announce(...told),
 });

@@ -34,6 +34,11 @@ export interface IncidentKeeper {
   readonly announce: ((announcement: Announcement, signal: AbortSignal) => Promise<void>) | null;
 }
 
+/** A keeper that can send messages itself. */
+export interface TellingKeeper extends IncidentKeeper {
+  readonly announce: NonNullable<IncidentKeeper['announce']>;
+}
+
 /** Runs side by side write the same object rarely, and each joins what the other wrote. */
 const MOST_ATTEMPTS = 4;
 

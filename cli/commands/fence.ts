@@ -4,6 +4,7 @@ import { react } from '../../fencing/loop/run.ts';
 import { searchPorts } from '../../config/diagnose.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcome, type Terminal } from '../answer.ts';
+import { keepByHand } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions } from '../session.ts';
 
 /** Says which machine a name led to, so that a person sees which machine Cloudfence asks about. */
@@ -22,5 +23,7 @@ export const fence = (target: string, options: CommonOptions, terminal: Terminal
     await openCloudsOf([named.machine], session);
     const [outcome] = await react([named.machine], { policy, deadline, newRunId }, ports);
     if (!outcome) throw new InvalidInput('name an instance or a Node');
-    return printOutcome(outcome, options.json ?? false, terminal);
+    const code = printOutcome(outcome, options.json ?? false, terminal);
+    await keepByHand('fence', [outcome], session, terminal);
+    return code;
   });

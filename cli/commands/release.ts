@@ -10,6 +10,7 @@ import { beginsNothing } from '../../fencing/model/policy.ts';
 import { searchPorts } from '../../config/diagnose.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcomes, printOutcome, outcomeOfError, type Terminal } from '../answer.ts';
+import { keepByHand } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 
 export interface ReleaseOptions extends CommonOptions {
@@ -97,6 +98,17 @@ const releaseNamed = async (target: string, accepted: string | null, session: Se
   return releaseOne(node, accepted, session);
 };
 
+/** Returns the outcome for the target, or those for all fences. */
+const released = async (
+  target: string | undefined,
+  accepted: string | null,
+  session: Session,
+): Promise<readonly Outcome[]> => {
+  if (target !== undefined) return [await releaseNamed(target, accepted, session)];
+  const fenced = await listFences(session.ports.clusters, session.ports.signal);
+  return Promise.all(fenced.map((one) => releaseFenced(one, accepted, session)));
+};
+
 /** Releases fences, with the usual proof or on a person's word. */
 export const release = async (
   target: string | undefined,
@@ -106,8 +118,11 @@ export const release = async (
   refuseMisuse(target, options);
   const { json = false, accept: accepted = null } = options;
   return withSession(options, terminal, async (session) => {
-    if (target !== undefined) return printOutcome(await releaseNamed(target, accepted, session), json, terminal);
-    const fenced = await listFences(session.ports.clusters, session.ports.signal);
-    return printOutcomes(await Promise.all(fenced.map((one) => releaseFenced(one, accepted, session))), json, terminal);
+    const outcomes = await released(target, accepted, session);
+    const [only] = outcomes;
+    const code =
+      target !== undefined && only ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);
+    await keepByHand('release', outcomes, session, terminal);
+    return code;
   });
 };

@@ -8,6 +8,7 @@ import { react } from '../../fencing/loop/run.ts';
 import { newRunId } from '../../config/system.ts';
 import { describeUnreadable } from '../../config/settings.ts';
 import { printOutcomes, printOutcome, type Terminal } from '../answer.ts';
+import { keepByHand } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions } from '../session.ts';
 
 const inWords = ({ what, where, remedy }: Fault): string => `${where}: ${what}; ${remedy}`;
@@ -57,5 +58,7 @@ export const replay = (file: string, options: CommonOptions, terminal: Terminal)
     const outcomes = (await Promise.all([lookAt(inEarnest, false), lookAt(dry, true)])).flat();
     const json = options.json ?? false;
     const [only, second] = outcomes;
-    return only && !second ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);
+    const code = only && !second ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);
+    await keepByHand('replay', outcomes, session, terminal);
+    return code;
   });

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { openIncidents } from '../../config/clouds.ts';
-import { readEnvironment, readVariable } from '../../config/environment.ts';
+import { readEnvironment } from '../../config/environment.ts';
 import { loadWithoutClusters } from '../../config/settings.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { type IncidentSource, readIncidents, sourceIn } from '../../incidents/source.ts';
@@ -11,6 +10,7 @@ import { reportPage } from '../../report/page.ts';
 import { objectsToRead, type Report, requireSome, selected, type ReportFilter } from '../../report/select.ts';
 import type { Terminal } from '../answer.ts';
 import { incidentFolder } from '../incident-folder.ts';
+import { isAddress, openPlace } from '../incident-place.ts';
 
 export interface ReportOptions {
   /** A folder, or the address of a bucket or a container. */
@@ -50,9 +50,6 @@ const destinationOf = (output: string): Destination => {
 const NO_PLACE =
   'say where the incidents are: --from with a bucket, a container, or a folder, or `incidents` in the configuration file';
 
-/** An address has a scheme. Everything else is a folder. */
-const isAddress = (from: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(from);
-
 const openSource = async ({ from, config, region }: ReportOptions): Promise<IncidentSource> => {
   if (from !== undefined && !isAddress(from)) return incidentFolder(from);
   const flags = { ...(config !== undefined && { config }), ...(region !== undefined && { region }) };
@@ -60,7 +57,7 @@ const openSource = async ({ from, config, region }: ReportOptions): Promise<Inci
   const place = from ?? settings.incidents;
   if (place === undefined) throw new InvalidInput(NO_PLACE);
   if (!isAddress(place)) return incidentFolder(place);
-  return sourceIn(await openIncidents(place, { variable: readVariable, region: settings.region ?? null }));
+  return sourceIn(await openPlace(place, settings));
 };
 
 const gather = async (

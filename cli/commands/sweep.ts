@@ -3,6 +3,7 @@ import { beginsNothing } from '../../fencing/model/policy.ts';
 import { sweep as sweepAll, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcomes, outcomeOfError, type Terminal } from '../answer.ts';
+import { keepByHand } from '../incident-place.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
 /**
@@ -15,11 +16,14 @@ const unansweredBy = ({ cluster, error }: SweepOutcome['unreachable'][number], d
 });
 
 export const sweep = (options: CommonOptions, terminal: Terminal): Promise<number> =>
-  withSession(options, terminal, async ({ policy, deadline, ports }) => {
+  withSession(options, terminal, async (session) => {
+    const { policy, deadline, ports } = session;
     const { outcomes, unreachable } = await sweepAll({ policy, deadline, newRunId }, ports);
-    return printOutcomes(
+    const code = printOutcomes(
       [...outcomes, ...unreachable.map((other) => unansweredBy(other, beginsNothing(policy)))],
       options.json ?? false,
       terminal,
     );
+    await keepByHand('sweep', outcomes, session, terminal);
+    return code;
   });

@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Announcement } from '../../incidents/announcement.ts';
-import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
+import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
 import { goodAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
 import { createObjectList, s3List } from '../object-list.ts';
 import { createObjectStore, matchHeaders } from '../object-store.ts';
@@ -95,7 +95,7 @@ const tellTopic = (topic: string, options: SignedCalls) => async (announcement: 
   goodAnswer(await createSignedCall('sns', options)(call, signal), call);
 };
 
-export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: SignedCalls): IncidentKeeper => ({
+export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: SignedCalls): TellingKeeper => ({
   objects: objectsIn(bucket, options),
   announce: async (announcement, signal) => {
     const tell = [tellBus(options), ...(topic === null ? [] : [tellTopic(topic, options)])];

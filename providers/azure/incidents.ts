@@ -7,7 +7,7 @@ import {
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import type { Announcement } from '../../incidents/announcement.ts';
-import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
+import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
 import { goodAnswer, noAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
 import { createObjectList, listedObject } from '../object-list.ts';
 import { createObjectStore, matchHeaders } from '../object-store.ts';
@@ -140,7 +140,7 @@ export const objectsIn = (container: string, options: RestOptions): ObjectStore 
   }),
 });
 
-export const createIncidentKeeper = ({ container, topic }: IncidentPlaces, options: RestOptions): IncidentKeeper => ({
+export const createIncidentKeeper = ({ container, topic }: IncidentPlaces, options: RestOptions): TellingKeeper => ({
   objects: objectsIn(container, options),
   announce: async (announcement, signal) => {
     if (topic !== null) await tellTopic(topic, announcement, options, signal);

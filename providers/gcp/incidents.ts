@@ -1,4 +1,4 @@
-import type { IncidentKeeper, ObjectStore } from '../../incidents/keep.ts';
+import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
 import { noAnswer, type SendCall } from '../http-answer.ts';
 import { createObjectList, s3List } from '../object-list.ts';
 import { createObjectStore } from '../object-store.ts';
@@ -67,7 +67,7 @@ export const objectsIn = (bucket: string, options: PublisherOptions): ObjectStor
   }),
 });
 
-export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: PublisherOptions): IncidentKeeper => {
+export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: PublisherOptions): TellingKeeper => {
   const publish = createPublisher(options);
   return {
     objects: objectsIn(bucket, options),

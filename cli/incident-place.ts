@@ -1,0 +1,63 @@
+import { openIncidents } from '../config/clouds.ts';
+import { readVariable } from '../config/environment.ts';
+import type { Configuration } from '../config/schema.ts';
+import { asCloudfenceError } from '../fencing/model/errors.ts';
+import type { Ports } from '../fencing/loop/ports.ts';
+import type { Outcome } from '../fencing/model/outcome.ts';
+import { keepIncidents, type RunLogs } from '../functions/keep-incidents.ts';
+import type { Occasion } from '../incidents/of-run.ts';
+import type { IncidentPlace } from '../providers/plugin.ts';
+import type { Output } from './answer.ts';
+
+/** Where the CLI finds incidents, and where it leaves its own. */
+
+/** An address has a scheme. Everything else is a folder, from which the CLI only reads. */
+export const isAddress = (place: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(place);
+
+/** Opens the incidents at an address. @throws CloudfenceError */
+export const openPlace = (address: string, { region }: Pick<Configuration, 'region'>): Promise<IncidentPlace> =>
+  openIncidents(address, { variable: readVariable, region: region ?? null });
+
+/** Tells people what could not be kept. */
+export const warnings =
+  ({ complain }: Pick<Output, 'complain'>) =>
+  (line: object): void =>
+    complain(`cloudfence: ${'says' in line ? String(line.says) : 'the incident is not complete'}`);
+
+/** A person asked, with this command. */
+const byHand = (command: string): Occasion => ({
+  trigger: { kind: 'person', event: null, says: `cloudfence ${command}`, happened: null },
+  account: null,
+  region: null,
+});
+
+interface Shown {
+  readonly settings: Configuration;
+  readonly logs: RunLogs;
+  readonly ports: Ports;
+}
+
+/** No command waits for longer than the functions do. */
+const LASTS_MS = 6_000;
+
+/**
+ * Keeps what the runs of a command show, if the configuration names a place. It comes after the answer, and a failure is
+ * only a warning. The stage's sweep sends the messages.
+ */
+export const keepByHand = async (
+  command: string,
+  outcomes: readonly Outcome[],
+  { settings, logs, ports }: Shown,
+  output: Output,
+): Promise<void> => {
+  const { incidents: address } = settings;
+  if (address === undefined || !isAddress(address) || outcomes.every(({ dryRun }) => dryRun)) return;
+  const log = warnings(output);
+  try {
+    const { objects } = await openPlace(address, settings);
+    const keeping = { incidents: { objects, announce: null }, ports, log };
+    await keepIncidents(outcomes, logs, () => byHand(command), keeping, LASTS_MS);
+  } catch (caught) {
+    log({ says: `the incident is not complete: ${asCloudfenceError(caught).message}` });
+  }
+};
