@@ -13,6 +13,7 @@ import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink
 import { callClock, type CallClock } from '../kubernetes/connection.ts';
 import { type CapControl, createCapControl } from '../kubernetes/ledger.ts';
 import { createCluster, openConnection } from '../kubernetes/cluster.ts';
+import { createDrillCluster } from '../kubernetes/drill-cluster.ts';
 import { createDiagnosisReading } from '../kubernetes/diagnose-reading.ts';
 import { type Doctor, createDoctor } from '../kubernetes/doctor.ts';
 import { createStatusReading } from '../kubernetes/status-reading.ts';
@@ -31,7 +32,6 @@ export interface OpenedCluster {
   readonly diagnosis: OpenDiagnosis;
   readonly status: ReadStanding;
   readonly aftermath: ReadAftermath;
-  /** Loads what only a drill needs. */
   readonly drill: () => Promise<DrillCluster>;
   readonly close: () => Promise<void>;
 }
@@ -127,7 +127,7 @@ export const connectCluster = async (
     diagnosis: (faultOf, signal) => createDiagnosisReading(connection, faultOf, signal),
     status: createStatusReading(entry.name, connection),
     aftermath: createAftermathReading(entry.name, connection),
-    drill: async () => (await import('../kubernetes/drill-cluster.ts')).createDrillCluster(entry.name, connection),
+    drill: async () => createDrillCluster(entry.name, connection),
     close: link.close,
   };
 };

@@ -396,7 +396,7 @@ export const describeTemplate = (made: () => Made): void => {
         });
         expect({ name, cloud: bytes(false) }).toEqual({
           name,
-          cloud: expect.toSatisfy((size: number) => size > 100_000 && size <= 1_550_000),
+          cloud: expect.toSatisfy((size: number) => size > 100_000 && size <= 1_650_000),
         });
         expect(parts.find(({ file }) => file === 'package.json')?.text).toBe('{"type":"commonjs"}\n');
         expect(parts.filter(({ text }) => /@azure|@google-cloud/.test(text)).map(({ file }) => file)).toEqual([]);
