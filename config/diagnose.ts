@@ -15,7 +15,7 @@ export interface DiagnosisTools extends DryRunTools {
 }
 
 /** What a name is followed with. */
-type NamingTools = Pick<DiagnosisTools, 'openedCloud' | 'openClusters'> & {
+export type NamingTools = Pick<DiagnosisTools, 'openedCloud' | 'openClusters'> & {
   readonly ports: Pick<Ports, 'cloud' | 'signal'>;
 };
 

@@ -5,6 +5,7 @@ import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';
 import { type ManualRunResult, runManually, type TimeLimit, withinInvocation } from './invocation.ts';
 import type { Message } from './messages.ts';
+import { isReleaseRequest, releaseOnRequest } from './release.ts';
 
 /** A person's request to fence one machine, on any cloud. */
 
@@ -74,6 +75,7 @@ const withMachine = async (
 
 /**
  * Fences the machine that a person names by its id, or by `target`: a Node, pod, claim, or volume that leads to it.
+ * Releases the fence that `release` names instead.
  * @throws InvalidInput, before any action
  */
 export const fenceOnRequest = async <Request extends FenceRequest>(
@@ -82,6 +84,7 @@ export const fenceOnRequest = async <Request extends FenceRequest>(
   dependencies: NamingDependencies,
   limit: TimeLimit,
 ): Promise<ManualRunResult> => {
+  if (isReleaseRequest(event)) return releaseOnRequest(event, dependencies, limit);
   const request = parseRequest(await withMachine(event, form.field, dependencies, limit), form);
   const { dryRun, assertOff, reason } = request;
   const policy = { ...dependencies.policy, dryRun: dependencies.policy.dryRun || dryRun };

@@ -3,8 +3,9 @@ import { fence } from '../../functions/aws/fence.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { replay } from '../../functions/aws/replay.ts';
 import { sweep } from '../../functions/sweep.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
-import { stopped, stopMachine } from '../simulation/incidents.ts';
+import { startMachine, stopped, stopMachine } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { batchOf, installOver, stateChange } from './install.ts';
 
@@ -210,5 +211,60 @@ it('answers an event that came without a queue like one sent by hand', async () 
   const install = installOver(world);
   expect(await onEvent(async () => install.dependencies)(stateChange(scene.holder), install.context())).toMatchObject({
     outcome: 'fenced',
+  });
+});
+
+describe('a release', () => {
+  const ask = (install: ReturnType<typeof installOver>, order: object) =>
+    fence(async () => install.dependencies)(order, install.context());
+  const fenced = async () => {
+    const incident = stopped();
+    const install = installOver(incident.world);
+    expect(await ask(install, { instanceId: incident.scene.holder })).toMatchObject({ outcome: 'fenced' });
+    return { ...incident, install, node: incident.scene.nodeOf(incident.scene.holder) };
+  };
+
+  it.each([
+    ['its Node', (node: string) => node],
+    ['its Node with the kind', (node: string) => `node/${node}`],
+    ['its machine', (_: string, machine: string) => machine],
+  ])('of a machine that has booted again is given to whoever names %s', async (_, named) => {
+    const { world, scene, install, node } = await fenced();
+    const order = { release: named(node, scene.holder) };
+    expect(await ask(install, order)).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(/^still-off/),
+    });
+    startMachine(world, scene.holder);
+    world.advance(120_000);
+    const before = stateOf(world);
+    expect(await ask(install, { ...order, dryRun: true })).toMatchObject({ outcome: 'would-release', dryRun: true });
+    expect(stateOf(world)).toEqual(before);
+    expect(await ask(install, order)).toMatchObject({ outcome: 'released', node, instance: scene.holder });
+    expect(getObject(world, 'nodes', node)?.metadata.labels).not.toHaveProperty(
+      'cloudfence.node-restriction.kubernetes.io/fenced',
+    );
+    expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'released', Outcome: 'released' }));
+  });
+
+  it('works on a person’s word, about a Node alone', async () => {
+    const { scene, install, node } = await fenced();
+    expect(await ask(install, { release: node, accept: 'looked at it' })).toMatchObject({
+      outcome: 'released',
+      instance: scene.holder,
+    });
+    await expect(ask(install, { release: 'pod/default/db-0', accept: 'looked at it' })).rejects.toThrow(/one Node/);
+  });
+
+  it.each([
+    [{ release: 7 }, /release/],
+    [{ release: 'node-none' }, /node-none/],
+    [{ release: 'x', accept: ' ' }, /accept/],
+    [{ release: 'x', instanceId: 'i-00000000000000001' }, /instanceId/],
+  ])('does nothing on %j', async (order, words) => {
+    const { world, install } = await fenced();
+    const before = stateOf(world);
+    await expect(ask(install, order)).rejects.toThrow(words);
+    expect(stateOf(world)).toEqual(before);
   });
 });
