@@ -10,7 +10,7 @@ import {
   type Observation,
   viewOf,
 } from './state.ts';
-import { mayHaveFreed } from '../rules/identity.ts';
+import { mayHaveFreed, witnessAttachments } from '../rules/identity.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
 import type { Command } from './next-command.ts';
@@ -22,12 +22,14 @@ import type { Moment } from '../rules/view.ts';
 
 /**
  * Returns the state after the disks have been asked. If a fence may have freed them, the cluster is read again: only an
- * attachment that is still there shows that nobody has detached its disk before it was asked.
+ * attachment that is still there shows that nobody has detached its disk before it was asked. Attachments that only the
+ * list of all attachments shows are then searched again.
  */
 const witnessed = (known: RunState, says: Witness, now: Moment): RunState => {
   const view = viewOf(known, now);
-  const cluster = view && mayHaveFreed(view) ? null : known.cluster;
-  return { ...known, cluster, memory: { ...known.memory, witness: says } };
+  if (!view || !mayHaveFreed(view)) return { ...known, memory: { ...known.memory, witness: says } };
+  const testified = witnessAttachments(view);
+  return { ...known, cluster: null, memory: { ...known.memory, witness: says, testified, searched: false } };
 };
 
 /** What a recheck read, and the step that it was made for. */

@@ -94,6 +94,7 @@ export const emptyMemory: Memory = {
   firstOff: null,
   firstStopping: null,
   witness: null,
+  testified: [],
   ...UNREAD_LEASE,
   firstLease: undefined,
   sinceLook: new Set(),
@@ -204,7 +205,17 @@ export const withMachineRead = (known: RunState, machine: Observation<MachineFac
     ...known,
     machine,
     cluster: unchanged ? known.cluster : null,
-    memory: { ...memory, firstOff, firstStopping, lease, leaseSince, attachments, admission, witness: null },
+    memory: {
+      ...memory,
+      firstOff,
+      firstStopping,
+      lease,
+      leaseSince,
+      attachments,
+      admission,
+      witness: null,
+      testified: [],
+    },
   };
 };
 

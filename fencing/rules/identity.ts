@@ -205,9 +205,18 @@ const isNotFreed = (view: EvidenceView, { attachment }: VolumeFacts): boolean =>
   attachment.deletingSince === null &&
   notedHere(view, attachment) === true;
 
-/** Returns the known disks that can show whether the machine is gone. Cloudfence asks all of them. */
-export const witnessDisks = (view: EvidenceView): readonly DiskId[] => {
+const witnessVolumes = (view: EvidenceView): readonly VolumeFacts[] => {
   const isWitness = mayHaveFreed(view) ? isNotFreed : wasAttachedToMachine;
-  const there = view.cluster.volumes.filter((volume) => isWitness(view, volume) && !isVolumeGone(volume));
-  return [...new Set(there.map((volume) => view.identityRules.diskOf(volume)).filter((disk) => disk !== null))];
+  return view.cluster.volumes.filter(
+    (volume) => isWitness(view, volume) && !isVolumeGone(volume) && view.identityRules.diskOf(volume) !== null,
+  );
 };
+
+/** Returns the known disks that can show whether the machine is gone. Cloudfence asks all of them. */
+export const witnessDisks = (view: EvidenceView): readonly DiskId[] => [
+  ...new Set(witnessVolumes(view).flatMap((volume) => view.identityRules.diskOf(volume) ?? [])),
+];
+
+/** Returns the uids of the attachments that make these disks witnesses. */
+export const witnessAttachments = (view: EvidenceView): readonly string[] =>
+  witnessVolumes(view).flatMap(({ attachment }) => attachment?.uid ?? []);

@@ -9,6 +9,7 @@ import {
   isVolumeGone,
   acceptHint,
   mayHaveFreed,
+  witnessAttachments,
   witnessDisks,
 } from './identity.ts';
 import { currentRecord } from './mark.ts';
@@ -56,7 +57,7 @@ export const missingNeedsWitness: Rule = (view) => {
   const { machine } = view.machine;
   switch (view.memory.witness) {
     case 'released':
-      return mayHaveFreed(view) && witnessDisks(view).length === 0 ? noWitness(view) : null;
+      return mayHaveFreed(view) ? witnessesStay(view) : null;
     case 'held':
       return stillHeld(view);
     case 'none':
@@ -91,6 +92,16 @@ const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): D
   );
   const mayLetGo = firstOff !== null && now.mono - firstOff.mono < patience.disksLetGo;
   return mayLetGo ? wait(patience.pollLongest, held) : refuse(held);
+};
+
+/**
+ * Requires that the attachments of the disks that confirmed it are still there, and that no other has come meanwhile.
+ * Otherwise Kubernetes may have detached a disk before it was asked, and attached another that was not.
+ */
+const witnessesStay = (view: View): Decision | null => {
+  const standing = witnessAttachments(view);
+  const haveTestified = standing.every((uid) => view.memory.testified.includes(uid));
+  return standing.length > 0 && haveTestified ? null : askWitness(view);
 };
 
 const askWitness = (view: View): Decision => {

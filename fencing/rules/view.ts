@@ -33,6 +33,8 @@ export interface Memory {
   /** Wall clock (epoch ms) at which this run first saw the machine `stopping`, in that boot. */
   readonly firstStopping: { readonly at: number; readonly generation: string | null } | null;
   readonly witness: Witness | null;
+  /** Uids of the attachments whose disks have answered in `witness`, if a fence may have freed other disks. */
+  readonly testified: readonly string[];
   /** The kubelet's Lease, first read after `firstOff`. Undefined until then. */
   readonly lease: string | null | undefined;
   /** When `lease` was first requested (monotonic ms). The kubelet's silence counts from then. Null until then. */

@@ -156,14 +156,17 @@ export const variants: readonly Variant[] = [
   edited(
     'a disk testifies although Kubernetes has let it go since the cluster was read',
     'fencing/loop/reduce.ts',
-    ['view && mayHaveFreed(view) ? null : known.cluster', 'known.cluster'],
+    [
+      'cluster: null, memory: { ...known.memory, witness: says, testified',
+      'memory: { ...known.memory, witness: says, testified',
+    ],
     'left-marked-and-unknown',
     'act-under-proof',
   ),
   edited(
     'a disk testifies although its attachment is gone by now',
     'fencing/rules/proof.ts',
-    ['return mayHaveFreed(view) && witnessDisks(view).length === 0 ? noWitness(view) : null;', 'return null;'],
+    ['return mayHaveFreed(view) ? witnessesStay(view) : null;', 'return null;'],
     'left-marked-and-unknown',
     'act-under-proof',
   ),

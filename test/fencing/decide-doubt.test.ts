@@ -116,13 +116,18 @@ describe('the witnesses', () => {
       pods: [pod()],
       volumes: [volume({ attachment: attachment(change) })],
     });
-    return { ...given, memory: { ...given.memory, witness } };
+    return { ...given, memory: { ...given.memory, witness, testified: ['va-uid'] } };
   };
   const byName = { source: 'volumeAttachment', driver: 'a-driver' } as const;
   it.each([
     ['are those that Kubernetes has not let go', lifted(), 'witness missing-without-witness'],
     ['... even while our taint is on the Node', known({ volumes: [volume()] }), 'witness missing-without-witness'],
     ['... which are enough if they confirm it', lifted({}, 'released'), 'mark'],
+    [
+      '... but not an attachment that came later',
+      lifted({ uid: 'later' }, 'released'),
+      'witness missing-without-witness',
+    ],
     ['... but not if Kubernetes lets them go', lifted({ deletingSince: NOW }), 'refused missing-without-witness'],
     [
       '... even after they have confirmed it',
@@ -197,7 +202,7 @@ describe('another boot on the Node of a machine that the cloud has forgotten', (
     const released = phase === 'fencing' ? null : ago(1_000);
     const given = missing(
       { node: marked({ phase, generation: null, lease: silent, released }, { bootID: 'boot-b' }) },
-      { witness: 'released' },
+      { witness: 'released', testified: ['va-uid'] },
     );
     return { ...given, machine: { ...given.machine, power } };
   };

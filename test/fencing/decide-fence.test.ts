@@ -127,7 +127,7 @@ describe('what a person removed is not put back', () => {
       view({
         cluster: cluster({ lease: null, node: node({ tombstone: buried, label: 'x' }) }),
         machine: machine({ power: 'missing', generation: null }),
-        memory: { ...view().memory, witness: 'released' },
+        memory: { ...view().memory, witness: 'released', testified: ['va-uid'] },
       }),
       'refused fence-removed-by-hand',
     ],
@@ -235,7 +235,7 @@ describe('what a person removed is not put back', () => {
       '... and even if the cloud has forgotten the machine',
       view({
         machine: machine({ power: 'missing', generation: null, disks: [] }),
-        memory: { ...view().memory, witness: 'released' },
+        memory: { ...view().memory, witness: 'released', testified: ['va-uid'] },
         cluster: cluster({ lease: null, node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [] }),
       }),
       'set-tombstone',
@@ -266,7 +266,7 @@ describe('what a person removed is not put back', () => {
       '... even if the cloud has forgotten the machine',
       view({
         machine: machine({ power: 'missing', generation: null, disks: [] }),
-        memory: { ...view().memory, witness: 'released' },
+        memory: { ...view().memory, witness: 'released', testified: ['va-uid'] },
         cluster: cluster({ lease: null, node: node({ recordText: '{}', strayRecord: record() }) }),
       }),
       'refused record-not-ours',

@@ -301,6 +301,19 @@ describe('an answer of the disks', () => {
     expect(fenced({ generation: null }).cluster).not.toBeNull();
   });
 
+  it('names the attachments that it counts for, which are searched again if only a search found them', () => {
+    expect(fenced({}).memory).toMatchObject({ testified: ['va-uid'], searched: false });
+    expect(fenced({ generation: null }).memory.testified).toEqual([]);
+    const searchedBefore = { ...begun, memory: { ...begun.memory, searched: true } };
+    const known = withClusterRead(
+      withMachineRead(searchedBefore, ofMachine(), at(100)),
+      ofCluster({ node: marked({}) }),
+      at(100),
+    );
+    expect(after(known).memory.searched).toBe(false);
+    expect(withMachineRead(after(known), ofMachine({}, 500), at(500)).memory.testified).toEqual([]);
+  });
+
   it('is remembered even if nothing is known', () =>
     expect(after(begun)).toMatchObject({ cluster: null, memory: { witness: 'released' } }));
 });
