@@ -35,7 +35,9 @@ const WATCHED_FOR_MS = { fence: HOUR_MS, shadow: 24 * HOUR_MS };
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-const isImagined = ({ state }: Pick<Incident, 'state'>): boolean => state === 'would-fence';
+/** Returns whether Cloudfence would have fenced the machine, whatever a later run in shadow mode refused. */
+export const isImagined = ({ shadow, fence, ends }: Pick<Incident, 'shadow' | 'fence' | 'ends'>): boolean =>
+  shadow && fence === null && ends.some(({ outcome }) => outcome === 'would-fence');
 
 /** Returns whether later looks can show more of an incident. */
 export const isWatched = (incident: Incident): boolean => {

@@ -1,4 +1,5 @@
 import type { Incident } from '../incidents/incident.ts';
+import { isImagined } from '../incidents/watch.ts';
 import { kubernetesAlone } from './kubernetes-alone.ts';
 import { between, type PhaseName, phaseRules } from './timeline.ts';
 
@@ -149,13 +150,13 @@ const FENCE_MS = kubernetesAlone.cloudfence.running * 1_000;
 /** Sums up the incidents of shadow mode, the newest first. A time that nobody observed is not guessed. */
 export const shadowSummaryOf = (all: readonly Incident[]): ShadowSummary => {
   const incidents = all.filter(({ shadow }) => shadow);
-  const would = incidents.filter(({ state }) => state === 'would-fence');
+  const would = incidents.filter(isImagined);
   const managed = would.map(managedIn).filter((one) => one !== null);
   const unseen = would.filter((one) => managedIn(one) === null).map(whyNotSeen);
   return {
     incidents: incidents.length,
     wouldFence: would.length,
-    refusals: refusalsIn(incidents),
+    refusals: refusalsIn(incidents.filter((one) => !isImagined(one))),
     steps: imaginedSteps(incidents),
     managed,
     notSeen: new Map([...Map.groupBy(unseen, (why) => why)].map(([why, some]) => [why, some.length])),

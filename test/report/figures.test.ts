@@ -80,6 +80,11 @@ describe('the summary of shadow mode', () => {
     });
   });
 
+  it('counts an incident once: what it would have fenced is no refusal of a later run', () => {
+    const both = { ...imagined, state: 'refused' as const, ends: [...imagined.ends, ...kept.ends] };
+    expect(shadowSummaryOf([both])).toMatchObject({ wouldFence: 1, refusals: [], notSeen: new Map([['watching', 1]]) });
+  });
+
   it('says in words what was observed and what was not, and against what it counts', () => {
     const words = shadowStory(
       shadowSummaryOf([seenAfter('pods', { off: 0, received: 25, running: 400 }), imagined]),

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { parseIncident } from '../../incidents/incident.ts';
-import { keepers, type KeeperHarness } from '../contract/incidents/stand-ins.ts';
-import { stateOf } from '../simulation/state.ts';
-import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
-import { runCli } from './run-cli.ts';
+import { parseIncident } from '../../../incidents/incident.ts';
+import { keepers, type KeeperHarness } from './stand-ins.ts';
+import { stateOf } from '../../simulation/state.ts';
+import { holderStopped, openLiveSandbox, type LiveSandbox } from '../../cli/live-sandbox.ts';
+import { runCli } from '../../cli/run-cli.ts';
 
 /** What a person does by hand leaves an incident, too, and never depends on it. */
 
