@@ -20,7 +20,7 @@ const network = [
   'ec2:DescribeSubnets',
   'ec2:UnassignPrivateIpAddresses',
 ];
-const keeping = ['events:PutEvents', 's3:GetObject', 's3:ListBucket', 's3:PutObject'];
+const keeping = ['events:PutEvents', 's3:DeleteObject', 's3:GetObject', 's3:ListBucket', 's3:PutObject'];
 const fencing = ['ec2:DetachVolume', ...keeping, ...look, ...logs];
 
 /** Checks the template piece by piece. */
@@ -104,8 +104,8 @@ export const describeTemplate = (made: () => Made): void => {
         );
       expect([...new Set(endings)].sort()).toEqual([
         '${IncidentBucket.Arn}/incidents/*',
-        '${IncidentBucket.Arn}/test-events/*',
         '${IncidentBucket.Arn}/notes/*',
+        '${IncidentBucket.Arn}/test-events/*',
         'ec2 instance/*',
         'ec2 volume/*',
         'ec2eu-west-3 instance/*',
