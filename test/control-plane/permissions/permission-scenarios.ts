@@ -119,19 +119,20 @@ const events = z.object({ items: z.array(z.looseObject({ reason: z.string() })) 
  * again.
  */
 const told = async (testbed: Testbed): Promise<Ready> => {
-  let node = '';
-  const heard = async () => {
-    const path = `/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3D${node}`;
-    return events.parse(await testbed.admin.get(path)).items.some(({ reason }) => reason === 'MachineFenced');
+  let about = { node: '', namespace: '' };
+  const has = async (wanted: string, namespace: string, subject: string): Promise<boolean> => {
+    const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events?fieldSelector=regarding.name%3D${subject}`;
+    return events.parse(await testbed.admin.get(path)).items.some(({ reason }) => reason === wanted);
   };
   return {
     command: async () => {
-      const { home } = await addDatabase(testbed);
+      const { home, namespace } = await addDatabase(testbed);
       await home.stop();
-      node = home.name;
+      about = { node: home.name, namespace };
       return ['fence', home.instance];
     },
-    comesToItsEnd: heard,
+    comesToItsEnd: async () =>
+      (await has('MachineFenced', 'default', about.node)) && has('ForceDeleted', about.namespace, 'db-0'),
   };
 };
 

@@ -132,10 +132,12 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     expect(deployed()).toHaveLength(6);
   });
 
-  it('remove deletes everything if there are no fences', async () => {
+  it('remove deletes everything but the incidents if there are no fences', async () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [] });
     expect(await run(['remove'])).toMatchObject({ code: 0 });
-    expect([...google.store.objects.keys()].filter((name) => name.includes('cloudfence-prod'))).toEqual([]);
+    expect([...google.store.objects.keys()].filter((name) => name.includes('cloudfence-prod'))).toEqual([
+      'b/cloudfence-prod-my-project',
+    ]);
     expect(await run(['remove'])).toMatchObject({
       code: 0,
       said: expect.stringMatching(/The function doctor does not exist/),
