@@ -11,7 +11,7 @@ const VOLUME = 'pvc-default-app-data';
 
 const claimGoes = (world: AwsWorld): void =>
   edit(world, 'persistentvolumeclaims', CLAIM, ({ metadata }) => {
-    metadata.finalizers = ['kubernetes.io/pvc-protection'];
+    metadata.finalizers = ['snapshot.storage.kubernetes.io/pvc-as-source-protection'];
     metadata.deletionTimestamp = at(world, -300_000);
   });
 
