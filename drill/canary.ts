@@ -68,6 +68,10 @@ const keptVolume = ({ volume, facts }: Progress): Refusal | null => {
   };
 };
 
+/** Returns why something was not undone. The error of an aborted call says nothing to people. */
+export const whyNotUndone = (error: unknown, giveUp: AbortSignal): string =>
+  giveUp.aborted ? 'interrupted again' : asCloudfenceError(error).message;
+
 /** Removes everything that the canary consists of. Returns what could not be removed. */
 export const removeCanary = async (
   { canary }: DrillOptions,
@@ -92,7 +96,7 @@ export const removeCanary = async (
   } catch (error) {
     return [
       {
-        says: `the canary may be there still (${left.length > 0 ? listSome(left) : asCloudfenceError(error).message})`,
+        says: `the canary may be there still (${left.length > 0 ? listSome(left) : whyNotUndone(error, giveUp)})`,
         mend,
       },
     ];

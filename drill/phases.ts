@@ -44,6 +44,12 @@ const movedPod = ({ canary }: Sighting, { node, pod }: Before) => {
   return now && now.uid !== pod && now.node !== null && now.node !== node ? now : null;
 };
 
+/** Returns the Node on which the canary runs since it moved, or null. */
+export const newNodeOf = (sighting: Sighting, before: Before): string | null => {
+  const moved = movedPod(sighting, before);
+  return moved?.ready ? moved.node : null;
+};
+
 /** From the stop until the canary runs elsewhere. */
 export const recovery: readonly Phase[] = [
   { name: 'off', says: 'the cloud says that the machine is off', seen: ({ machine }) => isOff(machine) },
@@ -66,7 +72,7 @@ export const recovery: readonly Phase[] = [
   {
     name: 'running',
     says: 'the canary runs on another Node',
-    seen: (sighting, before) => movedPod(sighting, before)?.ready === true,
+    seen: (sighting, before) => newNodeOf(sighting, before) !== null,
   },
 ];
 

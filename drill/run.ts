@@ -1,11 +1,11 @@
 import { asCloudfenceError, PermissionDenied, Refused, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineTarget } from '../fencing/model/machine.ts';
 import { listSome } from '../fencing/model/reason.ts';
-import { makeCanary, CLEANUP_MS, removeCanary } from './canary.ts';
+import { makeCanary, CLEANUP_MS, removeCanary, whyNotUndone } from './canary.ts';
 import { type CheckOptions, type DrillFacts, type Refusal, refusalsOf } from './checks.ts';
 import { readFacts, renewFacts, targetOf } from './facts.ts';
 import { lookAtMachine, startMachine, stopMachine } from './machine.ts';
-import { comeback, firstMissing, isComplete, newlyReached, recovery, type Sighting } from './phases.ts';
+import { comeback, firstMissing, isComplete, newlyReached, newNodeOf, recovery, type Sighting } from './phases.ts';
 import {
   checkOptionsOf,
   type DrillOptions,
@@ -104,7 +104,7 @@ const watch = async (
     const fresh = newlyReached(phases, progress[part], sighting, { before, ms: lasted() });
     for (const { ms, says } of fresh) tell(`${seconds(ms).padStart(8)}  ${says}`);
     progress[part] = [...progress[part], ...fresh];
-    if (part === 'recovery' && sighting.canary?.pod?.ready) progress.movedTo = sighting.canary.pod.node;
+    if (part === 'recovery') progress.movedTo = newNodeOf(sighting, before) ?? progress.movedTo;
     if (isComplete(phases, progress[part])) return;
     await clock.sleep(POLL_MS, signal);
   }
@@ -147,7 +147,7 @@ const startAgain = async (tools: DrillTools, { facts }: Progress): Promise<reado
     return [];
   } catch (error) {
     return [
-      { says: `${target.machine} may be off: ${asCloudfenceError(error).message}`, mend: facts.drilled.startCommand },
+      { says: `${target.machine} may be off: ${whyNotUndone(error, tools.giveUp)}`, mend: facts.drilled.startCommand },
     ];
   }
 };
@@ -185,7 +185,12 @@ const ended = async (options: DrillOptions, tools: DrillTools, progress: Progres
   try {
     return await conduct(options, tools, progress);
   } catch (error) {
-    if (tools.signal.aborted) return { end: 'interrupted', says: 'the drill was interrupted', refusals: [] };
+    if (tools.signal.aborted)
+      return {
+        end: 'interrupted',
+        says: 'it was interrupted. If the Node is fenced, Cloudfence releases it by itself: `cloudfence status`',
+        refusals: [],
+      };
     return { end: 'failed', says: asCloudfenceError(error).message, refusals: [] };
   }
 };

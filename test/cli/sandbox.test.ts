@@ -34,7 +34,7 @@ const terminal = (lines: string[], input: PassThrough | null = null): Terminal =
   screens: { output: null, errors: null },
   line: (text) => void lines.push(text),
   complain: (text) => void lines.push(`! ${text}`),
-  input: () => input ?? new PassThrough(),
+  input: () => input ?? new PassThrough().end(),
   clock: clockOf(input !== null),
 });
 
@@ -107,6 +107,49 @@ describe.each(['aws', 'azure', 'gcp'])('the sandbox on %s', (cloud) => {
     type('machines');
     await shown('db-0');
     expect(screen.slice(-8).join('\n')).not.toMatch(/out-of-service|quarantine/);
+  });
+});
+
+/** The Node without the database. */
+const spareNode = async (): Promise<string> => {
+  const { lines } = await cloudfence('sandbox', '--folder', folder, 'machines');
+  const said = lines.join('\n').split('\n');
+  const nodes = said.flatMap((line) => /^ {2}Node (\S+):/.exec(line)?.[1] ?? []);
+  const holder = /Node (\S+):/.exec(said[said.indexOf('  pod/default/db-0') - 1] ?? '')?.[1];
+  return nodes.find((node) => node !== holder) ?? '';
+};
+
+const allow = (node: string) => cloudfence('sandbox', '--folder', folder, 'allow', node);
+
+describe('a drill on the sandbox', () => {
+  it('is refused until the Node is labelled, and begins only with the name of the Node', async () => {
+    await begin('aws');
+    const node = await spareNode();
+    const refused = await cloudfence('drill', '--node', node, '--json');
+    expect(refused.code).toBe(4);
+    expect(JSON.parse(refused.lines.at(-1) ?? '')).toMatchObject({ drill: 'refused', recoveryMs: null, left: [] });
+
+    await allow(node);
+    expect(await cloudfence('drill', '--node', node, '--dry-run')).toMatchObject({ code: 0 });
+    const unnamed = await cloudfence('drill', '--node', node);
+    expect(unnamed).toMatchObject({ code: 4 });
+    expect(unnamed.lines.join('\n')).toContain(`To begin, type the name of the Node (${node})`);
+    expect(await cloudfence('drill', '--node', 'nobody')).toMatchObject({ code: 2 });
+    expect(await cloudfence('drill', '--node', node, '-o', 'report.pdf')).toMatchObject({ code: 2 });
+  });
+
+  it('fences by itself if asked, writes its report, and fails over the threshold', async () => {
+    await begin('aws');
+    const node = await spareNode();
+    await allow(node);
+    const file = path.join(folder, 'drill.md');
+    const slow = ['--threshold', '1s', '--output', file];
+    const { code, lines } = await cloudfence('drill', '--node', node, '--yes', '--fence-here', ...slow);
+    expect(code, lines.join('\n')).toBe(1);
+    const report = await readFile(file, 'utf8');
+    expect(report).toMatch(/^# Drill: recovered in .* over the threshold of 1.0 s/);
+    expect(report).toContain('## Not proved');
+    expect((await cloudfence('status')).code).toBe(0);
   });
 });
 

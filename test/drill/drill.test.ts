@@ -123,4 +123,22 @@ describe('a drill', () => {
       expect(powerOf(rig)).toBe('running');
       expect(traces(rig)).toEqual([]);
     }));
+
+  it('names what it leaves, with the commands, when a person interrupts the cleanup as well', () =>
+    run(async (rig) => {
+      const again = new AbortController();
+      const tell = (says: string): void => {
+        if (says.includes('the cloud says that the machine is off')) {
+          rig.ending.abort(new Error('interrupted'));
+          again.abort(new Error('interrupted again'));
+        }
+      };
+      const result = await rig.drill({}, { tell, giveUp: again.signal });
+      expect(result).toMatchObject({ end: 'interrupted', movedTo: null });
+      expect(result.left.map(({ mend }) => mend)).toEqual([
+        `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
+        'kubectl -n default delete statefulset/cloudfence-drill pvc/data-cloudfence-drill-0 --ignore-not-found',
+      ]);
+      expect(result.left.every(({ says }) => says.includes('interrupted again'))).toBe(true);
+    }));
 });
