@@ -52,7 +52,9 @@ const notAllowed: Check = ({ scene, nodeName }, { allowCommand }) =>
 const identity: Check = ({ cluster: { node }, machine, identityRules, named, nodeName }) => {
   if (named.length !== 1)
     return refusal(
-      `${named.length === 0 ? 'no Node names' : `${listSome(named)} all name`} ${machine.machine}`,
+      named.length === 0
+        ? `no Node names ${machine.machine}`
+        : `more than one Node names ${machine.machine}, or does not say yet which machine it is: ${listSome(named)}`,
       'run `cloudfence doctor` for the remedy',
     );
   if (!node)

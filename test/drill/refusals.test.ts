@@ -45,7 +45,7 @@ const cases: Readonly<Record<string, Case>> = {
     changed: (rig) => ({ target: { node: other(rig), machine: rig.scene.holder } }),
   },
   'a machine that the Node does not name': {
-    says: /all name|it is not proven|does not name/,
+    says: /more than one Node names|it is not proven|does not name/,
     changed: (rig) => ({ target: { node: rig.node, machine: rig.scene.holder } }),
   },
   'a Node that is not Ready': {
