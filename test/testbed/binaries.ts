@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Component } from './recipe.ts';
-import { buildFlags, goEnvironment, targets } from './recipe.ts';
+import {
+  buildFlags,
+  goEnvironment,
+  type KubernetesVersion,
+  kubernetesVersions,
+  modulesOf,
+  targets,
+  USUAL,
+} from './recipe.ts';
 import { buildKey, goVersion } from './toolchain.ts';
 
 /** The one place where the testbed reads the environment: prebuilt binaries, or the user's cache. */
@@ -10,6 +18,19 @@ const given = (variable: string): string | null => process.env[variable] || null
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cloudfence', 'control-plane');
 
 export const readyMadeFolder: string | null = given('CLOUDFENCE_CONTROL_PLANE');
+
+const isVersion = (text: string): text is KubernetesVersion => Object.hasOwn(kubernetesVersions, text);
+
+const versionAsked = (): KubernetesVersion => {
+  const asked = given('CLOUDFENCE_KUBERNETES') ?? USUAL;
+  if (isVersion(asked)) return asked;
+  throw new Error(
+    `CLOUDFENCE_KUBERNETES is "${asked}": the testbed can be ${Object.keys(kubernetesVersions).toSorted().join(', ')}`,
+  );
+};
+
+/** The version of Kubernetes that the testbed is. */
+export const kubernetesVersion: KubernetesVersion = versionAsked();
 
 /**
  * A build of the AWS EBS CSI driver, which then attaches and detaches in place of the shim. Null for the shim alone.
@@ -21,7 +42,14 @@ export const ebsDriver: string | null = given('CLOUDFENCE_EBS_CSI_DRIVER');
  * @throws NoToolchain
  */
 export const cachedFolder = (): string =>
-  join(cache, buildKey(goVersion(), JSON.stringify([buildFlags, goEnvironment, targets])));
+  join(
+    cache,
+    buildKey(
+      goVersion(),
+      JSON.stringify([buildFlags(kubernetesVersion), goEnvironment, targets]),
+      modulesOf(kubernetesVersion),
+    ),
+  );
 
 /** The folder of binaries to run. */
 export const binaries = (): string => {

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { cachedFolder, ebsDriver, readyMadeFolder } from './binaries.ts';
-import { buildFlags, components, goEnvironment, targets } from './recipe.ts';
+import { cachedFolder, ebsDriver, kubernetesVersion, readyMadeFolder } from './binaries.ts';
+import { buildFlags, components, goEnvironment, modulesFor, targets } from './recipe.ts';
 import { NoToolchain, modulePath } from './toolchain.ts';
 
 /** `npm run testbed:build`: builds the control plane's binaries from their Go modules into the user's cache. */
@@ -10,8 +10,9 @@ import { NoToolchain, modulePath } from './toolchain.ts';
 const buildInto = (folder: string): void => {
   for (const [name, source] of Object.entries(targets)) {
     console.log(`building ${name} …`);
+    const flags = buildFlags(modulesFor(name, kubernetesVersion));
     const options = { cwd: modulePath, env: { ...process.env, ...goEnvironment }, stdio: 'inherit' } as const;
-    const { status } = spawnSync('go', ['build', ...buildFlags, '-o', join(folder, name), source], options);
+    const { status } = spawnSync('go', ['build', ...flags, '-o', join(folder, name), source], options);
     if (status !== 0) throw new Error(`${name} could not be built`);
   }
   for (const name of components) symlinkSync('controlplane', join(folder, name));

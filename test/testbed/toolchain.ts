@@ -31,14 +31,17 @@ export const goVersion = (): string => {
   return version;
 };
 
-const sources = (): readonly string[] =>
-  readdirSync(modulePath, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.go$|^go\.(mod|sum)$/.test(path))
+/** The drivers are built from the usual modules, whatever the control plane is built from. */
+const sources = (modules: string): readonly string[] => {
+  const counted = new Set(['go', modules].flatMap((name) => [`${name}.mod`, `${name}.sum`]));
+  return readdirSync(modulePath, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.go') || counted.has(path))
     .sort();
+};
 
 /** Identifies the result of a build: the same Go, modules, sources, and recipe. */
-export const buildKey = (version: string, recipe: string): string => {
+export const buildKey = (version: string, recipe: string, modules: string): string => {
   const hash = createHash('sha256').update(`${version}\n${recipe}\n`);
-  for (const path of sources()) hash.update(`${path}\n`).update(readFileSync(join(modulePath, path)));
+  for (const path of sources(modules)) hash.update(`${path}\n`).update(readFileSync(join(modulePath, path)));
   return hash.digest('hex').slice(0, 32);
 };

@@ -95,8 +95,14 @@ export const nodeOf = (machine: Machine, bootID: string) => ({
 
 const ownedBy = (name: string, uid: string) => [{ apiVersion: 'v1', kind: 'Node', name, uid }];
 
+/**
+ * A kubelet says which former in-tree plugins its drivers replace. Older controller managers attach such a volume only
+ * then (seen on 1.30).
+ */
+const MIGRATED = { 'storage.alpha.kubernetes.io/migrated-plugins': 'kubernetes.io/aws-ebs' } as const;
+
 export const csiNodeOf = ({ name, instance }: Machine, uid: string) => ({
-  metadata: { name, ownerReferences: ownedBy(name, uid) },
+  metadata: { name, annotations: MIGRATED, ownerReferences: ownedBy(name, uid) },
   spec: {
     drivers: [
       { name: DRIVER, nodeID: instance, topologyKeys: ['topology.kubernetes.io/zone'], allocatable: { count: 25 } },
