@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { releaseNamed } from '../config/release.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import { outcomeJson } from '../fencing/model/outcome.ts';
+import type { Policy } from '../fencing/model/policy.ts';
 import { outcomeLine } from './decision-log.ts';
 import type { NamingDependencies } from './dependencies.ts';
 import { type ManualRunResult, type TimeLimit, withinInvocation } from './invocation.ts';
@@ -32,6 +33,17 @@ const parseRequest = (event: unknown): z.infer<typeof request> => {
 };
 
 /**
+ * A person's word needs no proof, so it counts here only where the policy accepts one. Whoever may only invoke functions
+ * may otherwise end fences.
+ */
+const refuseVouching = (accept: string | null, { vouching }: Policy): void => {
+  if (accept !== null && vouching === 'refused')
+    throw new InvalidInput(
+      '`accept` is a word without proof, and the configuration of the functions refuses that: use `cloudfence release --accept` with your own access to the cluster, or set policy.vouching to accepted',
+    );
+};
+
+/**
  * Releases the fence that a person names, and answers as `cloudfence release` does.
  * @throws InvalidInput, before any action
  */
@@ -41,6 +53,7 @@ export const releaseOnRequest = async (
   limit: TimeLimit,
 ): Promise<ManualRunResult> => {
   const { release: target, accept = null, dryRun } = parseRequest(event);
+  refuseVouching(accept, dependencies.policy);
   const policy = { ...dependencies.policy, dryRun: dependencies.policy.dryRun || dryRun };
   const outcome = await withinInvocation(
     dependencies,

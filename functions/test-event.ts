@@ -16,27 +16,41 @@ export const TEST_SOURCE = 'cloudfence.test';
 export const TEST_DETAIL_TYPE = 'Cloudfence Test Event';
 
 const testEvent = z.object({ cloudfence: z.literal('test-event'), id: z.string().regex(/^[\w-]{1,64}$/) });
-/** An event of a bus of EventBridge. AWS lets nobody else put events of `aws.` on it. */
-const onBus = z.object({ source: z.literal(TEST_SOURCE), detail: testEvent }).transform(({ detail }) => detail);
+/**
+ * An event of a bus of EventBridge. AWS lets nobody else put events of `aws.` on it. Anybody who may put events in the
+ * account may give them this source, so such an event is no fault of the chain, even if it is malformed.
+ */
+const onBus = z
+  .object({ source: z.literal(TEST_SOURCE), detail: z.unknown() })
+  .transform(({ detail }) => ({ id: testEvent.safeParse(detail).data?.id ?? null }));
 const anyForm = z.union([testEvent, onBus]);
 
-/** Returns the id of a test event that came through a queue. Without a queue, it proves nothing. */
-const testIdIn = ({ messageId, body }: Pick<Message, 'messageId' | 'body'>): string | null => {
-  const read = anyForm.safeParse(messageId === null ? null : parseJsonOrNull(body));
-  return read.success ? read.data.id : null;
-};
+/** A test event. `id` is null if it is malformed. */
+interface Arrival {
+  readonly id: string | null;
+}
+
+/** Returns the test event that came through a queue, or null. Without a queue, it proves nothing. */
+const testEventIn = ({ messageId, body }: Pick<Message, 'messageId' | 'body'>): Arrival | null =>
+  anyForm.safeParse(messageId === null ? null : parseJsonOrNull(body)).data ?? null;
 
 const objectOf = (id: string): string => `test-events/${id}.json`;
 
 const witness = jsonTextSchema.pipe(z.object({ receivedAt: z.number() }));
 
 /** How long the witness may take (ms). */
-const WITNESS_LASTS_MS = 5_000;
+const WITNESS_LASTS_MS = 2_000;
 
-type Settling = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
+type ConfirmDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
 
 /** A witness that cannot be written is logged. The doctor then says that it saw none. */
-const settle = async (id: string, { incidents, ports: { clock }, log }: Settling): Promise<void> => {
+const confirm = async ({ id }: Arrival, { incidents, ports: { clock }, log }: ConfirmDependencies): Promise<void> => {
+  if (id === null) {
+    log(
+      messageLine(logDecision.testEvent, 'ignored', `an event of ${TEST_SOURCE} is no test event of the doctor`, null),
+    );
+    return;
+  }
   const { wall: receivedAt } = clock.now();
   try {
     const text = `${JSON.stringify({ id, receivedAt })}\n`;
@@ -48,25 +62,25 @@ const settle = async (id: string, { incidents, ports: { clock }, log }: Settling
 };
 
 /** Takes the test events out of a batch, and confirms them. Returns the other messages. */
-export const settleTestEvents = async <M extends Pick<Message, 'messageId' | 'body'>>(
+export const confirmTestEvents = async <M extends Pick<Message, 'messageId' | 'body'>>(
   messages: readonly M[],
-  dependencies: Settling,
+  dependencies: ConfirmDependencies,
 ): Promise<readonly M[]> => {
-  const judged = messages.map((message) => ({ message, id: testIdIn(message) }));
-  await Promise.all(judged.flatMap(({ id }) => (id === null ? [] : [settle(id, dependencies)])));
-  return judged.flatMap(({ message, id }) => (id === null ? [message] : []));
+  const judged = messages.map((message) => ({ message, arrival: testEventIn(message) }));
+  await Promise.all(judged.flatMap(({ arrival }) => (arrival ? [confirm(arrival, dependencies)] : [])));
+  return judged.flatMap(({ message, arrival }) => (arrival ? [] : [message]));
 };
 
 /** A cold function behind a queue needs seconds (ms). */
 const ARRIVES_WITHIN_MS = 30_000;
 const EVERY_MS = 500;
 
-type Doctoring = Pick<DoctorDependencies, 'incidents' | 'ports' | 'newRunId'>;
+type TestDependencies = Pick<DoctorDependencies, 'incidents' | 'ports' | 'newRunId'>;
 
 /** Returns when on-event received the event (epoch ms), or null if it did not in time. */
 const arrivalOf = async (
   id: string,
-  { incidents, ports: { clock } }: Doctoring,
+  { incidents, ports: { clock } }: TestDependencies,
   until: number,
   signal: AbortSignal,
 ): Promise<number | null> => {
@@ -87,7 +101,7 @@ const WITHOUT_WITNESS =
 /** Sends a test event, and waits until on-event has seen it. `lasts` is the time for it (ms). */
 export const tryTestEvent = async (
   chain: TestChain,
-  dependencies: Doctoring,
+  dependencies: TestDependencies,
   lasts: number,
   signal: AbortSignal,
 ): Promise<Check> => {

@@ -6,7 +6,7 @@ import { acknowledgeAll, redeliveryDelay } from '../acknowledge.ts';
 import { messageLine } from '../decision-log.ts';
 import { type Message, parseMessage, bodyText } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
-import { settleTestEvents } from '../test-event.ts';
+import { confirmTestEvents } from '../test-event.ts';
 import { examinedHandler } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
@@ -26,7 +26,7 @@ export const onEvent =
     const dependencies = await getDependencies();
     const messages = messagesIn(event);
     if (messages[0]?.messageId === null) return handleManualReplay(messages, dependencies, context);
-    const real = await settleTestEvents(messages, dependencies);
+    const real = await confirmTestEvents(messages, dependencies);
     const items = real.flatMap((message) => message.items);
     return processItems(
       items,

@@ -8,7 +8,7 @@ import { messageLine } from '../decision-log.ts';
 import { acknowledgeAll, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
 import { type Message, parseMessage, type WorkItem, bodyText } from '../messages.ts';
-import { settleTestEvents } from '../test-event.ts';
+import { confirmTestEvents } from '../test-event.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
 import type { AzureDependencies, ExpandScaleSets, GetDependencies } from './dependencies.ts';
 
@@ -45,7 +45,7 @@ export const onEvent =
   async (messages: unknown, context: PlatformLogger): Promise<void> => {
     const invocation = await invocationContext(getDependencies, context);
     const { dependencies, limit } = invocation;
-    const real = await settleTestEvents(receivedIn(messages), dependencies);
+    const real = await confirmTestEvents(receivedIn(messages), dependencies);
     const batch = await opened(real, invocation);
     const items = batch.ready.flatMap(({ items }) => items);
     await processItems(

@@ -3,7 +3,7 @@ import { structuredCloudEvent, readHints } from '../../providers/gcp/events/read
 import { processItems } from '../invocation.ts';
 import { acknowledgeAll } from '../acknowledge.ts';
 import { type Message, parseMessage, bodyText } from '../messages.ts';
-import { settleTestEvents } from '../test-event.ts';
+import { confirmTestEvents } from '../test-event.ts';
 import { type HttpHandler, httpFunction, rejectUnauthorized } from './http.ts';
 import { type GcpDependencies, NOT_BEFORE, lazyDependencies } from './dependencies.ts';
 
@@ -26,7 +26,7 @@ export const onEvent =
     if (refusal) return refusal;
     const { message, notBefore } = parsePushedMessage(request.body);
     if (notBefore !== null && dependencies.ports.clock.now().wall < notBefore) return TOO_EARLY;
-    if ((await settleTestEvents([message], dependencies)).length === 0) return DONE;
+    if ((await confirmTestEvents([message], dependencies)).length === 0) return DONE;
     return processItems(
       message.items,
       { policy: dependencies.policy, queued: true, vouched: null },

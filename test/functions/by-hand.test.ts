@@ -247,8 +247,10 @@ describe('a release', () => {
     expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'released', Outcome: 'released' }));
   });
 
-  it('works on a person’s word, about a Node alone', async () => {
-    const { scene, install, node } = await fenced();
+  it('works on a person’s word where the configuration accepts one, about a Node alone', async () => {
+    const { world, scene, install: strict, node } = await fenced();
+    await expect(ask(strict, { release: node, accept: 'looked at it' })).rejects.toThrow(/policy\.vouching/);
+    const install = installOver(world, { vouching: 'accepted' });
     expect(await ask(install, { release: node, accept: 'looked at it' })).toMatchObject({
       outcome: 'released',
       instance: scene.holder,

@@ -118,6 +118,17 @@ describe('a test event', () => {
     expect(here.install.lines).toMatchObject([{ decision: 'test-event', instance: null }]);
   });
 
+  it.each([{ id: '../../x' }, { id: 'x'.repeat(65) }, { cloudfence: 'other', id: 'a' }, 'text'])(
+    'that is malformed is no dead letter, because anybody in the account may send it: %j',
+    async (detail) => {
+      const { world, install, before } = stage();
+      expect(await deliver(install, { source: 'cloudfence.test', detail })).toEqual(again());
+      expect(stateOf(world)).toEqual(before);
+      expect(install.history.names()).toEqual([]);
+      expect(install.lines).toMatchObject([{ decision: 'test-event', because: 'ignored' }]);
+    },
+  );
+
   it('fences nothing, even if it names a machine that is off', async () => {
     const here = stage();
     const { world, scene, install, before } = here;

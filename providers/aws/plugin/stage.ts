@@ -16,7 +16,7 @@ import {
 } from '../../stage.ts';
 import { regionOfProviderID } from '../identity.ts';
 
-/** A providerID may be any text. What is no region never gets into a command. */
+/** A providerID and a label may be any text. What is no region never gets into a command. */
 const REGION = /^[a-z]{2,}(?:-[a-z]+)+-\d+$/;
 
 const regionsByProviderID = (clusters: readonly SeenCluster[]): readonly Tally[] =>
@@ -24,13 +24,16 @@ const regionsByProviderID = (clusters: readonly SeenCluster[]): readonly Tally[]
     REGION.test(value),
   );
 
+const regionsLabelled = (clusters: readonly SeenCluster[]): readonly Tally[] =>
+  regionsByLabel(clusters).filter(({ value }) => REGION.test(value));
+
 const regionOf = (clusters: readonly SeenCluster[]): string | null =>
-  (regionsByProviderID(clusters)[0] ?? regionsByLabel(clusters)[0])?.value ?? null;
+  (regionsByProviderID(clusters)[0] ?? regionsLabelled(clusters)[0])?.value ?? null;
 
 const regionValue = (clusters: readonly SeenCluster[]): StageValue => {
   const key = 'region';
   const [home, ...others] = regionsByProviderID(clusters);
-  const [labelled] = regionsByLabel(clusters);
+  const [labelled] = regionsLabelled(clusters);
   if (home)
     return {
       key,

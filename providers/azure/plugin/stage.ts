@@ -19,8 +19,11 @@ import { type MachinePath, machinePath } from '../identity.ts';
 const machinesIn = (clusters: readonly SeenCluster[]): readonly MachinePath[] =>
   nodesOf(clusters).flatMap(({ machine }) => (machine === null ? [] : (machinePath(machine) ?? [])));
 
+/** A kubelet may write any text into its providerID. What is no subscription never gets into a command. */
+const SUBSCRIPTION = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 const subscriptionsOf = (clusters: readonly SeenCluster[]): readonly Tally[] =>
-  tally(machinesIn(clusters).map(({ subscription }) => subscription));
+  tally(machinesIn(clusters).map(({ subscription }) => subscription)).filter(({ value }) => SUBSCRIPTION.test(value));
 
 const subscriptionOf = (clusters: readonly SeenCluster[]): string | null => subscriptionsOf(clusters)[0]?.value ?? null;
 
