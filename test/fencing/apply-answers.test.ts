@@ -61,6 +61,17 @@ describe('deletes of pods', () => {
     ]);
   });
 
+  it('report each pod that is gone because of them, and whether it used a volume', () => {
+    const [first, second] = [pod({ uid: 'first', volumes: [] }), pod({ uid: 'second' })];
+    const some = { ...known, cluster: { says: cluster({ pods: [first, second] }), askedAt: at(100), gotAt: 120 } };
+    const { steps } = reduce(some, deletes, result(['done', 'done', 'already']), at(500));
+    expect(steps.map((step) => step.pod)).toEqual([
+      { namespace: 'default', name: 'first', uid: 'first', hasVolume: false },
+      { namespace: 'default', name: 'second', uid: 'second', hasVolume: true },
+      undefined,
+    ]);
+  });
+
   it('go on if some were refused, which are tried again after the next look', () => {
     const one = after('done', no, 'done');
     expect(one).toMatchObject({ cluster: known.cluster, cleared: null, resumeAt: null, ending: null });
@@ -112,8 +123,9 @@ describe('deletes of pods', () => {
 
 it('an imagined step is reported alone', () => {
   const imagined = reduce(known, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(500));
-  const again = reduce(imagined, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(600));
-  expect(again.steps.length).toBeGreaterThan(1);
+  const twice = reduce(imagined, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(600));
+  const again = reduce(twice, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(700));
+  expect(again.steps.length).toBeGreaterThan(2);
   expect(reportsOf({ to: 'imagine' }, again)).toEqual([again.steps.at(-1)]);
 });
 
