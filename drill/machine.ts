@@ -1,5 +1,5 @@
 import type { Cloud } from '../fencing/model/cloud.ts';
-import { asCloudfenceError, PermissionDenied, ProofExpired, Refused } from '../fencing/model/errors.ts';
+import { asCloudfenceError, PermissionDenied, ProofExpired, Refused, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineFacts, MachineTarget } from '../fencing/model/machine.ts';
 import { permitUntil, type Permit, PROOF_LASTS_MS } from '../fencing/model/permit.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
@@ -11,6 +11,7 @@ export interface MachineTools {
   readonly cloud: Pick<Cloud, 'look' | 'powerOff'>;
   readonly drillCloud: Pick<DrillCloud, 'start'>;
   readonly clock: Clock;
+  readonly tell: (says: string) => void;
 }
 
 const POLL_MS = 2_000;
@@ -74,28 +75,63 @@ const startOnce = (target: MachineTarget, tools: MachineTools, signal: AbortSign
     return facts;
   });
 
-/** Looks at which a machine, whose stop may not have left, has to run until that is certain. */
-const RUNS_FOR = 5;
+/** Looks in a row that have to say `running`: after a start, and for a machine whose stop may not have left. */
+const RUNS_FOR = { asked: 2, unasked: 5 };
+
+/** How long a start may take (ms), and what ends it early. */
+export interface StartLimits {
+  readonly lasts: number;
+  readonly signal: AbortSignal;
+}
+
+/** Returns null, and tells why, if a later try may succeed. */
+const tryToStart = async (
+  target: MachineTarget,
+  tools: MachineTools,
+  inTime: AbortSignal,
+  why: (says: string) => void,
+): Promise<MachineFacts | null> => {
+  try {
+    const facts = await startOnce(target, tools, inTime);
+    if (facts.power !== 'running') why(`the cloud says ${facts.power}`);
+    return facts;
+  } catch (error) {
+    const known = asCloudfenceError(error);
+    if (known instanceof PermissionDenied || !known.retry) throw known;
+    if (!inTime.aborted) why(known.message);
+    return null;
+  }
+};
 
 /**
- * Starts the machine, and waits until the cloud says that it starts or runs. Tries again until `signal` ends.
- * @throws PermissionDenied, Refused if the machine is gone for good, or the reason of `signal`
+ * Starts the machine, and waits until the cloud says in a row that it runs. A start that was accepted may still fail, so
+ * `starting` is not enough. Tries again until the time is up.
+ *
+ * @throws Unavailable with what the cloud said last, PermissionDenied, Refused if the machine is gone for good, or the
+ * reason of `signal`
  */
-export const startMachine = async (target: MachineTarget, tools: MachineTools, signal: AbortSignal): Promise<void> => {
-  let asked = false;
-  let running = 0;
-  for (;;) {
-    const facts = await startOnce(target, tools, signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      const known = asCloudfenceError(error);
-      if (known instanceof PermissionDenied || !known.retry) throw known;
-      return null;
-    });
+export const startMachine = async (
+  target: MachineTarget,
+  tools: MachineTools,
+  { lasts, signal }: StartLimits,
+): Promise<void> => {
+  const { clock, tell } = tools;
+  const ends = clock.now().mono + lasts;
+  const inTime = AbortSignal.any([signal, clock.timeout(lasts)]);
+  let [asked, running, last] = [false, 0, 'the cloud does not answer'];
+  const why = (says: string): void => {
+    if (says !== last) tell(`${target.machine} does not run yet: ${says}`);
+    last = says;
+  };
+  while (clock.now().mono < ends && !inTime.aborted) {
+    const facts = await tryToStart(target, tools, inTime, why);
     if (facts?.forGood || facts?.power === 'missing')
       throw new Refused(`${target.machine} is gone, and cannot be started`);
-    if (facts?.power === 'off' || facts?.power === 'off-if-repeated') asked = true;
-    running = facts?.power === 'running' || facts?.power === 'starting' ? running + 1 : 0;
-    if (running >= (asked ? 1 : RUNS_FOR)) return;
-    await tools.clock.sleep(POLL_MS, signal);
+    asked ||= facts?.power === 'off' || facts?.power === 'off-if-repeated';
+    running = facts?.power === 'running' ? running + 1 : 0;
+    if (running >= (asked ? RUNS_FOR.asked : RUNS_FOR.unasked)) return;
+    await clock.sleep(POLL_MS, signal);
   }
+  signal.throwIfAborted();
+  throw new Unavailable(`${target.machine} does not run after ${Math.round(lasts / 1_000)} s: ${last}`);
 };

@@ -1,7 +1,7 @@
 import { asCloudfenceError, PermissionDenied, Refused, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineTarget } from '../fencing/model/machine.ts';
 import { listSome } from '../fencing/model/reason.ts';
-import { makeCanary, CLEANUP_MS, removeCanary, whyNotUndone } from './canary.ts';
+import { makeCanary } from './canary.ts';
 import { type CheckOptions, type DrillFacts, type Refusal, refusalsOf } from './checks.ts';
 import { readFacts, renewFacts, targetOf } from './facts.ts';
 import { lookAtMachine, startMachine, stopMachine } from './machine.ts';
@@ -15,6 +15,7 @@ import {
   type Progress,
   requestOf,
 } from './tools.ts';
+import { undo } from './undo.ts';
 
 /**
  * A drill: it makes a canary with a volume, stops the machine, and watches how the installed Cloudfence reacts. It
@@ -54,7 +55,7 @@ const stop = async (
   const leaves = (): void => {
     progress.stoppedAt = clock.now().wall;
     progress.began = clock.now().mono;
-    progress.machineIsOff = true;
+    progress.mayBeOff = true;
   };
   tell(`stops ${target.machine}. If this terminal dies, start it with: ${last.drilled.startCommand}`);
   await stopMachine(target, tools, confirm, leaves, signal);
@@ -104,17 +105,23 @@ const watch = async (
     const fresh = newlyReached(phases, progress[part], sighting, { before, ms: lasted() });
     for (const { ms, says } of fresh) tell(`${seconds(ms).padStart(8)}  ${says}`);
     progress[part] = [...progress[part], ...fresh];
+    if (part === 'comeback') progress.mayBeOff = sighting.machine?.power !== 'running';
     if (part === 'recovery') progress.movedTo = newNodeOf(sighting, before) ?? progress.movedTo;
     if (isComplete(phases, progress[part])) return;
     await clock.sleep(POLL_MS, signal);
   }
 };
 
-const start = async (tools: DrillTools, machine: MachineTarget, progress: Progress): Promise<void> => {
+const start = async (
+  { patience }: DrillOptions,
+  tools: DrillTools,
+  machine: MachineTarget,
+  progress: Progress,
+): Promise<void> => {
   tools.tell(`starts ${machine.machine}`);
   progress.began = tools.clock.now().mono;
-  await startMachine(machine, tools, tools.signal);
-  progress.machineIsOff = false;
+  await startMachine(machine, tools, { lasts: patience, signal: tools.signal });
+  progress.mayBeOff = false;
 };
 
 /** Stops the machine, watches, and starts it again. Fences from here, if that was asked. */
@@ -127,36 +134,18 @@ const incident = async (
   const machine = targetOf(facts.machine);
   await stop(options, tools, machine, progress);
   const ending = new AbortController();
-  const fencing = tools.fenceHere?.(AbortSignal.any([tools.signal, ending.signal]));
+  // A fault of the fencing must not end the process while the machine is off.
+  const fencing = Promise.allSettled([tools.fenceHere?.(AbortSignal.any([tools.signal, ending.signal]))]);
   try {
     await watch('recovery', options, tools, machine, progress);
-    await start(tools, machine, progress);
+    await start(options, tools, machine, progress);
     await watch('comeback', options, tools, machine, progress);
   } finally {
     ending.abort(new Unavailable('the drill is over'));
-    await fencing;
+    const [fenced] = await fencing;
+    if (fenced.status === 'rejected') tools.tell(`the fencing failed: ${asCloudfenceError(fenced.reason).message}`);
   }
 };
-
-const startAgain = async (tools: DrillTools, { facts }: Progress): Promise<readonly Refusal[]> => {
-  if (!facts) return [];
-  const target = targetOf(facts.machine);
-  tools.tell(`starts ${target.machine}`);
-  try {
-    await startMachine(target, tools, AbortSignal.any([tools.clock.timeout(CLEANUP_MS), tools.giveUp]));
-    return [];
-  } catch (error) {
-    return [
-      { says: `${target.machine} may be off: ${whyNotUndone(error, tools.giveUp)}`, mend: facts.drilled.startCommand },
-    ];
-  }
-};
-
-/** Undoes what the drill did, whatever has happened. */
-const undo = async (options: DrillOptions, tools: DrillTools, progress: Progress): Promise<readonly Refusal[]> => [
-  ...(progress.machineIsOff ? await startAgain(tools, progress) : []),
-  ...(progress.made ? await removeCanary(options, tools, progress) : []),
-];
 
 type Ending = Pick<DrillResult, 'end' | 'says' | 'refusals'>;
 
@@ -204,7 +193,7 @@ export const conductDrill = async (options: DrillOptions, tools: DrillTools): Pr
     before: null,
     stoppedAt: null,
     began: 0,
-    machineIsOff: false,
+    mayBeOff: false,
     recovery: [],
     comeback: [],
     movedTo: null,

@@ -60,7 +60,8 @@ export interface Progress {
   stoppedAt: number | null;
   /** When the part that is watched began: the request of the stop, or of the start (monotonic ms). */
   began: number;
-  machineIsOff: boolean;
+  /** The stop may have left, and the last look does not say that the machine runs. */
+  mayBeOff: boolean;
   recovery: readonly Reached[];
   comeback: readonly Reached[];
   movedTo: string | null;

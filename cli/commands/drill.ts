@@ -28,8 +28,8 @@ export interface DrillCommandOptions extends CommonOptions {
 }
 
 const exitCodeOf = (report: DrillReport): number => {
-  if (report.end === 'interrupted') return INTERRUPTED;
   if (report.left.length > 0 || isTooSlow(report)) return 1;
+  if (report.end === 'interrupted') return INTERRUPTED;
   if (report.end === 'refused' || report.end === 'declined') return NEEDS_PERSON;
   return report.end === 'recovered' || report.end === 'checked' ? 0 : 1;
 };

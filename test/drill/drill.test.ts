@@ -137,6 +137,7 @@ describe('a drill', () => {
       expect(result).toMatchObject({ end: 'interrupted', movedTo: null });
       expect(result.left.map(({ mend }) => mend)).toEqual([
         `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
+        `\`cloudfence release ${rig.node}\` ends a fence once the machine runs`,
         'kubectl -n default delete statefulset/cloudfence-drill pvc/data-cloudfence-drill-0 --ignore-not-found',
       ]);
       expect(result.left.every(({ says }) => says.includes('interrupted again'))).toBe(true);

@@ -22,6 +22,12 @@ import type { World } from '../../sandbox/world.ts';
 
 const NIGHT = Date.UTC(2026, 0, 5, 3);
 
+/** What a test changes about the tools of a drill. */
+export type RigTools = Partial<DrillTools> & {
+  readonly here?: boolean;
+  readonly spoiled?: (opened: Pick<DrillTools, 'cloud' | 'drillCloud'>) => Partial<DrillTools>;
+};
+
 export interface Rig<P extends ClusterParts> {
   readonly world: World<P>;
   readonly scene: Scene;
@@ -29,7 +35,7 @@ export interface Rig<P extends ClusterParts> {
   readonly node: string;
   readonly told: readonly string[];
   readonly ending: AbortController;
-  readonly drill: (changed?: Partial<DrillOptions>, tools?: Partial<DrillTools>) => Promise<DrillResult>;
+  readonly drill: (changed?: Partial<DrillOptions>, tools?: RigTools) => Promise<DrillResult>;
   /** Changes the Node as an administrator does. */
   readonly label: (labels: Readonly<Record<string, string>>) => void;
 }
@@ -95,7 +101,7 @@ export const withRig = async <P extends ClusterParts>(
     signal: ending.signal,
     observe: () => undefined,
   };
-  const drill: Rig<P>['drill'] = async (changed = {}, tools = {}) => {
+  const drill: Rig<P>['drill'] = async (changed = {}, { here = false, spoiled, ...tools } = {}) => {
     const parts = {
       openedCloud: { drill: () => drillCloud(servers.cloud.url) },
       openClusters: [{ cluster, drill: async () => createDrillCluster(cluster.name, connection) }],
@@ -103,7 +109,7 @@ export const withRig = async <P extends ClusterParts>(
       policy: defaultPolicy,
     };
     const machine = scene.spare;
-    const opened = await openDrill({ machine, cluster: cluster.name }, parts, false);
+    const opened = await openDrill({ machine, cluster: cluster.name }, parts, here);
     return conductDrill(
       {
         target: { node, machine },
@@ -113,7 +119,14 @@ export const withRig = async <P extends ClusterParts>(
         dryRun: false,
         ...changed,
       },
-      { ...opened, giveUp: never(), tell: (says) => void told.push(says), confirm: async () => true, ...tools },
+      {
+        ...opened,
+        giveUp: never(),
+        tell: (says) => void told.push(says),
+        confirm: async () => true,
+        ...tools,
+        ...spoiled?.(opened),
+      },
     );
   };
   try {

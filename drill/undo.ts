@@ -1,0 +1,110 @@
+import { bearsFence } from '../fencing/model/cluster-facts.ts';
+import { asCloudfenceError, Unavailable } from '../fencing/model/errors.ts';
+import { CLEANUP_MS, removeCanary, whyNotUndone } from './canary.ts';
+import type { DrillFacts, Refusal } from './checks.ts';
+import { targetOf } from './facts.ts';
+import { lookAtMachine, startMachine } from './machine.ts';
+import { type DrillOptions, type DrillTools, POLL_MS, type Progress } from './tools.ts';
+
+/** Undoes what a drill did, whatever has happened, and says what is left. */
+
+const startAgain = async (tools: DrillTools, { machine, drilled }: DrillFacts): Promise<readonly Refusal[]> => {
+  const target = targetOf(machine);
+  tools.tell(`starts ${target.machine}`);
+  try {
+    await startMachine(target, tools, { lasts: CLEANUP_MS, signal: tools.giveUp });
+    return [];
+  } catch (error) {
+    return [{ says: `${target.machine} may be off: ${whyNotUndone(error, tools.giveUp)}`, mend: drilled.startCommand }];
+  }
+};
+
+/** A machine that ran after its start may be off by now. */
+const offAfterAll = async (tools: DrillTools, { machine, drilled }: DrillFacts): Promise<readonly Refusal[]> => {
+  const target = targetOf(machine);
+  const signal = AbortSignal.any([tools.clock.timeout(CLEANUP_MS), tools.giveUp]);
+  const said = await lookAtMachine(target, tools, signal).then(
+    ({ power }) => (power === 'running' ? null : `the cloud says ${power}`),
+    (error: unknown) => whyNotUndone(error, tools.giveUp),
+  );
+  return said === null ? [] : [{ says: `${target.machine} may be off: ${said}`, mend: drilled.startCommand }];
+};
+
+/** How long a machine that runs again may take until its Node bears no fence (ms). */
+const RELEASE_MS = 10 * 60_000;
+
+/** Looks in a row that have to show no fence. A write that was cut off by an interruption may still arrive. */
+const FREE_FOR = 3;
+
+const isFree = async (node: string, { drillCluster }: DrillTools, signal: AbortSignal): Promise<boolean> => {
+  const seen = await drillCluster.node(node, signal);
+  return seen === null || !bearsFence(seen);
+};
+
+/** @throws Unavailable when the time is up, or the reason of the signal */
+const untilFree = async (node: string, tools: DrillTools, signal: AbortSignal): Promise<void> => {
+  const { clock, tell } = tools;
+  const ends = clock.now().mono + RELEASE_MS;
+  let why = `Node ${node} is still fenced`;
+  let told = false;
+  for (let free = 0; free < FREE_FOR;) {
+    if (clock.now().mono >= ends) throw new Unavailable(why);
+    try {
+      free = (await isFree(node, tools, signal)) ? free + 1 : 0;
+      why = `Node ${node} is still fenced`;
+    } catch (error) {
+      signal.throwIfAborted();
+      free = 0;
+      why = `it is not known whether Node ${node} is still fenced: ${asCloudfenceError(error).message}`;
+    }
+    if (free === 0 && !told) tell(`waits until Node ${node} bears no fence`);
+    told ||= free === 0;
+    await clock.sleep(POLL_MS, signal);
+  }
+};
+
+/** Reacts from here, where nothing is installed that would take the fence back, until the Node bears none. */
+const release = async (node: string, tools: DrillTools): Promise<void> => {
+  const ending = new AbortController();
+  const signal = AbortSignal.any([tools.clock.timeout(RELEASE_MS), tools.giveUp]);
+  const reacting = Promise.allSettled([tools.fenceHere?.(AbortSignal.any([signal, ending.signal]))]);
+  try {
+    await untilFree(node, tools, signal);
+  } finally {
+    ending.abort(new Unavailable('the drill is over'));
+    await reacting;
+  }
+};
+
+/** While the machine is off, its fence is right, and only a look says whether there is one. */
+const lookOnce = async (node: string, tools: DrillTools): Promise<void> => {
+  const signal = AbortSignal.any([tools.clock.timeout(CLEANUP_MS), tools.giveUp]);
+  if (!(await isFree(node, tools, signal))) throw new Unavailable(`Node ${node} is fenced`);
+};
+
+/** @returns that the Node is or may be fenced, with the command that ends the fence */
+const takeFenceBack = async (node: string, tools: DrillTools, runs: boolean): Promise<readonly Refusal[]> => {
+  try {
+    await (runs ? release(node, tools) : lookOnce(node, tools));
+    return [];
+  } catch (error) {
+    const why = whyNotUndone(error, tools.giveUp);
+    const says = tools.giveUp.aborted ? `it is not known whether Node ${node} is still fenced: ${why}` : why;
+    return [{ says, mend: `\`cloudfence release ${node}\` ends a fence once the machine runs` }];
+  }
+};
+
+/** Undoes everything, and returns what is left with the commands for it. */
+export const undo = async (
+  options: DrillOptions,
+  tools: DrillTools,
+  progress: Progress,
+): Promise<readonly Refusal[]> => {
+  const { facts, stoppedAt, mayBeOff } = progress;
+  const canary = async () => (progress.made ? removeCanary(options, tools, progress) : []);
+  if (!facts || stoppedAt === null) return canary();
+  const off = mayBeOff ? await startAgain(tools, facts) : [];
+  const fenced = await takeFenceBack(options.target.node, tools, off.length === 0);
+  const removed = await canary();
+  return [...(off.length > 0 ? off : await offAfterAll(tools, facts)), ...fenced, ...removed];
+};

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { demoCloud } from '../../demo/aws-cloud.ts';
+import type { DrillTools } from '../../drill/tools.ts';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { Power } from '../../fencing/model/machine.ts';
+import { awsDrill } from '../../providers/aws/drill.ts';
+import { ec2Clients } from '../../providers/aws/client.ts';
+import { SANDBOX_REGION, type AwsParts } from '../../sandbox/aws-sandbox.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { instanceIn } from '../../sandbox/ec2/state.ts';
+import { type Rig, withRig } from './rig.ts';
+
+/** However a drill ends: its machine runs, its Node bears no fence, or the report says what is left. */
+
+const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
+
+const onAws = (work: (rig: Rig<AwsParts>) => Promise<void>, installed = false): Promise<void> =>
+  withRig(
+    {
+      demoCloud,
+      drillCloud: async (endpoint) =>
+        awsDrill([ec2Clients({ region: SANDBOX_REGION, endpoint, credentials })], endpoint),
+      installed,
+    },
+    work,
+  );
+
+const traces = ({ world, node }: Rig<AwsParts>) => {
+  const found = getObject(world, 'nodes', node);
+  const labels = Object.keys(found?.metadata.labels ?? {}).filter((key) => /fenced|out-of-service/.test(key));
+  return [...(found?.spec.taints ?? []).map(({ key }) => key), ...labels];
+};
+
+const powerOf = ({ world, scene }: Rig<AwsParts>): string | undefined => instanceIn(world, scene.spare)?.state;
+
+const expectUndone = (rig: Rig<AwsParts>): void => {
+  expect(powerOf(rig)).toBe('running');
+  expect(traces(rig)).toEqual([]);
+  expect(getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default')).toBeUndefined();
+};
+
+const RELEASE = expect.stringContaining('cloudfence release ip-');
+
+describe('a drill that fences by itself', () => {
+  it.each(['the Node is marked', 'the old attachment is gone'])(
+    'takes its fence back if a person interrupts it when %s',
+    (moment) =>
+      onAws(async (rig) => {
+        const tell = (says: string): void => {
+          if (says.includes(moment)) rig.ending.abort(new Error('interrupted'));
+        };
+        const result = await rig.drill({}, { here: true, tell });
+        expect(result).toMatchObject({ end: 'interrupted', left: [] });
+        expectUndone(rig);
+      }),
+  );
+
+  it('takes its fence back if its time runs out', () =>
+    onAws(async (rig) => {
+      const result = await rig.drill({ patience: 8_000 }, { here: true });
+      expect(result.end, result.says).not.toBe('recovered');
+      expect(result.stoppedAt).not.toBeNull();
+      expect(result.left).toEqual([]);
+      expectUndone(rig);
+    }));
+
+  it('says that the Node is still fenced, and how that ends, if a person interrupts the cleanup, too', () =>
+    onAws(async (rig) => {
+      const giveUp = new AbortController();
+      const tell = (says: string): void => {
+        if (says.includes('the Node is marked')) rig.ending.abort(new Error('interrupted'));
+        if (says.startsWith('waits until')) giveUp.abort(new Error('interrupted again'));
+      };
+      const result = await rig.drill({}, { here: true, tell, giveUp: giveUp.signal });
+      expect(result.left).toContainEqual(expect.objectContaining({ mend: RELEASE }));
+    }));
+});
+
+describe('a drill where functions are installed', () => {
+  it('waits for them to take the fence back if a person interrupts it', () =>
+    onAws(async (rig) => {
+      const tell = (says: string): void => {
+        if (says.includes('the Node is marked')) rig.ending.abort(new Error('interrupted'));
+      };
+      const result = await rig.drill({}, { tell });
+      expect(result).toMatchObject({ end: 'interrupted', left: [] });
+      expectUndone(rig);
+    }, true));
+});
+
+type Opened = Pick<DrillTools, 'cloud' | 'drillCloud'>;
+
+/** A cloud that accepts each start, says `said` for a while, and leaves the machine off. */
+const acceptsAndFails =
+  (said: readonly Power[]) =>
+  ({ cloud, drillCloud }: Opened): Partial<DrillTools> => {
+    const powers: Power[] = [];
+    return {
+      drillCloud: { ...drillCloud, start: async () => void powers.push(...said) },
+      cloud: {
+        ...cloud,
+        look: async (...asked) => {
+          const power = powers.shift();
+          const facts = await cloud.look(...asked);
+          return power === undefined ? facts : facts.map((one) => ({ ...one, power }));
+        },
+      },
+    };
+  };
+
+describe('a machine that does not start again', () => {
+  it.each([{ said: ['starting'] }, { said: ['starting', 'running'] }, { said: ['running', 'running'] }] as const)(
+    'is in the report with the command, after the cloud accepted the start and said $said',
+    ({ said }) =>
+      onAws(async (rig) => {
+        const result = await rig.drill({ patience: 120_000 }, { spoiled: acceptsAndFails(said) });
+        expect(powerOf(rig)).toBe('stopped');
+        expect(result.end).not.toBe('recovered');
+        expect(result.left).toContainEqual({
+          says: expect.stringContaining('may be off'),
+          mend: `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
+        });
+      }, true),
+  );
+
+  it('is given up after a time, and the report repeats what the cloud said', () =>
+    onAws(async (rig) => {
+      let calls = 0;
+      const start = async (): Promise<void> => {
+        calls += 1;
+        throw new Refused('InsufficientInstanceCapacity: come back later');
+      };
+      const spoiled = ({ drillCloud }: Opened) => ({ drillCloud: { ...drillCloud, start } });
+      const result = await rig.drill({ patience: 120_000 }, { spoiled });
+      expect(calls).toBeLessThan(300);
+      expect(rig.told.join('\n')).toMatch(/does not run yet: InsufficientInstanceCapacity/);
+      expect(result).toMatchObject({ end: 'failed', says: expect.stringContaining('InsufficientInstanceCapacity') });
+      const [machine, node] = result.left;
+      expect(machine?.says).toMatch(/may be off.*InsufficientInstanceCapacity/);
+      expect(node).toMatchObject({ says: expect.stringContaining('is fenced'), mend: RELEASE });
+    }, true));
+});
