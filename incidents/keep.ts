@@ -84,7 +84,15 @@ const WATCHED = `${NOTES}watch/`;
 
 const unsentNote = ({ id }: Announcement): string => `${UNSENT}${encodeURIComponent(id)}`;
 
-const unsentSchema = jsonTextSchema.pipe(z.object({ object: z.string() }));
+/** `since` and `next` are epoch ms. */
+const unsentSchema = jsonTextSchema.pipe(
+  z.object({
+    object: z.string(),
+    since: z.number().optional(),
+    tries: z.number().default(0),
+    next: z.number().default(0),
+  }),
+);
 
 /** Notes each message before the incident is written. Returns the notes that were not there before. */
 const noteUnsent = async (
@@ -155,9 +163,28 @@ export const readNotes = async ({ list }: ObjectStore, now: number, signal: Abor
 
 /** A message that nobody could send for so long (ms) is given up. */
 const GIVEN_UP_MS = 86_400_000;
+/**
+ * The pause (ms) after the first failure. Each further one is twice as long: where one of two topics fails, the other
+ * gets the message with each try.
+ */
+const FIRST_PAUSE_MS = 240_000;
+
+type UnsentNote = z.infer<typeof unsentSchema>;
+
+/** Notes in the note that a try failed. */
+const postpone = async (
+  name: string,
+  { object, tries }: UnsentNote,
+  { version }: StoredObject,
+  { objects, since, now, signal }: { objects: ObjectStore; since: number; now: number; signal: AbortSignal },
+): Promise<void> => {
+  const text = `${JSON.stringify({ object, since, tries: tries + 1, next: now + FIRST_PAUSE_MS * 2 ** tries })}\n`;
+  await objects.write(name, text, version, signal);
+};
 
 /**
- * Sends a message that a run has left behind. Its id is that of the message that may have arrived already.
+ * Sends a message that a run has left behind. Its id is that of the message that may have arrived already. Gives up
+ * after a day, whatever the cause.
  *
  * @throws CloudfenceError
  */
@@ -167,13 +194,22 @@ export const sendLate = async (
   now: number,
   signal: AbortSignal,
 ): Promise<void> => {
-  const note = unsentSchema.safeParse((await objects.read(name, signal))?.text ?? '').data;
-  const found = note ? await objects.read(note.object, signal) : null;
+  const stored = await objects.read(name, signal);
+  const note = unsentSchema.safeParse(stored?.text ?? '').data;
+  const since = note?.since ?? written ?? now;
+  if (!stored || !note || now - since >= GIVEN_UP_MS) return objects.remove(name, signal);
+  if (now < note.next) return;
+  const found = await objects.read(note.object, signal);
   const incident = found && parseIncident(found.text);
   const message = incident && announcementsOf(null, incident).find((one) => unsentNote(one) === name);
   // Without the end in the incident, its run has died before the write. Another run may still write it.
-  if (!message && now - (written ?? now) < GIVEN_UP_MS) return;
-  if (message && announce) await announce(message, signal);
+  if (!message) return;
+  try {
+    if (announce) await announce(message, signal);
+  } catch (error) {
+    await postpone(name, note, stored, { objects, since, now, signal });
+    throw error;
+  }
   await objects.remove(name, signal);
 };
 

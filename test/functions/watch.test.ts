@@ -1,3 +1,4 @@
+import { tendIncidents } from '../../functions/tend-incidents.ts';
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
@@ -168,7 +169,15 @@ describe('a message', () => {
         install.context(),
       );
     const sweeping = () => sweep(async () => install.dependencies)({}, install.context());
-    return { ...install.history, incidents: install.history.incidents, keeper: incidents, deliver, sweeping };
+    return {
+      ...install.history,
+      incidents: install.history.incidents,
+      keeper: incidents,
+      world,
+      install,
+      deliver,
+      sweeping,
+    };
   };
   const dies = async () => Promise.reject(new Error('the process is gone'));
 
@@ -180,6 +189,21 @@ describe('a message', () => {
     await sweeping();
     await sweeping();
     expect(told).toMatchObject([{ about: 'fence', incident: incidents()[0]?.id }]);
+    expect(unsent()).toEqual([]);
+  });
+
+  it('that nobody can send is tried a few times a day, and then given up', async () => {
+    const { deliver, unsent, keeper, world, install } = staged();
+    await deliver({ announce: dies });
+    let tries = 0;
+    const announce = async () => Promise.reject(new Unavailable(`try ${(tries += 1)}`));
+    const failing = { ...install.dependencies, incidents: { ...keeper, announce } };
+    for (let minutes = 0; minutes < 25 * 60; minutes += 5) {
+      world.advance(5 * MINUTE_MS);
+      await tendIncidents(failing, 60_000);
+    }
+    expect(tries).toBeGreaterThan(5);
+    expect(tries).toBeLessThan(12);
     expect(unsent()).toEqual([]);
   });
 
