@@ -118,7 +118,11 @@ const addDrill = (root: Command, terminal: Terminal, done: Done): Command =>
       .command('drill')
       .description('stop the machine of a Node that you have labelled for it, and measure how Cloudfence reacts'),
   )
-    .requiredOption('--node <name>', 'the Node, which has the label cloudfence.dev/drill=allowed', given)
+    .requiredOption(
+      '--node <name>',
+      'the Node, which has the label cloudfence.node-restriction.kubernetes.io/drill=allowed',
+      given,
+    )
     .option('--yes', 'do not ask for the name of the Node')
     .option('--namespace <name>', 'the namespace of the canary', given, 'default')
     .option('--image <image>', 'the image of the canary', given, 'registry.k8s.io/pause:3.10')

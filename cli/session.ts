@@ -54,6 +54,8 @@ const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output:
 interface SessionEnd {
   /** The exit code of a command that itself says what Ctrl-C means for it. Null for a command that can be continued. */
   readonly whenInterrupted?: number | null;
+  /** Signals that interrupt the command as Ctrl-C does, however often they come. */
+  readonly alsoOn?: readonly NodeJS.Signals[];
 }
 
 /** Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. */
@@ -61,7 +63,7 @@ export const withSession = async (
   options: CommonOptions,
   terminal: Terminal,
   work: (session: Session) => Promise<number>,
-  { whenInterrupted = null }: SessionEnd = {},
+  { whenInterrupted = null, alsoOn = [] }: SessionEnd = {},
 ): Promise<number> => {
   const ending = new AbortController();
   let interrupted = false;
@@ -70,6 +72,7 @@ export const withSession = async (
     ending.abort(new Error('interrupted'));
   };
   process.once('SIGINT', interrupt);
+  for (const signal of alsoOn) process.on(signal, interrupt);
   const opened: OpenCluster[] = [];
   const progress = createProgress(options, terminal);
   const logs = createRunLogs(warnings(terminal));
@@ -86,7 +89,7 @@ export const withSession = async (
     if (interrupted) return sayInterrupted(options, terminal, false);
     throw error;
   } finally {
-    process.removeListener('SIGINT', interrupt);
+    for (const signal of ['SIGINT', ...alsoOn]) process.removeListener(signal, interrupt);
     ending.abort();
     await Promise.all(opened.map(({ close }) => close()));
   }

@@ -17,6 +17,7 @@ export interface Refusal {
 /** Everything that is known about the machine, from one moment. */
 export interface DrillFacts {
   readonly nodeName: string;
+  readonly clusterName: string;
   readonly machine: MachineFacts;
   readonly drilled: DrilledMachine;
   readonly cluster: ClusterFacts;
@@ -67,6 +68,18 @@ const identity: Check = ({ cluster: { node }, machine, identityRules, named, nod
         'run `cloudfence doctor` for the remedy',
       );
 };
+
+/**
+ * What a Node says about its machine, its kubelet wrote. A drill stops a machine that runs, so the cloud has to say, too,
+ * that the machine is this Node or belongs to this cluster.
+ */
+const unconfirmed: Check = ({ machine: { machine, nodeNames, clusters }, nodeName, clusterName }) =>
+  nodeNames.includes(nodeName) || clusters.includes(clusterName)
+    ? null
+    : refusal(
+        `the cloud does not confirm that ${machine} is Node ${nodeName} of cluster ${clusterName}: by its names, it would be Node ${listSome(nodeNames) || '(none)'}, and ${clusters.length === 0 ? 'it has no tag of a cluster' : `its tags name ${listSome(clusters)}`}`,
+        `check that it is the machine of the Node, and give it the tag of cluster ${clusterName} (docs/drill.md)`,
+      );
 
 const notRunning: Check = ({ machine: { power, machine, evidence } }) =>
   power === 'running'
@@ -221,6 +234,7 @@ const leftovers: Check = ({ scene }, { removeCommands }) =>
 const checks: readonly Check[] = [
   notAllowed,
   identity,
+  unconfirmed,
   notRunning,
   badNode,
   otherVolumes,

@@ -70,6 +70,7 @@ export const readFacts = async (
   if (!facts || !scene) throw new InvalidInput(`there is no Node ${node} in cluster ${cluster.name}`);
   return {
     nodeName: node,
+    clusterName: cluster.name,
     machine: facts,
     drilled: await drillCloud.inspect(targetOf(facts), signal),
     cluster: found,

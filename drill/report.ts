@@ -1,5 +1,6 @@
 import type { DrillEnd, DrillResult } from './tools.ts';
 import { msOf, type Reached } from './phases.ts';
+import { onOneLine } from '../fencing/model/reason.ts';
 import { type ProofOptions, proofsOf } from './proofs.ts';
 
 /** What a drill says at its end: to people, to programs, and in a file. Pure. */
@@ -60,11 +61,13 @@ const sections = (report: DrillReport): readonly Section[] => {
     { title: 'Left behind', lines: report.left.map(({ says, mend }) => `${says}: ${mend}`) },
     { title: 'This account proved what no stand-in can', lines: ran ? proved : [] },
     { title: 'Not proved', lines: ran ? unproved : [] },
-  ].filter(({ lines }) => lines.length > 0);
+  ]
+    .map(({ title, lines }) => ({ title, lines: lines.map(onOneLine) }))
+    .filter(({ lines }) => lines.length > 0);
 };
 
 const summary = ({ node, cluster, machine, says }: DrillReport): string =>
-  `Node ${node} in ${cluster}, ${machine}: ${says}.`;
+  onOneLine(`Node ${node} in ${cluster}, ${machine}: ${says}.`);
 
 /** Returns the report for a terminal. */
 export const drillLines = (report: DrillReport): readonly string[] => [

@@ -1,6 +1,6 @@
 import { asCloudfenceError, PermissionDenied, Refused, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineTarget } from '../fencing/model/machine.ts';
-import { listSome } from '../fencing/model/reason.ts';
+import { listSome, onOneLine } from '../fencing/model/reason.ts';
 import { makeCanary } from './canary.ts';
 import { type CheckOptions, type DrillFacts, type Refusal, refusalsOf } from './checks.ts';
 import { readFacts, renewFacts, targetOf } from './facts.ts';
@@ -185,7 +185,8 @@ const ended = async (options: DrillOptions, tools: DrillTools, progress: Progres
 };
 
 /** Conducts one drill. Always undoes what it did, and says what it could not undo. */
-export const conductDrill = async (options: DrillOptions, tools: DrillTools): Promise<DrillResult> => {
+export const conductDrill = async (options: DrillOptions, given: DrillTools): Promise<DrillResult> => {
+  const tools = { ...given, tell: (says: string) => given.tell(onOneLine(says)) };
   const progress: Progress = {
     facts: null,
     made: false,

@@ -1,6 +1,6 @@
 import type { V1StatefulSet } from '@kubernetes/client-node/dist/gen/index.js';
 import type { CanaryOptions } from '../drill/ports.ts';
-import { DRILL_LABEL, HOSTNAME_LABEL } from './names.ts';
+import { HOSTNAME_LABEL } from './names.ts';
 
 /** The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one runs. */
 
@@ -8,7 +8,7 @@ export const CANARY = 'cloudfence-drill';
 export const CANARY_POD = `${CANARY}-0`;
 export const CANARY_CLAIM = `data-${CANARY_POD}`;
 
-const labels = { 'app.kubernetes.io/name': CANARY, [DRILL_LABEL]: 'canary' };
+const labels = { 'app.kubernetes.io/name': CANARY };
 
 /** More than any common class needs at least, such as 10 GB for a disk of Compute Engine. */
 const SIZE = '10Gi';

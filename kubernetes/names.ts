@@ -33,8 +33,8 @@ export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
 export const OPT_OUT_LABEL = 'cloudfence.node-restriction.kubernetes.io/opt-out';
 export const NUDGE_ANNOTATION = 'cloudfence.dev/nudge';
 
-/** A label of a Node with which people allow `cloudfence drill` to stop its machine, and of what a drill makes. */
-export const DRILL_LABEL = 'cloudfence.dev/drill';
+/** A label of a Node with which people allow `cloudfence drill` to stop its machine. No kubelet can write it. */
+export const DRILL_LABEL = 'cloudfence.node-restriction.kubernetes.io/drill';
 export const DRILL_ALLOWED = 'allowed';
 
 /**

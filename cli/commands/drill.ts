@@ -135,10 +135,14 @@ const conduct = async (options: DrillCommandOptions, session: Session, terminal:
   }
 };
 
-/** Stops a machine that a person allows to be stopped, and measures how the installed Cloudfence reacts. */
+/**
+ * Stops a machine that a person allows to be stopped, and measures how the installed Cloudfence reacts. A pipeline that
+ * is cancelled or a terminal that is closed must not leave the machine off.
+ */
 export const drill = (options: DrillCommandOptions, terminal: Terminal): Promise<number> => {
   refuseUnknownForm(options);
   return withSession({ ...options, json: true }, terminal, (session) => conduct(options, session, terminal), {
     whenInterrupted: INTERRUPTED,
+    alsoOn: ['SIGTERM', 'SIGHUP'],
   });
 };

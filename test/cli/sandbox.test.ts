@@ -138,6 +138,23 @@ describe('a drill on the sandbox', () => {
     expect(await cloudfence('drill', '--node', node, '-o', 'report.pdf')).toMatchObject({ code: 2 });
   });
 
+  it('undoes everything when its terminal is closed', async () => {
+    await begin('aws');
+    const node = await spareNode();
+    await allow(node);
+    const lines: string[] = [];
+    const closed = terminal(lines);
+    const complain = (text: string): void => {
+      closed.complain(text);
+      if (text.includes('the Node is marked')) for (let times = 0; times < 2; times += 1) process.emit('SIGHUP');
+    };
+    const drill = () => runCommand(['drill', '--node', node, '--yes', '--fence-here'], { ...closed, complain });
+    expect(await withEnvironment(await variables(), drill), lines.join('\n')).toBe(130);
+    expect(lines.join('\n')).not.toContain('Left behind');
+    const { lines: machines } = await cloudfence('sandbox', '--folder', folder, 'machines');
+    expect(machines.join('\n')).not.toMatch(/stopped|quarantine|out-of-service/);
+  });
+
   it('fences by itself if asked, writes its report, and fails over the threshold', async () => {
     await begin('aws');
     const node = await spareNode();

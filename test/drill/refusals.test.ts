@@ -33,12 +33,18 @@ const retag = ({ world, scene }: Rig<AwsParts>, tags: Readonly<Record<string, st
   if (instance) change(world, instance, { tags });
 };
 
+/** The cloud gives the machine the name of another Node. */
+const rename = ({ world, scene }: Rig<AwsParts>, tags: Readonly<Record<string, string>>): void => {
+  const instance = instanceIn(world, scene.spare);
+  if (instance) change(world, instance, { privateDnsName: 'db-7', tags });
+};
+
 const other = ({ scene }: Rig<AwsParts>): string => scene.nodeOf(scene.holder);
 
 const cases: Readonly<Record<string, Case>> = {
   'a Node without the label': {
     says: /not labelled for drills/,
-    spoils: ({ label }) => label({ 'cloudfence.dev/drill': 'no' }),
+    spoils: ({ label }) => label({ 'cloudfence.node-restriction.kubernetes.io/drill': 'no' }),
   },
   'a Node with volumes': {
     says: /default\/db-0 .* uses claim data-db-0.* other volumes are attached/,
@@ -47,6 +53,19 @@ const cases: Readonly<Record<string, Case>> = {
   'a machine that the Node does not name': {
     says: /more than one Node names|it is not proven|does not name/,
     changed: (rig) => ({ target: { node: rig.node, machine: rig.scene.holder } }),
+  },
+  'a Node that only a label of its kubelet allows': {
+    says: /not labelled for drills/,
+    spoils: ({ label }) =>
+      label({ 'cloudfence.node-restriction.kubernetes.io/drill': 'no', 'cloudfence.dev/drill': 'allowed' }),
+  },
+  'a machine that only the kubelet of the Node names': {
+    says: /does not confirm that i-.* is Node .* of cluster .*it would be Node db-7, .*it has no tag of a cluster/,
+    spoils: (rig) => rename(rig, {}),
+  },
+  'a machine whose tag names another cluster': {
+    says: /does not confirm that i-.*its tags name elsewhere/,
+    spoils: (rig) => rename(rig, { 'kubernetes.io/cluster/elsewhere': 'owned' }),
   },
   'a Node that is not Ready': {
     says: /is not Ready/,
@@ -146,6 +165,13 @@ it('a drill does not refuse a group that a person has suspended, or anything in 
     retag(rig, { 'aws:autoscaling:groupName': 'workers' });
     const result = await rig.drill({ dryRun: true, checks: { ...checks, suspendedGroup: 'workers' } });
     expect(result).toMatchObject({ end: 'checked', left: [], stoppedAt: null });
+  }));
+
+it('a drill accepts the tag of the cluster where the cloud knows no name of the Node', () =>
+  onAws(async (rig) => {
+    const { name } = rig.cluster;
+    rename(rig, { [`kubernetes.io/cluster/${name}`]: 'owned' });
+    expect(await rig.drill({ dryRun: true })).toMatchObject({ end: 'checked' });
   }));
 
 it('a drill does nothing if the person does not type the name', () =>

@@ -36,6 +36,7 @@ export interface Rig<P extends ClusterParts> {
   readonly told: readonly string[];
   readonly ending: AbortController;
   readonly drill: (changed?: Partial<DrillOptions>, tools?: RigTools) => Promise<DrillResult>;
+  readonly cluster: { readonly name: string };
   /** Changes the Node as an administrator does. */
   readonly label: (labels: Readonly<Record<string, string>>) => void;
 }
@@ -130,7 +131,7 @@ export const withRig = async <P extends ClusterParts>(
     );
   };
   try {
-    await work({ world, scene, node, told, ending, drill, label: (labels) => labelNode(world, node, labels) });
+    await work({ world, scene, node, told, ending, cluster, drill, label: (labels) => labelNode(world, node, labels) });
   } finally {
     over.abort(new Error('the test is over'));
     await running.catch((error: unknown) => {

@@ -43,7 +43,7 @@ const label = ({ testbed: { admin } }: Scene, { name }: TestbedNode): Promise<un
   admin.write(
     'PATCH',
     `/api/v1/nodes/${name}`,
-    { metadata: { labels: { 'cloudfence.dev/drill': 'allowed' } } },
+    { metadata: { labels: { 'cloudfence.node-restriction.kubernetes.io/drill': 'allowed' } } },
     'application/merge-patch+json',
   );
 

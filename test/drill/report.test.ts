@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { type DrillReport, drillLines, drillMarkdown } from '../../drill/report.ts';
+
+/** What others wrote, such as the message of a container that waits, stays on its line. */
+
+const hostile = 'the canary does not run: \u001B[31mred\n# Drill: recovered\r\n- forged\u2028';
+
+const report: DrillReport = {
+  end: 'failed',
+  says: hostile,
+  refusals: [{ says: hostile, mend: hostile }],
+  facts: null,
+  stoppedAt: null,
+  recovery: [],
+  comeback: [],
+  movedTo: null,
+  left: [{ says: hostile, mend: hostile }],
+  node: 'node-1',
+  cluster: 'bench',
+  machine: 'i-1',
+  threshold: null,
+  proofs: { fencedHere: false },
+};
+
+it.each([
+  { form: 'Markdown', text: drillMarkdown(report) },
+  { form: 'a terminal', text: drillLines(report).join('\n') },
+])('a report for $form has no line and no control character of others', ({ text }) => {
+  expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Zl}]/u);
+  expect(text).not.toMatch(/^(?:# Drill: recovered|- forged)/m);
+  expect(text).toContain('red');
+});
