@@ -1,4 +1,8 @@
-import type { Resource } from './ensure.ts';
+import { z } from 'zod';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { Api } from './api.ts';
+import { findResource, type Resource } from './ensure.ts';
+import { projectNumberOf } from './grants.ts';
 import type { Install } from './install.ts';
 
 /**
@@ -36,4 +40,21 @@ export const incidentBuckets = ({ names, parameters }: Install): readonly Resour
       change: { method: 'PATCH', path, body: wanted },
     },
   ];
+};
+
+const owned = z.looseObject({ projectNumber: z.string() });
+
+/**
+ * Verifies that no other project has the bucket. The names of buckets are global, and everybody can guess this one.
+ * @throws Refused if another project has it
+ */
+export const refuseForeignBucket = async (api: Api, install: Install): Promise<void> => {
+  for (const { what, host, path } of incidentBuckets(install)) {
+    const found = await findResource(api, host, path);
+    if (found === null) continue;
+    if (owned.safeParse(found).data?.projectNumber === (await projectNumberOf(api, install))) continue;
+    throw new Refused(
+      `${what} belongs to another project: name a bucket of your own as \`incidentBucket\` (docs/gcp.md)`,
+    );
+  }
 };

@@ -3,7 +3,7 @@ import { Refused } from '../../fencing/model/errors.ts';
 import type { Deployer, PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';
-import { incidentBuckets } from './bucket.ts';
+import { incidentBuckets, refuseForeignBucket } from './bucket.ts';
 import { ensureDashboard, removeDashboard } from './dashboard.ts';
 import { ensureAbsent, ensure, type Resource } from './ensure.ts';
 import { functionUrl, ensureFunction, readFunction, functionsInAllRegions, removeFunction } from './functions.ts';
@@ -87,6 +87,7 @@ const deploy = async (
     runtimeAccountGrants(install, await ensureRole(api, install.names, fencingRole(install), say)),
     say,
   );
+  await refuseForeignBucket(api, install);
   await ensureAll(api, [...topics(install), ...incidentBuckets(install)], say);
   await grantAll(api, incidentGrants(install), say);
   const addressFor = await functionsOf(api, install, packaged, isFresh, say);

@@ -20,16 +20,15 @@ const ofPubSub = (path: string): PolicyResource => ({ host: 'pubsub', path: `v1/
 
 const project = z.looseObject({ projectNumber: z.string().regex(/^\d+$/) });
 
+export const projectNumberOf = async (api: Api, { names }: Install): Promise<string> =>
+  project.parse(await api.call({ method: 'GET', host: 'projects', path: `v1/${names.project}` })).projectNumber;
+
 /**
  * Returns the account of Pub/Sub itself.
  * https://cloud.google.com/iam/docs/service-agents
  */
-export const pubSubServiceAgent = async (api: Api, { names }: Install): Promise<string> => {
-  const { projectNumber } = project.parse(
-    await api.call({ method: 'GET', host: 'projects', path: `v1/${names.project}` }),
-  );
-  return serviceAccount(`service-${projectNumber}@gcp-sa-pubsub.iam.gserviceaccount.com`);
-};
+export const pubSubServiceAgent = async (api: Api, install: Install): Promise<string> =>
+  serviceAccount(`service-${await projectNumberOf(api, install)}@gcp-sa-pubsub.iam.gserviceaccount.com`);
 
 export const secretNames = ({ configuration: { clusters } }: Install): readonly string[] =>
   clusters.flatMap((cluster) => ('secretManager' in cluster ? [cluster.secretManager.secret] : []));

@@ -1,6 +1,6 @@
 import type { PermissionTag } from '../../providers/plugin.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
-import { dashboardBody } from '../aws/dashboard.ts';
+import { dashboardBody } from './cloudwatch-dashboard.ts';
 import {
   type Arn,
   managedClusterArns,

@@ -142,6 +142,14 @@ describe('a deployment', () => {
     expect(object('topics/cloudfence-prod-incidents')).toBeUndefined();
   });
 
+  it('refuses a bucket of that name in another project, which would read the incidents', async () => {
+    const bucket = { name: `cloudfence-prod-${PROJECT}`, projectNumber: '999', location: 'europe-west1' };
+    google.store.objects.set(`b/${bucket.name}`, bucket);
+    await expect(deploy()).rejects.toThrow(/belongs to another project/);
+    expect(google.store.objects.get(`b/${bucket.name}`)).toEqual(bucket);
+    expect(membersOf(`b/${bucket.name}`, 'roles/storage.objectUser')).toEqual([]);
+  });
+
   it('keeps incidents in the user’s bucket, and tells them to the user’s topic, if the parameters name them', async () => {
     const incidents = { incidentBucket: 'my-incidents', incidentTopic: 'projects/my-project/topics/incidents' };
     await deploy(incidents);

@@ -242,7 +242,7 @@ const bucketPolicy = z.looseObject({
 const buckets: Route = (store, { verb, path, body }) => {
   if (path === 'b') {
     const bucket = named.parse(body);
-    return make(store, `b/${bucket.name}`, { ...bucket });
+    return make(store, `b/${bucket.name}`, { ...bucket, projectNumber: PROJECT_NUMBER });
   }
   const [, bucket, iam] = /^(b\/[^/]+)(\/iam)?$/.exec(path) ?? [];
   if (bucket === undefined) return null;

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { stage as aws } from '../../providers/aws/plugin/stage.ts';
-import { stage as azure } from '../../providers/azure/plugin/stage.ts';
-import { stage as gcp } from '../../providers/gcp/plugin/stage.ts';
-import type { SeenCluster, SeenNode, StageWriter } from '../../providers/stage.ts';
+import { stage as aws } from '../../../providers/aws/plugin/stage.ts';
+import { stage as azure } from '../../../providers/azure/plugin/stage.ts';
+import { stage as gcp } from '../../../providers/gcp/plugin/stage.ts';
+import type { SeenCluster, SeenNode, StageWriter } from '../../../providers/stage.ts';
 
 /** The commands that `init` prints for a cluster in which somebody has written a command into every name. */
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { IdentitySource } from '../../fencing/model/machine.ts';
-import * as aws from '../../providers/aws/identity.ts';
-import * as azure from '../../providers/azure/identity.ts';
-import * as gcp from '../../providers/gcp/identity.ts';
+import type { IdentitySource } from '../../../fencing/model/machine.ts';
+import * as aws from '../../../providers/aws/identity.ts';
+import * as azure from '../../../providers/azure/identity.ts';
+import * as gcp from '../../../providers/gcp/identity.ts';
 
 /**
  * A kubelet writes the volumes on its Node's status and its providerID, and a person writes the handles of volumes. Each

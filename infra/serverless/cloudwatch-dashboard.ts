@@ -1,5 +1,5 @@
 import { dimensionNames } from '../../functions/metrics.ts';
-import { cloudPanels, type Panel, panels, type Series } from '../serverless/panels.ts';
+import { cloudPanels, type Panel, panels, type Series } from './panels.ts';
 
 /**
  * The body of the dashboard in infra/aws/dashboard.yml, with references for `Fn::Sub`.
