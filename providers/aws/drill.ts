@@ -1,11 +1,11 @@
 import { DescribeInstancesCommand, type Instance, StartInstancesCommand } from '@aws-sdk/client-ec2';
 import type { DrillCloud, DrilledMachine, Trap } from '../../drill/ports.ts';
-import { Refused } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Refused } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { sendPermitted } from './actions.ts';
 import type { Ec2Clients } from './client.ts';
 import { requireList } from './describe.ts';
-import { withCloudfenceErrors } from './errors.ts';
+import { toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 
 /** What a drill asks of EC2. The stop itself is the power-off of fencing. */
 
@@ -71,6 +71,29 @@ const readInstance = async ({ reads }: Ec2Clients, machine: MachineId, signal: A
   return instance;
 };
 
+/**
+ * What may not be started must not be stopped. A dry run asks only for the permission.
+ * @throws Unavailable
+ */
+const startTrap = async ({ reads }: Ec2Clients, machine: MachineId, signal: AbortSignal): Promise<readonly Trap[]> => {
+  const order = new StartInstancesCommand({ DryRun: true, InstanceIds: [machine] });
+  try {
+    await reads.send(order, { abortSignal: signal });
+  } catch (caught) {
+    const error = toCloudfenceError(caught, START);
+    if (error instanceof PermissionDenied)
+      return [
+        {
+          group: null,
+          says: `the drill could not start ${machine} again: ${error.message}`,
+          mend: `grant ${START} (docs/drill.md, "Permissions")`,
+        },
+      ];
+    if (!(error instanceof Refused)) throw error;
+  }
+  return [];
+};
+
 /** Finds the account and region that know the machine. Each of the others declines the call. */
 const placeOf = async (places: readonly Ec2Clients[], machine: MachineId, signal: AbortSignal) => {
   const declined: Refused[] = [];
@@ -91,9 +114,9 @@ const inspect = async (
   standIn: string | null,
   signal: AbortSignal,
 ): Promise<DrilledMachine> => {
-  const { instance } = await placeOf(places, machine, signal);
+  const { clients, instance } = await placeOf(places, machine, signal);
   return {
-    traps: [...groupTrap(instance), ...ownTraps(instance)],
+    traps: [...groupTrap(instance), ...ownTraps(instance), ...(await startTrap(clients, machine, signal))],
     startCommand: `aws ec2 start-instances --instance-ids ${machine}`,
     calls: [DESCRIBE, 'ec2:StopInstances', START],
     standIn,

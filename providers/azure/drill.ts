@@ -1,5 +1,5 @@
 import type { DrillCloud, DrilledMachine, Trap } from '../../drill/ports.ts';
-import { Refused } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Refused } from '../../fencing/model/errors.ts';
 import type { MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { sendUnderPermit } from './actions.ts';
@@ -7,6 +7,7 @@ import type { AzureClients } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import type { MachinePath } from './identity.ts';
 import { readIncarnation, sendStart, type Vm } from './machines.ts';
+import { missingActions, type PermissionOptions } from './plugin/permissions.ts';
 
 /** What a drill asks of Azure. The stop itself is the power-off of fencing, which leaves the machine allocated. */
 
@@ -49,6 +50,34 @@ const setOf = (path: MachinePath, { virtualMachineScaleSet }: Vm) => {
   return group === undefined || name === undefined ? null : { group, name };
 };
 
+const permissionTrap = (says: string, mend: string): readonly Trap[] => [
+  { group: null, says, mend: `${mend} (docs/drill.md, "Permissions")` },
+];
+
+/**
+ * What may not be started must not be stopped. Credentials that may not ask what they may do are no proof that they
+ * may start it.
+ * @throws Unavailable, Refused
+ */
+const permissionTraps = async (
+  options: PermissionOptions,
+  { machine }: MachineTarget,
+  wanted: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Trap[]> => {
+  try {
+    const missing = await missingActions(options, machine, wanted, signal);
+    if (missing.length === 0) return [];
+    return permissionTrap(`these credentials do not have ${missing.join(' and ')} on ${machine}`, 'grant them');
+  } catch (error) {
+    if (!(error instanceof PermissionDenied)) throw error;
+    return permissionTrap(
+      `it is not known whether these credentials may start ${machine}: ${error.message}`,
+      'grant that',
+    );
+  }
+};
+
 const startCommandOf = (path: MachinePath): string =>
   path.kind === 'vm'
     ? `az vm start --resource-group ${path.group} --name ${path.name}`
@@ -63,16 +92,21 @@ const holderOf = async (clients: AzureClients, target: MachineTarget, signal: Ab
 const inspect = async (
   clients: AzureClients,
   target: MachineTarget,
-  standIn: string | null,
+  options: PermissionOptions,
   signal: AbortSignal,
 ): Promise<DrilledMachine> => {
   const { path, vm } = await holderOf(clients, target, signal);
   const kind = path.kind === 'vm' ? 'virtualMachines' : 'virtualMachineScaleSets/virtualMachines';
+  const orders = ['powerOff/action', 'start/action'].map((call) => `Microsoft.Compute/${kind}/${call}`);
   return {
-    traps: [...(await groupTrap(clients, setOf(path, vm), signal)), ...(vm.priority === 'Spot' ? [SPOT_TRAP] : [])],
+    traps: [
+      ...(await groupTrap(clients, setOf(path, vm), signal)),
+      ...(vm.priority === 'Spot' ? [SPOT_TRAP] : []),
+      ...(await permissionTraps(options, target, orders, signal)),
+    ],
     startCommand: startCommandOf(path),
-    calls: ['read', 'powerOff/action', 'start/action'].map((call) => `Microsoft.Compute/${kind}/${call}`),
-    standIn,
+    calls: [`Microsoft.Compute/${kind}/read`, ...orders],
+    standIn: options.endpoint,
   };
 };
 
@@ -88,8 +122,8 @@ const start = async (
   );
 };
 
-/** Returns what a drill needs of Azure. `standIn` is the address that takes the place of ARM, or null. */
-export const azureDrill = (clients: AzureClients, standIn: string | null): DrillCloud => ({
-  inspect: (target, signal) => inspect(clients, target, standIn, signal),
+/** Returns what a drill needs of Azure. An endpoint of its own takes the place of ARM. */
+export const azureDrill = (clients: AzureClients, options: PermissionOptions): DrillCloud => ({
+  inspect: (target, signal) => inspect(clients, target, options, signal),
   start: (target, permit, signal) => start(clients, target, permit, signal),
 });

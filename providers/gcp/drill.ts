@@ -6,6 +6,7 @@ import type { Instance } from './disks.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import { instancePath, type InstancePath } from './identity.ts';
 import { readInstance } from './look.ts';
+import { missingMachinePermissions } from './plugin/permissions.ts';
 
 /** What a drill asks of Compute Engine. The stop itself is the power-off of fencing. */
 
@@ -53,6 +54,26 @@ const ownTraps = (machine: string, { scheduling, disks }: Instance): readonly Tr
     : []),
 ];
 
+const STOP = 'compute.instances.stop';
+
+/** What may not be started must not be stopped. */
+const permissionTrap = async (
+  clients: ComputeClients,
+  machine: string,
+  signal: AbortSignal,
+): Promise<readonly Trap[]> => {
+  const missing = await missingMachinePermissions(clients, machine, [STOP, START], signal);
+  return missing.length === 0
+    ? []
+    : [
+        {
+          group: null,
+          says: `these credentials do not have ${missing.join(' and ')} on ${machine}`,
+          mend: 'grant them (docs/drill.md, "Permissions")',
+        },
+      ];
+};
+
 const inspect = async (
   clients: ComputeClients,
   target: MachineTarget,
@@ -64,9 +85,13 @@ const inspect = async (
   const instance = await readInstance(clients, path, signal);
   if (!instance) throw new Refused(`Compute Engine does not know ${machine}`);
   return {
-    traps: [...groupTrap(machine, instance), ...ownTraps(machine, instance)],
+    traps: [
+      ...groupTrap(machine, instance),
+      ...ownTraps(machine, instance),
+      ...(await permissionTrap(clients, machine, signal)),
+    ],
     startCommand: `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ${path.zone}`,
-    calls: ['compute.instances.get', 'compute.instances.stop', START],
+    calls: ['compute.instances.get', STOP, START],
     standIn,
   };
 };

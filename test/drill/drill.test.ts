@@ -11,6 +11,7 @@ import { gcpDrill } from '../../providers/gcp/drill.ts';
 import { computeClients } from '../../providers/gcp/client.ts';
 import { SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
+import { addFault } from '../../sandbox/ec2/faults.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import type { World } from '../../sandbox/world.ts';
@@ -21,9 +22,15 @@ import { type OpenDrillCloud, type Rig, withRig } from './rig.ts';
 interface OnCloud {
   readonly run: (work: (rig: Rig<ClusterParts>) => Promise<void>, installed?: boolean) => Promise<void>;
   readonly powerOf: (rig: Rig<ClusterParts>) => string;
+  /** Takes from everybody the permission to start a machine. */
+  readonly forbidStart: (rig: Rig<ClusterParts>) => void;
 }
 
-const on = <P extends ClusterParts>(demoCloud: DemoCloud<P>, drillCloud: OpenDrillCloud): OnCloud => {
+const on = <P extends ClusterParts>(
+  demoCloud: DemoCloud<P>,
+  drillCloud: OpenDrillCloud,
+  forbidStart: (parts: P) => void,
+): OnCloud => {
   const worlds = new WeakMap<object, World<P>>();
   return {
     run: (work, installed = true) =>
@@ -36,6 +43,10 @@ const on = <P extends ClusterParts>(demoCloud: DemoCloud<P>, drillCloud: OpenDri
       const own = worlds.get(world);
       return own ? demoCloud.machine(own, scene.spare).power : 'unknown';
     },
+    forbidStart: ({ world }) => {
+      const own = worlds.get(world);
+      if (own) forbidStart(own.parts);
+    },
   };
 };
 
@@ -46,20 +57,35 @@ const nextRequestId = (): string => `10000000-0000-4000-8000-${String((requests 
 const openAwsDrill: OpenDrillCloud = async (endpoint) =>
   awsDrill([ec2Clients({ region: SANDBOX_REGION, endpoint, credentials })], endpoint);
 
+const onAws = on(awsDemo, openAwsDrill, ({ ec2 }) =>
+  addFault(ec2, {
+    action: 'StartInstances',
+    params: { DryRun: 'true' },
+    mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 },
+  }),
+);
+
 const clouds: Readonly<Record<string, OnCloud>> = {
-  aws: on(awsDemo, openAwsDrill),
-  azure: on(azureDemo, async (endpoint) =>
-    azureDrill(
-      azureClients({
-        subscription: SANDBOX_SUBSCRIPTION,
-        credential: { getToken: async () => null },
-        endpoint,
-        polling: { everyMs: 1, times: 1 },
-      }),
-      endpoint,
-    ),
+  aws: onAws,
+  azure: on(
+    azureDemo,
+    async (endpoint) => {
+      const credential = { getToken: async () => null };
+      const polling = { everyMs: 1, times: 1 };
+      const clients = azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, endpoint, polling });
+      return azureDrill(clients, { credential, endpoint });
+    },
+    ({ azure }) => {
+      azure.knobs.allowedActions = ['Microsoft.Compute/*/read', 'Microsoft.Compute/*/powerOff/action'];
+    },
   ),
-  gcp: on(gcpDemo, async (endpoint) => gcpDrill(computeClients({ newRequestId: nextRequestId, endpoint }), endpoint)),
+  gcp: on(
+    gcpDemo,
+    async (endpoint) => gcpDrill(computeClients({ newRequestId: nextRequestId, endpoint }), endpoint),
+    ({ gce }) => {
+      gce.knobs.missingPermissions = ['compute.instances.start'];
+    },
+  ),
 };
 
 /** Everything that a drill makes in a cluster. */
@@ -75,7 +101,15 @@ const traces = ({ world }: Rig<ClusterParts>): readonly string[] =>
 const nodeIsClean = ({ world, node }: Rig<ClusterParts>): boolean =>
   listObjects(world, 'nodes').some(({ metadata, spec }) => metadata.name === node && (spec.taints ?? []).length === 0);
 
-describe.each(Object.entries(clouds))('a drill on %s', (_name, { run, powerOf }) => {
+describe.each(Object.entries(clouds))('a drill on %s', (_name, { run, powerOf, forbidStart }) => {
+  it('refuses if the credentials may not start the machine again', () =>
+    run(async (rig) => {
+      forbidStart(rig);
+      const result = await rig.drill();
+      expect(result).toMatchObject({ end: 'refused', says: expect.stringMatching(/start/i), stoppedAt: null });
+      expect(powerOf(rig)).toBe('running');
+    }, false));
+
   it('measures how the installed functions react, and leaves nothing behind', () =>
     run(async (rig) => {
       const volumes = listObjects(rig.world, 'persistentvolumes').length;
@@ -98,7 +132,7 @@ describe.each(Object.entries(clouds))('a drill on %s', (_name, { run, powerOf })
 });
 
 describe('a drill', () => {
-  const { run, powerOf } = on(awsDemo, openAwsDrill);
+  const { run, powerOf } = onAws;
 
   it('says that nobody reacted, starts the machine, and removes the canary', () =>
     run(async (rig) => {

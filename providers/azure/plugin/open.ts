@@ -55,7 +55,7 @@ export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promi
     viewDisks: (volumes, signal) => viewDisks(clients, volumes, signal),
     driverFaultOf,
     expand: cloud.expand,
-    drill: async () => (await import('../drill.ts')).azureDrill(clients, endpoint),
+    drill: async () => (await import('../drill.ts')).azureDrill(clients, { credential, endpoint }),
     probes: [probeOf(clients, { credential, endpoint })],
     access,
   };

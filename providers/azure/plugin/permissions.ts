@@ -131,7 +131,7 @@ const fits = (pattern: string, action: string): boolean =>
  *
  * @throws PermissionDenied when the credentials may not even ask, Unavailable, Refused
  */
-const missingActions = async (
+export const missingActions = async (
   { endpoint, ...rest }: PermissionOptions,
   machine: MachineId,
   wanted: readonly string[],
