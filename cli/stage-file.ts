@@ -8,7 +8,7 @@ import { type StageValue, tally } from '../providers/stage.ts';
 /** Who reads the file: the deployed functions, or the CLI. */
 export type Reader = 'functions' | 'cli';
 
-export interface FileWish {
+export interface StageFileOptions {
   readonly reader: Reader;
   /** Paths of the kubeconfig files, in the format of KUBECONFIG. */
   readonly kubeconfig: string;
@@ -54,7 +54,7 @@ const nameless = ({ nodes }: SurveyedCluster): readonly string[] => {
 const nameLines = (
   { tagged }: SurveyedCluster,
   { writer, answered }: Survey,
-  { reader }: FileWish,
+  { reader }: StageFileOptions,
 ): readonly string[] => {
   if (tagged !== null) return [`name: by the tags of its machines, says ${writer.machines}`];
   if (!answered)
@@ -65,18 +65,18 @@ const nameLines = (
   ];
 };
 
-const clusterComment = (cluster: SurveyedCluster, survey: Survey, wish: FileWish): string => {
+const clusterComment = (cluster: SurveyedCluster, survey: Survey, options: StageFileOptions): string => {
   const { managed, says } = survey.writer.access(cluster, survey.clusters);
   return comment([
     `Context ${cluster.context}: ${managed ?? 'a control plane of your own'}, ${versionsOf(cluster)}`,
     ...driverLines(cluster, survey),
     ...nameless(cluster),
-    ...nameLines(cluster, survey, wish),
-    ...(wish.reader === 'functions' ? [`access: ${says}`] : []),
+    ...nameLines(cluster, survey, options),
+    ...(options.reader === 'functions' ? [`access: ${says}`] : []),
   ]);
 };
 
-const entryOf = (cluster: SurveyedCluster, survey: Survey, { reader, kubeconfig }: FileWish): object => ({
+const entryOf = (cluster: SurveyedCluster, survey: Survey, { reader, kubeconfig }: StageFileOptions): object => ({
   name: cluster.name,
   ...(reader === 'cli'
     ? { kubeconfig, context: cluster.context }
@@ -91,7 +91,7 @@ const leftOut = ({ unreachable, others }: Survey): readonly string[] => [
 const SHADOW =
   'true: Cloudfence reacts to everything, reports what it would do, and begins nothing. Set it to false when you trust it';
 
-const header = (survey: Survey, { date, reader, schema }: FileWish): string => {
+const header = (survey: Survey, { date, reader, schema }: StageFileOptions): string => {
   const { writer, confirmed } = survey;
   return comment([
     ...(schema === null ? [] : [`yaml-language-server: $schema=${schema}`]),
@@ -124,24 +124,24 @@ const valueComments = (values: readonly StageValue[]) => {
 };
 
 /** Returns the text of the file. */
-export const stageFile = (survey: Survey, wish: FileWish): string => {
+export const stageFile = (survey: Survey, options: StageFileOptions): string => {
   const document = new Document({});
   const map = document.contents;
   if (!isMap(map)) throw new TypeError('an empty document is a map');
-  const values = valueComments(valuesFor(survey, wish.reader));
+  const values = valueComments(valuesFor(survey, options.reader));
   for (const { key, value, said } of values) if (value !== null) put(document, map, key, value, said);
   put(document, map, 'shadow', true, comment([...(values.at(-1)?.waiting ?? []), SHADOW]));
   put(
     document,
     map,
     'clusters',
-    survey.clusters.map((cluster) => entryOf(cluster, survey, wish)),
+    survey.clusters.map((cluster) => entryOf(cluster, survey, options)),
     comment(leftOut(survey)),
   );
   survey.clusters.forEach((cluster, at) => {
     const entry = document.getIn(['clusters', at], true);
-    if (isMap(entry)) entry.commentBefore = clusterComment(cluster, survey, wish);
+    if (isMap(entry)) entry.commentBefore = clusterComment(cluster, survey, options);
   });
-  document.commentBefore = header(survey, wish);
+  document.commentBefore = header(survey, options);
   return document.toString({ lineWidth: 0 });
 };

@@ -32,7 +32,7 @@ export interface Survey {
   readonly answered: boolean;
 }
 
-export interface SurveyWish {
+export interface SurveyOptions {
   readonly kubeconfigs: readonly KubeConfigText[];
   /** Names of contexts; none for the current one. */
   readonly contexts: readonly string[];
@@ -47,7 +47,7 @@ interface Chosen {
 }
 
 /** Two contexts of one API server are one cluster with two users. */
-const choose = ({ kubeconfigs, contexts: named, all }: SurveyWish): Chosen => {
+const choose = ({ kubeconfigs, contexts: named, all }: SurveyOptions): Chosen => {
   const { contexts, current } = contextsOf(kubeconfigs);
   const wanted = named.length > 0 ? named : current === null ? [] : [current];
   const unknown = named.filter((name) => !contexts.some((context) => context.name === name));
@@ -186,20 +186,21 @@ const tagOf = ({ nodes }: SeenCluster, facts: readonly MachineFacts[]): string |
 
 /** Each entry has its own name. The tag counts most, because the functions find the cluster by it. */
 const named = (clusters: readonly Omit<SurveyedCluster, 'name'>[], writer: StageWriter): readonly SurveyedCluster[] => {
-  const wish = (one: Omit<SurveyedCluster, 'name'>): string => one.tagged ?? writer.shortName(one.kubeconfigCluster);
+  const shortName = (one: Omit<SurveyedCluster, 'name'>): string =>
+    one.tagged ?? writer.shortName(one.kubeconfigCluster);
   return clusters.map((one) => {
-    const shared = clusters.some((other) => other !== one && wish(other) === wish(one));
-    return { ...one, name: shared ? one.context : wish(one) };
+    const shared = clusters.some((other) => other !== one && shortName(other) === shortName(one));
+    return { ...one, name: shared ? one.context : shortName(one) };
   });
 };
 
 /**
- * Surveys the clusters that the wish names.
+ * Surveys the clusters that the options name.
  * @throws InvalidConfiguration, InvalidInput, Unavailable (no cluster answers)
  */
-export const survey = async (wish: SurveyWish, clock: CallClock, signal: AbortSignal): Promise<Survey> => {
-  const { contexts, others } = choose(wish);
-  const looked = await Promise.all(contexts.map((context) => lookAt(context, wish.kubeconfigs, clock, signal)));
+export const survey = async (options: SurveyOptions, clock: CallClock, signal: AbortSignal): Promise<Survey> => {
+  const { contexts, others } = choose(options);
+  const looked = await Promise.all(contexts.map((context) => lookAt(context, options.kubeconfigs, clock, signal)));
   const found = looked.flatMap((one) => ('inventory' in one ? [one] : []));
   const unreachable = looked.flatMap((one) => ('says' in one ? [{ context: one.context.name, says: one.says }] : []));
   if (found.length === 0)
@@ -207,7 +208,7 @@ export const survey = async (wish: SurveyWish, clock: CallClock, signal: AbortSi
       `no cluster answers: ${unreachable.map(({ context, says }) => `${context}: ${says}`).join('; ')}`,
     );
   const plugins = await registeredClouds();
-  const plugin = cloudFor(found, plugins, wish.cloud);
+  const plugin = cloudFor(found, plugins, options.cloud);
   const writer = await plugin.stageWriter();
   const ofCloud = found.filter((one) => cloudsOf(one, plugins).every(({ name }) => name === plugin.name));
   if (ofCloud.length === 0)

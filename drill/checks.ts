@@ -211,8 +211,8 @@ const noRoomUnderCap: Check = ({ scene: { cap } }) => {
     : null;
 };
 
-const traps: Check = ({ drilled }, { suspendedGroup }) =>
-  drilled.traps
+const hazards: Check = ({ drilled }, { suspendedGroup }) =>
+  drilled.hazards
     .filter(({ group }) => group === null || group !== suspendedGroup)
     .map(({ says, mend }) => ({ says, mend }));
 
@@ -243,7 +243,7 @@ const checks: readonly Check[] = [
   nowhereToGo,
   nothingWouldHappen,
   noRoomUnderCap,
-  traps,
+  hazards,
   storage,
   leftovers,
 ];

@@ -5,7 +5,7 @@ import type { CanaryView } from './ports.ts';
 /** What happens during a drill, in its order, and how each phase shows. Pure. */
 
 /** What one look during a drill saw. A part is null if it was not asked, or did not answer. */
-export interface Sighting {
+export interface Snapshot {
   readonly machine: MachineFacts | null;
   readonly node: NodeFacts | null;
   readonly canary: CanaryView | null;
@@ -22,7 +22,7 @@ interface Phase {
   readonly name: PhaseName;
   /** A title for people. */
   readonly says: string;
-  readonly seen: (sighting: Sighting, before: Before) => boolean;
+  readonly seen: (snapshot: Snapshot, before: Before) => boolean;
 }
 
 export type PhaseName =
@@ -39,14 +39,14 @@ export type PhaseName =
 const isOff = (machine: MachineFacts | null): boolean =>
   machine?.power === 'off' || machine?.power === 'off-if-repeated';
 
-const movedPod = ({ canary }: Sighting, { node, pod }: Before) => {
+const movedPod = ({ canary }: Snapshot, { node, pod }: Before) => {
   const now = canary?.pod;
   return now && now.uid !== pod && now.node !== null && now.node !== node ? now : null;
 };
 
 /** Returns the Node on which the canary runs since it moved, or null. */
-export const newNodeOf = (sighting: Sighting, before: Before): string | null => {
-  const moved = movedPod(sighting, before);
+export const newNodeOf = (snapshot: Snapshot, before: Before): string | null => {
+  const moved = movedPod(snapshot, before);
   return moved?.ready ? moved.node : null;
 };
 
@@ -67,17 +67,17 @@ export const recovery: readonly Phase[] = [
   {
     name: 'attached',
     says: 'the volume is attached to another Node',
-    seen: (sighting, before) => movedPod(sighting, before) !== null && sighting.canary?.there?.attached === true,
+    seen: (snapshot, before) => movedPod(snapshot, before) !== null && snapshot.canary?.there?.attached === true,
   },
   {
     name: 'running',
     says: 'the canary runs on another Node',
-    seen: (sighting, before) => newNodeOf(sighting, before) !== null,
+    seen: (snapshot, before) => newNodeOf(snapshot, before) !== null,
   },
 ];
 
 /** From the start until the Node takes pods again. */
-export const comeback: readonly Phase[] = [
+export const restart: readonly Phase[] = [
   { name: 'up', says: 'the cloud says that the machine runs', seen: ({ machine }) => machine?.power === 'running' },
   {
     name: 'ready',
@@ -107,11 +107,11 @@ export interface Reached {
 export const newlyReached = (
   phases: readonly Phase[],
   reached: readonly Reached[],
-  sighting: Sighting,
+  snapshot: Snapshot,
   { before, ms }: { readonly before: Before; readonly ms: number },
 ): readonly Reached[] =>
   phases
-    .filter(({ name, seen }) => !reached.some(({ phase }) => phase === name) && seen(sighting, before))
+    .filter(({ name, seen }) => !reached.some(({ phase }) => phase === name) && seen(snapshot, before))
     .map(({ name, says }) => ({ phase: name, says, ms }));
 
 export const isComplete = (phases: readonly Phase[], reached: readonly Reached[]): boolean =>

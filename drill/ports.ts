@@ -7,16 +7,16 @@ import type { Permit } from '../fencing/model/permit.ts';
 /** What a drill needs from a cloud and a cluster in addition to the two interfaces of fencing. */
 
 /** A reason why this machine would not come back as it was, or not at all. */
-export interface Trap {
+export interface Hazard {
   readonly says: string;
   readonly mend: string;
-  /** The group that would replace the machine. A person who has suspended the group may say so. Null for other traps. */
+  /** The group that would replace the machine. A person who has suspended the group may say so. Null for other hazards. */
   readonly group: string | null;
 }
 
 /** What the cloud says about a machine that a drill would stop. */
 export interface DrilledMachine {
-  readonly traps: readonly Trap[];
+  readonly hazards: readonly Hazard[];
   /** The command with which a person starts the machine. */
   readonly startCommand: string;
   /** The calls that the drill makes, as the cloud names them. */

@@ -16,7 +16,7 @@ export interface ProofOptions {
 /** Sooner than this after the stop (ms), no sweep takes the Node for silent, because its Lease was fresh at the stop. */
 const NO_SWEEP_MS = 50_000;
 
-const whose = ({ fencedHere }: ProofOptions): string =>
+const actorOf = ({ fencedHere }: ProofOptions): string =>
   fencedHere ? 'your own credentials' : 'the credentials of the functions';
 
 const delivery = ({ recovery }: DrillResult, { fencedHere }: ProofOptions): readonly string[] => {
@@ -31,14 +31,14 @@ const delivery = ({ recovery }: DrillResult, { fencedHere }: ProofOptions): read
 };
 
 const proved = (result: DrillResult, options: ProofOptions): readonly string[] => {
-  const { recovery, comeback, facts } = result;
-  const reached = (phase: Parameters<typeof msOf>[1]): boolean => msOf([...recovery, ...comeback], phase) !== null;
+  const { recovery, restart, facts } = result;
+  const reached = (phase: Parameters<typeof msOf>[1]): boolean => msOf([...recovery, ...restart], phase) !== null;
   const claims: readonly (readonly [boolean, string])[] = [
     [reached('off'), `the API answers this version of Cloudfence: ${facts?.drilled.calls.join(', ') ?? ''}`],
     [reached('off'), 'your own credentials may stop this machine'],
     [reached('up'), 'your own credentials may start this machine'],
-    [reached('marked'), `${whose(options)} may read this machine, and mark its Node`],
-    [reached('marked') && reached('pod-deleted'), `${whose(options)} may delete the pods of the Node`],
+    [reached('marked'), `${actorOf(options)} may read this machine, and mark its Node`],
+    [reached('marked') && reached('pod-deleted'), `${actorOf(options)} may delete the pods of the Node`],
     [
       reached('detached') && reached('attached'),
       'the CSI driver detaches a volume from a machine that is off, and attaches it elsewhere',

@@ -57,7 +57,7 @@ const sections = (report: DrillReport): readonly Section[] => {
   return [
     { title: 'Refused because', lines: report.refusals.map(({ says, mend }) => `${says}: ${mend}`) },
     { title: 'After the request to stop the machine', lines: phaseLines(report.recovery) },
-    { title: 'After the request to start it', lines: phaseLines(report.comeback) },
+    { title: 'After the request to start it', lines: phaseLines(report.restart) },
     { title: 'Left behind', lines: report.left.map(({ says, mend }) => `${says}: ${mend}`) },
     { title: 'This account proved what no stand-in can', lines: ran ? proved : [] },
     { title: 'Not proved', lines: ran ? unproved : [] },
@@ -105,7 +105,7 @@ export const drillJson = (report: DrillReport): object => ({
   fencedHere: report.proofs.fencedHere,
   stoppedAt: report.stoppedAt === null ? null : new Date(report.stoppedAt).toISOString(),
   afterStop: phasesJson(report.recovery),
-  afterStart: phasesJson(report.comeback),
+  afterStart: phasesJson(report.restart),
   movedTo: report.movedTo,
   recoveryMs: recoveryMs(report),
   thresholdMs: report.threshold,

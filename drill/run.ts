@@ -5,7 +5,7 @@ import { makeCanary } from './canary.ts';
 import { type CheckOptions, type DrillFacts, type Refusal, refusalsOf } from './checks.ts';
 import { readFacts, renewFacts, targetOf } from './facts.ts';
 import { lookAtMachine, startMachine, stopMachine } from './machine.ts';
-import { comeback, firstMissing, isComplete, newlyReached, newNodeOf, recovery, type Sighting } from './phases.ts';
+import { restart, firstMissing, isComplete, newlyReached, newNodeOf, recovery, type Snapshot } from './phases.ts';
 import {
   checkOptionsOf,
   type DrillOptions,
@@ -73,11 +73,11 @@ const orNull = async <T>(read: Promise<T>, signal: AbortSignal): Promise<T | nul
   }
 };
 
-const sight = async (
+const takeSnapshot = async (
   { target: { node }, canary }: DrillOptions,
   tools: DrillTools,
   machine: MachineTarget,
-): Promise<Sighting> => {
+): Promise<Snapshot> => {
   const { drillCluster, signal } = tools;
   const [facts, seen, view] = await Promise.all([
     orNull(lookAtMachine(machine, tools, signal), signal),
@@ -89,24 +89,24 @@ const sight = async (
 
 /** Watches until all phases of one part are reached, or the time is up. */
 const watch = async (
-  part: 'recovery' | 'comeback',
+  part: 'recovery' | 'restart',
   options: DrillOptions,
   tools: DrillTools,
   machine: MachineTarget,
   progress: Progress,
 ): Promise<void> => {
   const { clock, signal, tell } = tools;
-  const phases = part === 'recovery' ? recovery : comeback;
+  const phases = part === 'recovery' ? recovery : restart;
   const { before, began } = progress;
   if (!before) return;
   const lasted = (): number => Math.round(clock.now().mono - began);
   while (lasted() < options.patience) {
-    const sighting = await sight(options, tools, machine);
-    const fresh = newlyReached(phases, progress[part], sighting, { before, ms: lasted() });
+    const snapshot = await takeSnapshot(options, tools, machine);
+    const fresh = newlyReached(phases, progress[part], snapshot, { before, ms: lasted() });
     for (const { ms, says } of fresh) tell(`${seconds(ms).padStart(8)}  ${says}`);
     progress[part] = [...progress[part], ...fresh];
-    if (part === 'comeback') progress.mayBeOff = sighting.machine?.power !== 'running';
-    if (part === 'recovery') progress.movedTo = newNodeOf(sighting, before) ?? progress.movedTo;
+    if (part === 'restart') progress.mayBeOff = snapshot.machine?.power !== 'running';
+    if (part === 'recovery') progress.movedTo = newNodeOf(snapshot, before) ?? progress.movedTo;
     if (isComplete(phases, progress[part])) return;
     await clock.sleep(POLL_MS, signal);
   }
@@ -139,7 +139,7 @@ const incident = async (
   try {
     await watch('recovery', options, tools, machine, progress);
     await start(options, tools, machine, progress);
-    await watch('comeback', options, tools, machine, progress);
+    await watch('restart', options, tools, machine, progress);
   } finally {
     ending.abort(new Unavailable('the drill is over'));
     const [fenced] = await fencing;
@@ -149,8 +149,8 @@ const incident = async (
 
 type Ending = Pick<DrillResult, 'end' | 'says' | 'refusals'>;
 
-const endingOf = ({ recovery: seen, comeback: back, movedTo }: Progress): Ending => {
-  const missing = firstMissing(recovery, seen) ?? firstMissing(comeback, back);
+const endingOf = ({ recovery: seen, restart: back, movedTo }: Progress): Ending => {
+  const missing = firstMissing(recovery, seen) ?? firstMissing(restart, back);
   if (missing === null)
     return { end: 'recovered', says: `the canary moved to Node ${movedTo ?? ''}, and the Node is back`, refusals: [] };
   return { end: 'not-recovered', says: `the drill did not see this in time: ${missing}`, refusals: [] };
@@ -196,11 +196,11 @@ export const conductDrill = async (options: DrillOptions, given: DrillTools): Pr
     began: 0,
     mayBeOff: false,
     recovery: [],
-    comeback: [],
+    restart: [],
     movedTo: null,
   };
   const ending = await ended(options, tools, progress);
   const left = await undo(options, tools, progress);
-  const { facts, stoppedAt, recovery: seen, comeback: back, movedTo } = progress;
-  return { ...ending, facts, stoppedAt, recovery: seen, comeback: back, movedTo, left };
+  const { facts, stoppedAt, recovery: seen, restart: back, movedTo } = progress;
+  return { ...ending, facts, stoppedAt, recovery: seen, restart: back, movedTo, left };
 };

@@ -44,7 +44,7 @@ export interface DrillResult {
   /** Ms after the request of the stop. */
   readonly recovery: readonly Reached[];
   /** Ms after the request of the start. */
-  readonly comeback: readonly Reached[];
+  readonly restart: readonly Reached[];
   /** The Node on which the canary ran at the end, or null. */
   readonly movedTo: string | null;
   /** What the drill could not undo, and the commands for it. */
@@ -63,7 +63,7 @@ export interface Progress {
   /** The stop may have left, and the last look does not say that the machine runs. */
   mayBeOff: boolean;
   recovery: readonly Reached[];
-  comeback: readonly Reached[];
+  restart: readonly Reached[];
   movedTo: string | null;
 }
 

@@ -1,8 +1,8 @@
 import type { End, Incident, IncidentStep, Phases, Proof, Trigger } from './incident.ts';
 
 /** The phases that no step marks: when they were first seen. */
-export type Sighting = 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere' | 'running' | 'returned';
-export type Seen = Pick<Phases, Sighting>;
+export type ObservedPhase = 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere' | 'running' | 'returned';
+export type Seen = Pick<Phases, ObservedPhase>;
 
 export const nothingSeen: Seen = {
   attachmentsGone: null,

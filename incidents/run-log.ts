@@ -5,7 +5,7 @@ import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../fencing/model/machine.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import type { Incident, Proof } from './incident.ts';
-import type { Sighting } from './join.ts';
+import type { ObservedPhase } from './join.ts';
 
 /** What one run shows of an incident beyond its outcome. It is gathered from what the run reports anyway. */
 export interface RunLog {
@@ -25,7 +25,7 @@ export interface RunLog {
   /** The cluster as it was while the machine held the most. An imagined step takes nothing away. */
   readonly found: ClusterFacts | null;
   /** When the run first saw each phase that no step marks (ISO time). */
-  readonly seen: Readonly<Partial<Record<Sighting, string>>>;
+  readonly seen: Readonly<Partial<Record<ObservedPhase, string>>>;
   readonly release: Incident['release'];
 }
 
@@ -81,7 +81,7 @@ const withStep = (log: RunLog): RunLog =>
     ? log
     : { ...log, proofs: [...log.proofs, log.lastRead] };
 
-const sawFirst = (log: RunLog, what: Sighting, isSo: boolean, at: string): RunLog =>
+const sawFirst = (log: RunLog, what: ObservedPhase, isSo: boolean, at: string): RunLog =>
   isSo && log.seen[what] === undefined ? { ...log, seen: { ...log.seen, [what]: at } } : log;
 
 const withCluster = (log: RunLog, read: Observation<ClusterFacts>): RunLog => {
@@ -107,7 +107,7 @@ const withDisks = (log: RunLog, read: Observation<MachineFacts>): RunLog =>
   );
 
 /** Only what happens during a fence is a phase of it. */
-const withSightings = (log: RunLog, command: Command, result: CommandResult): RunLog => {
+const withObservedPhases = (log: RunLog, command: Command, result: CommandResult): RunLog => {
   if (log.fence === null || result.to !== 'look') return log;
   const after = result.cluster ? withCluster(log, result.cluster) : log;
   return result.machine && command.do === 'look' && command.disks ? withDisks(after, result.machine) : after;
@@ -138,7 +138,7 @@ export const logged = (log: RunLog, command: Command, result: CommandResult, kno
     found: foundBy(known, stepped.found),
     fence: fenceIn(command) ?? known.record ?? stepped.fence,
   };
-  return withRelease(withSightings(fenced, command, result), command, result, known);
+  return withRelease(withObservedPhases(fenced, command, result), command, result, known);
 };
 
 /** How many volumes and pods a machine holds. */

@@ -119,7 +119,7 @@ const runFunctions = async (practice: Practice, { clock }: Terminal, signal: Abo
   }
 };
 
-const introduce = (practice: Practice, { cloud, folder, installed }: SandboxOptions, { line }: Terminal): void => {
+const printWelcome = (practice: Practice, { cloud, folder, installed }: SandboxOptions, { line }: Terminal): void => {
   line(`A simulated cluster on ${cloud} runs until you type quit or press Ctrl-C. In another terminal, run:`);
   line(`  . ${path.join(folder, 'environment')}`);
   line('  cloudfence status; cloudfence diagnose; cloudfence fence pod/default/db-0; kubectl get nodes');
@@ -138,7 +138,7 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
   try {
     await writeAccess(practice, control.url, folder);
-    introduce(practice, options, terminal);
+    printWelcome(practice, options, terminal);
     obey(practice, terminal, ending);
     const functions = options.installed ? runFunctions(practice, terminal, ending.signal) : null;
     await Promise.all([passTime(practice, folder, terminal, ending.signal), functions]);

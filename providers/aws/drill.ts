@@ -1,5 +1,5 @@
 import { DescribeInstancesCommand, type Instance, StartInstancesCommand } from '@aws-sdk/client-ec2';
-import type { DrillCloud, DrilledMachine, Trap } from '../../drill/ports.ts';
+import type { DrillCloud, DrilledMachine, Hazard } from '../../drill/ports.ts';
 import { PermissionDenied, Refused } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { sendPermitted } from './actions.ts';
@@ -18,7 +18,7 @@ const tagOf = ({ Tags }: Instance, key: string): string | null => Tags?.find(({ 
  * An Auto Scaling group replaces an instance that is not running.
  * https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-health-checks.html
  */
-const groupTrap = (instance: Instance): readonly Trap[] => {
+const groupHazard = (instance: Instance): readonly Hazard[] => {
   const group = tagOf(instance, 'aws:autoscaling:groupName');
   return group === null
     ? []
@@ -31,7 +31,7 @@ const groupTrap = (instance: Instance): readonly Trap[] => {
       ];
 };
 
-const ownTraps = (instance: Instance): readonly Trap[] => [
+const ownHazards = (instance: Instance): readonly Hazard[] => [
   ...(instance.InstanceLifecycle === 'spot'
     ? [
         {
@@ -75,7 +75,11 @@ const readInstance = async ({ reads }: Ec2Clients, machine: MachineId, signal: A
  * What may not be started must not be stopped. A dry run asks only for the permission.
  * @throws Unavailable
  */
-const startTrap = async ({ reads }: Ec2Clients, machine: MachineId, signal: AbortSignal): Promise<readonly Trap[]> => {
+const startTrap = async (
+  { reads }: Ec2Clients,
+  machine: MachineId,
+  signal: AbortSignal,
+): Promise<readonly Hazard[]> => {
   const order = new StartInstancesCommand({ DryRun: true, InstanceIds: [machine] });
   try {
     await reads.send(order, { abortSignal: signal });
@@ -116,7 +120,7 @@ const inspect = async (
 ): Promise<DrilledMachine> => {
   const { clients, instance } = await placeOf(places, machine, signal);
   return {
-    traps: [...groupTrap(instance), ...ownTraps(instance), ...(await startTrap(clients, machine, signal))],
+    hazards: [...groupHazard(instance), ...ownHazards(instance), ...(await startTrap(clients, machine, signal))],
     startCommand: `aws ec2 start-instances --instance-ids ${machine}`,
     calls: [DESCRIBE, 'ec2:StopInstances', START],
     standIn,

@@ -1,4 +1,4 @@
-import type { DrillCloud, DrilledMachine, Trap } from '../../drill/ports.ts';
+import type { DrillCloud, DrilledMachine, Hazard } from '../../drill/ports.ts';
 import { PermissionDenied, Refused } from '../../fencing/model/errors.ts';
 import type { MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
@@ -11,7 +11,7 @@ import { missingActions, type PermissionOptions } from './plugin/permissions.ts'
 
 /** What a drill asks of Azure. The stop itself is the power-off of fencing, which leaves the machine allocated. */
 
-const SPOT_TRAP: Trap = {
+const SPOT_HAZARD: Hazard = {
   group: null,
   says: 'the machine is a Spot VM, which may not start again',
   mend: 'choose a regular VM',
@@ -21,11 +21,11 @@ const SPOT_TRAP: Trap = {
  * A scale set replaces its instance only if automatic repairs are on.
  * https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-automatic-instance-repairs
  */
-const groupTrap = async (
+const groupHazard = async (
   { reads }: AzureClients,
   set: { readonly group: string; readonly name: string } | null,
   signal: AbortSignal,
-): Promise<readonly Trap[]> => {
+): Promise<readonly Hazard[]> => {
   if (!set) return [];
   const found = await withCloudfenceErrors('virtualMachineScaleSets/read', () =>
     reads.virtualMachineScaleSets.get(set.group, set.name, { abortSignal: signal }),
@@ -50,7 +50,7 @@ const setOf = (path: MachinePath, { virtualMachineScaleSet }: Vm) => {
   return group === undefined || name === undefined ? null : { group, name };
 };
 
-const permissionTrap = (says: string, mend: string): readonly Trap[] => [
+const permissionTrap = (says: string, mend: string): readonly Hazard[] => [
   { group: null, says, mend: `${mend} (docs/drill.md, "Permissions")` },
 ];
 
@@ -64,7 +64,7 @@ const permissionTraps = async (
   { machine }: MachineTarget,
   wanted: readonly string[],
   signal: AbortSignal,
-): Promise<readonly Trap[]> => {
+): Promise<readonly Hazard[]> => {
   try {
     const missing = await missingActions(options, machine, wanted, signal);
     if (missing.length === 0) return [];
@@ -99,9 +99,9 @@ const inspect = async (
   const kind = path.kind === 'vm' ? 'virtualMachines' : 'virtualMachineScaleSets/virtualMachines';
   const orders = ['powerOff/action', 'start/action'].map((call) => `Microsoft.Compute/${kind}/${call}`);
   return {
-    traps: [
-      ...(await groupTrap(clients, setOf(path, vm), signal)),
-      ...(vm.priority === 'Spot' ? [SPOT_TRAP] : []),
+    hazards: [
+      ...(await groupHazard(clients, setOf(path, vm), signal)),
+      ...(vm.priority === 'Spot' ? [SPOT_HAZARD] : []),
       ...(await permissionTraps(options, target, orders, signal)),
     ],
     startCommand: startCommandOf(path),

@@ -1,4 +1,4 @@
-import type { DrillCloud, DrilledMachine, Trap } from '../../drill/ports.ts';
+import type { DrillCloud, DrilledMachine, Hazard } from '../../drill/ports.ts';
 import { Refused } from '../../fencing/model/errors.ts';
 import type { MachineTarget } from '../../fencing/model/machine.ts';
 import { type ComputeClients, destructiveCallOptions } from './client.ts';
@@ -25,7 +25,7 @@ const GROUP = /\/instanceGroupManagers\/([^/]+)$/;
  * A managed instance group repairs an instance that it did not stop itself.
  * https://cloud.google.com/compute/docs/instance-groups/about-repair
  */
-const groupTrap = (machine: string, { metadata }: Instance): readonly Trap[] => {
+const groupHazard = (machine: string, { metadata }: Instance): readonly Hazard[] => {
   const creator = metadata?.items?.find(({ key }) => key === 'created-by')?.value ?? '';
   const group = GROUP.exec(creator)?.[1];
   return group === undefined
@@ -39,7 +39,7 @@ const groupTrap = (machine: string, { metadata }: Instance): readonly Trap[] => 
       ];
 };
 
-const ownTraps = (machine: string, { scheduling, disks }: Instance): readonly Trap[] => [
+const ownHazards = (machine: string, { scheduling, disks }: Instance): readonly Hazard[] => [
   ...(scheduling?.preemptible || scheduling?.provisioningModel === 'SPOT'
     ? [{ group: null, says: `${machine} is a Spot VM, which may not start again`, mend: 'choose a standard VM' }]
     : []),
@@ -61,7 +61,7 @@ const permissionTrap = async (
   clients: ComputeClients,
   machine: string,
   signal: AbortSignal,
-): Promise<readonly Trap[]> => {
+): Promise<readonly Hazard[]> => {
   const missing = await missingMachinePermissions(clients, machine, [STOP, START], signal);
   return missing.length === 0
     ? []
@@ -85,9 +85,9 @@ const inspect = async (
   const instance = await readInstance(clients, path, signal);
   if (!instance) throw new Refused(`Compute Engine does not know ${machine}`);
   return {
-    traps: [
-      ...groupTrap(machine, instance),
-      ...ownTraps(machine, instance),
+    hazards: [
+      ...groupHazard(machine, instance),
+      ...ownHazards(machine, instance),
       ...(await permissionTrap(clients, machine, signal)),
     ],
     startCommand: `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ${path.zone}`,

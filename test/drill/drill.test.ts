@@ -121,7 +121,7 @@ describe.each(Object.entries(clouds))('a drill on %s', (_name, { run, powerOf, f
       });
       const order = result.recovery.map(({ phase }) => phase);
       expect(order).toEqual(['off', 'marked', 'pod-deleted', 'detached', 'attached', 'running']);
-      expect(result.comeback.map(({ phase }) => phase)).toEqual(['up', 'ready', 'released']);
+      expect(result.restart.map(({ phase }) => phase)).toEqual(['up', 'ready', 'released']);
       expect(traces(rig)).toEqual([]);
       expect(listObjects(rig.world, 'persistentvolumes')).toHaveLength(volumes);
       expect(powerOf(rig)).toBe('running');

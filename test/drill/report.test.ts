@@ -12,7 +12,7 @@ const report: DrillReport = {
   facts: null,
   stoppedAt: null,
   recovery: [],
-  comeback: [],
+  restart: [],
   movedTo: null,
   left: [{ says: hostile, mend: hostile }],
   node: 'node-1',
