@@ -18,10 +18,10 @@ export const TEST_DETAIL_TYPE = 'Cloudfence Test Event';
 const testEvent = z.object({ cloudfence: z.literal('test-event'), id: z.string().regex(/^[\w-]{1,64}$/) });
 /**
  * An event of a bus of EventBridge. AWS lets nobody else put events of `aws.` on it. Anybody who may put events in the
- * account may give them this source, so such an event is no fault of the chain, even if it is malformed.
+ * account may give them this form, so such an event is no fault of the chain, even if it is malformed.
  */
 const onBus = z
-  .object({ source: z.literal(TEST_SOURCE), detail: z.unknown() })
+  .object({ source: z.literal(TEST_SOURCE), 'detail-type': z.literal(TEST_DETAIL_TYPE), detail: z.unknown() })
   .transform(({ detail }) => ({ id: testEvent.safeParse(detail).data?.id ?? null }));
 const anyForm = z.union([testEvent, onBus]);
 
@@ -46,9 +46,7 @@ type ConfirmDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'l
 /** A witness that cannot be written is logged. The doctor then says that it saw none. */
 const confirm = async ({ id }: Arrival, { incidents, ports: { clock }, log }: ConfirmDependencies): Promise<void> => {
   if (id === null) {
-    log(
-      messageLine(logDecision.testEvent, 'ignored', `an event of ${TEST_SOURCE} is no test event of the doctor`, null),
-    );
+    log(messageLine(logDecision.testEvent, 'ignored', `a ${TEST_DETAIL_TYPE} has no valid id`, null));
     return;
   }
   const { wall: receivedAt } = clock.now();

@@ -122,7 +122,9 @@ describe('a test event', () => {
     'that is malformed is no dead letter, because anybody in the account may send it: %j',
     async (detail) => {
       const { world, install, before } = stage();
-      expect(await deliver(install, { source: 'cloudfence.test', detail })).toEqual(again());
+      expect(
+        await deliver(install, { source: 'cloudfence.test', 'detail-type': 'Cloudfence Test Event', detail }),
+      ).toEqual(again());
       expect(stateOf(world)).toEqual(before);
       expect(install.history.names()).toEqual([]);
       expect(install.lines).toMatchObject([{ decision: 'test-event', because: 'ignored' }]);
@@ -134,6 +136,7 @@ describe('a test event', () => {
     const { world, scene, install, before } = here;
     const forged = stateChange(scene.holder, 'stopped', {
       source: 'cloudfence.test',
+      'detail-type': 'Cloudfence Test Event',
       detail: { cloudfence: 'test-event', id: 'forged', 'instance-id': scene.holder, state: 'stopped' },
     });
     const asked: string[] = [];
@@ -157,9 +160,19 @@ describe('a test event', () => {
 
   it('takes nothing away from the other messages of its batch', async () => {
     const { world, scene, install } = stage();
-    const test = { source: 'cloudfence.test', detail: { cloudfence: 'test-event', id: 'one' } };
+    const test = {
+      source: 'cloudfence.test',
+      'detail-type': 'Cloudfence Test Event',
+      detail: { cloudfence: 'test-event', id: 'one' },
+    };
     await deliver(install, test, stateChange(scene.holder));
     expect(stateOf(world).nodes).toContainEqual(expect.stringContaining('quarantine'));
+  });
+
+  it('is no test event if it has the source of one and is about a machine', async () => {
+    const { scene, install } = stage();
+    await deliver(install, stateChange(scene.holder, 'stopped', { source: 'cloudfence.test' }));
+    expect(install.history.incidents()).toMatchObject([{ machine: scene.holder }]);
   });
 
   it('is no test event if AWS sent it, or if it came without a queue', async () => {
