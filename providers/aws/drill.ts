@@ -75,7 +75,7 @@ const readInstance = async ({ reads }: Ec2Clients, machine: MachineId, signal: A
  * What may not be started must not be stopped. A dry run asks only for the permission.
  * @throws Unavailable
  */
-const startTrap = async (
+const startHazard = async (
   { reads }: Ec2Clients,
   machine: MachineId,
   signal: AbortSignal,
@@ -120,7 +120,7 @@ const inspect = async (
 ): Promise<DrilledMachine> => {
   const { clients, instance } = await placeOf(places, machine, signal);
   return {
-    hazards: [...groupHazard(instance), ...ownHazards(instance), ...(await startTrap(clients, machine, signal))],
+    hazards: [...groupHazard(instance), ...ownHazards(instance), ...(await startHazard(clients, machine, signal))],
     startCommand: `aws ec2 start-instances --instance-ids ${machine}`,
     calls: [DESCRIBE, 'ec2:StopInstances', START],
     standIn,

@@ -50,7 +50,7 @@ const setOf = (path: MachinePath, { virtualMachineScaleSet }: Vm) => {
   return group === undefined || name === undefined ? null : { group, name };
 };
 
-const permissionTrap = (says: string, mend: string): readonly Hazard[] => [
+const permissionHazard = (says: string, mend: string): readonly Hazard[] => [
   { group: null, says, mend: `${mend} (docs/drill.md, "Permissions")` },
 ];
 
@@ -59,7 +59,7 @@ const permissionTrap = (says: string, mend: string): readonly Hazard[] => [
  * may start it.
  * @throws Unavailable, Refused
  */
-const permissionTraps = async (
+const permissionHazards = async (
   options: PermissionOptions,
   { machine }: MachineTarget,
   wanted: readonly string[],
@@ -68,10 +68,10 @@ const permissionTraps = async (
   try {
     const missing = await missingActions(options, machine, wanted, signal);
     if (missing.length === 0) return [];
-    return permissionTrap(`these credentials do not have ${missing.join(' and ')} on ${machine}`, 'grant them');
+    return permissionHazard(`these credentials do not have ${missing.join(' and ')} on ${machine}`, 'grant them');
   } catch (error) {
     if (!(error instanceof PermissionDenied)) throw error;
-    return permissionTrap(
+    return permissionHazard(
       `it is not known whether these credentials may start ${machine}: ${error.message}`,
       'grant that',
     );
@@ -102,7 +102,7 @@ const inspect = async (
     hazards: [
       ...(await groupHazard(clients, setOf(path, vm), signal)),
       ...(vm.priority === 'Spot' ? [SPOT_HAZARD] : []),
-      ...(await permissionTraps(options, target, orders, signal)),
+      ...(await permissionHazards(options, target, orders, signal)),
     ],
     startCommand: startCommandOf(path),
     calls: [`Microsoft.Compute/${kind}/read`, ...orders],

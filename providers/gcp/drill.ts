@@ -57,7 +57,7 @@ const ownHazards = (machine: string, { scheduling, disks }: Instance): readonly 
 const STOP = 'compute.instances.stop';
 
 /** What may not be started must not be stopped. */
-const permissionTrap = async (
+const permissionHazard = async (
   clients: ComputeClients,
   machine: string,
   signal: AbortSignal,
@@ -88,7 +88,7 @@ const inspect = async (
     hazards: [
       ...groupHazard(machine, instance),
       ...ownHazards(machine, instance),
-      ...(await permissionTrap(clients, machine, signal)),
+      ...(await permissionHazard(clients, machine, signal)),
     ],
     startCommand: `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ${path.zone}`,
     calls: ['compute.instances.get', STOP, START],

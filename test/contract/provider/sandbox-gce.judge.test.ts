@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { GOOGLE_CALLS } from '../../../infra/serverless/slim-libraries.ts';
+import { gcpDrill } from '../../../providers/gcp/drill.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { missingDiskPermissions, missingMachinePermissions } from '../../../providers/gcp/plugin/permissions.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
@@ -63,6 +64,17 @@ it('permissions are tested on a machine and on a disk in one zone or two', async
   expect(await missingMachinePermissions(clients, machine, ['compute.instances.detachDisk'], patient())).toEqual([]);
   for (const disk of disks)
     expect(await missingDiskPermissions(clients, disk, ['compute.disks.use'], patient())).toEqual([]);
+});
+
+it('a machine is started after a drill', async () => {
+  const world = gceWorld();
+  const checked = checkedCalls(document, inProcessFetch(world));
+  all.push(checked);
+  const machine = addInstance(world, { status: 'TERMINATED', guest: 'down' });
+  const target = { machine, incarnation: instanceIn(world, machine)?.id ?? null };
+  const permit = { check: () => undefined, ended: patient() };
+  await gcpDrill(freshClientsOf(world, checked.fetch), null).start(target, permit, patient());
+  expect(instanceIn(world, machine)?.status).not.toBe('TERMINATED');
 });
 
 const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);

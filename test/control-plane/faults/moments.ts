@@ -18,6 +18,7 @@ export const CHANGES: readonly Change[] = [
   'nudge-off',
   'park',
   'record-event',
+  'record-event',
 ];
 
 /** Before and after each of them. In between a run only reads, so these are all the moments there are. */
