@@ -152,6 +152,9 @@ const swept = `${lines} | where tostring(line.decision) == "swept"`;
  */
 const sweepsFor = (ms: number, every: number): number => (every > ms ? 1 : Math.ceil(ms / every) + 1);
 
+/** Returns the window in which a sweep is looked for, in ISO 8601. */
+const windowOfSweeps = (every: number): LogAlert['window'] => (every > FIVE_MINUTES ? 'PT3H' : 'PT15M');
+
 /**
  * Alerts on sweeps: a machine that every sweep within five minutes found dead and unfenced, and no sweep at all for a
  * while.
@@ -163,7 +166,7 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
     query: `${swept} | where toint(line.${metricNames.deadNodeUnfenced}) > 0`,
     operator: 'GreaterThanOrEqual',
     threshold: sweepsFor(FIVE_MINUTES, sweepEvery),
-    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
+    window: windowOfSweeps(sweepEvery),
   },
   {
     name: 'sweep-missing',
@@ -171,31 +174,33 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
     query: swept,
     operator: 'LessThan',
     threshold: 1,
-    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
+    window: windowOfSweeps(sweepEvery),
   },
 ];
 
 /** What stands for too long is looked at four times an hour, which Azure charges less for. */
-const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => [
-  {
-    name: 'fenced-for-a-day',
-    says: 'A Node has been fenced for more than a day, and takes no pods. Start its machine, or delete the Node',
-    query: `${swept} | where toint(line.${metricNames.fencedForADay}) > 0`,
-    operator: 'GreaterThan',
-    threshold: 0,
-    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
-    every: 'PT15M',
-  },
-  {
-    name: 'release-overdue',
-    says: 'A machine came back more than ten minutes ago, but the fence of its Node still stands. `cloudfence status` says what the release lacks',
-    query: `${swept} | where toint(line.${metricNames.releaseOverdue}) > 0`,
-    operator: 'GreaterThan',
-    threshold: 0,
-    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
-    every: 'PT15M',
-  },
-];
+const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => {
+  const whileCounted = (metric: string) =>
+    ({
+      query: `${swept} | where toint(line.${metric}) > 0`,
+      operator: 'GreaterThan',
+      threshold: 0,
+      window: windowOfSweeps(sweepEvery),
+      every: 'PT15M',
+    }) as const;
+  return [
+    {
+      name: 'fenced-for-a-day',
+      says: 'A Node has been fenced for more than a day, and takes no pods. Start its machine, or delete the Node',
+      ...whileCounted(metricNames.fencedForADay),
+    },
+    {
+      name: 'release-overdue',
+      says: 'A machine came back more than ten minutes ago, but the fence of its Node still stands. `cloudfence status` says what the release lacks',
+      ...whileCounted(metricNames.releaseOverdue),
+    },
+  ];
+};
 
 const runLogAlerts: readonly LogAlert[] = [
   {
