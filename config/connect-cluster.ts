@@ -4,19 +4,18 @@ import { z } from 'zod';
 import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { ReadStanding } from '../diagnosis/status-ports.ts';
-import type { DrillCluster } from '../drill/ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
-import { createAftermathReading } from '../kubernetes/aftermath.ts';
-import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
-import { callClock, type CallClock } from '../kubernetes/connection.ts';
+import { createAftermathReading } from '../kubernetes/readings/aftermath.ts';
+import { linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
+import type { KubeConfigText } from '../kubernetes/kubeconfig.ts';
+import { callClock, type CallClock, type Connection } from '../kubernetes/connection.ts';
 import { type CapControl, createCapControl } from '../kubernetes/ledger.ts';
 import { createCluster, openConnection } from '../kubernetes/cluster.ts';
-import { createDrillCluster } from '../kubernetes/drill-cluster.ts';
-import { createDiagnosisReading } from '../kubernetes/diagnose-reading.ts';
+import { createDiagnosisReading } from '../kubernetes/readings/diagnosis.ts';
 import { type Doctor, createDoctor } from '../kubernetes/doctor.ts';
-import { createStatusReading } from '../kubernetes/status-reading.ts';
+import { createStatusReading } from '../kubernetes/readings/status.ts';
 import type { Link } from '../kubernetes/exchange.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
@@ -32,7 +31,8 @@ export interface OpenedCluster {
   readonly diagnosis: OpenDiagnosis;
   readonly status: ReadStanding;
   readonly aftermath: ReadAftermath;
-  readonly drill: () => Promise<DrillCluster>;
+  /** For what only one command needs, such as a drill: the functions then do not load its code. */
+  readonly connection: Connection;
   readonly close: () => Promise<void>;
 }
 
@@ -127,7 +127,7 @@ export const connectCluster = async (
     diagnosis: (faultOf, signal) => createDiagnosisReading(connection, faultOf, signal),
     status: createStatusReading(entry.name, connection),
     aftermath: createAftermathReading(entry.name, connection),
-    drill: async () => createDrillCluster(entry.name, connection),
+    connection,
     close: link.close,
   };
 };

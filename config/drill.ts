@@ -4,6 +4,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { react } from '../fencing/loop/run.ts';
+import { createDrillCluster } from '../kubernetes/drill/cluster.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
 import { newRunId } from './system.ts';
@@ -11,7 +12,7 @@ import { newRunId } from './system.ts';
 /** What a drill is built from. */
 export interface DrillParts {
   readonly openedCloud: Pick<OpenedCloud, 'drill'>;
-  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'drill'>[];
+  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'connection'>[];
   readonly ports: Ports;
   readonly policy: Policy;
 }
@@ -56,7 +57,7 @@ export const openDrill = async (
     signal: ports.signal,
     drillCloud,
     cluster: own.cluster,
-    drillCluster: await own.drill(),
+    drillCluster: createDrillCluster(cluster, await own.connection()),
     fenceHere: fenceHere ? fencing(machine, parts) : null,
   };
 };

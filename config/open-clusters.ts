@@ -1,9 +1,8 @@
 import type { ReadStanding } from '../diagnosis/status-ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
-import type { DrillCluster } from '../drill/ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CapControl } from '../kubernetes/ledger.ts';
-import type { CallClock } from '../kubernetes/connection.ts';
+import type { CallClock, Connection } from '../kubernetes/connection.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { OpenDiagnosis, OpenedCluster } from './connect-cluster.ts';
@@ -16,7 +15,7 @@ export interface OpenCluster {
   readonly diagnosis: () => Promise<OpenDiagnosis>;
   readonly status: () => Promise<ReadStanding>;
   readonly aftermath: () => Promise<ReadAftermath>;
-  readonly drill: () => Promise<DrillCluster>;
+  readonly connection: () => Promise<Connection>;
   /** Opens the cluster now, so that a fault in the way into it shows immediately. @throws CloudfenceError */
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -57,7 +56,7 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     diagnosis: async () => (await opened()).diagnosis,
     status: async () => (await opened()).status,
     aftermath: async () => (await opened()).aftermath,
-    drill: async () => (await opened()).drill(),
+    connection: async () => (await opened()).connection,
     open: async () => void (await opened()),
     close: async () => {
       if (held) await (await held).close();

@@ -1,11 +1,11 @@
 import type { MachineFacts, MachineId } from '../fencing/model/machine.ts';
 import { CloudfenceError, InvalidConfiguration, InvalidInput, Unavailable } from '../fencing/model/errors.ts';
 import { counted, listSome } from '../fencing/model/reason.ts';
-import { linkFromKubeConfigs, type KubeConfigText } from '../kubernetes/access.ts';
-import { contextsOf, type KubeContext } from '../kubernetes/contexts.ts';
+import { linkFromKubeConfigs } from '../kubernetes/access.ts';
+import { contextsOf, type KubeConfigText, type KubeContext } from '../kubernetes/kubeconfig.ts';
 import { openConnection } from '../kubernetes/cluster.ts';
 import type { CallClock } from '../kubernetes/connection.ts';
-import { type Inventory, type InventoryNode, readInventory } from '../kubernetes/inventory.ts';
+import { type Inventory, type InventoryNode, readInventory } from '../kubernetes/readings/inventory.ts';
 import type { CloudPlugin } from '../providers/plugin.ts';
 import type { SeenCluster, SeenNode, StageWriter } from '../providers/stage.ts';
 import { openClouds, registeredClouds } from './clouds.ts';

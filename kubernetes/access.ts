@@ -1,103 +1,11 @@
 import { Agent as ClearAgent } from 'node:http';
 import { Agent, type RequestOptions } from 'node:https';
-import path from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { bearerAuthentication, httpsLink, type Link, POOL_OPTIONS, closeWhenIdle } from './exchange.ts';
-import {
-  refuseSendingInClear,
-  refuseUserSentInClear,
-  refuseOutsideReferences,
-  redactedKubeconfigError,
-} from './kubeconfig-trust.ts';
-
-/**
- * The content of a kubeconfig and the file that it came from.
- * Relative paths in the content refer to the folder of that file. `file` is null for content that came from no file.
- */
-export interface KubeConfigText {
-  readonly content: string;
-  readonly file: string | null;
-  /** True for a kubeconfig that a cloud keeps. Such a kubeconfig must not run programs or name files. */
-  readonly fromSecret?: boolean;
-}
-
-/** Omits the parser's message, even as the cause, because it may quote a line that contains a token. */
-const notAKubeConfig = (file: string | null): InvalidConfiguration =>
-  new InvalidConfiguration([
-    `the kubeconfig${file === null ? '' : ` ${file}`} is not valid: it must be YAML or JSON with clusters, users, and contexts`,
-  ]);
-
-/**
- * Reports whether everything that names something is a text. The client passes on what it read, and a server name that
- * is a list ends the whole process: Node.js begins to connect, throws, and leaves a socket that nobody listens to.
- */
-const hasNames = (config: KubeConfig): boolean =>
-  [
-    config.getCurrentContext() ?? '',
-    ...config
-      .getClusters()
-      .flatMap(({ name, server, tlsServerName = '', proxyUrl = '' }) => [name, server, tlsServerName, proxyUrl]),
-    ...config.getUsers().map(({ name }) => name),
-    ...config.getContexts().flatMap(({ name, cluster, user }) => [name, cluster, user]),
-  ].every((name: unknown) => typeof name === 'string');
-
-const loaded = (content: string, file: string | null): KubeConfig => {
-  const config = new KubeConfig();
-  try {
-    config.loadFromString(content);
-    if (file !== null) config.makePathsAbsolute(path.dirname(path.resolve(file)));
-  } catch {
-    // The error has no cause, because the cause may quote a token: see notAKubeConfig.
-    throw notAKubeConfig(file);
-  }
-  if (!hasNames(config)) throw notAKubeConfig(file);
-  return config;
-};
-
-const parsed = ({ content, file, fromSecret = false }: KubeConfigText): KubeConfig => {
-  const config = loaded(content, file);
-  if (fromSecret) refuseOutsideReferences(config);
-  return config;
-};
-
-/**
- * Merges kubeconfigs as kubectl does: the first one that defines a name wins. The client's `mergeConfig` differs,
- * because it throws when two files define the same name.
- */
-const mergeInto = (merged: KubeConfig, next: KubeConfig): KubeConfig => {
-  for (const cluster of next.getClusters()) if (!merged.getCluster(cluster.name)) merged.addCluster(cluster);
-  for (const user of next.getUsers()) if (!merged.getUser(user.name)) merged.addUser(user);
-  for (const context of next.getContexts()) if (!merged.getContextObject(context.name)) merged.addContext(context);
-  if (!merged.getCurrentContext()) merged.setCurrentContext(next.getCurrentContext());
-  return merged;
-};
-
-/** Merges kubeconfigs in the given order. @throws InvalidConfiguration */
-export const mergedKubeConfig = (texts: readonly KubeConfigText[]): KubeConfig => {
-  const [first, ...others] = texts.map(parsed);
-  if (!first) throw new InvalidConfiguration(['no kubeconfig is given']);
-  return others.reduce(mergeInto, first);
-};
-
-/**
- * Selects the context by name, or keeps the file's current one. The kubeconfig must contain the cluster and the user of
- * that context.
- * @throws InvalidConfiguration
- */
-const choose = (config: KubeConfig, context: string | null): void => {
-  if (context !== null) config.setCurrentContext(context);
-  const name = config.getCurrentContext();
-  const chosen = name ? config.getContextObject(name) : null;
-  const faults = [
-    ...(chosen ? [] : [`the kubeconfig has no context named ${name || '(none is current)'}`]),
-    ...(chosen && !config.getCurrentCluster() ? [`the kubeconfig has no cluster named ${chosen.cluster}`] : []),
-    ...(chosen && !config.getCurrentUser() ? [`the kubeconfig has no user named ${chosen.user}`] : []),
-  ];
-  if (faults.length > 0) throw new InvalidConfiguration(faults);
-};
+import { chosenKubeConfig, type KubeConfigText, redactedKubeconfigError, refuseSendingInClear } from './kubeconfig.ts';
 
 const linkOf = (config: KubeConfig): Link =>
   httpsLink({
@@ -113,12 +21,8 @@ const linkOf = (config: KubeConfig): Link =>
  * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
  * @throws InvalidConfiguration
  */
-export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: string | null): Link => {
-  const config = mergedKubeConfig(texts);
-  choose(config, context);
-  refuseUserSentInClear(config);
-  return linkOf(config);
-};
+export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: string | null): Link =>
+  linkOf(chosenKubeConfig(texts, context));
 
 /** Creates a link from one kubeconfig whose content came from no file. @throws InvalidConfiguration */
 export const linkFromKubeConfig = (content: string, context: string | null): Link =>
@@ -155,7 +59,7 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
 
 /**
  * Creates the connection pool for the current cluster. A server on plain http gets a credential only if it runs on this
- * machine: `refuseUserSentInClear` has checked that.
+ * machine: `chosenKubeConfig` has checked that.
  */
 const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };

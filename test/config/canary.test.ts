@@ -225,7 +225,7 @@ it('doctor fails for a server whose certificate cannot be verified, and names th
     doctor: async () => opened.doctor,
     cap: async () => opened.cap,
     status: async () => opened.status,
-    drill: () => opened.drill(),
+    connection: async () => opened.connection,
     diagnosis: async () => opened.diagnosis,
     aftermath: async () => opened.aftermath,
     open: async () => undefined,

@@ -6,7 +6,7 @@ import { type DiagnosisTools, runDiagnosis } from '../../config/diagnose.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { type ClusterOptions, openConnection, createCluster } from '../../kubernetes/cluster.ts';
-import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
+import { createDiagnosisReading } from '../../kubernetes/readings/diagnosis.ts';
 
 /** A diagnosis of any sandbox: the shipped reading and rules over the real clients. It belongs to no cloud. */
 

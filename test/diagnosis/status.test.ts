@@ -7,7 +7,7 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION, SETTINGS } from '../../kubernetes/names.ts';
-import { createStatusReading } from '../../kubernetes/status-reading.ts';
+import { createStatusReading } from '../../kubernetes/readings/status.ts';
 import { apiOf, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { clusterIn } from '../sandbox/in-process.ts';

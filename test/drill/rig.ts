@@ -8,7 +8,6 @@ import type { DrillOptions, DrillResult, DrillTools } from '../../drill/tools.ts
 import type { DrillCloud } from '../../drill/ports.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';
-import { createDrillCluster } from '../../kubernetes/drill-cluster.ts';
 import { openConnection } from '../../kubernetes/cluster.ts';
 import { DRILL_ALLOWED, DRILL_LABEL } from '../../kubernetes/names.ts';
 import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
@@ -105,7 +104,7 @@ export const withRig = async <P extends ClusterParts>(
   const drill: Rig<P>['drill'] = async (changed = {}, { here = false, spoiled, ...tools } = {}) => {
     const parts = {
       openedCloud: { drill: () => drillCloud(servers.cloud.url) },
-      openClusters: [{ cluster, drill: async () => createDrillCluster(cluster.name, connection) }],
+      openClusters: [{ cluster, connection: async () => connection }],
       ports: person2,
       policy: defaultPolicy,
     };

@@ -15,9 +15,9 @@ import { readHints } from '../../providers/azure/events/read-hints.ts';
 import type { OutgoingMessage } from '../../providers/azure/service-bus.ts';
 import { apiOf, type AzureWorld, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
-import { createStatusReading } from '../../kubernetes/status-reading.ts';
+import { createStatusReading } from '../../kubernetes/readings/status.ts';
 import { createDoctor } from '../../kubernetes/doctor.ts';
-import { createDiagnosisReading } from '../../kubernetes/diagnose-reading.ts';
+import { createDiagnosisReading } from '../../kubernetes/readings/diagnosis.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { portsOver } from '../sandbox/azure/azure-rig.ts';
@@ -82,7 +82,7 @@ const wiredOver = (
         doctor: async () => createDoctor(openConnection(cluster), cluster.link),
         cap: unused,
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
-        drill: () => Promise.reject(new Error('no function drills')),
+        connection: () => Promise.reject(new Error('no function drills')),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         aftermath: unused,
         open: async () => undefined,

@@ -6,7 +6,7 @@ import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { linkFromToken } from '../../../kubernetes/access.ts';
 import { createCluster, openConnection } from '../../../kubernetes/cluster.ts';
 import { callClock } from '../../../kubernetes/connection.ts';
-import { createDrillCluster } from '../../../kubernetes/drill-cluster.ts';
+import { createDrillCluster } from '../../../kubernetes/drill/cluster.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { awsDrill } from '../../../providers/aws/drill.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';

@@ -4,8 +4,8 @@ import { whyNotServed, type GcpDependencies, pubSubQueues } from '../../../funct
 import { metricFields } from '../../../functions/metrics.ts';
 import { createCluster, openConnection } from '../../../kubernetes/cluster.ts';
 import { createCapControl } from '../../../kubernetes/ledger.ts';
-import { createStatusReading } from '../../../kubernetes/status-reading.ts';
-import { createDiagnosisReading } from '../../../kubernetes/diagnose-reading.ts';
+import { createStatusReading } from '../../../kubernetes/readings/status.ts';
+import { createDiagnosisReading } from '../../../kubernetes/readings/diagnosis.ts';
 import { createDoctor } from '../../../kubernetes/doctor.ts';
 import { createPushCheck } from '../../../providers/gcp/push-identity.ts';
 import type { OutgoingMessage } from '../../../providers/gcp/publish.ts';
@@ -90,7 +90,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
         doctor: async () => createDoctor(openConnection(cluster), cluster.link),
         cap: async () => createCapControl(openConnection(cluster)),
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
-        drill: () => Promise.reject(new Error('no function drills')),
+        connection: () => Promise.reject(new Error('no function drills')),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         aftermath: nothing,
         open: async () => undefined,

@@ -1,13 +1,13 @@
 import type { V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
-import { bearsFence, type NodeFacts } from '../fencing/model/cluster-facts.ts';
-import type { Aftermath, AftermathQuery, ReadAftermath } from '../incidents/watch.ts';
-import { attachmentName, readAttachment } from './attachments.ts';
-import type { Connection, Reader } from './connection.ts';
-import { withReadableAnswers } from './errors.ts';
-import { nodeFacts } from './node-facts.ts';
-import { readExistingNode } from './node.ts';
-import { claimOfVolume, podsUsing } from './volume-facts.ts';
-import { pvcKey, readVolume } from './volumes.ts';
+import { bearsFence, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { Aftermath, AftermathQuery, ReadAftermath } from '../../incidents/watch.ts';
+import { attachmentName, readAttachment } from '../attachments.ts';
+import type { Connection, Reader } from '../connection.ts';
+import { withReadableAnswers } from '../errors.ts';
+import { nodeFacts } from '../node-facts.ts';
+import { readExistingNode } from '../node.ts';
+import { claimOfVolume, podsUsing } from '../volume-facts.ts';
+import { pvcKey, readVolume } from '../volumes.ts';
 
 /** Reads what has become of the volumes of a dead machine, after a fence or without one. It only reads. */
 

@@ -1,10 +1,10 @@
 import { CoreV1Api, StorageV1Api, type V1PersistentVolumeClaim } from '@kubernetes/client-node/dist/gen/index.js';
-import type { ObjectName, VolumeView } from '../diagnosis/model/facts.ts';
-import type { ClusterReading } from '../diagnosis/ports.ts';
-import { pages, type Reader } from './connection.ts';
-import { type Memory, MOST_STUCK, type Paging, unread, views } from './diagnose-memory.ts';
-import { pvcView, volumeView } from './diagnose-views.ts';
-import { readPvc, readVolume } from './volumes.ts';
+import type { ObjectName, VolumeView } from '../../diagnosis/model/facts.ts';
+import type { ClusterReading } from '../../diagnosis/ports.ts';
+import { pages, type Reader } from '../connection.ts';
+import { type Memory, MOST_STUCK, type Paging, unread, views } from './diagnosis-memory.ts';
+import { pvcView, volumeView } from './diagnosis-views.ts';
+import { readPvc, readVolume } from '../volumes.ts';
 
 /** The reads of claims, PersistentVolumes, and drivers for a diagnosis. */
 

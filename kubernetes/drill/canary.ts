@@ -1,6 +1,6 @@
 import type { V1StatefulSet } from '@kubernetes/client-node/dist/gen/index.js';
-import type { CanaryOptions } from '../drill/ports.ts';
-import { HOSTNAME_LABEL } from './names.ts';
+import type { CanaryOptions } from '../../drill/ports.ts';
+import { HOSTNAME_LABEL } from '../names.ts';
 
 /** The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one runs. */
 

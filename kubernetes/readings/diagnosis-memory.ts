@@ -1,5 +1,5 @@
-import type { ObjectName } from '../diagnosis/model/facts.ts';
-import { PermissionDenied } from '../fencing/model/errors.ts';
+import type { ObjectName } from '../../diagnosis/model/facts.ts';
+import { PermissionDenied } from '../../fencing/model/errors.ts';
 
 /** What one diagnosis has read. Each thing is read once, and what the credentials do not allow is noted. */
 

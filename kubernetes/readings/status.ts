@@ -1,11 +1,11 @@
-import type { ReadStanding } from '../diagnosis/status-ports.ts';
-import type { NodeFacts } from '../fencing/model/cluster-facts.ts';
-import type { Connection, Reader } from './connection.ts';
-import { withReadableAnswers } from './errors.ts';
-import { createCapControl } from './ledger.ts';
-import { hasFenceTraces, hasOwnLabel, nodeFacts } from './node-facts.ts';
-import { nodeIdentitySources, nodePages } from './node.ts';
-import { readSettings, surroundingsIn } from './settings-map.ts';
+import type { ReadStanding } from '../../diagnosis/status-ports.ts';
+import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { Connection, Reader } from '../connection.ts';
+import { withReadableAnswers } from '../errors.ts';
+import { createCapControl } from '../ledger.ts';
+import { hasFenceTraces, hasOwnLabel, nodeFacts } from '../node-facts.ts';
+import { nodeIdentitySources, nodePages } from '../node.ts';
+import { readSettings, surroundingsIn } from '../settings-map.ts';
 
 /**
  * Lists the Nodes that have anything of Cloudfence. The API server cannot select by a taint, and a person may remove

@@ -1,9 +1,9 @@
 import { StorageV1Api, type V1Node, VersionApi } from '@kubernetes/client-node/dist/gen/index.js';
-import { CloudfenceError } from '../fencing/model/errors.ts';
-import type { IdentitySource } from '../fencing/model/machine.ts';
-import { type Connection, pages, type Reader } from './connection.ts';
-import { withReadableAnswers } from './errors.ts';
-import { nodeIdentitySources, nodePages } from './node.ts';
+import { CloudfenceError } from '../../fencing/model/errors.ts';
+import type { IdentitySource } from '../../fencing/model/machine.ts';
+import { type Connection, pages, type Reader } from '../connection.ts';
+import { withReadableAnswers } from '../errors.ts';
+import { nodeIdentitySources, nodePages } from '../node.ts';
 
 /** What `cloudfence init` reads from a cluster: its version, its Nodes, and its CSI drivers. Nothing is written. */
 

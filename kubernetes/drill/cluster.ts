@@ -15,17 +15,17 @@ import type {
   NeighborPod,
   SceneRequest,
   StorageClassFacts,
-} from '../drill/ports.ts';
-import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment } from './attachments.ts';
-import { type Connection, pages, type Reader, type Writer } from './connection.ts';
-import { CANARY, CANARY_CLAIM, CANARY_POD, canarySet } from './drill-canary.ts';
-import { type CapControl, createCapControl } from './ledger.ts';
-import { isNotFound, withReadableAnswers } from './errors.ts';
-import { DRILL_ALLOWED, DRILL_LABEL, HOSTNAME_LABEL, MIRROR_POD, ZONE_LABEL } from './names.ts';
-import { nodePages, readExistingNode, readNode } from './node.ts';
-import { nodeFacts } from './node-facts.ts';
-import { controllerOf, isFinished, readNodePods, readPod } from './pods.ts';
-import { csiHandleOf } from './volumes.ts';
+} from '../../drill/ports.ts';
+import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment } from '../attachments.ts';
+import { type Connection, pages, type Reader, type Writer } from '../connection.ts';
+import { CANARY, CANARY_CLAIM, CANARY_POD, canarySet } from './canary.ts';
+import { type CapControl, createCapControl } from '../ledger.ts';
+import { isNotFound, withReadableAnswers } from '../errors.ts';
+import { DRILL_ALLOWED, DRILL_LABEL, HOSTNAME_LABEL, MIRROR_POD, ZONE_LABEL } from '../names.ts';
+import { nodePages, readExistingNode, readNode } from '../node.ts';
+import { nodeFacts } from '../node-facts.ts';
+import { controllerOf, isFinished, readNodePods, readPod } from '../pods.ts';
+import { csiHandleOf } from '../volumes.ts';
 
 /** What a drill reads and writes in a cluster, with the credentials of the person who runs it. */
 

@@ -8,18 +8,18 @@ import {
   type V1Deployment,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
-import type { AttachmentView, ObjectName, PodView, OwnerView, WorkloadView } from '../diagnosis/model/facts.ts';
-import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
-import type { VolumeHandle } from '../fencing/model/machine.ts';
-import { attachmentName, attachmentPages, readAttachment } from './attachments.ts';
-import { pages, type Connection, type Reader } from './connection.ts';
-import { claimReads, volumeReads } from './diagnose-claims.ts';
-import { createMemory, type Memory, MOST_STUCK, unread, views } from './diagnose-memory.ts';
-import { attachmentView, eventView, nodeView, podView, ownerView } from './diagnose-views.ts';
-import { isUnknownPath } from './errors.ts';
-import { readLease, renewTimeOf } from './leases.ts';
-import { readCsiNode, readNode } from './node.ts';
-import { readNodePods, readPod } from './pods.ts';
+import type { AttachmentView, ObjectName, PodView, OwnerView, WorkloadView } from '../../diagnosis/model/facts.ts';
+import type { ClusterReading, ReadDriverFault } from '../../diagnosis/ports.ts';
+import type { VolumeHandle } from '../../fencing/model/machine.ts';
+import { attachmentName, attachmentPages, readAttachment } from '../attachments.ts';
+import { pages, type Connection, type Reader } from '../connection.ts';
+import { claimReads, volumeReads } from './diagnosis-volumes.ts';
+import { createMemory, type Memory, MOST_STUCK, unread, views } from './diagnosis-memory.ts';
+import { attachmentView, eventView, nodeView, podView, ownerView } from './diagnosis-views.ts';
+import { isUnknownPath } from '../errors.ts';
+import { readLease, renewTimeOf } from '../leases.ts';
+import { readCsiNode, readNode } from '../node.ts';
+import { readNodePods, readPod } from '../pods.ts';
 
 /** The reads of a diagnosis. docs/diagnose.md lists the permissions that they need. */
 

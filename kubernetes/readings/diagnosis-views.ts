@@ -18,14 +18,14 @@ import type {
   OwnerView,
   PodView,
   VolumeView,
-} from '../diagnosis/model/facts.ts';
-import type { VolumeHandle } from '../fencing/model/machine.ts';
-import type { ReadDriverFault } from '../diagnosis/ports.ts';
-import { HOSTNAME_LABEL, ZONE_LABEL } from './names.ts';
-import { hasFenceTraces } from './node-facts.ts';
-import { attachmentIdentitySource, csiNodeIdentitySources, nodeIdentitySources } from './node.ts';
-import { controllerOf, isFinished } from './pods.ts';
-import { csiHandleOf, parseUniqueVolumeName, pvcsOfPod } from './volumes.ts';
+} from '../../diagnosis/model/facts.ts';
+import type { VolumeHandle } from '../../fencing/model/machine.ts';
+import type { ReadDriverFault } from '../../diagnosis/ports.ts';
+import { HOSTNAME_LABEL, ZONE_LABEL } from '../names.ts';
+import { hasFenceTraces } from '../node-facts.ts';
+import { attachmentIdentitySource, csiNodeIdentitySources, nodeIdentitySources } from '../node.ts';
+import { controllerOf, isFinished } from '../pods.ts';
+import { csiHandleOf, parseUniqueVolumeName, pvcsOfPod } from '../volumes.ts';
 
 /** Turns objects of Kubernetes into the views of a diagnosis. Pure. */
 

@@ -1,0 +1,236 @@
+import path from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { z } from 'zod';
+import { PermissionDenied, InvalidConfiguration } from '../fencing/model/errors.ts';
+
+/**
+ * Reads kubeconfigs: merges them, chooses a context, and limits what a kubeconfig is trusted with. That is where a
+ * credential may go, and what the kubeconfig may make this process do.
+ */
+
+/**
+ * The content of a kubeconfig and the file that it came from.
+ * Relative paths in the content refer to the folder of that file. `file` is null for content that came from no file.
+ */
+export interface KubeConfigText {
+  readonly content: string;
+  readonly file: string | null;
+  /** True for a kubeconfig that a cloud keeps. Such a kubeconfig must not run programs or name files. */
+  readonly fromSecret?: boolean;
+}
+
+/**
+ * Merges kubeconfigs in the given order and chooses a context, or the current one.
+ * @throws InvalidConfiguration, also when the credential would be sent in the clear
+ */
+export const chosenKubeConfig = (texts: readonly KubeConfigText[], context: string | null): KubeConfig => {
+  const config = mergedKubeConfig(texts);
+  choose(config, context);
+  refuseUserSentInClear(config);
+  return config;
+};
+
+/** A context of a kubeconfig, with what its names and its credential plugin say about the cluster. Has no credentials. */
+export interface KubeContext {
+  readonly name: string;
+  readonly cluster: string;
+  readonly user: string;
+  /** The host name of the API server. Empty if its URL cannot be read. */
+  readonly host: string;
+  /** Arguments of the program that gets the credentials, such as `aws eks get-token`. */
+  readonly programArgs: readonly string[];
+}
+
+export interface KubeContexts {
+  /** The name of the current context. Null if none is current. */
+  readonly current: string | null;
+  readonly contexts: readonly KubeContext[];
+}
+
+const textList = z.array(z.string()).catch([]);
+
+/** Lists the contexts of kubeconfigs, merged in the given order. @throws InvalidConfiguration */
+export const contextsOf = (texts: readonly KubeConfigText[]): KubeContexts => {
+  const config = mergedKubeConfig(texts);
+  const hostOf = (cluster: string): string => {
+    const server = config.getCluster(cluster)?.server ?? '';
+    return URL.canParse(server) ? new URL(server).host : '';
+  };
+  const contexts = config.getContexts().map(({ name, cluster, user }) => ({
+    name,
+    cluster,
+    user,
+    host: hostOf(cluster),
+    programArgs: textList.parse(config.getUser(user)?.exec?.args),
+  }));
+  return { current: config.getCurrentContext() || null, contexts };
+};
+
+/**
+ * Verifies that a credential for this server is not sent in the clear.
+ * @throws InvalidConfiguration when it would be
+ */
+export const refuseSendingInClear = (server: string, proxied = false): void => {
+  if (!isInClear(server, proxied)) return;
+  throw new InvalidConfiguration([
+    `the kubeconfig uses plain HTTP for the API server ${server}, which would expose the credential: use https, and add the CA of the cluster`,
+  ]);
+};
+
+/**
+ * Returns an error in Cloudfence's own words and without a cause. A credential plugin may print the credential itself,
+ * and the client quotes that output.
+ */
+export const redactedKubeconfigError = (
+  config: KubeConfig,
+  caught: unknown,
+): PermissionDenied | InvalidConfiguration => {
+  const user = programOf(config);
+  if (user === null)
+    return new InvalidConfiguration([
+      `the kubeconfig is not valid: the client does not accept its server, files, or certificates`,
+    ]);
+  const code = notStarted(caught);
+  if (code !== null)
+    return new InvalidConfiguration([`the credential plugin of kubeconfig user ${user} cannot be started (${code})`]);
+  return new PermissionDenied(
+    `the credential plugin of kubeconfig user ${user} returned no credential: run the plugin yourself to see its output`,
+  );
+};
+
+// --- Reading and merging ---
+
+/** Omits the parser's message, even as the cause, because it may quote a line that contains a token. */
+const notAKubeConfig = (file: string | null): InvalidConfiguration =>
+  new InvalidConfiguration([
+    `the kubeconfig${file === null ? '' : ` ${file}`} is not valid: it must be YAML or JSON with clusters, users, and contexts`,
+  ]);
+
+/**
+ * Reports whether everything that names something is a text. The client passes on what it read, and a server name that
+ * is a list ends the whole process: Node.js begins to connect, throws, and leaves a socket that nobody listens to.
+ */
+const hasNames = (config: KubeConfig): boolean =>
+  [
+    config.getCurrentContext() ?? '',
+    ...config
+      .getClusters()
+      .flatMap(({ name, server, tlsServerName = '', proxyUrl = '' }) => [name, server, tlsServerName, proxyUrl]),
+    ...config.getUsers().map(({ name }) => name),
+    ...config.getContexts().flatMap(({ name, cluster, user }) => [name, cluster, user]),
+  ].every((name: unknown) => typeof name === 'string');
+
+const loaded = (content: string, file: string | null): KubeConfig => {
+  const config = new KubeConfig();
+  try {
+    config.loadFromString(content);
+    if (file !== null) config.makePathsAbsolute(path.dirname(path.resolve(file)));
+  } catch {
+    // The error has no cause, because the cause may quote a token: see notAKubeConfig.
+    throw notAKubeConfig(file);
+  }
+  if (!hasNames(config)) throw notAKubeConfig(file);
+  return config;
+};
+
+const parsed = ({ content, file, fromSecret = false }: KubeConfigText): KubeConfig => {
+  const config = loaded(content, file);
+  if (fromSecret) refuseOutsideReferences(config);
+  return config;
+};
+
+/**
+ * Merges kubeconfigs as kubectl does: the first one that defines a name wins. The client's `mergeConfig` differs,
+ * because it throws when two files define the same name.
+ */
+const mergeInto = (merged: KubeConfig, next: KubeConfig): KubeConfig => {
+  for (const cluster of next.getClusters()) if (!merged.getCluster(cluster.name)) merged.addCluster(cluster);
+  for (const user of next.getUsers()) if (!merged.getUser(user.name)) merged.addUser(user);
+  for (const context of next.getContexts()) if (!merged.getContextObject(context.name)) merged.addContext(context);
+  if (!merged.getCurrentContext()) merged.setCurrentContext(next.getCurrentContext());
+  return merged;
+};
+
+/** Merges kubeconfigs in the given order. @throws InvalidConfiguration */
+const mergedKubeConfig = (texts: readonly KubeConfigText[]): KubeConfig => {
+  const [first, ...others] = texts.map(parsed);
+  if (!first) throw new InvalidConfiguration(['no kubeconfig is given']);
+  return others.reduce(mergeInto, first);
+};
+
+/**
+ * Selects the context by name, or keeps the file's current one. The kubeconfig must contain the cluster and the user of
+ * that context.
+ * @throws InvalidConfiguration
+ */
+const choose = (config: KubeConfig, context: string | null): void => {
+  if (context !== null) config.setCurrentContext(context);
+  const name = config.getCurrentContext();
+  const chosen = name ? config.getContextObject(name) : null;
+  const faults = [
+    ...(chosen ? [] : [`the kubeconfig has no context named ${name || '(none is current)'}`]),
+    ...(chosen && !config.getCurrentCluster() ? [`the kubeconfig has no cluster named ${chosen.cluster}`] : []),
+    ...(chosen && !config.getCurrentUser() ? [`the kubeconfig has no user named ${chosen.user}`] : []),
+  ];
+  if (faults.length > 0) throw new InvalidConfiguration(faults);
+};
+
+// --- Trust ---
+
+type User = ReturnType<KubeConfig['getUsers']>[number];
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+const hostOf = (server: string): string => (URL.canParse(server) ? new URL(server).hostname : '');
+
+/**
+ * Reports whether others can read what is sent to the server. Over plain http, anyone on the network path can. Through
+ * a proxy, this is true even for a server on this machine.
+ */
+const isInClear = (server: string, proxied: boolean): boolean =>
+  /^http:/i.test(server) && (proxied || !LOOPBACK.test(hostOf(server)));
+
+const hasCredential = (user: User | null): boolean =>
+  user !== null &&
+  [user.token, user.username, user.password, user.exec, user.authProvider].some(
+    (credential) => credential !== undefined && credential !== null && credential !== '',
+  );
+
+/** Verifies that the credential of the current user is not sent in the clear. @throws InvalidConfiguration */
+const refuseUserSentInClear = (config: KubeConfig): void => {
+  const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
+  if (hasCredential(config.getCurrentUser())) refuseSendingInClear(server, Boolean(proxyUrl));
+};
+
+const userFaults = ({ name, exec, authProvider, certFile, keyFile }: User): readonly string[] => [
+  ...(exec || authProvider ? [`user ${name} runs a program (exec, auth-provider)`] : []),
+  ...(certFile || keyFile ? [`user ${name} names a file (client-certificate, client-key)`] : []),
+];
+
+/**
+ * Verifies that a kubeconfig from a secret is self-contained. Others may be able to write such a text, so it must not
+ * run programs with the rights of this process, and must not read its files.
+ * @throws InvalidConfiguration
+ */
+const refuseOutsideReferences = (config: KubeConfig): void => {
+  const faults = [
+    ...config.getUsers().flatMap(userFaults),
+    ...config
+      .getClusters()
+      .flatMap(({ name, caFile }) => (caFile ? [`cluster ${name} names a file (certificate-authority)`] : [])),
+  ];
+  if (faults.length === 0) return;
+  const remedy =
+    'include the data itself (certificate-authority-data, token, client-certificate-data), as `cloudfence kubeconfig` does, or use the access of the cloud (eks, aks, gke)';
+  throw new InvalidConfiguration(
+    faults.map((fault) => `a kubeconfig from a secret must be self-contained: ${fault}; ${remedy}`),
+  );
+};
+
+const programOf = (config: KubeConfig): string | null => {
+  const user = config.getCurrentUser();
+  return user?.exec || user?.authProvider ? user.name : null;
+};
+
+const notStarted = (caught: unknown): string | null =>
+  caught instanceof Error && 'syscall' in caught && 'code' in caught ? String(caught.code) : null;
