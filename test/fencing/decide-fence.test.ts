@@ -162,6 +162,21 @@ describe('what a person removed is not put back', () => {
       'mark',
     ],
     [
+      '... nor if the record of that earlier boot is still there',
+      view({
+        cluster: cluster({
+          node: marked(
+            { generation: 'boot-0' },
+            {
+              taintedFor: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }),
+              taints: { outOfService: false, ours: false, quarantine: true },
+            },
+          ),
+        }),
+      }),
+      'mark',
+    ],
+    [
       '... even if the cloud knew no boot at that time',
       view({
         cluster: cluster({

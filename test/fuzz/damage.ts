@@ -364,8 +364,8 @@ export const bytesOf = (text: string): Buffer => {
   );
 };
 
-/** What a reader gets that decodes those bytes. */
-export const decoded = (text: string): string => (INVALID_MARKS.test(text) ? bytesOf(text).toString('utf8') : text);
+/** What a reader gets that decodes those bytes: no byte that is not UTF-8 is in it, and no half of a character. */
+export const decoded = (text: string): string => bytesOf(text).toString('utf8');
 
 export type TextCorruption = Corruption<keyof typeof textCorruptions>;
 export type XmlCorruption = Corruption<keyof typeof xmlCorruptions>;

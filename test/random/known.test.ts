@@ -57,3 +57,18 @@ test('a fence counts from the claim in the ledger (seed 20000006)', async () => 
 test('the next Node of a name is not opted out (seed 9703217)', async () => {
   expect(failureOf(await play(planFor(9_703_217)))).toBeNull();
 });
+
+// Somebody with rights on Nodes sets an out-of-service taint after a person has removed ours: the fence goes on.
+test('a removal counts until somebody sets such a taint again (seed 30033506)', async () => {
+  expect(failureOf(await play(planFor(30_033_506)))).toBeNull();
+});
+
+// The machine was hibernated before its kubelet had posted. The kubelet posts when the machine runs again.
+test('a guest that resumes posts its boot (seed 30052294)', async () => {
+  expect(failureOf(await play(planFor(30_052_294)))).toBeNull();
+});
+
+// A person removes the taint of a boot that is over. The machine has been started and stopped since.
+test('a removal counts for the boot that the record names (seed 30120800)', async () => {
+  expect(failureOf(await play(planFor(30_120_800)))).toBeNull();
+});

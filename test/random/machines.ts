@@ -78,6 +78,10 @@ export const isUnknown = ({ cloud, shown: { power } }: Machine): boolean =>
   power === 'forgotten' || (power === 'gone' && cloud !== 'aws');
 export const isOff = (machine: Machine): boolean => machine.shown.power === 'off' || isGone(machine);
 
+/** Returns which boot ended when the machine was last off. One that was never off has its present boot. */
+export const endedBootOf = ({ history, shown }: Machine): number =>
+  (history.findLast(({ shown: { power } }) => power === 'off' || power === 'gone')?.shown ?? shown).launch;
+
 /** Returns when the kubelet last renewed its Lease (ms of the engine), or null if it never did. */
 export const renewedAt = (machine: Machine, now: number): number | null => {
   if (machine.lastRenewal !== null) return machine.lastRenewal < 0 ? null : machine.lastRenewal;
@@ -209,6 +213,8 @@ export const createFleet = ({ engine, dice, assumption, listener }: World): Flee
         if (machine.shown.power !== 'starting') return;
         change(machine, { power: 'running' });
         listener.announces(machine);
+        // A kubelet that resumes may have tried to post before that.
+        if (machine.postsAt <= engine.now()) posts(machine, machine.boot);
       });
     },
     terminate: (machine, takes) => {

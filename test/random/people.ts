@@ -80,6 +80,8 @@ export const peopleAt = ({ cluster, safety, install, machineAt }: World) => {
   const addForeignTaint = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || hasTaintKey(node, OUT_OF_SERVICE.key)) return false;
+    // Who sets such a taint takes back what a person removed.
+    safety.forgetRemovals(node);
     const foreign = { key: OUT_OF_SERVICE.key, value: 'nodeshutdown', effect: 'NoExecute' };
     cluster.objects.nodes.put(nameOf(node), withTaints(node, [...taintsOf(node), foreign]));
     return true;

@@ -5,7 +5,7 @@ import { patience } from '../../fencing/model/policy.ts';
 import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import { shortMachine } from '../../kubernetes/ledger-map.ts';
-import { fenceAnnotation, hasFenceTraces, hasOwnTaint } from '../../kubernetes/node-facts.ts';
+import { fenceAnnotation, hasFenceTraces, hasOwnTaint, nodeFacts } from '../../kubernetes/node-facts.ts';
 import {
   FENCED_LABEL,
   LEDGER,
@@ -20,7 +20,7 @@ import type { Write } from './api-server.ts';
 import type { CloudWrite } from './clouds/side.ts';
 import { bootOf, isReady, keyIn, nameOf, taintsOf, uidOf } from './cluster-objects.ts';
 import type { Cluster } from './kubernetes.ts';
-import { type Disk, isGone, isOff, type Machine, mayWrite } from './machines.ts';
+import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite } from './machines.ts';
 import type { Assumption } from './network.ts';
 import { EPOCH } from './process.ts';
 
@@ -50,9 +50,10 @@ export interface Violation {
 /** How long a run may act on what it has read of a cluster, with slow answers before and after (ms). */
 const READ_LASTS_MS = 45_000;
 
+/** A person removed our taint. That counts for the boot whose fence the record named, whatever has booted since. */
 interface Removal {
   readonly node: string;
-  readonly boot: string;
+  readonly launch: number | undefined;
   readonly at: number;
 }
 
@@ -63,7 +64,7 @@ export interface Safety {
   readonly onDetach: (machine: Machine, disk: Disk, why: string) => void;
   readonly onSweep: (began: number) => void;
   readonly noteRemoval: (node: V1Node) => void;
-  /** A whole fence was removed without a trace: nobody remembers it. */
+  /** The removal counts no more: the whole fence went without a trace, or somebody set such a taint again. */
   readonly forgetRemovals: (node: V1Node) => void;
   readonly isRemoved: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
@@ -100,6 +101,8 @@ const foreignOn = (node: V1Node): string => {
 export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxSkew }: World): Safety => {
   const violations: Violation[] = [];
   let removals: readonly Removal[] = [];
+  /** By fence: which boot of its machine had ended when its mark was written. */
+  const endedBoots = new Map<string, number>();
   const begun: { readonly at: number; readonly machine: string }[] = [];
   const admitted = new Map<MachineId, number>();
   let pausedSince: number | null = null;
@@ -119,8 +122,13 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     if (pausedSince !== null && now() - pausedSince > READ_LASTS_MS)
       fail('pause', `${what} takes effect although everything has been paused for ${now() - pausedSince} ms`);
   };
+  const removalOn = (node: V1Node): Removal | undefined => {
+    const machine = cluster.machineOfNode.get(uidOf(node));
+    const launch = machine && endedBootOf(machine);
+    return removals.find((one) => one.node === uidOf(node) && one.launch === launch);
+  };
   const notRemoved = (node: V1Node | undefined, what: string, isMark: boolean): void => {
-    const removal = node && removals.find((one) => one.node === uidOf(node) && one.boot === bootOf(node));
+    const removal = node && removalOn(node);
     if (removal && (isMark || now() - removal.at > PROOF_LASTS_MS + assumption.transit))
       fail('removed-stays-removed', `${what} takes effect although a person removed our taint in this boot`);
   };
@@ -160,6 +168,9 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
       );
     if (isNew && machine) withinCap(machine);
   };
+  const noteFence = (fence: string, machine: Machine): void => {
+    if (!endedBoots.has(fence)) endedBoots.set(fence, endedBootOf(machine));
+  };
   const OF_ONE_BOOT: ReadonlySet<string> = new Set(['mark', 'park', 'release-node', 'delete-node']);
   const ofThisBoot = (step: Step, node: V1Node): void => {
     if (
@@ -186,6 +197,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     releases(step, before);
     if (stepProperties[step.do].destructive) destroys(step.do, machine, before, nameOf(before));
     if (step.do === 'mark') marked(before, machine);
+    if (step.do === 'mark' && machine) noteFence(step.record.fence, machine);
   };
   const deletesNode = (before: V1Node, step: Step): void => {
     const machine = cluster.machineOfNode.get(uidOf(before));
@@ -238,11 +250,15 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
           fail('taint-off-a-running-machine', `two sweeps leave our taint on ${nameOf(node)}, whose machine runs`);
       }
     },
-    noteRemoval: (node) => void (removals = [...removals, { node: uidOf(node), boot: bootOf(node), at: now() }]),
+    noteRemoval: (node) => {
+      const { record, taintedFor } = nodeFacts(node, []);
+      const launch = endedBoots.get(record?.fence ?? taintedFor?.fence ?? '');
+      removals = [...removals, { node: uidOf(node), launch, at: now() }];
+    },
     forgetRemovals: (node) => {
       removals = removals.filter((one) => one.node !== uidOf(node));
     },
-    isRemoved: (node) => removals.some((one) => one.node === uidOf(node) && one.boot === bootOf(node)),
+    isRemoved: (node) => removalOn(node) !== undefined,
     notePause: (paused) => void (pausedSince = paused ? (pausedSince ?? now()) : null),
     noteOptOut: (node, out) => {
       if (out) optedOutSince.set(uidOf(node), optedOutSince.get(uidOf(node)) ?? now());
