@@ -1,11 +1,18 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
 import { referencedResources } from '../../infra/serverless/tidy-template.ts';
 import { releases } from './releases.ts';
+
+const run = promisify(execFile);
+/** The binary of krew. Not every Go module proxy has its module, so no script of this repository installs it. */
+const krew = process.env['CLOUDFENCE_KREW'];
 
 const read = async (file: string): Promise<string> => readFile(path.join((await releases()).one, file), 'utf8');
 
@@ -58,6 +65,22 @@ describe('a release', () => {
     const sums = await read('SHA256SUMS');
     for (const { uri, sha256 } of spec.platforms) expect(sums).toContain(`${sha256}  ${path.basename(uri)}\n`);
     expect(spec.platforms).not.toEqual([]);
+  });
+
+  it.skipIf(krew === undefined)('becomes a plugin of kubectl, if krew installs it', async () => {
+    const { one } = await releases();
+    const home = await mkdtemp(path.join(tmpdir(), 'cloudfence-krew-'));
+    const krewRoot = path.join(home, '.krew');
+    const env = { HOME: home, PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin` };
+    try {
+      const archive = path.join(one, `cloudfence-${manifest.version}.tgz`);
+      await run(krew ?? '', ['install', `--manifest=${path.join(one, 'krew.yaml')}`, `--archive=${archive}`], { env });
+      const plugin = path.join(krewRoot, 'bin/kubectl-cloudfence');
+      expect((await run(plugin, ['--version'], { env })).stdout.trim()).toBe(manifest.version);
+      expect((await run(plugin, ['diagnose', '--help'], { env })).stdout).toContain('Usage: cloudfence diagnose');
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
   });
 
   it('has each file that its install.md names', async () => {

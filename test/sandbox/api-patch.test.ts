@@ -114,10 +114,69 @@ describe('a merge patch', () => {
   });
 });
 
-it('a strategic merge patch is not supported', () => {
-  const answer = api.ask('PATCH', NODE, {
-    body: {},
-    headers: { 'content-type': 'application/strategic-merge-patch+json' },
+describe('a strategic merge patch, as kubectl sends it,', () => {
+  const STRATEGIC = { 'content-type': 'application/strategic-merge-patch+json' };
+  const patched = (body: unknown, path = NODE) => api.ask('PATCH', path, { body, headers: STRATEGIC });
+
+  it('replaces all taints (kubectl taint), and removes them', () => {
+    const other = { key: 'other', effect: 'NoExecute' };
+    expect(patched({ spec: { taints: [other] } }).body.spec.taints).toEqual([other]);
+    expect(patched({ spec: { taints: null } }).body.spec.taints).toBeUndefined();
   });
+
+  it('changes one field of the spec (kubectl cordon, uncordon)', () => {
+    expect(patched({ spec: { unschedulable: true } }).body.spec).toMatchObject({ unschedulable: true });
+    expect(patched({ spec: { unschedulable: null } }).body.spec).not.toHaveProperty('unschedulable');
+    expect(api.ask('GET', NODE).body.spec.taints?.map(({ key }) => key)).toContain('k');
+  });
+
+  it('merges a list by the key of its elements (kubectl patch, set image)', () => {
+    const containers = [
+      { name: 'a', image: 'a:1' },
+      { name: 'b', image: 'b:1' },
+    ];
+    const volumes = [{ name: 'v', emptyDir: {} }];
+    const body = { metadata: { name: 'p' }, spec: { containers, volumes } };
+    api.ask('POST', '/api/v1/namespaces/default/pods', { body });
+    const answer = patched(
+      {
+        metadata: { finalizers: ['one'] },
+        spec: {
+          '$setElementOrder/containers': [{ name: 'b' }],
+          containers: [
+            { name: 'b', image: 'b:2' },
+            { $patch: 'delete', name: 'a' },
+            { name: 'c', image: 'c:1' },
+          ],
+          volumes: [{ $retainKeys: ['name', 'hostPath'], name: 'v', hostPath: { path: '/' } }],
+        },
+      },
+      '/api/v1/namespaces/default/pods/p',
+    );
+    expect(answer.body.spec).toMatchObject({
+      containers: [
+        { name: 'b', image: 'b:2' },
+        { name: 'c', image: 'c:1' },
+      ],
+      volumes: [{ name: 'v', hostPath: { path: '/' } }],
+    });
+    expect(JSON.stringify(answer.body)).not.toContain('$');
+    expect(answer.body.spec).not.toHaveProperty('volumes.0.emptyDir');
+  });
+
+  it('adds to and takes from a list of words (finalizers), and replaces what it says to replace', () => {
+    patched({ metadata: { finalizers: ['one'] } });
+    patched({ metadata: { finalizers: ['two'] } });
+    expect(api.ask('GET', NODE).body.metadata).toMatchObject({ finalizers: ['one', 'two'] });
+    patched({
+      metadata: { '$deleteFromPrimitiveList/finalizers': ['one'], annotations: { $patch: 'replace', only: 'this' } },
+    });
+    expect(api.ask('GET', NODE).body.metadata).toMatchObject({ finalizers: ['two'], annotations: { only: 'this' } });
+    expect(api.ask('GET', NODE).body.metadata.annotations).toEqual({ only: 'this' });
+  });
+});
+
+it('a patch in another format is refused', () => {
+  const answer = api.ask('PATCH', NODE, { body: {}, headers: { 'content-type': 'application/apply-patch+yaml' } });
   expect(answer).toMatchObject({ status: 415, body: { reason: 'UnsupportedMediaType' } });
 });

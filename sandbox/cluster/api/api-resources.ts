@@ -7,7 +7,7 @@ import { json, type ApiResponse } from './wire.ts';
  */
 
 const all: readonly ServedKind[] = Object.values(kinds);
-const VERBS = ['create', 'delete', 'get', 'list', 'patch'];
+const VERBS = ['create', 'delete', 'get', 'list', 'patch', 'watch'];
 
 /** What kubectl also accepts for a name. */
 const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -21,6 +21,17 @@ const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
   events: ['ev'],
 };
 
+/** By this, kubectl knows that it can evict pods. */
+const EVICTION = {
+  name: 'pods/eviction',
+  singularName: '',
+  namespaced: true,
+  group: 'policy',
+  version: 'v1',
+  kind: 'Eviction',
+  verbs: ['create'],
+};
+
 const resourcesIn = (groupVersion: string): ApiResponse | undefined => {
   const served = all.filter((kind) => apiVersionOf(kind) === groupVersion);
   if (served.length === 0) return undefined;
@@ -28,14 +39,17 @@ const resourcesIn = (groupVersion: string): ApiResponse | undefined => {
     kind: 'APIResourceList',
     apiVersion: 'v1',
     groupVersion,
-    resources: served.map(({ resource, kind, namespaced }) => ({
-      name: resource,
-      singularName: kind.toLowerCase(),
-      namespaced,
-      kind,
-      verbs: VERBS,
-      shortNames: SHORT_NAMES[resource] ?? [],
-    })),
+    resources: [
+      ...served.map(({ resource, kind, namespaced }) => ({
+        name: resource,
+        singularName: kind.toLowerCase(),
+        namespaced,
+        kind,
+        verbs: VERBS,
+        shortNames: SHORT_NAMES[resource] ?? [],
+      })),
+      ...(groupVersion === 'v1' ? [EVICTION] : []),
+    ],
   });
 };
 

@@ -30,6 +30,9 @@ const restOf = (path: string): readonly string[] =>
     .split('/')
     .map(decodeURIComponent);
 
+const isServed = (kind: ServedKind, subresource: string): boolean =>
+  (subresource === 'status' && kind.status) || (subresource === 'eviction' && kind.kind === 'Pod');
+
 /** Reads a path such as `/apis/apps/v1/namespaces/web/deployments/shop`; undefined when nothing is served there. */
 export const parseApiPath = (path: string): ApiPath | undefined => {
   const rest = restOf(path);
@@ -38,6 +41,6 @@ export const parseApiPath = (path: string): ApiPath | undefined => {
   const kind = kindAt(path, resource);
   if (!kind || tooMuch.length > 0 || (scoped && !kind.namespaced)) return undefined;
   if (kind.namespaced && !scoped && name !== '') return undefined;
-  if (subresource !== '' && !(subresource === 'status' && kind.status)) return undefined;
+  if (subresource !== '' && !isServed(kind, subresource)) return undefined;
   return { kind, namespace: scoped ? (rest[1] ?? '') : '', name, subresource };
 };

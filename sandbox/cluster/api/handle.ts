@@ -3,13 +3,13 @@ import { refusalFor, userOf } from './authority.ts';
 import type { Call } from './call.ts';
 import { parseApiPath } from './call.ts';
 import { createOne } from './create.ts';
-import { deleteOne } from './delete.ts';
+import { deleteOne, evictOne } from './delete.ts';
 import { discoveryAnswer } from './api-resources.ts';
 import { listAll } from './list.ts';
 import { patchOne } from './patch.ts';
 import { readOne } from './read.ts';
 import type { ApiServer } from './server.ts';
-import { methodNotAllowed, noSuchPath, unauthorized } from './status.ts';
+import { badRequest, methodNotAllowed, noSuchPath, unauthorized } from './status.ts';
 import type { ApiAnswer, ApiRequest, ApiResponse } from './wire.ts';
 import { json, text } from './wire.ts';
 
@@ -31,7 +31,10 @@ const publicAnswer = (server: ApiServer, path: string): ApiResponse | undefined 
 
 const answerAt = (call: Call): ApiResponse => {
   const one = call.name !== '';
-  switch (call.request.method) {
+  const method = call.request.method;
+  if (call.query.has('dryRun')) return badRequest('the sandbox knows no dry run');
+  if (call.subresource === 'eviction') return method === 'POST' ? evictOne(call) : methodNotAllowed();
+  switch (method) {
     case 'GET':
       return one ? readOne(call) : listAll(call);
     case 'POST':

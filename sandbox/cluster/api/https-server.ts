@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { text as textOf } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 import { handleApi } from './handle.ts';
+import { jsonOfProtobuf } from './protobuf.ts';
 import type { ApiServer } from './server.ts';
+import { openWatch, type Watch } from './watch.ts';
 import type { ApiRequest } from './wire.ts';
 
 /** The traffic so far. The sockets count the bytes. */
@@ -40,15 +42,39 @@ const certificate = () =>
     ],
   });
 
+/** A body in protobuf that the sandbox cannot read stays as it is, and no request is answered on such a body. */
+const bodyOf = ({ headers }: IncomingMessage, bytes: Buffer): string =>
+  (headers['content-type'] === 'application/vnd.kubernetes.protobuf' ? jsonOfProtobuf(bytes) : null) ??
+  bytes.toString();
+
 const requestOf = async (incoming: IncomingMessage): Promise<ApiRequest> => ({
   method: incoming.method ?? 'GET',
   path: incoming.url ?? '/',
   headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])),
-  body: await textOf(incoming),
+  body: bodyOf(incoming, await buffer(incoming)),
 });
 
+/** How often a watch looks for changes (ms). */
+const WATCH_EVERY_MS = 200;
+
+const stream = ({ next, lasts }: Watch, outgoing: ServerResponse): void => {
+  outgoing.writeHead(200, { 'content-type': 'application/json' });
+  outgoing.flushHeaders();
+  const tell = (): void => next().forEach((line) => outgoing.write(line));
+  tell();
+  const looking = setInterval(tell, WATCH_EVERY_MS);
+  const ending = setTimeout(() => outgoing.end(), lasts);
+  outgoing.on('close', () => {
+    clearInterval(looking);
+    clearTimeout(ending);
+  });
+};
+
 const serve = async (server: ApiServer, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-  const answer = handleApi(server, await requestOf(incoming));
+  const request = await requestOf(incoming);
+  const watch = openWatch(server, request);
+  if (watch) return stream(watch, outgoing);
+  const answer = handleApi(server, request);
   if (answer === 'drop') {
     incoming.socket.destroy();
     return;

@@ -5,6 +5,7 @@ import { fieldTest } from './field-selector.ts';
 import { apiVersionOf } from './kinds.ts';
 import { labelTest } from './label-selector.ts';
 import { metadataOnly, wantsMetadataOnly } from './partial.ts';
+import { tableOf, wantsTable } from './table.ts';
 import { badRequest, listExpired } from './status.ts';
 import type { ApiResponse } from './wire.ts';
 import { json } from './wire.ts';
@@ -28,7 +29,7 @@ const bookmarkOf = (token: string): Bookmark | undefined => {
 };
 
 /** Returns the items in the order of their keys, or a description of an invalid selector. */
-const selected = ({ server, kind, namespace, query }: Call): readonly Item[] | string => {
+export const selectedItems = ({ server, kind, namespace, query }: Call): readonly Item[] | string => {
   const byLabel = labelTest(query.get('labelSelector') ?? '');
   if (!byLabel) return 'unable to parse requirement: found an operator or a value where none belongs';
   const byField = fieldTest(kind.resource, query.get('fieldSelector') ?? '');
@@ -54,7 +55,10 @@ const metadataOf = (items: readonly Item[]): readonly object[] | null =>
   items.length === 0 ? null : items.map(metadataOnly);
 
 const bodyOf = (call: Call, items: readonly Item[], metadata: object): object => {
-  if (wantsMetadataOnly(call.request)) {
+  const { server, kind, request } = call;
+  const table = wantsTable(request) ? tableOf(kind.resource, items, metadata, server.now()) : undefined;
+  if (table) return table;
+  if (wantsMetadataOnly(request)) {
     return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: metadataOf(items) };
   }
   const bare = items.map(({ kind: _kind, apiVersion: _apiVersion, ...rest }) => rest);
@@ -83,7 +87,7 @@ const pageOf = (call: Call, items: readonly Item[], from: Bookmark): ApiResponse
  */
 export const listAll = (call: Call): ApiResponse => {
   const { server, query } = call;
-  const items = selected(call);
+  const items = selectedItems(call);
   if (typeof items === 'string') return badRequest(items);
   const token = query.get('continue') ?? '';
   if (token === '')

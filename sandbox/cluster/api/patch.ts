@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Resource, Resources } from '../objects.ts';
 import { parsedBody, written } from './body.ts';
 import type { Call } from './call.ts';
-import { mergePatched } from './merge-patch.ts';
+import { mergePatched, strategicallyMerged } from './merging.ts';
 import { badRequest, failure, invalid, notFound, patchDidNotApply, staleVersion } from './status.ts';
 import { faultsOf, updateFaults } from './validate.ts';
 import type { ApiResponse } from './wire.ts';
@@ -46,7 +46,8 @@ const patched = (call: Call, known: Item): Patched => {
   const type = (call.request.headers['content-type'] ?? '').split(';')[0]?.trim();
   if (type === 'application/json-patch+json') return byJsonPatch(known, body.value);
   if (type === 'application/merge-patch+json') return asItem(mergePatched(known, body.value));
-  const accepted = 'application/json-patch+json, application/merge-patch+json';
+  if (type === 'application/strategic-merge-patch+json') return asItem(strategicallyMerged(known, body.value));
+  const accepted = 'application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json';
   return {
     refusal: failure(
       415,

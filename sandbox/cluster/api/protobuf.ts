@@ -1,0 +1,101 @@
+/**
+ * kubectl writes some bodies in protobuf, and reads every answer in JSON as well. This module reads those bodies:
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
+ */
+
+type Field = 'text' | 'texts' | 'number' | 'flag' | Message;
+/** The fields of a message by their number: name and type. */
+interface Message {
+  readonly [number: number]: readonly [name: string, type: Field];
+}
+
+const deleteOptions: Message = {
+  1: ['gracePeriodSeconds', 'number'],
+  2: ['preconditions', { 1: ['uid', 'text'], 2: ['resourceVersion', 'text'] }],
+  3: ['orphanDependents', 'flag'],
+  4: ['propagationPolicy', 'text'],
+  5: ['dryRun', 'texts'],
+};
+
+const resourceAttributes: Message = {
+  1: ['namespace', 'text'],
+  2: ['verb', 'text'],
+  3: ['group', 'text'],
+  4: ['version', 'text'],
+  5: ['resource', 'text'],
+  6: ['subresource', 'text'],
+  7: ['name', 'text'],
+};
+
+const messages: Readonly<Record<string, Message>> = {
+  DeleteOptions: deleteOptions,
+  SelfSubjectAccessReview: {
+    2: ['spec', { 1: ['resourceAttributes', resourceAttributes] }],
+  },
+};
+
+/** What a client writes first. Behind it are the kind (1), and the message in bytes (2). */
+const MAGIC = Buffer.from('k8s\0');
+const typeMeta: Message = { 1: ['apiVersion', 'text'], 2: ['kind', 'text'] };
+
+type Read = readonly [value: bigint, next: number];
+
+const readNumber = (bytes: Buffer, from: number): Read => {
+  let value = 0n;
+  let at = from;
+  for (let shift = 0n; at < bytes.length; shift += 7n) {
+    const byte = bytes[at] ?? 0;
+    at += 1;
+    value |= BigInt(byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return [value, at];
+};
+
+interface Part {
+  readonly number: number;
+  readonly value: bigint | Buffer;
+}
+
+/** Returns the parts of a message: numbers, and bytes with a length. Kubernetes uses no other form. */
+const partsOf = (bytes: Buffer): readonly Part[] => {
+  const parts: Part[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const [tag, behindTag] = readNumber(bytes, at);
+    const [value, next] = readNumber(bytes, behindTag);
+    const end = next + Number(value);
+    const isNumber = (tag & 7n) === 0n;
+    parts.push({ number: Number(tag >> 3n), value: isNumber ? value : bytes.subarray(next, end) });
+    at = isNumber ? next : end;
+  }
+  return parts;
+};
+
+const valueOf = (type: Field, value: bigint | Buffer): unknown => {
+  if (typeof value === 'bigint') return type === 'flag' ? value !== 0n : Number(BigInt.asIntN(64, value));
+  return typeof type === 'object' ? objectOf(type, value) : value.toString();
+};
+
+const objectOf = (message: Message, bytes: Buffer): Readonly<Record<string, unknown>> => {
+  const object: Record<string, unknown> = {};
+  for (const { number, value } of partsOf(bytes)) {
+    const [name, type] = message[number] ?? [];
+    if (name === undefined || type === undefined) continue;
+    const read = valueOf(type, value);
+    object[name] = type === 'texts' ? [object[name] ?? [], read].flat() : read;
+  }
+  return object;
+};
+
+/** Returns the body as JSON, or null if it is of a kind that the sandbox does not read. */
+export const jsonOfProtobuf = (body: Buffer): string | null => {
+  if (body.length === 0) return '';
+  if (!body.subarray(0, MAGIC.length).equals(MAGIC)) return null;
+  const [type, raw] = [1, 2].map((wanted) => {
+    const found = partsOf(body.subarray(MAGIC.length)).find(({ number }) => number === wanted)?.value;
+    return typeof found === 'object' ? found : Buffer.alloc(0);
+  });
+  const named = objectOf(typeMeta, type ?? Buffer.alloc(0));
+  const message = messages[String(named['kind'])];
+  return message === undefined ? null : JSON.stringify({ ...named, ...objectOf(message, raw ?? Buffer.alloc(0)) });
+};
