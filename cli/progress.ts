@@ -112,7 +112,7 @@ const forPrograms = ({ line, clock }: Terminal): Printer => {
         at: iso(clock.now().wall),
         instance: request.machine,
         cluster: location?.cluster ?? null,
-        node: cluster?.says.nodeName ?? null,
+        node: cluster?.value.nodeName ?? null,
       }),
     );
   return {

@@ -63,7 +63,7 @@ export const stepLines = (answer: CommandResult, known: RunState, event: string 
     target: step.target,
     result: step.result,
     ms: step.ms,
-    requestId: known.machine?.says.evidence['requestId'] ?? null,
+    requestId: known.machine?.value.evidence['requestId'] ?? null,
   }));
 
 const LONGEST_NAME = 60;
@@ -72,8 +72,8 @@ const quoted = (name: string): string => JSON.stringify(shorten(onOneLine(name),
 
 /** Returns the facts about clusters that the command has just read. */
 const clusterFactsIn = (answer: CommandResult): readonly ClusterFacts[] => {
-  if (answer.to === 'look') return answer.cluster ? [answer.cluster.says] : [];
-  return answer.to === 'locate' ? answer.found.flatMap(({ facts }) => facts?.says ?? []) : [];
+  if (answer.to === 'look') return answer.cluster ? [answer.cluster.value] : [];
+  return answer.to === 'locate' ? answer.found.flatMap(({ facts }) => facts?.value ?? []) : [];
 };
 
 /** Returns a line if the look that has just ended skipped names: someone who may write them has made them up. */

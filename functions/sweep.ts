@@ -48,7 +48,7 @@ export const sweep =
 const isNewsOfSweep =
   (dependencies: FunctionDependencies) =>
   ({ do: what }: Command, { request, machine }: RunState): boolean => {
-    const boot = { machine: request.machine, generation: machine?.says.generation ?? null };
+    const boot = { machine: request.machine, generation: machine?.value.generation ?? null };
     return (
       what !== 'imagine' ||
       !(wasDryRunLogged('would-fence', boot, dependencies) || wasDryRunLogged('would-release', boot, dependencies))

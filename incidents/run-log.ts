@@ -32,12 +32,13 @@ export interface RunLog {
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Returns when the response of a read came (epoch ms). */
-const answeredAt = ({ askedAt, gotAt }: Observation<unknown>): number => askedAt.wall + (gotAt - askedAt.mono);
+const answeredAt = ({ requestedAt, receivedAt }: Observation<unknown>): number =>
+  requestedAt.wall + (receivedAt - requestedAt.mono);
 
 const proofOf = (read: Observation<MachineFacts>): Proof => {
-  const { power, generation, since, evidence } = read.says;
+  const { power, generation, since, evidence } = read.value;
   return {
-    asked: isoTime(read.askedAt.wall),
+    asked: isoTime(read.requestedAt.wall),
     answered: isoTime(answeredAt(read)),
     power,
     generation,
@@ -68,8 +69,8 @@ const withRead = (log: RunLog, read: Observation<MachineFacts>): RunLog => {
   if (log.lastRead?.asked === proof.asked) return log;
   return {
     ...log,
-    began: log.began ?? read.askedAt.wall,
-    zone: read.says.zone ?? log.zone,
+    began: log.began ?? read.requestedAt.wall,
+    zone: read.value.zone ?? log.zone,
     lastRead: proof,
     proofs: isNews(log.lastRead, proof) ? [...log.proofs, proof] : log.proofs,
   };
@@ -85,7 +86,7 @@ const sawFirst = (log: RunLog, what: ObservedPhase, isSo: boolean, at: string): 
   isSo && log.seen[what] === undefined ? { ...log, seen: { ...log.seen, [what]: at } } : log;
 
 const withCluster = (log: RunLog, read: Observation<ClusterFacts>): RunLog => {
-  const { volumes } = read.says;
+  const { volumes } = read.value;
   const at = isoTime(answeredAt(read));
   const follows = volumes.filter(({ successor }) => successor !== null);
   const gone = sawFirst(
@@ -102,7 +103,7 @@ const withDisks = (log: RunLog, read: Observation<MachineFacts>): RunLog =>
   sawFirst(
     log,
     'disksFreed',
-    read.says.disks.every(({ keep }) => keep !== null),
+    read.value.disks.every(({ keep }) => keep !== null),
     isoTime(answeredAt(read)),
   );
 
@@ -148,7 +149,7 @@ const heldIn = ({ volumes, pods }: ClusterFacts): number =>
 /** Returns what the machine held before the run took something away. */
 const foundBy = ({ cluster, steps }: RunState, before: ClusterFacts | null): ClusterFacts | null => {
   if (!cluster || steps.some(({ result }) => result === 'dry-run')) return before;
-  return before === null || heldIn(cluster.says) >= heldIn(before) ? cluster.says : before;
+  return before === null || heldIn(cluster.value) >= heldIn(before) ? cluster.value : before;
 };
 
 /** A release names its fence for the last time. */

@@ -29,9 +29,9 @@ export const applyAnswers = (
   const failed: Failed[] = [];
   let after = known;
   actsOf(command).forEach((act, nth) => {
-    const says = answers[nth];
-    if (says instanceof CloudfenceError) failed.push({ act, error: says });
-    else if (says !== undefined) after = applyStepResult({ ...after, machine, cluster }, act, says, sentAt, now);
+    const answer = answers[nth];
+    if (answer instanceof CloudfenceError) failed.push({ act, error: answer });
+    else if (answer !== undefined) after = applyStepResult({ ...after, machine, cluster }, act, answer, sentAt, now);
   });
   if (failed.length === 0) return after;
   return failed.length < answers.length ? goOn(after, failed, sentAt, now) : allFailed(after, failed, sentAt, now);

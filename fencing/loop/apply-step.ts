@@ -30,25 +30,25 @@ const report = (
 export const applyStepResult = (
   known: RunState,
   act: Act,
-  says: StepResult,
+  result: StepResult,
   sentAt: Moment,
   now: Moment,
 ): RunState => ({
   ...known,
-  ...factsAfter(known, act.step, says),
+  ...factsAfter(known, act.step, result),
   record: recordAfter(known, act.step),
   memory: memoryAfter(known, act.step, now),
   ending: endingAfter(act),
-  steps: [...known.steps, { ...report(act, sentAt, now, says, null), ...podOf(known, act.step, says) }],
+  steps: [...known.steps, { ...report(act, sentAt, now, result, null), ...podOf(known, act.step, result) }],
   cleared: stepProperties[act.step.do].makesStale === 'nothing' ? known.cleared : null,
   failures: 0,
   refusals: without(known.refusals, stepKey(act.step)),
 });
 
 /** Returns the pod that the step has deleted. One that was gone before is nobody's news. */
-const podOf = ({ cluster }: RunState, step: Step, says: StepResult): Pick<StepReport, 'pod'> => {
-  if (step.do !== 'delete-pod' || says !== 'done') return {};
-  const facts = cluster?.says.pods.find(({ uid }) => uid === step.pod.uid);
+const podOf = ({ cluster }: RunState, step: Step, result: StepResult): Pick<StepReport, 'pod'> => {
+  if (step.do !== 'delete-pod' || result !== 'done') return {};
+  const facts = cluster?.value.pods.find(({ uid }) => uid === step.pod.uid);
   return { pod: { ...step.pod, hasVolume: (facts?.volumes.length ?? 0) > 0 } };
 };
 
@@ -63,7 +63,7 @@ const without = (refusals: RunState['refusals'], key: string): RunState['refusal
 const factsAfter = (
   { machine, cluster }: RunState,
   step: Step,
-  says: StepResult,
+  result: StepResult,
 ): Pick<RunState, 'machine' | 'cluster'> => {
   switch (stepProperties[step.do].makesStale) {
     case 'nothing':
@@ -71,7 +71,7 @@ const factsAfter = (
     case 'its Node':
       return {
         machine,
-        cluster: cluster && says === 'done' ? { ...cluster, says: clusterAfter(cluster.says, step) } : null,
+        cluster: cluster && result === 'done' ? { ...cluster, value: clusterAfter(cluster.value, step) } : null,
       };
     case 'the cluster':
       return { machine, cluster: null };
@@ -107,7 +107,7 @@ const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, n
   const sinceLook = new Set(memory.sinceLook).add(stepKey(step));
   const freed =
     step.do === 'detach-disk'
-      ? (cluster?.says.volumes ?? []).filter((volume) => identityRules.diskOf(volume) === step.disk)
+      ? (cluster?.value.volumes ?? []).filter((volume) => identityRules.diskOf(volume) === step.disk)
       : [];
   return {
     ...memory,
@@ -115,9 +115,9 @@ const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, n
     sinceLook,
     unwanted:
       step.do === 'delete-pod' && cluster
-        ? unwantedSince(memory, withoutDeletedPods(cluster.says, sinceLook), now)
+        ? unwantedSince(memory, withoutDeletedPods(cluster.value, sinceLook), now)
         : memory.unwanted,
-    deleted: deletedAfter(memory, cluster?.says.pods ?? [], step, now),
+    deleted: deletedAfter(memory, cluster?.value.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
     // Parking completes what the cap admitted. If the taint returns, the fence claims again.
     admission: step.do === 'park' ? null : memory.admission,

@@ -8,7 +8,7 @@ import type { Moment } from '../rules/view.ts';
 
 /** Returns what was declined and is still open. Without a later look, everything that was declined counts. */
 const openIn = ({ memory, machine, cluster }: RunState): RunState['memory']['declined'] =>
-  machine && cluster ? stillDeclined({ memory, machine: machine.says, cluster: cluster.says }) : memory.declined;
+  machine && cluster ? stillDeclined({ memory, machine: machine.value, cluster: cluster.value }) : memory.declined;
 
 /**
  * Returns the ending of a run that has to wait longer than it may. If steps were declined on a machine that is off, the
@@ -39,9 +39,9 @@ export const endingAtDeadline = (known: RunState): Ending => {
 
 /** Returns the Node as last read, or as something that outlived the Node still names it. */
 const lastNode = ({ cluster, location, record }: RunState): Pick<Outcome, 'node' | 'nodeUid'> => {
-  const node = cluster?.says.node;
+  const node = cluster?.value.node;
   if (node) return { node: node.name, nodeUid: node.uid };
-  return { node: cluster?.says.nodeName ?? location?.node ?? record?.node ?? null, nodeUid: record?.nodeUid ?? null };
+  return { node: cluster?.value.nodeName ?? location?.node ?? record?.node ?? null, nodeUid: record?.nodeUid ?? null };
 };
 
 /**
@@ -61,8 +61,8 @@ export const outcomeOf = (known: RunState, now: Moment): Outcome => ({
   mode: known.steps.some((step) => step.step === 'delete-node') ? 'delete' : 'taint',
   dryRun: known.policy.dryRun,
   shadow: known.policy.shadow,
-  evidence: known.machine?.says.evidence ?? {},
-  generation: known.machine?.says.generation ?? null,
+  evidence: known.machine?.value.evidence ?? {},
+  generation: known.machine?.value.generation ?? null,
   provenAt: known.memory.firstOff?.wall ?? null,
   steps: known.steps,
   left: leftIn(known, now),

@@ -15,7 +15,7 @@ export const applyImagined = (
   now: Moment,
 ): RunState => {
   const steps = [...known.steps, reportImagined(act, now)];
-  const cluster = known.cluster && { ...known.cluster, says: clusterAfter(known.cluster.says, act.step) };
+  const cluster = known.cluster && { ...known.cluster, value: clusterAfter(known.cluster.value, act.step) };
   const sinceLook = new Set(known.memory.sinceLook).add(stepKey(act.step));
   const asked = new Map(known.memory.takenAt).set(stepKey(act.step), now.mono);
   return {

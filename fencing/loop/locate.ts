@@ -115,7 +115,7 @@ const atNode = (known: RunState, found: readonly ClusterSearchResult[], now: Mom
 };
 
 const hasLeftovers = ({ facts }: ClusterSearchResult): boolean =>
-  facts !== null && (facts.says.volumes.length > 0 || facts.says.pods.length > 0);
+  facts !== null && (facts.value.volumes.length > 0 || facts.value.pods.length > 0);
 
 const withoutNode = (known: RunState, found: readonly ClusterSearchResult[]): RunState => {
   const holder = found.find(hasLeftovers);
@@ -123,7 +123,7 @@ const withoutNode = (known: RunState, found: readonly ClusterSearchResult[]): Ru
     return withClusterRead(
       { ...known, location: { cluster: holder.cluster, node: null } },
       holder.facts,
-      holder.facts.askedAt,
+      holder.facts.requestedAt,
     );
   const names = found.map(({ cluster }) => cluster).join(', ');
   const reason = because(

@@ -22,14 +22,14 @@ const lookIn = async (
   known: RunState,
   { cloud, clock, signal }: Ports,
 ): Promise<Observation<ClusterFacts>> => {
-  const askedAt = clock.now();
+  const requestedAt = clock.now();
   const found = await cluster.look(request, signal);
   const silent = cloud.holders ? volumesOfUnknownOwner(found, known) : [];
-  const says =
+  const value =
     cloud.holders && silent.length > 0
       ? keepOwnVolumes(found, silent, known, await cloud.holders(silent, signal))
       : found;
-  return { says, askedAt, gotAt: clock.now().mono };
+  return { value, requestedAt, receivedAt: clock.now().mono };
 };
 
 /**
@@ -59,7 +59,7 @@ const lookAtCluster = async (
   const machine = (waitsForNames ? await asked : null) ?? known.machine;
   const query: NodeQuery = { machine: known.request.machine, nodeNames: [], machineOf: known.identityRules.machineOf };
   const { attachments, detached } = known.memory;
-  const named = namesOf(machine?.says, known.location, ports);
+  const named = namesOf(machine?.value, known.location, ports);
   const request = {
     query,
     node: known.location?.node ?? null,
@@ -101,9 +101,9 @@ export const searchClusters = async (
 const withMarks = async (found: ClusterSearchResult, { clusters, signal }: Ports): Promise<ClusterSearchResult> => {
   const cluster = clusters.find(({ name }) => name === found.cluster);
   const checks = await Promise.all(
-    found.nodes.map(async (node) => ({ node, says: await cluster?.recheck(node, signal) })),
+    found.nodes.map(async (node) => ({ node, recheck: await cluster?.recheck(node, signal) })),
   );
-  return { ...found, marked: checks.flatMap(({ node, says }) => (says?.taints.ours ? [node] : [])) };
+  return { ...found, marked: checks.flatMap(({ node, recheck }) => (recheck?.taints.ours ? [node] : [])) };
 };
 
 /**
@@ -136,7 +136,7 @@ const lookAtGuess = async (
     follow: [...known.memory.detached],
   };
   const found = await lookIn(cluster, request, known, ports);
-  return found.says.node && claims(found.says.node, query) ? found : null;
+  return found.value.node && claims(found.value.node, query) ? found : null;
 };
 
 /**
@@ -153,7 +153,7 @@ const findIn = async (
   try {
     const guessed = await lookAtGuess(cluster, query, machine, known, ports);
     if (guessed)
-      return { cluster: name, nodes: [guessed.says.nodeName ?? ''], marked: [], facts: guessed, error: null };
+      return { cluster: name, nodes: [guessed.value.nodeName ?? ''], marked: [], facts: guessed, error: null };
     const nodes = await cluster.find(query, ports.signal);
     const request = { query, node: null, remembered: known.record, follow: [], named: namesOf(machine, null, ports) };
     const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, known, ports);

@@ -126,9 +126,9 @@ export const nextCommand = (known: RunState, now: Moment): Command => {
   if (known.ending) return leave(known, now);
   if (known.resumeAt !== null && known.resumeAt > now.mono) return pauseOrEnd(known, now);
   if (now.mono >= known.deadline) return { do: 'end', ending: endingAtDeadline(known) };
-  if (!known.location) return known.machine ? { do: 'locate', facts: known.machine.says } : lookAt({ machine: true });
-  const machine = !known.machine || now.mono - known.machine.gotAt >= MACHINE_FACTS_LAST_MS;
-  const cluster = !known.cluster || now.mono - known.cluster.gotAt >= patience.clusterFacts;
+  if (!known.location) return known.machine ? { do: 'locate', facts: known.machine.value } : lookAt({ machine: true });
+  const machine = !known.machine || now.mono - known.machine.receivedAt >= MACHINE_FACTS_LAST_MS;
+  const cluster = !known.cluster || now.mono - known.cluster.receivedAt >= patience.clusterFacts;
   const view = viewOf(known, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);
@@ -204,7 +204,7 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
     case 'witness':
       return { do: 'witness', disks: decision.disks };
     case 'survey-connectivity':
-      return { do: 'survey-connectivity', node: known.cluster?.says.nodeName ?? '' };
+      return { do: 'survey-connectivity', node: known.cluster?.value.nodeName ?? '' };
     case 'claim':
       return claim(known, decision.boot);
     case 'search':
@@ -227,7 +227,7 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
 
 const claim = ({ location, cluster, request: { machine }, policy }: RunState, boot: string | null): Command => {
   if (!location) return lookAt({ machine: true });
-  const node = cluster?.says.node;
+  const node = cluster?.value.node;
   const onlyAsked = beginsNothing(policy);
   const clears = node && !onlyAsked ? { node: node.name, step: markKey(node) } : null;
   return { do: 'claim', location, claim: { machine, boot, cap: policy.cap, onlyAsked }, clears };
@@ -239,7 +239,7 @@ const claim = ({ location, cluster, request: { machine }, policy }: RunState, bo
  */
 const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): boolean => {
   if (policy.dryRun || !policy.shadow) return policy.dryRun;
-  return memory.sinceLook.size > 0 || !takesBack(step, cluster?.says.node?.taints.ours === true);
+  return memory.sinceLook.size > 0 || !takesBack(step, cluster?.value.node?.taints.ours === true);
 };
 
 /**
@@ -275,10 +275,10 @@ const towards = (known: RunState, { step, because: reason, alongside }: StepDeci
   if (stepProperties[step.do].letsGo) return actOn(location, { step, because: reason }, now.mono + PROOF_LASTS_MS);
   const cleared = isCleared(known, step, now);
   if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
-  const node = cluster.says.nodeName;
+  const node = cluster.value.nodeName;
   const needsRecheck = stepProperties[step.do].destructive && node !== null;
   if (needsRecheck && !cleared) return { do: 'recheck', location, node, step };
-  const expires = machine.askedAt.mono + PROOF_LASTS_MS;
+  const expires = machine.requestedAt.mono + PROOF_LASTS_MS;
   const leaveBy = known.cleared ? known.cleared.at + RECHECK_LASTS_MS : Infinity;
   return {
     ...actOn(location, { step, because: reason }, expires),
@@ -305,12 +305,12 @@ const isCleared = ({ cleared }: RunState, step: Step, now: Moment): boolean => {
  */
 const carriesStep = (
   { proofRenewed }: RunState,
-  { askedAt }: Observation<MachineFacts>,
+  { requestedAt }: Observation<MachineFacts>,
   cleared: boolean,
   now: Moment,
 ): boolean => {
   const spare = proofRenewed ? (cleared ? 0 : RECHECK_TAKES_MS) : KEPT_FOR_THE_CALL_MS;
-  return now.mono - askedAt.mono < PROOF_LASTS_MS - spare;
+  return now.mono - requestedAt.mono < PROOF_LASTS_MS - spare;
 };
 
 /**
@@ -318,7 +318,7 @@ const carriesStep = (
  * there is no proof. Then the run does nothing and tries again later.
  */
 const renewProof = (known: RunState, machine: Observation<MachineFacts>, now: Moment): Command => {
-  const took = machine.gotAt - machine.askedAt.mono;
+  const took = machine.receivedAt - machine.requestedAt.mono;
   const tooSlow = known.proofRenewed && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
   if (!tooSlow) return lookAt({ machine: true, disks: false });
   const says = `the cloud took ${Math.round(took)} ms to respond, which is too long for a proof`;

@@ -25,17 +25,17 @@ import type { Moment } from '../rules/view.ts';
  * attachment that is still there shows that nobody has detached its disk before it was asked. Attachments that only the
  * list of all attachments shows are then searched again.
  */
-const witnessed = (known: RunState, says: Witness, now: Moment): RunState => {
+const witnessed = (known: RunState, witness: Witness, now: Moment): RunState => {
   const view = viewOf(known, now);
-  if (!view || !mayHaveFreed(view)) return { ...known, memory: { ...known.memory, witness: says } };
+  if (!view || !mayHaveFreed(view)) return { ...known, memory: { ...known.memory, witness } };
   const testified = witnessAttachments(view);
-  return { ...known, cluster: null, memory: { ...known.memory, witness: says, testified, searched: false } };
+  return { ...known, cluster: null, memory: { ...known.memory, witness, testified, searched: false } };
 };
 
 /** What a recheck read, and the step that it was made for. */
 interface Rechecked {
-  readonly says: Recheck;
-  readonly askedAt: Moment;
+  readonly value: Recheck;
+  readonly requestedAt: Moment;
   readonly step: string;
 }
 
@@ -47,9 +47,9 @@ export type CommandResult =
       readonly cluster: Observation<ClusterFacts> | null;
     }
   | { readonly to: 'locate'; readonly found: readonly ClusterSearchResult[] }
-  | { readonly to: 'witness'; readonly says: Witness }
-  | { readonly to: 'survey-connectivity'; readonly says: SurveyOfClusters }
-  | { readonly to: 'claim'; readonly says: Admission; readonly recheck: Rechecked | null }
+  | { readonly to: 'witness'; readonly value: Witness }
+  | { readonly to: 'survey-connectivity'; readonly value: SurveyOfClusters }
+  | { readonly to: 'claim'; readonly value: Admission; readonly recheck: Rechecked | null }
   | ({ readonly to: 'recheck' } & Rechecked)
   /** One answer for each step of the command, in the same order. */
   | { readonly to: 'act'; readonly answers: readonly StepAnswer[]; readonly sentAt: Moment }
@@ -80,9 +80,9 @@ export const reduce = (known: RunState, command: Command, result: CommandResult,
     case 'locate':
       return withLocation(known, result.found, now);
     case 'witness':
-      return witnessed(known, result.says, now);
+      return witnessed(known, result.value, now);
     case 'survey-connectivity':
-      return { ...known, memory: { ...known.memory, connectivity: result.says } };
+      return { ...known, memory: { ...known.memory, connectivity: result.value } };
     case 'claim':
       return claimed(known, result);
     case 'recheck':
@@ -126,7 +126,7 @@ const withDisksOf = (
   machine: Observation<MachineFacts>,
   before: Observation<MachineFacts> | null,
 ): Observation<MachineFacts> =>
-  before ? { ...machine, says: { ...machine.says, disks: before.says.disks } } : machine;
+  before ? { ...machine, value: { ...machine.value, disks: before.value.disks } } : machine;
 
 /**
  * Returns whether the taint was removed or is no longer ours. A taint of someone else's that replaced ours does not
@@ -136,29 +136,29 @@ const isUntainted = (node: NodeFacts, { taints }: Recheck): boolean =>
   (node.taints.outOfService && !taints.outOfService) || (node.taints.ours && !taints.ours);
 
 /** Returns whether the record, the taint, or the Node changed since the last look. */
-const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
+const moved = ({ node, nameTaken }: ClusterFacts, recheck: Recheck): boolean => {
   if (nameTaken) return false;
-  const untainted = node !== null && isUntainted(node, says);
-  return untainted || says.uid !== (node?.uid ?? null) || says.recordText !== (node?.recordText ?? null);
+  const untainted = node !== null && isUntainted(node, recheck);
+  return untainted || recheck.uid !== (node?.uid ?? null) || recheck.recordText !== (node?.recordText ?? null);
 };
 
 /** Clears the step to leave, or makes the run look again if the world changed between the look and the call. */
-const rechecked = (known: RunState, { says, step, askedAt }: Rechecked): RunState => {
+const rechecked = (known: RunState, { value, step, requestedAt }: Rechecked): RunState => {
   const { cluster, memory } = known;
-  if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
-  const cleared = { step, at: askedAt.mono };
+  if (!cluster || moved(cluster.value, value)) return { ...known, cluster: null, cleared: null };
+  const cleared = { step, at: requestedAt.mono };
   // Under a reused name, the Lease belongs to the new Node and says nothing about this machine.
-  if (cluster.says.nameTaken) return { ...known, cleared };
+  if (cluster.value.nameTaken) return { ...known, cleared };
   return {
     ...known,
-    cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } },
-    memory: { ...memory, ...baselineLease(memory, says.lease, askedAt) },
+    cluster: { ...cluster, value: { ...cluster.value, lease: value.lease } },
+    memory: { ...memory, ...baselineLease(memory, value.lease, requestedAt) },
     cleared,
   };
 };
 
-const claimed = (known: RunState, { says, recheck }: Extract<CommandResult, { to: 'claim' }>): RunState => {
-  const after = { ...known, memory: { ...known.memory, admission: says } };
+const claimed = (known: RunState, { value, recheck }: Extract<CommandResult, { to: 'claim' }>): RunState => {
+  const after = { ...known, memory: { ...known.memory, admission: value } };
   return recheck ? rechecked(after, recheck) : after;
 };
 

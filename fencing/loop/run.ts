@@ -111,9 +111,9 @@ const startOf = (
  * Returns the moment at which the look was received. A run uses a shared look like one of its own: the first look that
  * says off begins the proof.
  */
-const momentOf = ({ askedAt, gotAt }: Observation<MachineFacts>): Moment => ({
-  wall: askedAt.wall + (gotAt - askedAt.mono),
-  mono: gotAt,
+const momentOf = ({ requestedAt, receivedAt }: Observation<MachineFacts>): Moment => ({
+  wall: requestedAt.wall + (receivedAt - requestedAt.mono),
+  mono: receivedAt,
 });
 
 /**
@@ -177,9 +177,9 @@ const carryOut = async (
     case 'locate':
       return { to: 'locate', found: await searchClusters(command.facts, known, ports) };
     case 'witness':
-      return { to: 'witness', says: await cloud.witness(known.request.machine, command.disks, signal) };
+      return { to: 'witness', value: await cloud.witness(known.request.machine, command.disks, signal) };
     case 'survey-connectivity':
-      return { to: 'survey-connectivity', says: await takeSurvey(command.node, known, ports) };
+      return { to: 'survey-connectivity', value: await takeSurvey(command.node, known, ports) };
     case 'claim':
       return claim(command, ports);
     case 'conclude':
@@ -218,16 +218,16 @@ const claim = async (
   ports: Ports,
 ): Promise<CommandResult> => {
   const cluster = clusterAt(location, ports);
-  const askedAt = ports.clock.now();
-  const [says, read] = await Promise.all([
+  const requestedAt = ports.clock.now();
+  const [value, read] = await Promise.all([
     cluster.claim(wanted, ports.signal),
     clears && cluster.recheck(clears.node, ports.signal),
   ]);
-  const isYoung = ports.clock.now().mono - askedAt.mono < RECHECK_LASTS_MS;
+  const isYoung = ports.clock.now().mono - requestedAt.mono < RECHECK_LASTS_MS;
   return {
     to: 'claim',
-    says,
-    recheck: clears && read && isYoung ? { says: read, askedAt, step: clears.step } : null,
+    value,
+    recheck: clears && read && isYoung ? { value: read, requestedAt, step: clears.step } : null,
   };
 };
 
@@ -235,11 +235,11 @@ const recheck = async (
   { location, node, step }: Extract<Command, { do: 'recheck' }>,
   ports: Ports,
 ): Promise<CommandResult> => {
-  const askedAt = ports.clock.now();
+  const requestedAt = ports.clock.now();
   return {
     to: 'recheck',
-    says: await clusterAt(location, ports).recheck(node, ports.signal),
-    askedAt,
+    value: await clusterAt(location, ports).recheck(node, ports.signal),
+    requestedAt,
     step: stepKey(step),
   };
 };

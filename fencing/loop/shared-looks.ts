@@ -23,10 +23,10 @@ export const lookAtAll = async (
   disks: boolean,
   { cloud, clock, signal }: LookPorts,
 ): Promise<ReadonlyMap<MachineId, Observation<MachineFacts>>> => {
-  const askedAt = clock.now();
+  const requestedAt = clock.now();
   const facts = await cloud.look([...new Set(machines)], { disks }, signal);
-  const gotAt = clock.now().mono;
-  return new Map(facts.map((says) => [says.machine, { says, askedAt, gotAt }]));
+  const receivedAt = clock.now().mono;
+  return new Map(facts.map((value) => [value.machine, { value, requestedAt, receivedAt }]));
 };
 
 const missingFrom = (machine: MachineId): Unavailable =>

@@ -12,10 +12,10 @@ import type { Memory, Moment, Request, View } from '../rules/view.ts';
  * One read. Its value was true at some moment between the request and the response. A proof counts from the request.
  */
 export interface Observation<T> {
-  readonly says: T;
-  readonly askedAt: Moment;
+  readonly value: T;
+  readonly requestedAt: Moment;
   /** Monotonic clock (ms). */
-  readonly gotAt: number;
+  readonly receivedAt: number;
 }
 
 /** Where the machine lives: one cluster, and its Node there unless the Node is gone. */
@@ -150,8 +150,8 @@ export const viewOf = ({ machine, cluster, ...known }: RunState, now: Moment): V
         policy: known.policy,
         identityRules: known.identityRules,
         runId: known.runId,
-        machine: machine.says,
-        cluster: cluster.says,
+        machine: machine.value,
+        cluster: cluster.value,
         remembered: known.record,
         ambiguity: known.ambiguity,
         memory: known.memory,
@@ -189,7 +189,7 @@ const firstSeenStopping = (
  * that its answer is never older than the read that it supports.
  */
 export const withMachineRead = (known: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
-  const { power, generation } = machine.says;
+  const { power, generation } = machine.value;
   const { memory } = known;
   const vouched =
     (known.request.vouched ?? known.record?.vouched ?? null) !== null && (power === 'unknown' || power === 'suspended');
@@ -197,10 +197,10 @@ export const withMachineRead = (known: RunState, machine: Observation<MachineFac
   const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const { lease, leaseSince } = same ? memory : UNREAD_LEASE;
-  const unchanged = known.machine?.says.power === power && known.machine.says.generation === generation;
-  const firstStopping = firstSeenStopping(memory, machine.says, now);
+  const unchanged = known.machine?.value.power === power && known.machine.value.generation === generation;
+  const firstStopping = firstSeenStopping(memory, machine.value, now);
   const attachments = memory.firstOff === null || same ? memory.attachments : null;
-  const admission = sameBoot(known.machine?.says.generation ?? null, generation) ? memory.admission : null;
+  const admission = sameBoot(known.machine?.value.generation ?? null, generation) ? memory.admission : null;
   return {
     ...known,
     machine,
@@ -226,10 +226,10 @@ export const withMachineRead = (known: RunState, machine: Observation<MachineFac
 export const baselineLease = (
   { firstOff, lease, leaseSince }: Memory,
   read: string | null,
-  askedAt: Moment,
+  requestedAt: Moment,
 ): Pick<Memory, 'lease' | 'leaseSince'> =>
-  lease === undefined && firstOff && askedAt.mono >= firstOff.mono
-    ? { lease: read, leaseSince: askedAt.mono }
+  lease === undefined && firstOff && requestedAt.mono >= firstOff.mono
+    ? { lease: read, leaseSince: requestedAt.mono }
     : { lease, leaseSince };
 
 /** Returns since when no pod object has wanted each volume. */
@@ -253,15 +253,15 @@ export const withClusterRead = (known: RunState, cluster: Observation<ClusterFac
   return {
     ...known,
     cluster,
-    record: cluster.says.node?.record ?? known.record,
+    record: cluster.value.node?.record ?? known.record,
     memory: {
       ...memory,
       sinceLook: new Set(),
       failedSinceLook: new Set(),
-      ...baselineLease(memory, cluster.says.lease, cluster.askedAt),
-      firstLease: memory.firstLease === undefined ? cluster.says.lease : memory.firstLease,
-      attachments: attachmentsLeft(memory, cluster.says),
-      unwanted: unwantedSince(memory, cluster.says, now),
+      ...baselineLease(memory, cluster.value.lease, cluster.requestedAt),
+      firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
+      attachments: attachmentsLeft(memory, cluster.value),
+      unwanted: unwantedSince(memory, cluster.value, now),
     },
   };
 };

@@ -27,7 +27,7 @@ const searched = async (cluster: Cluster, machine: Machine, { signal }: Ports): 
  * initialized yet has no providerID, but its kubelet reports what the guest reads as its own id.
  */
 const machineOn = ({ request: { machine }, identityRules, machine: read }: RunState): Machine => {
-  const id = read?.says.incarnation?.id ?? null;
+  const id = read?.value.incarnation?.id ?? null;
   const isIts = (source: IdentitySource): boolean => id !== null && identityRules.immutableIdsOf(source).includes(id);
   return { machine, machineOf: (source) => (isIts(source) ? machine : identityRules.machineOf(source)) };
 };

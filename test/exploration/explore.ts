@@ -63,12 +63,12 @@ export type Question =
   | 'claim';
 
 export type Answer =
-  | { readonly to: 'machine' | 'stale machine'; readonly says: MachineFacts }
-  | { readonly to: 'cluster'; readonly says: ClusterFacts }
-  | { readonly to: 'recheck'; readonly says: Recheck }
-  | { readonly to: 'witness'; readonly says: Witness }
-  | { readonly to: 'survey-connectivity'; readonly says: SurveyOfClusters }
-  | { readonly to: 'claim'; readonly says: Admission; readonly recheck: Recheck };
+  | { readonly to: 'machine' | 'stale machine'; readonly value: MachineFacts }
+  | { readonly to: 'cluster'; readonly value: ClusterFacts }
+  | { readonly to: 'recheck'; readonly value: Recheck }
+  | { readonly to: 'witness'; readonly value: Witness }
+  | { readonly to: 'survey-connectivity'; readonly value: SurveyOfClusters }
+  | { readonly to: 'claim'; readonly value: Admission; readonly recheck: Recheck };
 
 type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
 type Half = Extract<RunAt, { at: 'look' }>['half'];
@@ -113,19 +113,19 @@ export const countedIn = (world: World): World => (world.cap === 'open' ? { ...w
 export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answer | null => {
   switch (to) {
     case 'machine':
-      return { to, says: machineFacts(world, false, cloud) };
+      return { to, value: machineFacts(world, false, cloud) };
     case 'stale machine':
-      return world.wasOff === null ? null : { to, says: machineFacts(world, true, cloud) };
+      return world.wasOff === null ? null : { to, value: machineFacts(world, true, cloud) };
     case 'cluster':
-      return { to, says: clusterFacts(world, cloud) };
+      return { to, value: clusterFacts(world, cloud) };
     case 'recheck':
-      return { to, says: recheckOf(world, cloud) };
+      return { to, value: recheckOf(world, cloud) };
     case 'witness':
-      return { to, says: witnessIn(world) };
+      return { to, value: witnessIn(world) };
     case 'survey-connectivity':
-      return { to, says: surveyOf(world) };
+      return { to, value: surveyOf(world) };
     case 'claim':
-      return { to, says: admissionIn(world), recheck: recheckOf(world, cloud) };
+      return { to, value: admissionIn(world), recheck: recheckOf(world, cloud) };
   }
 };
 
@@ -144,29 +144,29 @@ export const replyTo = (run: Asking, answer: Answer): Reply => {
     case 'machine':
     case 'stale machine':
       return {
-        says: `reads the machine: ${answer.says.power}${answer.to === 'machine' ? '' : ', which is stale'}`,
-        run: answered(known, command, { ...halfOf(run), machine: observed(answer.says) }),
+        says: `reads the machine: ${answer.value.power}${answer.to === 'machine' ? '' : ', which is stale'}`,
+        run: answered(known, command, { ...halfOf(run), machine: observed(answer.value) }),
       };
     case 'cluster':
       return {
         says: 'reads the cluster',
-        run: answered(known, command, { ...halfOf(run), cluster: observed(answer.says) }),
+        run: answered(known, command, { ...halfOf(run), cluster: observed(answer.value) }),
       };
     case 'recheck': {
       const step = command.do === 'recheck' ? stepKey(command.step) : '';
-      const result = { to: answer.to, says: answer.says, askedAt: NOW, step };
+      const result = { to: answer.to, value: answer.value, requestedAt: NOW, step };
       return { says: 'rechecks the Node', run: learned(known, command, result) };
     }
     case 'witness':
-      return { says: `asks the disk, which is ${answer.says}`, run: learned(known, command, answer) };
+      return { says: `asks the disk, which is ${answer.value}`, run: learned(known, command, answer) };
     case 'survey-connectivity':
       return { says: 'surveys the cluster', run: learned(known, command, answer) };
     case 'claim': {
       const clears = command.do === 'claim' ? command.clears : null;
-      const recheck = clears && { says: answer.recheck, askedAt: NOW, step: clears.step };
+      const recheck = clears && { value: answer.recheck, requestedAt: NOW, step: clears.step };
       return {
-        says: answer.says.admitted ? 'is admitted by the cap, and rechecks the Node' : 'reaches the cap',
-        run: learned(known, command, { to: answer.to, says: answer.says, recheck }),
+        says: answer.value.admitted ? 'is admitted by the cap, and rechecks the Node' : 'reaches the cap',
+        run: learned(known, command, { to: answer.to, value: answer.value, recheck }),
       };
     }
   }
@@ -203,8 +203,8 @@ export interface Sweep {
 export const sweepBy = (run: RunAt): Sweep | null => {
   const { machine, cluster } = run.known;
   return (run.at === 'end' || run.at === 'pause') &&
-    (machine?.says.power === 'running' || machine?.says.power === 'suspended')
-    ? { generation: machine.says.generation, sawTaint: cluster?.says.node?.taints.ours ?? false }
+    (machine?.value.power === 'running' || machine?.value.power === 'suspended')
+    ? { generation: machine.value.generation, sawTaint: cluster?.value.node?.taints.ours ?? false }
     : null;
 };
 

@@ -99,13 +99,13 @@ const NOT_STALE_MS = 2 * TICK_MS;
 
 /** A read of the machine that is too old for a decision keeps what it says, and nothing else. */
 const machineOf = ({ machine }: Pick<RunState, 'machine'>): RunState['machine'] =>
-  machine && NOW.mono - machine.gotAt >= NOT_STALE_MS
-    ? { ...machine, askedAt: LONG_AGO, gotAt: LONG_AGO.mono }
+  machine && NOW.mono - machine.receivedAt >= NOT_STALE_MS
+    ? { ...machine, requestedAt: LONG_AGO, receivedAt: LONG_AGO.mono }
     : machine;
 
 /** A read of the cluster that is too old to be used is none. */
 const clusterOf = ({ cluster }: RunState): RunState['cluster'] =>
-  cluster && NOW.mono - cluster.gotAt < patience.clusterFacts ? { ...cluster, askedAt: LONG_AGO } : null;
+  cluster && NOW.mono - cluster.receivedAt < patience.clusterFacts ? { ...cluster, requestedAt: LONG_AGO } : null;
 
 /** A moment that is over is none. Any other counts in whole ticks. */
 const awaited = (moment: number | null): number | null =>
@@ -160,9 +160,9 @@ const canonical = (known: RunState): RunState => ({
 
 const readLater = <T extends object>(read: Observation<T> | null): Observation<T> | null =>
   read && {
-    says: aTickLater(read.says),
-    askedAt: afterTime(read.askedAt, TICK_MS),
-    gotAt: afterTime(read.gotAt, TICK_MS),
+    value: aTickLater(read.value),
+    requestedAt: afterTime(read.requestedAt, TICK_MS),
+    receivedAt: afterTime(read.receivedAt, TICK_MS),
   };
 
 const commandLater = <T extends Command>(command: T): T =>
@@ -225,7 +225,7 @@ export const isOver = ({ command: { until } }: Paused, attachment: AttachmentFac
   return attachment?.uid !== seen.uid || (attachment.deletingSince === null && NOW.mono >= until.deletedBy);
 };
 
-export const observed = <T>(says: T): Observation<T> => ({ says, askedAt: NOW, gotAt: NOW.mono });
+export const observed = <T>(value: T): Observation<T> => ({ value, requestedAt: NOW, receivedAt: NOW.mono });
 
 /** Returns the run after a part of its look was answered. */
 export const answered = (known: RunState, command: Question, half: Half): RunAt => {
@@ -277,8 +277,8 @@ export const hasExpired = ({ leaveBy }: Call): boolean => leaveBy <= NOW.mono;
 const olderVersion = (node: NodeFacts): NodeFacts => ({ ...node, resourceVersion: 'old' });
 
 const outdatedFacts = (read: RunState['cluster']): RunState['cluster'] =>
-  read?.says.node?.resourceVersion === 'now'
-    ? { ...read, says: { ...read.says, node: olderVersion(read.says.node) } }
+  read?.value.node?.resourceVersion === 'now'
+    ? { ...read, value: { ...read.value, node: olderVersion(read.value.node) } }
     : read;
 
 /** Returns the run as it is once somebody has written the Node: what it has read of it has an old resourceVersion. */
@@ -313,7 +313,7 @@ const numberOf = (facts: object | null): number => {
 };
 
 const readText = (read: Observation<object> | null): unknown =>
-  read && [numberOf(read.says), read.askedAt.mono, read.askedAt.wall, read.gotAt];
+  read && [numberOf(read.value), read.requestedAt.mono, read.requestedAt.wall, read.receivedAt];
 
 const memoryText = ({ sinceLook, takenAt, unwanted, declined, ...rest }: Memory): unknown => [
   rest,

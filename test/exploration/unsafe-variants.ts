@@ -118,14 +118,14 @@ export const variants: readonly Variant[] = [
   edited(
     'a call may leave two seconds after the decision, however old the proof is',
     'fencing/loop/next-command.ts',
-    ['expires = machine.askedAt.mono + PROOF_LASTS_MS', 'expires = now.mono + PROOF_LASTS_MS'],
+    ['expires = machine.requestedAt.mono + PROOF_LASTS_MS', 'expires = now.mono + PROOF_LASTS_MS'],
     'restart',
     'act-under-proof',
   ),
   edited(
     'a proof is never renewed before a call, and has no end',
     'fencing/loop/next-command.ts',
-    ['expires = machine.askedAt.mono + PROOF_LASTS_MS', 'expires = Infinity'],
+    ['expires = machine.requestedAt.mono + PROOF_LASTS_MS', 'expires = Infinity'],
     'restart',
     'act-under-proof',
   ),
@@ -156,10 +156,7 @@ export const variants: readonly Variant[] = [
   edited(
     'a disk testifies although Kubernetes has let it go since the cluster was read',
     'fencing/loop/reduce.ts',
-    [
-      'cluster: null, memory: { ...known.memory, witness: says, testified',
-      'memory: { ...known.memory, witness: says, testified',
-    ],
+    ['cluster: null, memory: { ...known.memory, witness, testified', 'memory: { ...known.memory, witness, testified'],
     'left-marked-and-unknown',
     'act-under-proof',
   ),
@@ -245,7 +242,7 @@ export const variants: readonly Variant[] = [
   edited(
     'the Lease of the last read before a call is forgotten',
     'fencing/loop/reduce.ts',
-    ['    cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } },\n', ''],
+    ['    cluster: { ...cluster, value: { ...cluster.value, lease: value.lease } },\n', ''],
     'wrong-account',
     'act-under-proof',
   ),

@@ -26,13 +26,13 @@ const names = ['first', 'second', 'third'];
 const read = withClusterRead(
   withMachineRead(
     startRun({ request, policy: defaultPolicy, identityRules, runId: 'run', deadline: 60_000 }),
-    { says: machine(), askedAt: at(100), gotAt: 120 },
+    { value: machine(), requestedAt: at(100), receivedAt: 120 },
     at(120),
   ),
   {
-    says: cluster({ node: marked(), pods: names.map((uid) => pod({ uid, name: uid })) }),
-    askedAt: at(100),
-    gotAt: 120,
+    value: cluster({ node: marked(), pods: names.map((uid) => pod({ uid, name: uid })) }),
+    requestedAt: at(100),
+    receivedAt: 120,
   },
   at(120),
 );
@@ -63,7 +63,10 @@ describe('deletes of pods', () => {
 
   it('report each pod that is gone because of them, and whether it used a volume', () => {
     const [first, second] = [pod({ uid: 'first', volumes: [] }), pod({ uid: 'second' })];
-    const some = { ...known, cluster: { says: cluster({ pods: [first, second] }), askedAt: at(100), gotAt: 120 } };
+    const some = {
+      ...known,
+      cluster: { value: cluster({ pods: [first, second] }), requestedAt: at(100), receivedAt: 120 },
+    };
     const { steps } = reduce(some, deletes, result(['done', 'done', 'already']), at(500));
     expect(steps.map((step) => step.pod)).toEqual([
       { namespace: 'default', name: 'first', uid: 'first', hasVolume: false },
@@ -78,7 +81,7 @@ describe('deletes of pods', () => {
     expect([...one.memory.failedSinceLook]).toEqual(['delete-pod second']);
     expect([...one.memory.sinceLook]).toEqual(['delete-pod first', 'delete-pod third']);
     expect(one.refusals).toEqual(new Map([['delete-pod second', 1]]));
-    const again = withClusterRead(one, { says: cluster(), askedAt: at(600), gotAt: 620 }, at(620));
+    const again = withClusterRead(one, { value: cluster(), requestedAt: at(600), receivedAt: 620 }, at(620));
     expect(again.memory.failedSinceLook.size).toBe(0);
   });
 
@@ -151,7 +154,7 @@ describe('a step about more than one object', () => {
 
 it('detaches all make the facts stale, and each is remembered', () => {
   const volumes = ['disk-1', 'disk-2'].map((handle) => volume({ handle, key: `a-driver^${handle}` }));
-  const standing = { ...known, cluster: { says: cluster({ volumes }), askedAt: at(100), gotAt: 120 } };
+  const standing = { ...known, cluster: { value: cluster({ volumes }), requestedAt: at(100), receivedAt: 120 } };
   const disks = volumes.map((one) => identityRules.diskOf(one) ?? '');
   const detach = (disk: string): Step => ({
     do: 'detach-disk',

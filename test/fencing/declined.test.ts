@@ -99,15 +99,15 @@ describe('a fence whose detach is declined', () => {
       pods: [],
       volumes: [volume({ attachment: attachment({ deletingSince: NOW - 200_000 }) })],
     });
-    const looked = { askedAt: now, gotAt: now.mono };
+    const looked = { requestedAt: now, receivedAt: now.mono };
     const off = { ...memory, firstOff: { ...now, generation: 'boot-1' }, lease: null, leaseSince: now.mono };
     const waiting: RunState = {
       ...start,
       location: { cluster: 'a', node: 'node-a' },
       memory: off,
       record: marked().record,
-      machine: { says: machine(), ...looked },
-      cluster: { says: going, ...looked },
+      machine: { value: machine(), ...looked },
+      cluster: { value: going, ...looked },
     };
     const denial = {
       do: 'end',
@@ -137,7 +137,7 @@ describe('a fence whose detach is declined', () => {
     });
 
     it('does not mention the denial once someone else has detached the disk', () => {
-      const freed: RunState = { ...waiting, machine: { says: machine({ disks: [] }), ...looked } };
+      const freed: RunState = { ...waiting, machine: { value: machine({ disks: [] }), ...looked } };
       expect(nextCommand({ ...freed, deadline: now.mono + 10 }, now)).toMatchObject({
         ending: { outcome: 'waiting', retry: false },
       });

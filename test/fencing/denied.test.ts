@@ -30,8 +30,8 @@ const lookedOnce = reduce(
   look,
   {
     to: 'look',
-    machine: { says: machine(), askedAt: now, gotAt: now.mono },
-    cluster: { says: cluster({ node: marked() }), askedAt: now, gotAt: now.mono },
+    machine: { value: machine(), requestedAt: now, receivedAt: now.mono },
+    cluster: { value: cluster({ node: marked() }), requestedAt: now, receivedAt: now.mono },
   },
   now,
 );
@@ -68,7 +68,11 @@ describe('a look that is forbidden', () => {
 });
 
 describe('a cluster that is searched for the machine', () => {
-  const searching: RunState = { ...start, location: null, machine: { says: machine(), askedAt: now, gotAt: now.mono } };
+  const searching: RunState = {
+    ...start,
+    location: null,
+    machine: { value: machine(), requestedAt: now, receivedAt: now.mono },
+  };
   const answering = (known: RunState, error: CloudfenceError, at = now): RunState =>
     reduce(
       known,

@@ -39,14 +39,14 @@ describe('a question', () => {
     const cloud = cloudThat({
       witness: async (id, disks) => (id === 'm-1' && disks[0] === 'disk-1' ? 'held' : 'none'),
     });
-    expect(await execute({ do: 'witness', disks: ['disk-1'] }, { cloud })).toEqual({ to: 'witness', says: 'held' });
+    expect(await execute({ do: 'witness', disks: ['disk-1'] }, { cloud })).toEqual({ to: 'witness', value: 'held' });
   });
 
   it('about all Nodes goes to the cluster', async () => {
     const blue = clusterThat({ surveyConnectivity: async () => alone });
     expect(await execute({ do: 'survey-connectivity', node: 'node-a' }, { clusters: [blue] })).toEqual({
       to: 'survey-connectivity',
-      says: alone,
+      value: alone,
     });
   });
 
@@ -60,8 +60,8 @@ describe('a question', () => {
     const blue = clusterThat({ recheck: async (node) => ({ ...says, uid: node }) });
     expect(await execute({ do: 'recheck', location, node: 'node-a', step: deletePod }, { clusters: [blue] })).toEqual({
       to: 'recheck',
-      says: { ...says, uid: 'node-a' },
-      askedAt: { wall: NOW + 1_020, mono: 1_020 },
+      value: { ...says, uid: 'node-a' },
+      requestedAt: { wall: NOW + 1_020, mono: 1_020 },
       step: stepKey(deletePod),
     });
   });
@@ -74,7 +74,7 @@ describe('an entry in the ledger', () => {
     const claim = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
     expect(await execute({ do: 'claim', location, claim, clears: null }, { clusters: [blue] })).toEqual({
       to: 'claim',
-      says: admitted,
+      value: admitted,
       recheck: null,
     });
     expect(await execute({ do: 'conclude', location }, { clusters: [blue] })).toEqual({ to: 'conclude' });
@@ -103,16 +103,16 @@ describe('a claim that clears the mark', () => {
   };
 
   it('rechecks the Node side by side', async () => {
-    const askedAt = { wall: NOW + 1_000, mono: 1_000 };
+    const requestedAt = { wall: NOW + 1_000, mono: 1_000 };
     expect(await afterClaiming(499)).toEqual({
       to: 'claim',
-      says: admitted,
-      recheck: { says, askedAt, step: clears.step },
+      value: admitted,
+      recheck: { value: says, requestedAt, step: clears.step },
     });
   });
 
   it('... which says nothing any more after a claim that took long', async () => {
-    expect(await afterClaiming(500)).toEqual({ to: 'claim', says: admitted, recheck: null });
+    expect(await afterClaiming(500)).toEqual({ to: 'claim', value: admitted, recheck: null });
   });
 });
 
@@ -359,7 +359,7 @@ describe('a run', () => {
     const observe: Ports['observe'] = () => {
       throw new TypeError('x');
     };
-    const read = { says: machine(), askedAt: { wall: NOW, mono: 0 }, gotAt: 0 };
+    const read = { value: machine(), requestedAt: { wall: NOW, mono: 0 }, receivedAt: 0 };
     const failed = await run({ ...begun({ location }), machine: read }, { ...ports, observe });
     expect(failed).toMatchObject({
       outcome: 'failed',
@@ -464,12 +464,12 @@ describe('an occasion', () => {
     const { ports } = quiet();
     const off = cloudThat({ look: async (ids) => ids.map((id) => machine({ machine: id, since: null })) });
     const observe: Ports['observe'] = (_, __, { memory, machine: read }) =>
-      void times.push([read?.askedAt, read?.gotAt, memory.firstOff]);
+      void times.push([read?.requestedAt, read?.receivedAt, memory.firstOff]);
     await react(['m-1', 'm-2'], occasion({ deadline: 1_500 }), { ...ports, cloud: off, observe });
-    const [askedAt, gotAt] = [{ wall: NOW + 1_010, mono: 1_010 }, 1_020];
+    const [requestedAt, receivedAt] = [{ wall: NOW + 1_010, mono: 1_010 }, 1_020];
     expect(times[0]).toEqual([
-      askedAt,
-      gotAt,
+      requestedAt,
+      receivedAt,
       expect.objectContaining({ wall: NOW + 1_020, mono: 1_020, generation: 'boot-1' }),
     ]);
   });

@@ -15,10 +15,10 @@ import { attachment, cluster, machine, marked, node, NOW, pod, record, view, vol
 const now = { wall: NOW, mono: 1_000 };
 const { request, identityRules } = view();
 const begun = startRun({ request, policy: defaultPolicy, identityRules, runId: 'run', deadline: 60_000 });
-const seen = { askedAt: now, gotAt: now.mono };
+const seen = { requestedAt: now, receivedAt: now.mono };
 const read = withClusterRead(
-  withMachineRead(begun, { says: machine(), ...seen }, now),
-  { says: cluster(), ...seen },
+  withMachineRead(begun, { value: machine(), ...seen }, now),
+  { value: cluster(), ...seen },
   now,
 );
 const remembering = (known: RunState, memory: Partial<RunState['memory']>): RunState => ({
@@ -50,7 +50,7 @@ describe('a run that waits for longer than it may', () => {
     ['fails if a step was declined', remembering(read, { declined }), fails],
     [
       '... but not if its target is gone',
-      remembering({ ...read, cluster: { says: cluster({ pods: [] }), ...seen } }, { declined }),
+      remembering({ ...read, cluster: { value: cluster({ pods: [] }), ...seen } }, { declined }),
       waits,
     ],
     ['... and not if the machine is not off', remembering(read, { declined, firstOff: null }), waits],
@@ -104,7 +104,7 @@ describe('the outcome', () => {
   });
 
   it('names the Node as far as anything still does', () => {
-    const gone = (nodeName: string | null) => ({ cluster: { says: cluster({ node: null, nodeName }), ...seen } });
+    const gone = (nodeName: string | null) => ({ cluster: { value: cluster({ node: null, nodeName }), ...seen } });
     const fenced = { record: record() };
     expect(of({ ...gone('left'), ...fenced })).toMatchObject({ node: 'left', nodeUid: 'node-uid' });
     expect(of({ ...gone(null), ...fenced, location: { cluster: 'a', node: 'there' } }).node).toBe('there');
@@ -113,7 +113,7 @@ describe('the outcome', () => {
   });
 
   it('lists what was left alone on a machine that is off, and on no other', () => {
-    const mirror = { cluster: { says: cluster({ pods: [pod({ kind: 'mirror' })] }), ...seen } };
+    const mirror = { cluster: { value: cluster({ pods: [pod({ kind: 'mirror' })] }), ...seen } };
     expect(of(mirror).left).toContainEqual({ what: 'pod/default/db-0', why: expect.stringContaining('mirror') });
     expect(of({ ...mirror, memory: { ...read.memory, firstOff: null } }).left).toEqual([]);
     expect(of({ cluster: null }).left).toEqual([]);
@@ -211,7 +211,7 @@ describe('an imagined step', () => {
   const act = (step: Step) => ({ step, because: because('off-proven', 'off') });
   const imagined = (step: Step, known = read) => applyImagined(known, act(step), now);
   const facts = (step: Step, standing: NodeFacts = node()) =>
-    imagined(step, { ...read, cluster: { says: cluster({ node: standing }), ...seen } }).cluster?.says;
+    imagined(step, { ...read, cluster: { value: cluster({ node: standing }), ...seen } }).cluster?.value;
   const mark = (addOutOfService: boolean): Step => ({ do: 'mark', node: target, record: record(), addOutOfService });
   const park = (phase: 'fencing' | 'fenced'): Step => ({ do: 'park', node: target, record: record({ phase }) });
 
@@ -278,17 +278,17 @@ describe('an imagined step', () => {
     { do: 'note-stopping', node: target, stopping: null },
     { do: 'set-tombstone', node: target, tombstone: null },
   ] as const)('makes no Node that is not there: $do', (step) => {
-    const gone = { ...read, cluster: { says: cluster({ node: null }), ...seen } };
-    expect(imagined(step, gone).cluster?.says.node).toBeNull();
+    const gone = { ...read, cluster: { value: cluster({ node: null }), ...seen } };
+    expect(imagined(step, gone).cluster?.value.node).toBeNull();
   });
 
   it('takes away the pod or the attachment, and no other', () => {
     const two = (step: Step) => {
-      const says = cluster({
+      const value = cluster({
         pods: [pod(), pod({ uid: 'other' })],
         volumes: [volume(), volume({ attachment: attachment({ uid: 'other' }) }), volume({ attachment: null })],
       });
-      const after = imagined(step, { ...read, cluster: { says, ...seen } }).cluster?.says;
+      const after = imagined(step, { ...read, cluster: { value, ...seen } }).cluster?.value;
       return [after?.pods.map(({ uid }) => uid), after?.volumes.map((one) => one.attachment?.uid)];
     };
     expect(two({ do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } })).toEqual([

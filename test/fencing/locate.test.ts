@@ -8,7 +8,7 @@ import { cluster, machine, NOW, pod, volume } from './view-builder.ts';
 /** What a run makes of the answers of all clusters that were asked for its machine. */
 
 const now = { wall: NOW, mono: 5_000 };
-const seen = { says: machine(), askedAt: now, gotAt: now.mono };
+const seen = { value: machine(), requestedAt: now, receivedAt: now.mono };
 const known = { ...begun(), machine: seen, failures: 3 };
 
 const answer = (change: Partial<ClusterSearchResult> = {}): ClusterSearchResult => ({
@@ -43,8 +43,8 @@ describe('a machine with a Node', () => {
   });
 
   it('is known by the look that found its Node, and not by what another cluster says about leftovers', () => {
-    const whole = { says: cluster(), askedAt: now, gotAt: now.mono };
-    const leftovers = { says: cluster({ node: null, pods: [], volumes: [] }), askedAt: now, gotAt: now.mono };
+    const whole = { value: cluster(), requestedAt: now, receivedAt: now.mono };
+    const leftovers = { value: cluster({ node: null, pods: [], volumes: [] }), requestedAt: now, receivedAt: now.mono };
     expect(after(answer({ facts: leftovers }), green({ nodes: ['node-a'], facts: whole })).cluster).toBe(whole);
   });
 
@@ -81,9 +81,9 @@ describe('a machine with a Node', () => {
 
 describe('a machine without a Node', () => {
   const left = (change: Parameters<typeof cluster>[0]) => ({
-    says: cluster({ node: null, pods: [], volumes: [], ...change }),
-    askedAt: { wall: NOW, mono: 4_000 },
-    gotAt: 4_500,
+    value: cluster({ node: null, pods: [], volumes: [], ...change }),
+    requestedAt: { wall: NOW, mono: 4_000 },
+    receivedAt: 4_500,
   });
 
   it.each([
@@ -132,7 +132,7 @@ describe('a machine that a cluster which does not answer may hold', () => {
   });
 
   it('even where leftovers were found in another one', () => {
-    const leftovers = { says: cluster({ node: null }), askedAt: now, gotAt: now.mono };
+    const leftovers = { value: cluster({ node: null }), requestedAt: now, receivedAt: now.mono };
     expect(after(answer({ error: down }), green({ facts: leftovers }))).toMatchObject({
       location: null,
       resumeAt: 10_000,

@@ -10,7 +10,7 @@ import { attachment, cluster, machine, node, machineOf, marked, NOW, pod, record
 
 const look = { do: 'look', machine: true, cluster: true, disks: true, search: false } as const;
 const now = { wall: NOW, mono: 1_000 };
-const seen = { says: machine({ nodeNames: ['node-seen'] }), askedAt: now, gotAt: now.mono };
+const seen = { value: machine({ nodeNames: ['node-seen'] }), requestedAt: now, receivedAt: now.mono };
 const at = begun({ location: { cluster: 'blue', node: 'node-a' } });
 const gone = begun({ location: { cluster: 'blue', node: null } });
 
@@ -54,7 +54,7 @@ describe('a look at the machine', () => {
     const { asked, ports } = asks([machine()]);
     expect(await runLook({ ...look, cluster: false }, at, ports)).toEqual({
       to: 'look',
-      machine: { says: machine(), askedAt: { wall: NOW + 1_010, mono: 1_010 }, gotAt: 1_020 },
+      machine: { value: machine(), requestedAt: { wall: NOW + 1_010, mono: 1_010 }, receivedAt: 1_020 },
       cluster: null,
     });
     expect(asked).toEqual([[['m-1'], { disks: true }]]);
@@ -87,7 +87,7 @@ describe('a look at the cluster', () => {
     expect(await runLook({ ...look, machine: false }, known, ports)).toEqual({
       to: 'look',
       machine: null,
-      cluster: { says: cluster(), askedAt: { wall: NOW + 1_010, mono: 1_010 }, gotAt: 1_020 },
+      cluster: { value: cluster(), requestedAt: { wall: NOW + 1_010, mono: 1_010 }, receivedAt: 1_020 },
     });
     expect(blue.requests).toEqual([
       {
@@ -155,24 +155,24 @@ describe('what a Node that is gone left, if no attachment names a machine', () =
   };
 
   it('belongs to the machine if its disks say so', async () => {
-    expect(await found(left, knowingHolders())).toMatchObject({ says: { volumes: [silent], pods: [pod()] } });
-    expect(await found(left, knowingHolders(['m-2']))).toMatchObject({ says: { volumes: [], pods: [] } });
+    expect(await found(left, knowingHolders())).toMatchObject({ value: { volumes: [silent], pods: [pod()] } });
+    expect(await found(left, knowingHolders(['m-2']))).toMatchObject({ value: { volumes: [], pods: [] } });
   });
 
   it('is read as it is by a cloud whose attachments name machines', async () => {
-    expect(await found(left, {})).toMatchObject({ says: { volumes: [silent] } });
+    expect(await found(left, {})).toMatchObject({ value: { volumes: [silent] } });
   });
 
   it('needs no question to the disks if an attachment names the machine', async () => {
     const asked: unknown[] = [];
     const holders = async (volumes: readonly unknown[]) => (asked.push(volumes), []);
     const named = cluster({ node: null });
-    expect(await found(named, { holders })).toMatchObject({ says: named });
+    expect(await found(named, { holders })).toMatchObject({ value: named });
     expect(asked).toEqual([]);
   });
 
   it('lasts from before the question to the cluster until after the question to the disks', async () => {
-    expect(await found(left, knowingHolders())).toMatchObject({ askedAt: { mono: 1_010 }, gotAt: 1_020 });
+    expect(await found(left, knowingHolders())).toMatchObject({ requestedAt: { mono: 1_010 }, receivedAt: 1_020 });
   });
 });
 
@@ -209,9 +209,9 @@ describe('a search for the machine', () => {
         nodes: [],
         marked: [],
         facts: {
-          says: expect.objectContaining({ nodeName: 'left in green' }),
-          askedAt: expect.anything(),
-          gotAt: expect.anything(),
+          value: expect.objectContaining({ nodeName: 'left in green' }),
+          requestedAt: expect.anything(),
+          receivedAt: expect.anything(),
         },
         error: null,
       },
@@ -246,7 +246,7 @@ describe('a search for the machine', () => {
     const guessed = cluster({ node: node({ identitySources }) });
     const blue = clusterThat({ look: async () => guessed, find: async () => ['found'] });
     expect(await search([blue])).toMatchObject([
-      isWhole ? { nodes: ['node-a'], marked: [], facts: { says: guessed } } : { nodes: ['found'], facts: null },
+      isWhole ? { nodes: ['node-a'], marked: [], facts: { value: guessed } } : { nodes: ['found'], facts: null },
     ]);
   });
 

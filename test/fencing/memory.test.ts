@@ -10,9 +10,9 @@ import { admitted, ago, alone, diskOf, incarnationsOf, machine, machineOf, node,
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });
 const read = (change: Partial<MachineFacts>, mono: number): Observation<MachineFacts> => ({
-  says: machine(change),
-  askedAt: at(mono),
-  gotAt: mono,
+  value: machine(change),
+  requestedAt: at(mono),
+  receivedAt: mono,
 });
 const known: RunState = startRun({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },

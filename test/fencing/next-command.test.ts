@@ -24,16 +24,16 @@ const begun = startRun({ request, policy: defaultPolicy, identityRules, runId: '
 const known = (change: Partial<RunState> = {}): RunState => ({
   ...begun,
   location: { cluster: 'a', node: 'node-a' },
-  machine: { says: machine(), askedAt: at(0), gotAt: 0 },
-  cluster: { says: cluster(), askedAt: at(0), gotAt: 0 },
+  machine: { value: machine(), requestedAt: at(0), receivedAt: 0 },
+  cluster: { value: cluster(), requestedAt: at(0), receivedAt: 0 },
   memory,
   ...change,
 });
-const read = (asked: number, got: number, says = machine()): Partial<RunState> => ({
-  machine: { says, askedAt: at(asked), gotAt: got },
+const read = (asked: number, got: number, value = machine()): Partial<RunState> => ({
+  machine: { value, requestedAt: at(asked), receivedAt: got },
 });
 const facts = (change: Parameters<typeof cluster>[0]): Partial<RunState> => ({
-  cluster: { says: cluster(change), askedAt: at(0), gotAt: 0 },
+  cluster: { value: cluster(change), requestedAt: at(0), receivedAt: 0 },
 });
 const next = (change: Partial<RunState> = {}, mono = 100) => nextCommand(known(change), at(mono));
 const look = (wanted: object) => ({
@@ -139,7 +139,7 @@ describe('a run looks', () => {
       patience.clusterFacts,
       {
         ...read(patience.clusterFacts, patience.clusterFacts),
-        cluster: { says: cluster(), askedAt: at(0), gotAt: 1 },
+        cluster: { value: cluster(), requestedAt: at(0), receivedAt: 1 },
       },
       { do: 'recheck' },
     ],

@@ -22,8 +22,8 @@ const known = reduce(
   { do: 'look', machine: true, cluster: true, disks: true, search: false },
   {
     to: 'look',
-    machine: { says: machine(), askedAt: now, gotAt: now.mono },
-    cluster: { says: cluster({ node }), askedAt: now, gotAt: now.mono },
+    machine: { value: machine(), requestedAt: now, receivedAt: now.mono },
+    cluster: { value: cluster({ node }), requestedAt: now, receivedAt: now.mono },
   },
   now,
 );
@@ -41,7 +41,7 @@ const clearedBy = (change: Partial<Recheck>): boolean => {
     reduce(
       known,
       { do: 'recheck', location: place, node: node.name, step },
-      { to: 'recheck', says, askedAt: now, step: 'mark node-uid' },
+      { to: 'recheck', value: says, requestedAt: now, step: 'mark node-uid' },
       now,
     ).cleared?.step === 'mark node-uid'
   );

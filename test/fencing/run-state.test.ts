@@ -49,14 +49,14 @@ const at = (mono: number): Moment => ({ wall: NOW + mono, mono });
 const { request, identityRules } = view();
 const begun = startRun({ request, policy: defaultPolicy, identityRules, runId: 'run', deadline: 60_000 });
 const ofMachine = (change: Partial<MachineFacts> = {}, mono = 100): Observation<MachineFacts> => ({
-  says: machine(change),
-  askedAt: at(mono),
-  gotAt: mono + 20,
+  value: machine(change),
+  requestedAt: at(mono),
+  receivedAt: mono + 20,
 });
 const ofCluster = (change: Partial<ClusterFacts> = {}, mono = 100): Observation<ClusterFacts> => ({
-  says: cluster(change),
-  askedAt: at(mono),
-  gotAt: mono + 20,
+  value: cluster(change),
+  requestedAt: at(mono),
+  receivedAt: mono + 20,
 });
 const read = withClusterRead(withMachineRead(begun, ofMachine(), at(100)), ofCluster(), at(100));
 const remembering = (known: RunState, memory: Partial<RunState['memory']>): RunState => ({
@@ -211,14 +211,14 @@ describe('a look', () => {
     const renewed = reduce(read, without, result(ofMachine({ disks: [] }, 500), null), at(500));
     expect(renewed).toMatchObject({
       proofRenewed: true,
-      machine: { says: { disks: [{ disk: 'disk-1' }] }, gotAt: 520 },
+      machine: { value: { disks: [{ disk: 'disk-1' }] }, receivedAt: 520 },
     });
     expect(reduce(renewed, look, result(ofMachine({ disks }, 600), null), at(600))).toMatchObject({
       proofRenewed: false,
-      machine: { says: { disks } },
+      machine: { value: { disks } },
     });
     expect(reduce(renewed, look, result(null, ofCluster()), at(600)).proofRenewed).toBe(true);
-    expect(reduce(begun, without, result(ofMachine({ disks: [] }), null), at(100)).machine?.says.disks).toEqual([]);
+    expect(reduce(begun, without, result(ofMachine({ disks: [] }), null), at(100)).machine?.value.disks).toEqual([]);
   });
 
   it('clears no step, and remembers that it was a search', () => {
@@ -235,12 +235,12 @@ describe('a recheck', () => {
   const same = { uid: 'node-uid', recordText: marked().recordText, taints: marked().taints, lease: ago(20_000) };
   const recheck: Command = { do: 'recheck', location, node: 'node-a', step: deletePod };
   const after = (says: object, known = standing) =>
-    reduce(known, recheck, { to: 'recheck', says: { ...same, ...says }, askedAt: at(500), step: 'key' }, at(520));
+    reduce(known, recheck, { to: 'recheck', value: { ...same, ...says }, requestedAt: at(500), step: 'key' }, at(520));
 
   it('clears the step if nothing has changed, and reads the Lease', () => {
     expect(after({ lease: ago(1) })).toMatchObject({
       cleared: { step: 'key', at: 500 },
-      cluster: { says: { lease: ago(1) } },
+      cluster: { value: { lease: ago(1) } },
     });
     expect(after({ lease: ago(1) }, remembering(standing, { lease: undefined })).memory.lease).toBe(ago(1));
   });
@@ -279,7 +279,7 @@ describe('a recheck', () => {
   it('under a reused name says nothing, and leaves the Lease of the other machine alone', () => {
     const taken = withClusterRead(read, ofCluster({ node: null, nameTaken: true }), at(100));
     const cleared = after({ uid: 'new', lease: ago(1) }, taken);
-    expect(cleared).toMatchObject({ cleared: { step: 'key', at: 500 }, cluster: { says: { lease: ago(20_000) } } });
+    expect(cleared).toMatchObject({ cleared: { step: 'key', at: 500 }, cluster: { value: { lease: ago(20_000) } } });
   });
 
   it('without facts of the cluster clears nothing', () => {
@@ -289,7 +289,7 @@ describe('a recheck', () => {
 
 describe('an answer of the disks', () => {
   const asked: Command = { do: 'witness', disks: ['disk-1'] };
-  const after = (known: RunState) => reduce(known, asked, { to: 'witness', says: 'released' }, at(300));
+  const after = (known: RunState) => reduce(known, asked, { to: 'witness', value: 'released' }, at(300));
   const fenced = (change: Parameters<typeof marked>[0]) =>
     after(withClusterRead(withMachineRead(begun, ofMachine(), at(100)), ofCluster({ node: marked(change) }), at(100)));
 
@@ -297,7 +297,7 @@ describe('an answer of the disks', () => {
     expect(after(read)).toMatchObject({ cluster: read.cluster, memory: { witness: 'released' } }));
 
   it('counts only with what the cluster says afterwards if a fence may have freed them', () => {
-    expect(fenced({})).toMatchObject({ cluster: null, machine: { says: {} }, memory: { witness: 'released' } });
+    expect(fenced({})).toMatchObject({ cluster: null, machine: { value: {} }, memory: { witness: 'released' } });
     expect(fenced({ generation: null }).cluster).not.toBeNull();
   });
 
@@ -321,9 +321,9 @@ describe('an answer of the disks', () => {
 describe('an answer', () => {
   const answered = (result: CommandResult) => reduce(read, look, result, at(500));
   it('is remembered', () => {
-    expect(answered({ to: 'witness', says: 'held' }).memory.witness).toBe('held');
-    expect(answered({ to: 'survey-connectivity', says: alone }).memory.connectivity).toBe(alone);
-    expect(answered({ to: 'claim', says: admitted, recheck: null }).memory.admission).toBe(admitted);
+    expect(answered({ to: 'witness', value: 'held' }).memory.witness).toBe('held');
+    expect(answered({ to: 'survey-connectivity', value: alone }).memory.connectivity).toBe(alone);
+    expect(answered({ to: 'claim', value: admitted, recheck: null }).memory.admission).toBe(admitted);
     expect(answered({ to: 'record-events' }).eventsRecorded).toBe(true);
     expect(answered({ to: 'conclude' }).concluded).toBe(true);
     const ending = { outcome: 'fenced', reason: because('fenced', ''), lookAgainIn: null, retry: false } as const;
@@ -607,7 +607,7 @@ describe('a step that was taken', () => {
   });
 
   it('shows the Node as the patch has left it, unless someone else has written the same', () => {
-    expect(taken(mark).cluster?.says.node).toMatchObject({
+    expect(taken(mark).cluster?.value.node).toMatchObject({
       record: record(),
       taints: { ours: true, quarantine: true },
     });

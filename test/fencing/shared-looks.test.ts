@@ -55,9 +55,9 @@ describe('a look of a run that is alone', () => {
   it('goes out at once, and its age counts from when it left', async () => {
     const { calls, rests, looks } = looksAt();
     expect(await looks.look('m-1', true, never)).toEqual({
-      says: machine({ machine: 'm-1' }),
-      askedAt: { wall: NOW, mono: 0 },
-      gotAt: 100,
+      value: machine({ machine: 'm-1' }),
+      requestedAt: { wall: NOW, mono: 0 },
+      receivedAt: 100,
     });
     await looks.look('m-1', false, never);
     expect(calls).toEqual([
@@ -107,8 +107,8 @@ describe('looks that come while another is under way', () => {
       { machines: ['m-1'], disks: false, mono: 0 },
       { machines: ['m-2', 'm-3'], disks: false, mono: 100 },
     ]);
-    expect([second.says.machine, second.askedAt.mono]).toEqual(['m-2', 100]);
-    expect([third.says.machine, third.askedAt.mono, third.gotAt]).toEqual(['m-3', 100, 200]);
+    expect([second.value.machine, second.requestedAt.mono]).toEqual(['m-2', 100]);
+    expect([third.value.machine, third.requestedAt.mono, third.receivedAt]).toEqual(['m-3', 100, 200]);
   });
 
   it('that only renew a proof do not wait for those that read disks', async () => {
@@ -214,9 +214,9 @@ describe('a look that the cloud throttles', () => {
 
   it('goes out again after a rest that doubles, and its age counts from the call that was answered', async () => {
     const { calls, looks } = looksAt((call) => (calls.length < 4 ? throttled : everyFact(call)));
-    const { askedAt } = await looks.look('m-1', true, never);
+    const { requestedAt } = await looks.look('m-1', true, never);
     expect(calls.map(({ mono }) => mono)).toEqual([0, 350, 950, 2_050]);
-    expect(askedAt.mono).toBe(2_050);
+    expect(requestedAt.mono).toBe(2_050);
   });
 
   it('takes along the looks that came meanwhile', async () => {

@@ -68,7 +68,7 @@ describe('a survey', () => {
     const clusters = [withNodes('blue', { new: uuid('id-7'), other: uuid('id-8'), third: uuid('null') })];
     const reading = (incarnation: { id: string; made: null } | null) => ({
       ...known,
-      machine: { says: machine({ incarnation }), askedAt: now, gotAt: now.mono },
+      machine: { value: machine({ incarnation }), requestedAt: now, receivedAt: now.mono },
     });
     const naming = async (run: typeof known) =>
       (await takeSurvey('node-a', run, portsThat({ clusters }))).nodesNamingMachine;

@@ -44,7 +44,7 @@ export const accepted: readonly Accepted[] = [
   },
   {
     file: 'fencing/loop/look.ts',
-    line: "return { cluster: name, nodes: [guessed.says.nodeName ?? ''], marked: [], facts: guessed, error: null };",
+    line: "return { cluster: name, nodes: [guessed.value.nodeName ?? ''], marked: [], facts: guessed, error: null };",
     from: "''",
     to: '"Stryker was here!"',
     because: 'A look that found the Node has its name.',
