@@ -12,7 +12,7 @@ import type { Screen, Terminal } from './answer.ts';
  */
 
 export interface Progress {
-  readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
+  readonly observe: (command: Command, answer: CommandResult, state: RunState) => void;
   /** Removes the line that shows the present wait. */
   readonly stop: () => void;
 }

@@ -48,22 +48,22 @@ const blank: DecisionLine = {
 };
 
 /** Returns a line for each step that the command has just taken, or imagined. */
-export const stepLines = (answer: CommandResult, known: RunState, event: string | null): readonly DecisionLine[] =>
-  reportsOf(answer, known).map((step) => ({
+export const stepLines = (answer: CommandResult, state: RunState, event: string | null): readonly DecisionLine[] =>
+  reportsOf(answer, state).map((step) => ({
     ...blank,
     decision: logDecision.step,
     because: step.because.code,
     says: shorten(step.message ?? step.because.says, LONGEST_SAYS),
     event,
-    instance: known.request.machine,
-    cluster: known.location?.cluster ?? null,
-    node: known.location?.node ?? null,
+    instance: state.request.machine,
+    cluster: state.location?.cluster ?? null,
+    node: state.location?.node ?? null,
     dryRun: step.result === 'dry-run',
     step: step.step,
     target: step.target,
     result: step.result,
     ms: step.ms,
-    requestId: known.machine?.value.evidence['requestId'] ?? null,
+    requestId: state.machine?.value.evidence['requestId'] ?? null,
   }));
 
 const LONGEST_NAME = 60;
@@ -77,7 +77,7 @@ const clusterFactsIn = (answer: CommandResult): readonly ClusterFacts[] => {
 };
 
 /** Returns a line if the look that has just ended skipped names: someone who may write them has made them up. */
-export const skippedLines = (answer: CommandResult, known: RunState, event: string | null): readonly DecisionLine[] => {
+export const skippedLines = (answer: CommandResult, state: RunState, event: string | null): readonly DecisionLine[] => {
   const names = clusterFactsIn(answer).flatMap(({ impossibleNames }) => impossibleNames ?? []);
   if (names.length === 0) return [];
   return [
@@ -87,9 +87,9 @@ export const skippedLines = (answer: CommandResult, known: RunState, event: stri
       because: 'impossible-name',
       says: `no object can have these names, so Cloudfence does not look for them: ${listSome(names.map(quoted))}; a claim of a pod, or the record on the Node, contains them`,
       event,
-      instance: known.request.machine,
-      cluster: known.location?.cluster ?? null,
-      node: known.location?.node ?? null,
+      instance: state.request.machine,
+      cluster: state.location?.cluster ?? null,
+      node: state.location?.node ?? null,
     },
   ];
 };

@@ -64,19 +64,19 @@ interface Invocation {
 export const withinInvocation = async <T>(
   { ports, log }: FunctionDependencies,
   limit: TimeLimit,
-  eventOf: (known: RunState) => string | null,
+  eventOf: (state: RunState) => string | null,
   work: (invocation: Invocation) => Promise<T>,
-  isNews: (command: Command, known: RunState) => boolean = () => true,
+  isNews: (command: Command, state: RunState) => boolean = () => true,
 ): Promise<T> => {
   const inFlight = new AbortController();
   const unreachable = new Map<string, string>();
   const logs = createRunLogs(log);
   const logSkipped = onceEach(log);
-  const observe = (command: Command, answer: CommandResult, known: RunState) => {
-    noticed(unreachable, answer, known);
-    logs.observe(command, answer, known);
-    skippedLines(answer, known, eventOf(known)).forEach(logSkipped);
-    if (isNews(command, known)) stepLines(answer, known, eventOf(known)).forEach(log);
+  const observe = (command: Command, answer: CommandResult, state: RunState) => {
+    noticed(unreachable, answer, state);
+    logs.observe(command, answer, state);
+    skippedLines(answer, state, eventOf(state)).forEach(logSkipped);
+    if (isNews(command, state)) stepLines(answer, state, eventOf(state)).forEach(log);
   };
   try {
     const deadline = ports.clock.now().mono + limit.getRemainingTimeInMillis() - MARGIN_MS;

@@ -17,7 +17,7 @@ import type { WorkItem } from './messages.ts';
 
 /** What the runs of one invocation show, as they happen. */
 export interface RunLogs {
-  readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
+  readonly observe: (command: Command, answer: CommandResult, state: RunState) => void;
   readonly of: (outcome: Outcome) => RunLog | null;
 }
 
@@ -30,11 +30,11 @@ export const notKept = (why: string, machine: string | null): object =>
 export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
   const logs = new Map<string, RunLog>();
   return {
-    observe: (command, answer, known) => {
-      const { machine } = known.request;
-      const key = keyOf(machine, known.policy.dryRun);
+    observe: (command, answer, state) => {
+      const { machine } = state.request;
+      const key = keyOf(machine, state.policy.dryRun);
       try {
-        logs.set(key, logged(logs.get(key) ?? emptyRunLog(known), command, answer, known));
+        logs.set(key, logged(logs.get(key) ?? emptyRunLog(state), command, answer, state));
       } catch (caught) {
         log(notKept(asCloudfenceError(caught).message, machine));
       }

@@ -130,16 +130,16 @@ const withRelease = (log: RunLog, command: Command, result: CommandResult, { req
   };
 };
 
-/** Returns the log after a command and its result. `known` is the run's state after them. Pure. */
-export const logged = (log: RunLog, command: Command, result: CommandResult, known: RunState): RunLog => {
-  const read = known.machine ? withRead(log, known.machine) : log;
+/** Returns the log after a command and its result. `state` is the run's state after them. Pure. */
+export const logged = (log: RunLog, command: Command, result: CommandResult, state: RunState): RunLog => {
+  const read = state.machine ? withRead(log, state.machine) : log;
   const stepped = command.do === 'act' || command.do === 'imagine' ? withStep(read) : read;
   const fenced = {
     ...stepped,
-    found: foundBy(known, stepped.found),
-    fence: fenceIn(command) ?? known.record ?? stepped.fence,
+    found: foundBy(state, stepped.found),
+    fence: fenceIn(command) ?? state.record ?? stepped.fence,
   };
-  return withRelease(withObservedPhases(fenced, command, result), command, result, known);
+  return withRelease(withObservedPhases(fenced, command, result), command, result, state);
 };
 
 /** How many volumes and pods a machine holds. */

@@ -20,14 +20,14 @@ interface Failed {
  * them depend on the facts before the command, and leave the same facts valid.
  */
 export const applyAnswers = (
-  known: RunState,
+  state: RunState,
   command: Extract<Command, { do: 'act' }>,
   { answers, sentAt }: { readonly answers: readonly StepAnswer[]; readonly sentAt: Moment },
   now: Moment,
 ): RunState => {
-  const { machine, cluster } = known;
+  const { machine, cluster } = state;
   const failed: Failed[] = [];
-  let after = known;
+  let after = state;
   actsOf(command).forEach((act, nth) => {
     const answer = answers[nth];
     if (answer instanceof CloudfenceError) failed.push({ act, error: answer });
@@ -37,8 +37,8 @@ export const applyAnswers = (
   return failed.length < answers.length ? goOn(after, failed, sentAt, now) : allFailed(after, failed, sentAt, now);
 };
 
-const withErrors = (known: RunState, failed: readonly Failed[], sentAt: Moment, now: Moment): RunState =>
-  failed.reduce((after, { act, error }) => applyStepError(after, act, error, sentAt, now), known);
+const withErrors = (state: RunState, failed: readonly Failed[], sentAt: Moment, now: Moment): RunState =>
+  failed.reduce((after, { act, error }) => applyStepError(after, act, error, sentAt, now), state);
 
 /** Leaves out calls that were not sent: nothing is learned from them, and the next command sends them. */
 const sentOf = (failed: readonly Failed[]): readonly Failed[] =>
@@ -50,20 +50,20 @@ const isAboutItsObject = ({ error }: Failed): boolean => error instanceof Refuse
  * Returns the run state if other steps took effect. Steps whose own objects declined them are tried again after the
  * next look, and do not hold up the rest.
  */
-const goOn = (known: RunState, failed: readonly Failed[], sentAt: Moment, now: Moment): RunState => {
+const goOn = (state: RunState, failed: readonly Failed[], sentAt: Moment, now: Moment): RunState => {
   const sent = sentOf(failed);
-  const after = withErrors({ ...known, cleared: null }, sent, sentAt, now);
+  const after = withErrors({ ...state, cleared: null }, sent, sentAt, now);
   const other = sent.find((one) => !isAboutItsObject(one));
   if (other) return tryLater(after, other.error, now);
   const failedSinceLook = new Set([...after.memory.failedSinceLook, ...sent.map(({ act }) => stepKey(act.step))]);
   return { ...after, memory: { ...after.memory, failedSinceLook } };
 };
 
-const allFailed = (known: RunState, failed: readonly Failed[], sentAt: Moment, now: Moment): RunState => {
+const allFailed = (state: RunState, failed: readonly Failed[], sentAt: Moment, now: Moment): RunState => {
   const sent = sentOf(failed);
   const [first] = sent;
-  if (!first) return expired(known, now);
-  const after = withErrors(known, sent, sentAt, now);
+  if (!first) return expired(state, now);
+  const after = withErrors(state, sent, sentAt, now);
   if (after.ending) return after;
   const hopeless = sent.find(({ act, error }) => isPermanent(error) && !stepProperties[act.step.do].perObject);
   if (hopeless) return { ...after, ending: failedEnding(hopeless.error) };

@@ -28,21 +28,21 @@ const report = (
 
 /** Returns the run state after a step took effect, now or before. */
 export const applyStepResult = (
-  known: RunState,
+  state: RunState,
   act: Act,
   result: StepResult,
   sentAt: Moment,
   now: Moment,
 ): RunState => ({
-  ...known,
-  ...factsAfter(known, act.step, result),
-  record: recordAfter(known, act.step),
-  memory: memoryAfter(known, act.step, now),
+  ...state,
+  ...factsAfter(state, act.step, result),
+  record: recordAfter(state, act.step),
+  memory: memoryAfter(state, act.step, now),
   ending: endingAfter(act),
-  steps: [...known.steps, { ...report(act, sentAt, now, result, null), ...podOf(known, act.step, result) }],
-  cleared: stepProperties[act.step.do].makesStale === 'nothing' ? known.cleared : null,
+  steps: [...state.steps, { ...report(act, sentAt, now, result, null), ...podOf(state, act.step, result) }],
+  cleared: stepProperties[act.step.do].makesStale === 'nothing' ? state.cleared : null,
   failures: 0,
-  refusals: without(known.refusals, stepKey(act.step)),
+  refusals: without(state.refusals, stepKey(act.step)),
 });
 
 /** Returns the pod that the step has deleted. One that was gone before is nobody's news. */
@@ -139,7 +139,7 @@ const REFUSALS_BEFORE_GIVING_UP = 6;
  * step about one object that is declined for good is skipped. Any other step that is declined for good ends the run.
  */
 export const applyStepError = (
-  known: RunState,
+  state: RunState,
   act: Act,
   error: CloudfenceError,
   sentAt: Moment,
@@ -147,13 +147,13 @@ export const applyStepError = (
 ): RunState => {
   const refused = error instanceof Refused;
   const key = stepKey(act.step);
-  const times = refused ? (known.refusals.get(key) ?? 0) + 1 : 0;
+  const times = refused ? (state.refusals.get(key) ?? 0) + 1 : 0;
   const forGood = times >= REFUSALS_BEFORE_GIVING_UP || error instanceof PermissionDenied;
   const after: RunState = {
-    ...known,
-    refusals: refused ? new Map(known.refusals).set(key, times) : without(known.refusals, key),
+    ...state,
+    refusals: refused ? new Map(state.refusals).set(key, times) : without(state.refusals, key),
     steps: [
-      ...known.steps,
+      ...state.steps,
       report(act, sentAt, now, refused || error instanceof PermissionDenied ? 'refused' : 'failed', error.message),
     ],
   };

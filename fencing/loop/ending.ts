@@ -15,9 +15,9 @@ const openIn = ({ memory, machine, cluster }: RunState): RunState['memory']['dec
  * ending is a failure that names them, because a person has to fix them. What the run waits for may still happen, so
  * the machine is looked at again.
  */
-export const waitingEnd = (known: RunState, reason: Reason, ms: number): Ending => {
-  const declined = openIn(known);
-  return declined.size > 0 && known.memory.firstOff !== null
+export const waitingEnd = (state: RunState, reason: Reason, ms: number): Ending => {
+  const declined = openIn(state);
+  return declined.size > 0 && state.memory.firstOff !== null
     ? {
         outcome: 'failed',
         reason: because('step-refused', `${describeDeclined(declined)}. The run also waits: ${reason.says}`),
@@ -28,13 +28,13 @@ export const waitingEnd = (known: RunState, reason: Reason, ms: number): Ending 
 };
 
 /** Returns the ending of a run whose time is up: what it was waiting for, or what kept failing. */
-export const endingAtDeadline = (known: RunState): Ending => {
-  const { outcome, reason, ms } = known.lately ?? {
+export const endingAtDeadline = (state: RunState): Ending => {
+  const { outcome, reason, ms } = state.lately ?? {
     outcome: 'waiting',
     reason: because('not-fenced', 'the run ended before Cloudfence learned anything'),
     ms: 1_000,
   };
-  return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(known, reason, ms);
+  return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(state, reason, ms);
 };
 
 /** Returns the Node as last read, or as something that outlived the Node still names it. */
@@ -48,25 +48,25 @@ const lastNode = ({ cluster, location, record }: RunState): Pick<Outcome, 'node'
  * Lists what was left untouched, only for a machine that is off. On any other machine, Cloudfence would not have
  * touched anything.
  */
-const leftIn = (known: RunState, now: Moment): Outcome['left'] => {
-  const view = viewOf(known, now);
-  return view && known.memory.firstOff ? listUntouched(view) : [];
+const leftIn = (state: RunState, now: Moment): Outcome['left'] => {
+  const view = viewOf(state, now);
+  return view && state.memory.firstOff ? listUntouched(view) : [];
 };
 
-export const outcomeOf = (known: RunState, now: Moment): Outcome => ({
-  ...(known.ending ?? endingAtDeadline(known)),
-  ...lastNode(known),
-  machine: known.request.machine,
-  cluster: known.location?.cluster ?? null,
-  mode: known.steps.some((step) => step.step === 'delete-node') ? 'delete' : 'taint',
-  dryRun: known.policy.dryRun,
-  shadow: known.policy.shadow,
-  evidence: known.machine?.value.evidence ?? {},
-  generation: known.machine?.value.generation ?? null,
-  provenAt: known.memory.firstOff?.wall ?? null,
-  steps: known.steps,
-  left: leftIn(known, now),
-  record: known.record,
+export const outcomeOf = (state: RunState, now: Moment): Outcome => ({
+  ...(state.ending ?? endingAtDeadline(state)),
+  ...lastNode(state),
+  machine: state.request.machine,
+  cluster: state.location?.cluster ?? null,
+  mode: state.steps.some((step) => step.step === 'delete-node') ? 'delete' : 'taint',
+  dryRun: state.policy.dryRun,
+  shadow: state.policy.shadow,
+  evidence: state.machine?.value.evidence ?? {},
+  generation: state.machine?.value.generation ?? null,
+  provenAt: state.memory.firstOff?.wall ?? null,
+  steps: state.steps,
+  left: leftIn(state, now),
+  record: state.record,
 });
 
 const eventReasons: Record<OutcomeKind, string | null> = {

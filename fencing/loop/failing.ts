@@ -24,8 +24,8 @@ export const isPermanent = (error: CloudfenceError): boolean =>
 const EXPIRIES_BEFORE_A_PAUSE = 2;
 
 /** Makes the run renew the proof at once. If proofs keep expiring, the run pauses first. */
-export const expired = (known: RunState, now: Moment): RunState => {
-  const failures = known.failures + 1;
+export const expired = (state: RunState, now: Moment): RunState => {
+  const failures = state.failures + 1;
   const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
   const lately = {
     outcome: 'waiting' as const,
@@ -35,7 +35,7 @@ export const expired = (known: RunState, now: Moment): RunState => {
     ),
     ms: backOff(failures),
   };
-  return { ...known, machine: null, cleared: null, failures, resumeAt, lately };
+  return { ...state, machine: null, cleared: null, failures, resumeAt, lately };
 };
 
 const codeOf = (error: CloudfenceError): ReasonCode => {
@@ -57,16 +57,16 @@ export const failedEnding = (error: CloudfenceError): Ending => ({
 });
 
 /** Makes the run look again after a pause. The more often it failed in a row (`times`), the longer the pause. */
-export const tryLater = (known: RunState, error: CloudfenceError, now: Moment, times = known.failures): RunState => {
+export const tryLater = (state: RunState, error: CloudfenceError, now: Moment, times = state.failures): RunState => {
   const ms = backOff(times);
   return {
-    ...known,
+    ...state,
     machine: null,
     cluster: null,
     cleared: null,
-    failures: known.failures + 1,
+    failures: state.failures + 1,
     resumeAt: now.mono + ms,
     lately: { outcome: 'failed', reason: reasonOf(error), ms },
-    memory: { ...known.memory, sinceLook: new Set(), failedSinceLook: new Set() },
+    memory: { ...state.memory, sinceLook: new Set(), failedSinceLook: new Set() },
   };
 };

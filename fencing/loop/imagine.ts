@@ -10,20 +10,20 @@ import type { Moment } from '../rules/view.ts';
  * decisions on these facts. Pure: nothing is sent.
  */
 export const applyImagined = (
-  known: RunState,
+  state: RunState,
   act: { readonly step: Step; readonly because: Reason },
   now: Moment,
 ): RunState => {
-  const steps = [...known.steps, reportImagined(act, now)];
-  const cluster = known.cluster && { ...known.cluster, value: clusterAfter(known.cluster.value, act.step) };
-  const sinceLook = new Set(known.memory.sinceLook).add(stepKey(act.step));
-  const asked = new Map(known.memory.takenAt).set(stepKey(act.step), now.mono);
+  const steps = [...state.steps, reportImagined(act, now)];
+  const cluster = state.cluster && { ...state.cluster, value: clusterAfter(state.cluster.value, act.step) };
+  const sinceLook = new Set(state.memory.sinceLook).add(stepKey(act.step));
+  const asked = new Map(state.memory.takenAt).set(stepKey(act.step), now.mono);
   return {
-    ...known,
+    ...state,
     cluster,
     steps,
-    ending: isLast(act.step) ? imaginedEnding({ ...known, steps }) : null,
-    memory: { ...known.memory, sinceLook, takenAt: asked },
+    ending: isLast(act.step) ? imaginedEnding({ ...state, steps }) : null,
+    memory: { ...state.memory, sinceLook, takenAt: asked },
   };
 };
 
@@ -38,20 +38,20 @@ type Steps = Pick<RunState, 'policy' | 'steps'>;
 const imaginedIn = ({ steps }: Steps): RunState['steps'] => steps.filter(({ result }) => result === 'dry-run');
 
 /** Returns whether the run has imagined a step. */
-export const hasImagined = (known: Steps): boolean => imaginedIn(known).length > 0;
+export const hasImagined = (state: Steps): boolean => imaginedIn(state).length > 0;
 
 /**
  * Returns the ending of a run after its imagined steps. The last one decides the outcome. None of them has happened.
  */
-export const imaginedEnding = (known: Steps, afterwards = ''): Ending => {
-  const steps = imaginedIn(known);
+export const imaginedEnding = (state: Steps, afterwards = ''): Ending => {
+  const steps = imaginedIn(state);
   const last = steps.at(-1)?.step;
   const outcome = last !== undefined && stepProperties[last].letsGo ? 'would-release' : 'would-fence';
   return {
     outcome,
     reason: because(
       outcome,
-      `${known.policy.dryRun ? 'dry run' : 'shadow mode'}: Cloudfence would take ${counted(steps.length, 'step')}${afterwards}`,
+      `${state.policy.dryRun ? 'dry run' : 'shadow mode'}: Cloudfence would take ${counted(steps.length, 'step')}${afterwards}`,
     ),
     lookAgainIn: null,
     retry: false,

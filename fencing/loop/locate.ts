@@ -32,17 +32,17 @@ const CLUSTER_RETRY_MS = 5_000;
  * Returns the run state with the machine's location. Refuses two Nodes for one machine. A cluster that did not answer
  * may hold the Node, so the machine is not ignored in that case.
  */
-export const withLocation = (known: RunState, found: readonly ClusterSearchResult[], now: Moment): RunState => {
+export const withLocation = (state: RunState, found: readonly ClusterSearchResult[], now: Moment): RunState => {
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
   const [only, second] = nodes;
-  if (second) return ambiguous(known, nodes, found);
-  if (only) return atNode({ ...known, location: only, failures: 0 }, found, now);
+  if (second) return ambiguous(state, nodes, found);
+  if (only) return atNode({ ...state, location: only, failures: 0 }, found, now);
   const unreachable = found.filter(({ error }) => error !== null);
-  return unreachable.length > 0 ? notFound(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
+  return unreachable.length > 0 ? notFound(state, unreachable, now) : withoutNode({ ...state, failures: 0 }, found);
 };
 
-const failed = (known: RunState, reason: Reason, retry: boolean): RunState => ({
-  ...known,
+const failed = (state: RunState, reason: Reason, retry: boolean): RunState => ({
+  ...state,
   ending: { outcome: 'failed', reason, lookAgainIn: null, retry },
 });
 
@@ -50,14 +50,14 @@ const failed = (known: RunState, reason: Reason, retry: boolean): RunState => ({
  * Returns the run state if no Node was found and some clusters did not answer. No wait helps if a cluster declines the
  * first question, for example because it does not know the token.
  */
-const notFound = (known: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
+const notFound = (state: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
   const hopeless = unreachable.find(({ error }) => error !== null && isPermanent(error));
-  if (!hopeless?.error) return waitForClusters(known, unreachable, now);
+  if (!hopeless?.error) return waitForClusters(state, unreachable, now);
   const { cluster, error } = hopeless;
-  if (error instanceof Unexpected) return failed(known, because('unexpected', error.message), error.retry);
+  if (error instanceof Unexpected) return failed(state, because('unexpected', error.message), error.retry);
   const reason = because(error instanceof PermissionDenied ? 'denied' : 'invalid', `${cluster}: ${error.message}`);
-  const comesUp = known.lately?.reason.code === 'cluster-unreachable' || known.lately?.reason.code === 'denied';
-  return comesUp && error.retry ? tryAgain(known, 'failed', reason, now) : failed(known, reason, error.retry);
+  const comesUp = state.lately?.reason.code === 'cluster-unreachable' || state.lately?.reason.code === 'denied';
+  return comesUp && error.retry ? tryAgain(state, 'failed', reason, now) : failed(state, reason, error.retry);
 };
 
 export const ambiguousNodesReason = (
@@ -74,61 +74,61 @@ export const ambiguousNodesReason = (
  * whichever Node is its own. So the Node that carries our taint is looked at before the refusal.
  */
 const ambiguous = (
-  known: RunState,
+  state: RunState,
   nodes: readonly { readonly cluster: string; readonly node: string }[],
   found: readonly ClusterSearchResult[],
 ): RunState => {
-  const reason = ambiguousNodesReason(known.request.machine, nodes);
+  const reason = ambiguousNodesReason(state.request.machine, nodes);
   const bearer = nodes.find(({ cluster, node }) =>
     found.some((one) => one.cluster === cluster && one.marked.includes(node)),
   );
-  return bearer ? { ...known, location: bearer, ambiguity: reason, failures: 0 } : refusedFor(known, reason);
+  return bearer ? { ...state, location: bearer, ambiguity: reason, failures: 0 } : refusedFor(state, reason);
 };
 
-const refusedFor = (known: RunState, reason: Reason): RunState => ({
-  ...known,
+const refusedFor = (state: RunState, reason: Reason): RunState => ({
+  ...state,
   ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false },
 });
 
-const waitForClusters = (known: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
+const waitForClusters = (state: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
   const silentClusters = unreachable
     .map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no response'})`)
     .join(', ');
   const reason = because(
     'cluster-unreachable',
-    `no reachable cluster has ${known.request.machine}, and these clusters did not respond: ${silentClusters}`,
+    `no reachable cluster has ${state.request.machine}, and these clusters did not respond: ${silentClusters}`,
   );
-  return tryAgain(known, 'waiting', reason, now);
+  return tryAgain(state, 'waiting', reason, now);
 };
 
-const tryAgain = (known: RunState, outcome: 'waiting' | 'failed', reason: Reason, now: Moment): RunState => ({
-  ...known,
+const tryAgain = (state: RunState, outcome: 'waiting' | 'failed', reason: Reason, now: Moment): RunState => ({
+  ...state,
   machine: null,
   resumeAt: now.mono + CLUSTER_RETRY_MS,
   lately: { outcome, reason, ms: CLUSTER_RETRY_MS },
 });
 
 /** Returns the run state at the Node. Its first look may have been part of the search. */
-const atNode = (known: RunState, found: readonly ClusterSearchResult[], now: Moment): RunState => {
+const atNode = (state: RunState, found: readonly ClusterSearchResult[], now: Moment): RunState => {
   const facts = found.find(({ nodes }) => nodes.length > 0)?.facts;
-  return facts ? withClusterRead(known, facts, now) : known;
+  return facts ? withClusterRead(state, facts, now) : state;
 };
 
 const hasLeftovers = ({ facts }: ClusterSearchResult): boolean =>
   facts !== null && (facts.value.volumes.length > 0 || facts.value.pods.length > 0);
 
-const withoutNode = (known: RunState, found: readonly ClusterSearchResult[]): RunState => {
+const withoutNode = (state: RunState, found: readonly ClusterSearchResult[]): RunState => {
   const holder = found.find(hasLeftovers);
   if (holder?.facts)
     return withClusterRead(
-      { ...known, location: { cluster: holder.cluster, node: null } },
+      { ...state, location: { cluster: holder.cluster, node: null } },
       holder.facts,
       holder.facts.requestedAt,
     );
   const names = found.map(({ cluster }) => cluster).join(', ');
   const reason = because(
     'no-node',
-    `no Node, pod, or VolumeAttachment in ${names} belongs to ${known.request.machine}`,
+    `no Node, pod, or VolumeAttachment in ${names} belongs to ${state.request.machine}`,
   );
-  return { ...known, ending: { outcome: 'ignored', reason, lookAgainIn: null, retry: false } };
+  return { ...state, ending: { outcome: 'ignored', reason, lookAgainIn: null, retry: false } };
 };

@@ -9,25 +9,25 @@ import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './shared-looks.ts';
 import { type RunState, type ClusterLocation, type Observation, saysOff } from './state.ts';
 
-const queryFor = (known: RunState, machine: MachineFacts): NodeQuery => ({
-  machine: known.request.machine,
+const queryFor = (state: RunState, machine: MachineFacts): NodeQuery => ({
+  machine: state.request.machine,
   nodeNames: machine.nodeNames,
-  machineOf: known.identityRules.machineOf,
+  machineOf: state.identityRules.machineOf,
 });
 
 /** Reads one cluster. If the Node is gone and attachments name no machine, each look asks their disks again. */
 const lookIn = async (
   cluster: Cluster,
   request: LookRequest,
-  known: RunState,
+  state: RunState,
   { cloud, clock, signal }: Ports,
 ): Promise<Observation<ClusterFacts>> => {
   const requestedAt = clock.now();
   const found = await cluster.look(request, signal);
-  const silent = cloud.holders ? volumesOfUnknownOwner(found, known) : [];
+  const silent = cloud.holders ? volumesOfUnknownOwner(found, state) : [];
   const value =
     cloud.holders && silent.length > 0
-      ? keepOwnVolumes(found, silent, known, await cloud.holders(silent, signal))
+      ? keepOwnVolumes(found, silent, state, await cloud.holders(silent, signal))
       : found;
   return { value, requestedAt, receivedAt: clock.now().mono };
 };
@@ -50,37 +50,37 @@ const namesOf = (
  * cloud knows them. So this read waits for the read of the machine.
  */
 const lookAtCluster = async (
-  known: RunState,
+  state: RunState,
   search: boolean,
   asked: Promise<Observation<MachineFacts>> | null,
   ports: Ports,
 ): Promise<Observation<ClusterFacts>> => {
-  const waitsForNames = ports.cloud.holders !== undefined && known.location?.node === null;
-  const machine = (waitsForNames ? await asked : null) ?? known.machine;
-  const query: NodeQuery = { machine: known.request.machine, nodeNames: [], machineOf: known.identityRules.machineOf };
-  const { attachments, detached } = known.memory;
-  const named = namesOf(machine?.value, known.location, ports);
+  const waitsForNames = ports.cloud.holders !== undefined && state.location?.node === null;
+  const machine = (waitsForNames ? await asked : null) ?? state.machine;
+  const query: NodeQuery = { machine: state.request.machine, nodeNames: [], machineOf: state.identityRules.machineOf };
+  const { attachments, detached } = state.memory;
+  const named = namesOf(machine?.value, state.location, ports);
   const request = {
     query,
-    node: known.location?.node ?? null,
-    remembered: known.record,
+    node: state.location?.node ?? null,
+    remembered: state.record,
     follow: [...detached],
     search,
     named,
     ...(attachments && { attachments }),
   };
-  return lookIn(clusterAt(known.location, ports), request, known, ports);
+  return lookIn(clusterAt(state.location, ports), request, state, ports);
 };
 
 /** Reads the machine, the cluster, or both at once. */
 export const runLook = async (
   wanted: Extract<Command, { do: 'look' }>,
-  known: RunState,
+  state: RunState,
   ports: Ports,
 ): Promise<CommandResult> => {
   const { look } = ports.looks ?? createSharedLooks(ports, () => 1);
-  const asked = wanted.machine ? look(known.request.machine, wanted.disks, ports.signal) : null;
-  const found = wanted.cluster ? lookAtCluster(known, wanted.search, asked, ports) : null;
+  const asked = wanted.machine ? look(state.request.machine, wanted.disks, ports.signal) : null;
+  const found = wanted.cluster ? lookAtCluster(state, wanted.search, asked, ports) : null;
   const [machine, cluster] = await Promise.all([asked, found]);
   return { to: 'look', machine, cluster };
 };
@@ -88,11 +88,11 @@ export const runLook = async (
 /** Asks all clusters in which the machine may live. */
 export const searchClusters = async (
   machine: MachineFacts,
-  known: RunState,
+  state: RunState,
   ports: Ports,
 ): Promise<readonly ClusterSearchResult[]> => {
   const found = await Promise.all(
-    clustersToAsk(machine, ports.clusters).map(async (cluster) => findIn(cluster, machine, known, ports)),
+    clustersToAsk(machine, ports.clusters).map(async (cluster) => findIn(cluster, machine, state, ports)),
   );
   const several = found.flatMap(({ nodes }) => nodes).length > 1;
   return several ? Promise.all(found.map((one) => withMarks(one, ports))) : found;
@@ -122,7 +122,7 @@ const lookAtGuess = async (
   cluster: Cluster,
   query: NodeQuery,
   { power }: MachineFacts,
-  known: RunState,
+  state: RunState,
   ports: Ports,
 ): Promise<Observation<ClusterFacts> | null> => {
   const node = query.nodeNames.find((name) => name !== '');
@@ -132,10 +132,10 @@ const lookAtGuess = async (
     node,
     nodeOnly: true,
     beforeClaim: saysOff.has(power),
-    remembered: known.record,
-    follow: [...known.memory.detached],
+    remembered: state.record,
+    follow: [...state.memory.detached],
   };
-  const found = await lookIn(cluster, request, known, ports);
+  const found = await lookIn(cluster, request, state, ports);
   return found.value.node && claims(found.value.node, query) ? found : null;
 };
 
@@ -145,18 +145,18 @@ const lookAtGuess = async (
 const findIn = async (
   cluster: Cluster,
   machine: MachineFacts,
-  known: RunState,
+  state: RunState,
   ports: Ports,
 ): Promise<ClusterSearchResult> => {
-  const query = queryFor(known, machine);
+  const query = queryFor(state, machine);
   const { name } = cluster;
   try {
-    const guessed = await lookAtGuess(cluster, query, machine, known, ports);
+    const guessed = await lookAtGuess(cluster, query, machine, state, ports);
     if (guessed)
       return { cluster: name, nodes: [guessed.value.nodeName ?? ''], marked: [], facts: guessed, error: null };
     const nodes = await cluster.find(query, ports.signal);
-    const request = { query, node: null, remembered: known.record, follow: [], named: namesOf(machine, null, ports) };
-    const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, known, ports);
+    const request = { query, node: null, remembered: state.record, follow: [], named: namesOf(machine, null, ports) };
+    const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, state, ports);
     return { cluster: name, nodes, marked: [], facts: leftovers, error: null };
   } catch (error) {
     return { cluster: name, nodes: [], marked: [], facts: null, error: asCloudfenceError(error) };

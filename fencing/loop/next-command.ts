@@ -122,18 +122,18 @@ const lookAt = (wanted: {
 });
 
 /** Returns the next command for what is known so far. Pure. */
-export const nextCommand = (known: RunState, now: Moment): Command => {
-  if (known.ending) return leave(known, now);
-  if (known.resumeAt !== null && known.resumeAt > now.mono) return pauseOrEnd(known, now);
-  if (now.mono >= known.deadline) return { do: 'end', ending: endingAtDeadline(known) };
-  if (!known.location) return known.machine ? { do: 'locate', facts: known.machine.value } : lookAt({ machine: true });
-  const machine = !known.machine || now.mono - known.machine.receivedAt >= MACHINE_FACTS_LAST_MS;
-  const cluster = !known.cluster || now.mono - known.cluster.receivedAt >= patience.clusterFacts;
-  const view = viewOf(known, now);
+export const nextCommand = (state: RunState, now: Moment): Command => {
+  if (state.ending) return leave(state, now);
+  if (state.resumeAt !== null && state.resumeAt > now.mono) return pauseOrEnd(state, now);
+  if (now.mono >= state.deadline) return { do: 'end', ending: endingAtDeadline(state) };
+  if (!state.location) return state.machine ? { do: 'locate', facts: state.machine.value } : lookAt({ machine: true });
+  const machine = !state.machine || now.mono - state.machine.receivedAt >= MACHINE_FACTS_LAST_MS;
+  const cluster = !state.cluster || now.mono - state.cluster.receivedAt >= patience.clusterFacts;
+  const view = viewOf(state, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);
-  const next = needsLook(known, decision) ? waitAtOnce(view) : decision;
-  return next ? follow(known, next, now) : lookAt({ cluster: true });
+  const next = needsLook(state, decision) ? waitAtOnce(view) : decision;
+  return next ? follow(state, next, now) : lookAt({ cluster: true });
 };
 
 const isAllOf = ({ memory: { sinceLook } }: Pick<View, 'memory'>, kinds: ReadonlySet<Step['do']>): boolean =>
@@ -147,11 +147,11 @@ const FREES_VOLUMES: ReadonlySet<Step['do']> = new Set(['mark', 'fail-pod', 'del
  * call names the uid of its pod, and what is to be deleted has been known since before the mark. The end of a parked
  * fence needs no look: the patch has tested the Node, and the sweep finds work that comes back.
  */
-const needsLook = (known: RunState, decision: Decision): boolean =>
-  known.memory.sinceLook.size > 0 &&
-  !hasImagined(known) &&
+const needsLook = (state: RunState, decision: Decision): boolean =>
+  state.memory.sinceLook.size > 0 &&
+  !hasImagined(state) &&
   !(decision.do === 'step' && stepProperties[decision.step.do].makesStale === 'nothing') &&
-  !(decision.do === 'end' && decision.outcome === 'fenced' && isAllOf(known, PARK));
+  !(decision.do === 'end' && decision.outcome === 'fenced' && isAllOf(state, PARK));
 
 /**
  * Returns the wait for attachments that follows once all pods are deleted, or null. If a pod is left after all, the look
@@ -177,42 +177,42 @@ const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): bool
   return over || takenByHand.has(ending.reason.code);
 };
 
-const leave = (known: RunState, now: Moment): Command => {
-  if (known.location && endsTheFence(known) && !known.concluded) return { do: 'conclude', location: known.location };
-  const outcome = outcomeOf(known, now);
+const leave = (state: RunState, now: Moment): Command => {
+  if (state.location && endsTheFence(state) && !state.concluded) return { do: 'conclude', location: state.location };
+  const outcome = outcomeOf(state, now);
   const events = eventsFor(outcome);
-  return known.location && events.length > 0 && !known.eventsRecorded
-    ? { do: 'record-events', location: known.location, events }
+  return state.location && events.length > 0 && !state.eventsRecorded
+    ? { do: 'record-events', location: state.location, events }
     : { do: 'finish', outcome };
 };
 
-const pauseOrEnd = (known: RunState, now: Moment): Command => {
-  const ms = (known.resumeAt ?? now.mono) - now.mono;
-  const reason = known.lately?.reason ?? because('unexpected', 'paused');
-  const handedOver = known.lately?.outcome === 'waiting' && known.handsOver.has(reason.code);
-  return now.mono + ms >= known.deadline || handedOver
-    ? { do: 'end', ending: endingAtDeadline(known) }
+const pauseOrEnd = (state: RunState, now: Moment): Command => {
+  const ms = (state.resumeAt ?? now.mono) - now.mono;
+  const reason = state.lately?.reason ?? because('unexpected', 'paused');
+  const handedOver = state.lately?.outcome === 'waiting' && state.handsOver.has(reason.code);
+  return now.mono + ms >= state.deadline || handedOver
+    ? { do: 'end', ending: endingAtDeadline(state) }
     : { do: 'pause', ms, because: reason, until: null };
 };
 
-const follow = (known: RunState, decision: Decision, now: Moment): Command => {
+const follow = (state: RunState, decision: Decision, now: Moment): Command => {
   switch (decision.do) {
     case 'step':
-      return isOnlyImagined(known, decision.step)
+      return isOnlyImagined(state, decision.step)
         ? { do: 'imagine', step: decision.step, because: decision.because }
-        : towards(known, decision, now);
+        : towards(state, decision, now);
     case 'witness':
       return { do: 'witness', disks: decision.disks };
     case 'survey-connectivity':
-      return { do: 'survey-connectivity', node: known.cluster?.value.nodeName ?? '' };
+      return { do: 'survey-connectivity', node: state.cluster?.value.nodeName ?? '' };
     case 'claim':
-      return claim(known, decision.boot);
+      return claim(state, decision.boot);
     case 'search':
       return lookAt({ cluster: true, search: true });
     case 'wait':
-      return imaginedWaitEnds(known) ?? waitOrEnd(known, decision, now);
+      return imaginedWaitEnds(state) ?? waitOrEnd(state, decision, now);
     case 'end':
-      if (endsImagined(known, decision.outcome)) return { do: 'end', ending: imaginedEnding(known) };
+      if (endsImagined(state, decision.outcome)) return { do: 'end', ending: imaginedEnding(state) };
       return {
         do: 'end',
         ending: {
@@ -246,46 +246,46 @@ const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): bool
  * Ends a run that imagined something and would have to wait. An imagined step has no effect to wait for, so the
  * imagined steps so far are the answer.
  */
-const imaginedWaitEnds = (known: RunState): Command | null =>
-  hasImagined(known) ? { do: 'end', ending: imaginedEnding(known, ', and would then wait for Kubernetes') } : null;
+const imaginedWaitEnds = (state: RunState): Command | null =>
+  hasImagined(state) ? { do: 'end', ending: imaginedEnding(state, ', and would then wait for Kubernetes') } : null;
 
 /** Returns whether only imagined steps led to this end. */
-const endsImagined = (known: RunState, outcome: OutcomeKind): boolean =>
-  hasImagined(known) && (outcome === 'fenced' || outcome === 'released');
+const endsImagined = (state: RunState, outcome: OutcomeKind): boolean =>
+  hasImagined(state) && (outcome === 'fenced' || outcome === 'released');
 
 type Wait = Pick<Extract<Decision, { do: 'wait' }>, 'ms' | 'because' | 'until'>;
 
 /** A wait that something else may end is cut short at the run's deadline. Any other that lasts longer ends the run. */
-const waitOrEnd = (known: RunState, { ms, because: reason, until }: Wait, now: Moment): Command => {
-  const left = known.deadline - now.mono;
+const waitOrEnd = (state: RunState, { ms, because: reason, until }: Wait, now: Moment): Command => {
+  const left = state.deadline - now.mono;
   const lasts = until ? Math.min(ms, Math.max(left, patience.pollShortest)) : ms;
   const isTooLong = until ? lasts > left : lasts >= left;
-  return isTooLong || known.handsOver.has(reason.code)
-    ? { do: 'end', ending: waitingEnd(known, reason, lasts) }
+  return isTooLong || state.handsOver.has(reason.code)
+    ? { do: 'end', ending: waitingEnd(state, reason, lasts) }
     : { do: 'pause', ms: lasts, because: reason, until };
 };
 
 /**
  * Returns the next command towards a step: a fresh proof, then a recheck of the record and the Lease, then the call.
  */
-const towards = (known: RunState, { step, because: reason, alongside }: StepDecision, now: Moment): Command => {
-  const { location, machine, cluster } = known;
+const towards = (state: RunState, { step, because: reason, alongside }: StepDecision, now: Moment): Command => {
+  const { location, machine, cluster } = state;
   if (!location || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
   // A cloud that answers slowly must not keep our taint on a machine that runs.
   if (stepProperties[step.do].letsGo) return actOn(location, { step, because: reason }, now.mono + PROOF_LASTS_MS);
-  const cleared = isCleared(known, step, now);
-  if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
+  const cleared = isCleared(state, step, now);
+  if (!carriesStep(state, machine, cleared, now)) return renewProof(state, machine, now);
   const node = cluster.value.nodeName;
   const needsRecheck = stepProperties[step.do].destructive && node !== null;
   if (needsRecheck && !cleared) return { do: 'recheck', location, node, step };
   const expires = machine.requestedAt.mono + PROOF_LASTS_MS;
-  const leaveBy = known.cleared ? known.cleared.at + RECHECK_LASTS_MS : Infinity;
+  const leaveBy = state.cleared ? state.cleared.at + RECHECK_LASTS_MS : Infinity;
   return {
     ...actOn(location, { step, because: reason }, expires),
     alongside: now.mono < leaveBy ? alongside : [],
     leaveBy,
     // One call may leave after its own recheck of any age. Otherwise a slow API server would stop the fence.
-    isRechecked: !needsRecheck || known.cleared?.step === stepKey(step),
+    isRechecked: !needsRecheck || state.cleared?.step === stepKey(step),
   };
 };
 
@@ -317,10 +317,10 @@ const carriesStep = (
  * Reads the machine again for a fresh proof. If the cloud takes longer to answer than its answer lasts as a proof,
  * there is no proof. Then the run does nothing and tries again later.
  */
-const renewProof = (known: RunState, machine: Observation<MachineFacts>, now: Moment): Command => {
+const renewProof = (state: RunState, machine: Observation<MachineFacts>, now: Moment): Command => {
   const took = machine.receivedAt - machine.requestedAt.mono;
-  const tooSlow = known.proofRenewed && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
+  const tooSlow = state.proofRenewed && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
   if (!tooSlow) return lookAt({ machine: true, disks: false });
   const says = `the cloud took ${Math.round(took)} ms to respond, which is too long for a proof`;
-  return waitOrEnd(known, { ms: SLOW_CLOUD_MS, because: because('unavailable', says), until: null }, now);
+  return waitOrEnd(state, { ms: SLOW_CLOUD_MS, because: because('unavailable', says), until: null }, now);
 };

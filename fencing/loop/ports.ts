@@ -30,7 +30,7 @@ export interface Ports {
   /** A run that is alone leaves this out. */
   readonly looks?: SharedLooks;
   /** Receives each command and its result as they happen. */
-  readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
+  readonly observe: (command: Command, answer: CommandResult, state: RunState) => void;
 }
 
 /**

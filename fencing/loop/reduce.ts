@@ -25,11 +25,11 @@ import type { Moment } from '../rules/view.ts';
  * attachment that is still there shows that nobody has detached its disk before it was asked. Attachments that only the
  * list of all attachments shows are then searched again.
  */
-const witnessed = (known: RunState, witness: Witness, now: Moment): RunState => {
-  const view = viewOf(known, now);
-  if (!view || !mayHaveFreed(view)) return { ...known, memory: { ...known.memory, witness } };
+const witnessed = (state: RunState, witness: Witness, now: Moment): RunState => {
+  const view = viewOf(state, now);
+  if (!view || !mayHaveFreed(view)) return { ...state, memory: { ...state.memory, witness } };
   const testified = witnessAttachments(view);
-  return { ...known, cluster: null, memory: { ...known.memory, witness, testified, searched: false } };
+  return { ...state, cluster: null, memory: { ...state.memory, witness, testified, searched: false } };
 };
 
 /** What a recheck read, and the step that it was made for. */
@@ -73,47 +73,47 @@ export const reportsOf = (result: CommandResult, { steps }: Pick<RunState, 'step
 };
 
 /** Returns the run state after the result of a command. Pure. */
-export const reduce = (known: RunState, command: Command, result: CommandResult, now: Moment): RunState => {
+export const reduce = (state: RunState, command: Command, result: CommandResult, now: Moment): RunState => {
   switch (result.to) {
     case 'look':
-      return looked(known, command, result, now);
+      return looked(state, command, result, now);
     case 'locate':
-      return withLocation(known, result.found, now);
+      return withLocation(state, result.found, now);
     case 'witness':
-      return witnessed(known, result.value, now);
+      return witnessed(state, result.value, now);
     case 'survey-connectivity':
-      return { ...known, memory: { ...known.memory, connectivity: result.value } };
+      return { ...state, memory: { ...state.memory, connectivity: result.value } };
     case 'claim':
-      return claimed(known, result);
+      return claimed(state, result);
     case 'recheck':
-      return rechecked(known, result);
+      return rechecked(state, result);
     case 'act':
-      return command.do === 'act' ? applyAnswers(known, command, result, now) : known;
+      return command.do === 'act' ? applyAnswers(state, command, result, now) : state;
     case 'imagine':
-      return command.do === 'imagine' ? applyImagined(known, command, now) : known;
+      return command.do === 'imagine' ? applyImagined(state, command, now) : state;
     case 'pause':
-      return rested(known, command, result.polls, now);
+      return rested(state, command, result.polls, now);
     case 'record-events':
-      return { ...known, eventsRecorded: true };
+      return { ...state, eventsRecorded: true };
     case 'conclude':
-      return { ...known, concluded: true };
+      return { ...state, concluded: true };
     case 'end':
-      return { ...known, ending: result.ending };
+      return { ...state, ending: result.ending };
     case 'failed':
-      return failed(known, command, result.error, now);
+      return failed(state, command, result.error, now);
   }
 };
 
 const looked = (
-  known: RunState,
+  state: RunState,
   command: Command,
   { machine, cluster }: Extract<CommandResult, { to: 'look' }>,
   now: Moment,
 ): RunState => {
-  const renewed = machine && command.do === 'look' && !command.disks ? withDisksOf(machine, known.machine) : machine;
-  const withMachine = renewed ? withMachineRead(known, renewed, now) : known;
+  const renewed = machine && command.do === 'look' && !command.disks ? withDisksOf(machine, state.machine) : machine;
+  const withMachine = renewed ? withMachineRead(state, renewed, now) : state;
   const withBoth = cluster ? withClusterRead(withMachine, cluster, now) : withMachine;
-  const proofRenewed = machine ? renewed !== machine : known.proofRenewed;
+  const proofRenewed = machine ? renewed !== machine : state.proofRenewed;
   const searched = withBoth.memory.searched || (command.do === 'look' && command.search);
   return { ...withBoth, proofRenewed, memory: { ...withBoth.memory, searched }, cleared: null };
 };
@@ -143,22 +143,22 @@ const moved = ({ node, nameTaken }: ClusterFacts, recheck: Recheck): boolean => 
 };
 
 /** Clears the step to leave, or makes the run look again if the world changed between the look and the call. */
-const rechecked = (known: RunState, { value, step, requestedAt }: Rechecked): RunState => {
-  const { cluster, memory } = known;
-  if (!cluster || moved(cluster.value, value)) return { ...known, cluster: null, cleared: null };
+const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked): RunState => {
+  const { cluster, memory } = state;
+  if (!cluster || moved(cluster.value, value)) return { ...state, cluster: null, cleared: null };
   const cleared = { step, at: requestedAt.mono };
   // Under a reused name, the Lease belongs to the new Node and says nothing about this machine.
-  if (cluster.value.nameTaken) return { ...known, cleared };
+  if (cluster.value.nameTaken) return { ...state, cleared };
   return {
-    ...known,
+    ...state,
     cluster: { ...cluster, value: { ...cluster.value, lease: value.lease } },
     memory: { ...memory, ...baselineLease(memory, value.lease, requestedAt) },
     cleared,
   };
 };
 
-const claimed = (known: RunState, { value, recheck }: Extract<CommandResult, { to: 'claim' }>): RunState => {
-  const after = { ...known, memory: { ...known.memory, admission: value } };
+const claimed = (state: RunState, { value, recheck }: Extract<CommandResult, { to: 'claim' }>): RunState => {
+  const after = { ...state, memory: { ...state.memory, admission: value } };
   return recheck ? rechecked(after, recheck) : after;
 };
 
@@ -166,29 +166,29 @@ const claimed = (known: RunState, { value, recheck }: Extract<CommandResult, { t
  * Returns the state after a pause: everything is read again. If the time is up, nothing is read any more, and the end
  * says what the last look showed.
  */
-const rested = (known: RunState, command: Command, polls: number, now: Moment): RunState => {
+const rested = (state: RunState, command: Command, polls: number, now: Moment): RunState => {
   const lately =
-    command.do === 'pause' && known.resumeAt === null
+    command.do === 'pause' && state.resumeAt === null
       ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms }
-      : known.lately;
-  if (now.mono >= known.deadline) return { ...known, resumeAt: null, lately };
+      : state.lately;
+  if (now.mono >= state.deadline) return { ...state, resumeAt: null, lately };
   const memory = {
-    ...known.memory,
-    polls: known.memory.polls + 1 + polls,
+    ...state.memory,
+    polls: state.memory.polls + 1 + polls,
     sinceLook: new Set<string>(),
     failedSinceLook: new Set<string>(),
     witness: null,
     connectivity: null,
   };
-  return { ...known, machine: null, cluster: null, cleared: null, resumeAt: null, lately, memory };
+  return { ...state, machine: null, cluster: null, cleared: null, resumeAt: null, lately, memory };
 };
 
-const failed = (known: RunState, command: Command, error: CloudfenceError, now: Moment): RunState => {
-  if (command.do === 'record-events') return { ...known, eventsRecorded: true };
-  if (command.do === 'conclude') return { ...known, concluded: true };
+const failed = (state: RunState, command: Command, error: CloudfenceError, now: Moment): RunState => {
+  if (command.do === 'record-events') return { ...state, eventsRecorded: true };
+  if (command.do === 'conclude') return { ...state, concluded: true };
   const denied = error instanceof PermissionDenied;
-  const hopeless = isPermanent(error) && !(denied && wasAllowedBefore(known, command));
-  return hopeless ? { ...known, ending: failedEnding(error) } : tryLater(known, error, now);
+  const hopeless = isPermanent(error) && !(denied && wasAllowedBefore(state, command));
+  return hopeless ? { ...state, ending: failedEnding(error) } : tryLater(state, error, now);
 };
 
 /**

@@ -95,7 +95,7 @@ const startOf = (
   locationHints: ReadonlyMap<MachineId, LocationHint>,
   { cloud, clock }: Ports,
 ): RunState => {
-  const known = startRun({
+  const state = startRun({
     ...occasion,
     ...locationHints.get(machine),
     deadline: Math.min(occasion.deadline, clock.now().mono + runLasts),
@@ -104,7 +104,7 @@ const startOf = (
     runId: newRunId(),
   });
   const read = reads.get(machine);
-  return read ? withMachineRead(known, read, momentOf(read)) : known;
+  return read ? withMachineRead(state, read, momentOf(read)) : state;
 };
 
 /**
@@ -121,19 +121,19 @@ const momentOf = ({ requestedAt, receivedAt }: Observation<MachineFacts>): Momen
  * outcome: an internal fault ends this run and no other.
  */
 export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
-  let known = start;
+  let state = start;
   try {
     for (;;) {
-      const command = nextCommand(known, ports.clock.now());
+      const command = nextCommand(state, ports.clock.now());
       if (command.do === 'finish') return command.outcome;
-      const result = await executeCommand(command, known, ports);
-      known = reduce(known, command, result, ports.clock.now());
-      ports.observe(command, result, known);
+      const result = await executeCommand(command, state, ports);
+      state = reduce(state, command, result, ports.clock.now());
+      ports.observe(command, result, state);
     }
   } catch (caught) {
     // The facts may have caused the fault, so the outcome is made without them.
     return outcomeOf(
-      { ...known, machine: null, cluster: null, ending: failedEnding(asCloudfenceError(caught)) },
+      { ...state, machine: null, cluster: null, ending: failedEnding(asCloudfenceError(caught)) },
       ports.clock.now(),
     );
   }
@@ -149,15 +149,15 @@ const outOfTime = (error: unknown): CloudfenceError =>
 /** Runs one command. Returns errors as results too. An unexpected error keeps its stack as its cause. */
 export const executeCommand = async (
   command: Exclude<Command, { do: 'finish' }>,
-  known: RunState,
+  state: RunState,
   ports: Ports,
 ): Promise<CommandResult> => {
   const sentAt = ports.clock.now();
   const inFlight = new AbortController();
-  const timeUp = ports.clock.timeout(Math.max(0, known.deadline - sentAt.mono) + LAST_CALLS_MS);
+  const timeUp = ports.clock.timeout(Math.max(0, state.deadline - sentAt.mono) + LAST_CALLS_MS);
   const signal = AbortSignal.any([ports.signal, inFlight.signal, timeUp]);
   try {
-    return await carryOut(command, known, { ...ports, signal });
+    return await carryOut(command, state, { ...ports, signal });
   } catch (error) {
     return { to: 'failed', error: timeUp.aborted ? outOfTime(error) : asCloudfenceError(error) };
   } finally {
@@ -167,23 +167,23 @@ export const executeCommand = async (
 
 const carryOut = async (
   command: Exclude<Command, { do: 'finish' }>,
-  known: RunState,
+  state: RunState,
   ports: Ports,
 ): Promise<CommandResult> => {
   const { cloud, signal } = ports;
   switch (command.do) {
     case 'look':
-      return runLook(command, known, ports);
+      return runLook(command, state, ports);
     case 'locate':
-      return { to: 'locate', found: await searchClusters(command.facts, known, ports) };
+      return { to: 'locate', found: await searchClusters(command.facts, state, ports) };
     case 'witness':
-      return { to: 'witness', value: await cloud.witness(known.request.machine, command.disks, signal) };
+      return { to: 'witness', value: await cloud.witness(state.request.machine, command.disks, signal) };
     case 'survey-connectivity':
-      return { to: 'survey-connectivity', value: await takeSurvey(command.node, known, ports) };
+      return { to: 'survey-connectivity', value: await takeSurvey(command.node, state, ports) };
     case 'claim':
       return claim(command, ports);
     case 'conclude':
-      await clusterAt(command.location, ports).conclude(known.request.machine, signal);
+      await clusterAt(command.location, ports).conclude(state.request.machine, signal);
       return { to: 'conclude' };
     case 'recheck':
       return recheck(command, ports);
@@ -192,7 +192,7 @@ const carryOut = async (
     case 'imagine':
       return { to: 'imagine' };
     case 'pause':
-      return sleepOrPoll(command, known, ports);
+      return sleepOrPoll(command, state, ports);
     case 'end':
       return { to: 'end', ending: command.ending };
     case 'record-events':

@@ -14,20 +14,20 @@ type Pause = Extract<Command, { do: 'pause' }>;
  * Waits for `ms`, or until the awaited attachments end the wait. The times between two questions grow as those between
  * looks.
  */
-export const sleepOrPoll = async ({ ms, until }: Pause, known: RunState, ports: Ports): Promise<CommandResult> => {
+export const sleepOrPoll = async ({ ms, until }: Pause, state: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
   if (!until) {
     await clock.sleep(ms, signal);
     return { to: 'pause', polls: 0 };
   }
   const ends = clock.now().mono + ms;
-  const { memory } = known;
+  const { memory } = state;
   let left = until.attachments;
   for (let polls = 0; ; polls += 1) {
     const delay = pollDelay({ memory: { ...memory, polls: memory.polls + polls } });
     await clock.sleep(Math.max(0, Math.min(delay, ends - clock.now().mono)), signal);
     if (clock.now().mono >= ends) return { to: 'pause', polls };
-    const standing = await ask(left, until, known, ports);
+    const standing = await ask(left, until, state, ports);
     if (standing.length === 0) return { to: 'pause', polls: polls + 1 };
     left = standing;
   }

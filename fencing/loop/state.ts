@@ -143,18 +143,18 @@ export const startRun = ({
 });
 
 /** Returns the view for `decide`, or null while something is still unknown. */
-export const viewOf = ({ machine, cluster, ...known }: RunState, now: Moment): View | null =>
+export const viewOf = ({ machine, cluster, ...state }: RunState, now: Moment): View | null =>
   machine && cluster
     ? {
-        request: known.request,
-        policy: known.policy,
-        identityRules: known.identityRules,
-        runId: known.runId,
+        request: state.request,
+        policy: state.policy,
+        identityRules: state.identityRules,
+        runId: state.runId,
         machine: machine.value,
         cluster: cluster.value,
-        remembered: known.record,
-        ambiguity: known.ambiguity,
-        memory: known.memory,
+        remembered: state.record,
+        ambiguity: state.ambiguity,
+        memory: state.memory,
         now,
       }
     : null;
@@ -188,23 +188,23 @@ const firstSeenStopping = (
  * far. If the boot or the power state changed, the run forgets what the cluster said. The witness is asked again, so
  * that its answer is never older than the read that it supports.
  */
-export const withMachineRead = (known: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
+export const withMachineRead = (state: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
   const { power, generation } = machine.value;
-  const { memory } = known;
+  const { memory } = state;
   const vouched =
-    (known.request.vouched ?? known.record?.vouched ?? null) !== null && (power === 'unknown' || power === 'suspended');
+    (state.request.vouched ?? state.record?.vouched ?? null) !== null && (power === 'unknown' || power === 'suspended');
   const off = saysOff.has(power) || vouched;
   const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const { lease, leaseSince } = same ? memory : UNREAD_LEASE;
-  const unchanged = known.machine?.value.power === power && known.machine.value.generation === generation;
+  const unchanged = state.machine?.value.power === power && state.machine.value.generation === generation;
   const firstStopping = firstSeenStopping(memory, machine.value, now);
   const attachments = memory.firstOff === null || same ? memory.attachments : null;
-  const admission = sameBoot(known.machine?.value.generation ?? null, generation) ? memory.admission : null;
+  const admission = sameBoot(state.machine?.value.generation ?? null, generation) ? memory.admission : null;
   return {
-    ...known,
+    ...state,
     machine,
-    cluster: unchanged ? known.cluster : null,
+    cluster: unchanged ? state.cluster : null,
     memory: {
       ...memory,
       firstOff,
@@ -248,12 +248,12 @@ const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): reado
   node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
 
 /** Adds a read of the cluster. It contains everything that was done since the previous look. */
-export const withClusterRead = (known: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
-  const { memory } = known;
+export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
+  const { memory } = state;
   return {
-    ...known,
+    ...state,
     cluster,
-    record: cluster.value.node?.record ?? known.record,
+    record: cluster.value.node?.record ?? state.record,
     memory: {
       ...memory,
       sinceLook: new Set(),

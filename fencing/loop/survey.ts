@@ -38,9 +38,9 @@ const machineOn = ({ request: { machine }, identityRules, machine: read }: RunSt
  *
  * @throws CloudfenceError if the machine's own cluster does not answer
  */
-export const takeSurvey = async (node: string, known: RunState, ports: Ports): Promise<SurveyOfClusters> => {
-  const { location } = known;
-  const machine = machineOn(known);
+export const takeSurvey = async (node: string, state: RunState, ports: Ports): Promise<SurveyOfClusters> => {
+  const { location } = state;
+  const machine = machineOn(state);
   const others = ports.clusters.filter(({ name }) => name !== location?.cluster);
   const [own, ...rest] = await Promise.all([
     clusterAt(location, ports).surveyConnectivity(node, STALE_LEASE_MS, machine, ports.signal),

@@ -142,8 +142,8 @@ export const locationHint = (machine: MachineId, candidates: readonly SweepCandi
     : { ...unknownPlace, location: locationOf(only) };
 };
 
-const refused = (known: RunState, reason: Reason): RunState => ({
-  ...known,
+const refused = (state: RunState, reason: Reason): RunState => ({
+  ...state,
   ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false },
 });
 
@@ -153,11 +153,11 @@ const unnamed = (
   occasion: SharedRunOptions,
   ports: Ports,
 ): RunState | null => {
-  const known =
+  const state =
     lift ?? imagineLift(stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports), suspect, ports.clock.now());
-  if (known.ending || known.lately) return known;
-  if (fault) return { ...known, ending: failedEnding(fault) };
-  return doubt === null ? null : refused(known, because('identity-unproven', doubt));
+  if (state.ending || state.lately) return state;
+  if (fault) return { ...state, ending: failedEnding(fault) };
+  return doubt === null ? null : refused(state, because('identity-unproven', doubt));
 };
 
 /** Returns the outcomes for silent Nodes without a known machine. They cannot be proven off, and people should know. */
@@ -169,7 +169,7 @@ export const outcomesOfUnnamed = (
   candidates
     .filter(({ machines }) => machines.length === 0)
     .flatMap((candidate) => unnamed(candidate, occasion, ports) ?? [])
-    .map((known) => outcomeOf(known, ports.clock.now()));
+    .map((state) => outcomeOf(state, ports.clock.now()));
 
 /**
  * Returns the refusal for two existing Nodes that claim one machine, or null. Neither is acted on. A Node with our
@@ -184,8 +184,8 @@ export const refuseAmbiguous = (
   const existing = existingNodes(candidates);
   const [first, second] = existing;
   if (!first || !second || existing.some(({ suspect }) => suspect.marked)) return null;
-  const known = stateOfSuspect(first.cluster, first.suspect, machine, occasion, ports);
-  return outcomeOf(refused(known, ambiguousNodesReason(machine, existing.map(locationOf))), ports.clock.now());
+  const state = stateOfSuspect(first.cluster, first.suspect, machine, occasion, ports);
+  return outcomeOf(refused(state, ambiguousNodesReason(machine, existing.map(locationOf))), ports.clock.now());
 };
 
 /** The machine of a Node that is gone and whose attachments name none. */

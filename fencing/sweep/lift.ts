@@ -43,17 +43,17 @@ export const liftBeforeRun = async (
   const now = ports.clock.now();
   const lift = suspect.marked && liftOutlivedTaint(suspect.marked, now);
   if (!lift || occasion.policy.dryRun) return null;
-  const known = stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports);
+  const state = stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports);
   const location = { cluster, node: suspect.node };
   const command = actOn(location, lift, now.mono + PROOF_LASTS_MS);
-  const result = await executeCommand(command, known, ports);
-  const after = reduce(known, command, result, ports.clock.now());
+  const result = await executeCommand(command, state, ports);
+  const after = reduce(state, command, result, ports.clock.now());
   ports.observe(command, result, after);
   return after;
 };
 
 /** Returns the state as it would be after the lift, in a dry run in which there is something to lift. */
-export const imagineLift = (known: RunState, { marked }: SuspectNode, now: Moment): RunState => {
-  const lift = known.policy.dryRun && marked ? liftOutlivedTaint(marked, now) : null;
-  return lift ? applyImagined(known, lift, now) : known;
+export const imagineLift = (state: RunState, { marked }: SuspectNode, now: Moment): RunState => {
+  const lift = state.policy.dryRun && marked ? liftOutlivedTaint(marked, now) : null;
+  return lift ? applyImagined(state, lift, now) : state;
 };

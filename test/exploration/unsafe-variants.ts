@@ -156,7 +156,7 @@ export const variants: readonly Variant[] = [
   edited(
     'a disk testifies although Kubernetes has let it go since the cluster was read',
     'fencing/loop/reduce.ts',
-    ['cluster: null, memory: { ...known.memory, witness, testified', 'memory: { ...known.memory, witness, testified'],
+    ['cluster: null, memory: { ...state.memory, witness, testified', 'memory: { ...state.memory, witness, testified'],
     'left-marked-and-unknown',
     'act-under-proof',
   ),
