@@ -29,7 +29,7 @@ export const waitingEnd = (state: RunState, reason: Reason, ms: number): Ending 
 
 /** Returns the ending of a run whose time is up: what it was waiting for, or what kept failing. */
 export const endingAtDeadline = (state: RunState): Ending => {
-  const { outcome, reason, ms } = state.lately ?? {
+  const { outcome, reason, ms } = state.pending ?? {
     outcome: 'waiting',
     reason: because('not-fenced', 'the run ended before Cloudfence learned anything'),
     ms: 1_000,

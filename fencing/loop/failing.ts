@@ -27,7 +27,7 @@ const EXPIRIES_BEFORE_A_PAUSE = 2;
 export const expired = (state: RunState, now: Moment): RunState => {
   const failures = state.failures + 1;
   const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
-  const lately = {
+  const pending = {
     outcome: 'waiting' as const,
     reason: because(
       'unavailable',
@@ -35,7 +35,7 @@ export const expired = (state: RunState, now: Moment): RunState => {
     ),
     ms: backOff(failures),
   };
-  return { ...state, machine: null, cleared: null, failures, resumeAt, lately };
+  return { ...state, machine: null, cleared: null, failures, resumeAt, pending };
 };
 
 const codeOf = (error: CloudfenceError): ReasonCode => {
@@ -66,7 +66,7 @@ export const tryLater = (state: RunState, error: CloudfenceError, now: Moment, t
     cleared: null,
     failures: state.failures + 1,
     resumeAt: now.mono + ms,
-    lately: { outcome: 'failed', reason: reasonOf(error), ms },
+    pending: { outcome: 'failed', reason: reasonOf(error), ms },
     memory: { ...state.memory, sinceLook: new Set(), failedSinceLook: new Set() },
   };
 };

@@ -56,7 +56,7 @@ const notFound = (state: RunState, unreachable: readonly ClusterSearchResult[], 
   const { cluster, error } = hopeless;
   if (error instanceof Unexpected) return failed(state, because('unexpected', error.message), error.retry);
   const reason = because(error instanceof PermissionDenied ? 'denied' : 'invalid', `${cluster}: ${error.message}`);
-  const comesUp = state.lately?.reason.code === 'cluster-unreachable' || state.lately?.reason.code === 'denied';
+  const comesUp = state.pending?.reason.code === 'cluster-unreachable' || state.pending?.reason.code === 'denied';
   return comesUp && error.retry ? tryAgain(state, 'failed', reason, now) : failed(state, reason, error.retry);
 };
 
@@ -105,7 +105,7 @@ const tryAgain = (state: RunState, outcome: 'waiting' | 'failed', reason: Reason
   ...state,
   machine: null,
   resumeAt: now.mono + CLUSTER_RETRY_MS,
-  lately: { outcome, reason, ms: CLUSTER_RETRY_MS },
+  pending: { outcome, reason, ms: CLUSTER_RETRY_MS },
 });
 
 /** Returns the run state at the Node. Its first look may have been part of the search. */

@@ -188,8 +188,8 @@ const leave = (state: RunState, now: Moment): Command => {
 
 const pauseOrEnd = (state: RunState, now: Moment): Command => {
   const ms = (state.resumeAt ?? now.mono) - now.mono;
-  const reason = state.lately?.reason ?? because('unexpected', 'paused');
-  const handedOver = state.lately?.outcome === 'waiting' && state.handsOver.has(reason.code);
+  const reason = state.pending?.reason ?? because('unexpected', 'paused');
+  const handedOver = state.pending?.outcome === 'waiting' && state.handsOver.has(reason.code);
   return now.mono + ms >= state.deadline || handedOver
     ? { do: 'end', ending: endingAtDeadline(state) }
     : { do: 'pause', ms, because: reason, until: null };

@@ -167,11 +167,11 @@ const claimed = (state: RunState, { value, recheck }: Extract<CommandResult, { t
  * says what the last look showed.
  */
 const rested = (state: RunState, command: Command, polls: number, now: Moment): RunState => {
-  const lately =
+  const pending =
     command.do === 'pause' && state.resumeAt === null
       ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms }
-      : state.lately;
-  if (now.mono >= state.deadline) return { ...state, resumeAt: null, lately };
+      : state.pending;
+  if (now.mono >= state.deadline) return { ...state, resumeAt: null, pending };
   const memory = {
     ...state.memory,
     polls: state.memory.polls + 1 + polls,
@@ -180,7 +180,7 @@ const rested = (state: RunState, command: Command, polls: number, now: Moment): 
     witness: null,
     connectivity: null,
   };
-  return { ...state, machine: null, cluster: null, cleared: null, resumeAt: null, lately, memory };
+  return { ...state, machine: null, cluster: null, cleared: null, resumeAt: null, pending, memory };
 };
 
 const failed = (state: RunState, command: Command, error: CloudfenceError, now: Moment): RunState => {

@@ -60,7 +60,7 @@ export interface RunState {
   readonly cleared: { readonly step: string; readonly at: number } | null;
   readonly resumeAt: number | null;
   /** Why the run waits or last failed. The outcome reports it when the run's time is up. */
-  readonly lately: { readonly outcome: 'waiting' | 'failed'; readonly reason: Reason; readonly ms: number } | null;
+  readonly pending: { readonly outcome: 'waiting' | 'failed'; readonly reason: Reason; readonly ms: number } | null;
   /** `failures` counts failed calls in a row. `refusals` counts how often in a row each step was refused. */
   readonly failures: number;
   readonly refusals: ReadonlyMap<string, number>;
@@ -133,7 +133,7 @@ export const startRun = ({
   memory: { ...emptyMemory, attachments },
   cleared: null,
   resumeAt: null,
-  lately: null,
+  pending: null,
   failures: 0,
   refusals: new Map(),
   steps,

@@ -155,7 +155,7 @@ const unnamed = (
 ): RunState | null => {
   const state =
     lift ?? imagineLift(stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports), suspect, ports.clock.now());
-  if (state.ending || state.lately) return state;
+  if (state.ending || state.pending) return state;
   if (fault) return { ...state, ending: failedEnding(fault) };
   return doubt === null ? null : refused(state, because('identity-unproven', doubt));
 };

@@ -139,7 +139,7 @@ const canonical = (known: RunState): RunState => ({
   ...known,
   machine: machineOf(known),
   cluster: clusterOf(known),
-  lately: null,
+  pending: null,
   resumeAt: awaited(known.resumeAt),
   cleared: clearedOf(known),
   failures: 0,

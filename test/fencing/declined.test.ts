@@ -149,7 +149,7 @@ describe('a fence whose detach is declined', () => {
         machine: null,
         cluster: null,
         memory: { ...off, firstOff: null },
-        lately: { outcome: 'waiting', reason: because('return-unproven', 'it boots'), ms: 10 },
+        pending: { outcome: 'waiting', reason: because('return-unproven', 'it boots'), ms: 10 },
       };
       expect(nextCommand(up, { ...now, mono: up.deadline })).toMatchObject({
         ending: { outcome: 'waiting', retry: false },

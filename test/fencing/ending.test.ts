@@ -59,9 +59,9 @@ describe('a run that waits for longer than it may', () => {
   ])('%s', (_, known, expected) => expect(waitingEnd(known, reason, 500)).toEqual(expected));
 
   it('says at its deadline what it was about', () => {
-    const lately = { outcome: 'waiting', reason, ms: 500 } as const;
-    expect(endingAtDeadline({ ...read, lately })).toEqual(waits);
-    expect(endingAtDeadline({ ...read, lately: { ...lately, outcome: 'failed' } })).toEqual({
+    const pending = { outcome: 'waiting', reason, ms: 500 } as const;
+    expect(endingAtDeadline({ ...read, pending })).toEqual(waits);
+    expect(endingAtDeadline({ ...read, pending: { ...pending, outcome: 'failed' } })).toEqual({
       outcome: 'failed',
       reason,
       lookAgainIn: null,

@@ -124,9 +124,9 @@ describe('a machine that a cluster which does not answer may hold', () => {
       ...known,
       machine: null,
       resumeAt: 10_000,
-      lately: { outcome: 'waiting', reason, ms: 5_000 },
+      pending: { outcome: 'waiting', reason, ms: 5_000 },
     });
-    expect(after(answer({ error: down }), green({ error: new Unavailable('slow') })).lately?.reason.says).toMatch(
+    expect(after(answer({ error: down }), green({ error: new Unavailable('slow') })).pending?.reason.says).toMatch(
       /: blue \(no route to blue\), green \(slow\)$/,
     );
   });
@@ -166,13 +166,13 @@ describe('a machine that a cluster which does not answer may hold', () => {
   it.each(['cluster-unreachable', 'denied'] as const)(
     'is looked for again if it is denied after %s, because an API server that has just started knows no roles yet',
     (code) => {
-      const waiting = { ...known, lately: { outcome: 'waiting' as const, reason: because(code, 'before'), ms: 1 } };
+      const waiting = { ...known, pending: { outcome: 'waiting' as const, reason: because(code, 'before'), ms: 1 } };
       const found = withLocation(waiting, [answer({ error: denied })], now);
       expect(found).toMatchObject({
         ending: null,
         machine: null,
         resumeAt: 10_000,
-        lately: { outcome: 'failed', reason: { code: 'denied', says: 'blue: 401 Unauthorized' }, ms: 5_000 },
+        pending: { outcome: 'failed', reason: { code: 'denied', says: 'blue: 401 Unauthorized' }, ms: 5_000 },
       });
       const broken = withLocation(waiting, [answer({ error: new InvalidConfiguration(['no']) })], now);
       expect(broken.ending).toMatchObject({ outcome: 'failed', retry: false });
@@ -180,7 +180,7 @@ describe('a machine that a cluster which does not answer may hold', () => {
   );
 
   it('is not looked for again if it is denied after a wait for something else', () => {
-    const waiting = { ...known, lately: { outcome: 'waiting' as const, reason: because('not-fenced', 'x'), ms: 1 } };
+    const waiting = { ...known, pending: { outcome: 'waiting' as const, reason: because('not-fenced', 'x'), ms: 1 } };
     expect(withLocation(waiting, [answer({ error: denied })], now).ending).toMatchObject({ retry: true });
   });
 });

@@ -349,30 +349,30 @@ describe('a wait', () => {
     ],
   ] as const)('%s', (_, change, expected) => expect(next({ ...stopping, ...change })).toMatchObject(expected));
 
-  const lately = { outcome: 'waiting', reason: because('stopping', 'it stops'), ms: 700 } as const;
+  const pending = { outcome: 'waiting', reason: because('stopping', 'it stops'), ms: 700 } as const;
   it.each([
-    ['goes on until its end', { resumeAt: 400, lately }, { do: 'pause', ms: 300, because: { code: 'stopping' } }],
-    ['... and no longer', { resumeAt: 100, lately }, { do: 'recheck' }],
+    ['goes on until its end', { resumeAt: 400, pending }, { do: 'pause', ms: 300, because: { code: 'stopping' } }],
+    ['... and no longer', { resumeAt: 100, pending }, { do: 'recheck' }],
     ['has a reason even if none is known', { resumeAt: 400 }, { because: { code: 'unexpected', says: 'paused' } }],
     [
       'is not longer than the run',
-      { resumeAt: 400, lately, deadline: 400 },
+      { resumeAt: 400, pending, deadline: 400 },
       { do: 'end', ending: { outcome: 'waiting', lookAgainIn: 700 } },
     ],
-    ['... and may be as long', { resumeAt: 400, lately, deadline: 401 }, { do: 'pause' }],
+    ['... and may be as long', { resumeAt: 400, pending, deadline: 401 }, { do: 'pause' }],
     [
       'is handed over',
-      { resumeAt: 400, lately, handsOver: new Set(['stopping'] as const) },
+      { resumeAt: 400, pending, handsOver: new Set(['stopping'] as const) },
       { do: 'end', ending: { outcome: 'waiting' } },
     ],
     [
       '... but not after a failure',
-      { resumeAt: 400, lately: { ...lately, outcome: 'failed' }, handsOver: new Set(['stopping'] as const) },
+      { resumeAt: 400, pending: { ...pending, outcome: 'failed' }, handsOver: new Set(['stopping'] as const) },
       { do: 'pause' },
     ],
     [
       'ends at the deadline',
-      { deadline: 100, lately: { ...lately, outcome: 'failed' } },
+      { deadline: 100, pending: { ...pending, outcome: 'failed' } },
       { do: 'end', ending: { outcome: 'failed', lookAgainIn: null, retry: true } },
     ],
     [

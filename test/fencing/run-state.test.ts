@@ -358,15 +358,15 @@ describe('an answer', () => {
       cluster: null,
       cleared: null,
       resumeAt: null,
-      lately: { outcome: 'waiting', reason: { code: 'stopping' }, ms: 700 },
+      pending: { outcome: 'waiting', reason: { code: 'stopping' }, ms: 700 },
     });
     expect(after.memory).toMatchObject({ polls: 4, witness: null, connectivity: null, sinceLook: new Set() });
     expect(reduce(waited, pause, { to: 'pause', polls: 2 }, at(500)).memory.polls).toBe(6);
     const failing = { outcome: 'failed', reason: because('denied', ''), ms: 1 } as const;
     expect(
-      reduce({ ...waited, resumeAt: 600, lately: failing }, pause, { to: 'pause', polls: 0 }, at(500)).lately,
+      reduce({ ...waited, resumeAt: 600, pending: failing }, pause, { to: 'pause', polls: 0 }, at(500)).pending,
     ).toBe(failing);
-    expect(reduce({ ...waited, lately: failing }, look, { to: 'pause', polls: 0 }, at(500)).lately).toBe(failing);
+    expect(reduce({ ...waited, pending: failing }, look, { to: 'pause', polls: 0 }, at(500)).pending).toBe(failing);
   });
 
   it('to a pause that lasts until the deadline keeps what the end tells people', () => {
@@ -375,7 +375,7 @@ describe('an answer', () => {
     expect(after(500)).toMatchObject({
       machine: read.machine,
       cluster: read.cluster,
-      lately: { outcome: 'waiting', reason: { code: 'attachments-going' } },
+      pending: { outcome: 'waiting', reason: { code: 'attachments-going' } },
     });
     expect(after(501).machine).toBeNull();
   });
@@ -403,7 +403,7 @@ describe('a call that fails', () => {
       cleared: null,
       failures: 1,
       resumeAt: 1_000,
-      lately: { outcome: 'failed', reason: { code: 'unavailable', says: 'throttled' }, ms: 500 },
+      pending: { outcome: 'failed', reason: { code: 'unavailable', says: 'throttled' }, ms: 500 },
     });
     expect(once.memory.sinceLook.size).toBe(0);
     expect(after(look, new Unavailable('throttled'), { ...read, failures: 2 })).toMatchObject({
@@ -459,7 +459,7 @@ describe('a call that fails', () => {
       failures: 1,
       resumeAt: null,
       ending: null,
-      lately: { outcome: 'waiting', reason: { code: 'unavailable' }, ms: 1_000 },
+      pending: { outcome: 'waiting', reason: { code: 'unavailable' }, ms: 1_000 },
     });
     expect(after(act(mark), new ProofExpired('x'), { ...read, failures: 1 }).resumeAt).toBeNull();
     expect(after(act(mark), new ProofExpired('x'), { ...read, failures: 2 })).toMatchObject({
