@@ -145,7 +145,7 @@ const following = (printer: Printer, now: () => Moment): Progress => {
     const moment = now();
     const next = nextCommand(run, moment);
     const before = waits.get(run.runId);
-    if (next.do !== 'pause') {
+    if (next.do !== 'sleep') {
       if (!goesOn(next)) waits.delete(run.runId);
       return;
     }

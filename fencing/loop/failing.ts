@@ -23,7 +23,7 @@ export const isPermanent = (error: CloudfenceError): boolean =>
 
 const EXPIRIES_BEFORE_A_PAUSE = 2;
 
-/** Makes the run renew the proof at once. If proofs keep expiring, the run pauses first. */
+/** Makes the run renew the proof at once. If proofs keep expiring, the run sleeps first. */
 export const expired = (state: RunState, now: Moment): RunState => {
   const failures = state.failures + 1;
   const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
@@ -56,7 +56,7 @@ export const failedEnding = (error: CloudfenceError): Ending => ({
   retry: error.retry,
 });
 
-/** Makes the run look again after a pause. The more often it failed in a row (`times`), the longer the pause. */
+/** Makes the run look again after a sleep. The more often it failed in a row (`times`), the longer the sleep. */
 export const tryLater = (state: RunState, error: CloudfenceError, now: Moment, times = state.failures): RunState => {
   const ms = backOff(times);
   return {

@@ -55,8 +55,8 @@ export type Command =
     }
   /** Dry run or shadow mode: the step is only imagined. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
-  /** `until`: what may end the pause earlier. */
-  | { readonly do: 'pause'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
+  /** `until`: what may end the sleep earlier. */
+  | { readonly do: 'sleep'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
   | { readonly do: 'end'; readonly ending: NonNullable<RunState['ending']> }
   | {
       readonly do: 'record-events';
@@ -124,7 +124,7 @@ const lookAt = (wanted: {
 /** Returns the next command for what is known so far. Pure. */
 export const nextCommand = (state: RunState, now: Moment): Command => {
   if (state.ending) return leave(state, now);
-  if (state.resumeAt !== null && state.resumeAt > now.mono) return pauseOrEnd(state, now);
+  if (state.resumeAt !== null && state.resumeAt > now.mono) return sleepOrEnd(state, now);
   if (now.mono >= state.deadline) return { do: 'end', ending: endingAtDeadline(state) };
   if (!state.location) return state.machine ? { do: 'locate', facts: state.machine.value } : lookAt({ machine: true });
   const machine = !state.machine || now.mono - state.machine.receivedAt >= MACHINE_FACTS_LAST_MS;
@@ -186,13 +186,13 @@ const leave = (state: RunState, now: Moment): Command => {
     : { do: 'finish', outcome };
 };
 
-const pauseOrEnd = (state: RunState, now: Moment): Command => {
+const sleepOrEnd = (state: RunState, now: Moment): Command => {
   const ms = (state.resumeAt ?? now.mono) - now.mono;
   const reason = state.pending?.reason ?? because('unexpected', 'paused');
   const handedOver = state.pending?.outcome === 'waiting' && state.handsOver.has(reason.code);
   return now.mono + ms >= state.deadline || handedOver
     ? { do: 'end', ending: endingAtDeadline(state) }
-    : { do: 'pause', ms, because: reason, until: null };
+    : { do: 'sleep', ms, because: reason, until: null };
 };
 
 const follow = (state: RunState, decision: Decision, now: Moment): Command => {
@@ -262,7 +262,7 @@ const waitOrEnd = (state: RunState, { ms, because: reason, until }: Wait, now: M
   const isTooLong = until ? lasts > left : lasts >= left;
   return isTooLong || state.handsOver.has(reason.code)
     ? { do: 'end', ending: waitingEnd(state, reason, lasts) }
-    : { do: 'pause', ms: lasts, because: reason, until };
+    : { do: 'sleep', ms: lasts, because: reason, until };
 };
 
 /**

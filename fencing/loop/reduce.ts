@@ -55,7 +55,7 @@ export type CommandResult =
   | { readonly to: 'act'; readonly answers: readonly StepAnswer[]; readonly sentAt: Moment }
   | { readonly to: 'imagine' | 'record-events' | 'conclude' }
   /** How often it asked for an attachment meanwhile. */
-  | { readonly to: 'pause'; readonly polls: number }
+  | { readonly to: 'sleep'; readonly polls: number }
   | { readonly to: 'end'; readonly ending: Ending }
   | { readonly to: 'failed'; readonly error: CloudfenceError };
 
@@ -91,7 +91,7 @@ export const reduce = (state: RunState, command: Command, result: CommandResult,
       return command.do === 'act' ? applyAnswers(state, command, result, now) : state;
     case 'imagine':
       return command.do === 'imagine' ? applyImagined(state, command, now) : state;
-    case 'pause':
+    case 'sleep':
       return rested(state, command, result.polls, now);
     case 'record-events':
       return { ...state, eventsRecorded: true };
@@ -163,12 +163,12 @@ const claimed = (state: RunState, { value, recheck }: Extract<CommandResult, { t
 };
 
 /**
- * Returns the state after a pause: everything is read again. If the time is up, nothing is read any more, and the end
+ * Returns the state after a sleep: everything is read again. If the time is up, nothing is read any more, and the end
  * says what the last look showed.
  */
 const rested = (state: RunState, command: Command, polls: number, now: Moment): RunState => {
   const pending =
-    command.do === 'pause' && state.resumeAt === null
+    command.do === 'sleep' && state.resumeAt === null
       ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms }
       : state.pending;
   if (now.mono >= state.deadline) return { ...state, resumeAt: null, pending };
@@ -197,4 +197,4 @@ const failed = (state: RunState, command: Command, error: CloudfenceError, now: 
  */
 const wasAllowedBefore = ({ memory }: RunState, command: Command): boolean =>
   memory.firstLease !== undefined &&
-  (command.do === 'recheck' || command.do === 'pause' || (command.do === 'look' && !command.search));
+  (command.do === 'recheck' || command.do === 'sleep' || (command.do === 'look' && !command.search));

@@ -191,7 +191,7 @@ const carryOut = async (
       return act(command, ports);
     case 'imagine':
       return { to: 'imagine' };
-    case 'pause':
+    case 'sleep':
       return sleepOrPoll(command, state, ports);
     case 'end':
       return { to: 'end', ending: command.ending };

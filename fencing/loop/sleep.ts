@@ -8,27 +8,27 @@ import type { RunState } from './state.ts';
 
 /** How a run waits. A full look costs nine calls and two of the cloud's, and a question after one attachment costs one. */
 
-type Pause = Extract<Command, { do: 'pause' }>;
+type Sleep = Extract<Command, { do: 'sleep' }>;
 
 /**
  * Waits for `ms`, or until the awaited attachments end the wait. The times between two questions grow as those between
  * looks.
  */
-export const sleepOrPoll = async ({ ms, until }: Pause, state: RunState, ports: Ports): Promise<CommandResult> => {
+export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
   if (!until) {
     await clock.sleep(ms, signal);
-    return { to: 'pause', polls: 0 };
+    return { to: 'sleep', polls: 0 };
   }
-  const ends = clock.now().mono + ms;
+  const deadline = clock.now().mono + ms;
   const { memory } = state;
   let left = until.attachments;
   for (let polls = 0; ; polls += 1) {
     const delay = pollDelay({ memory: { ...memory, polls: memory.polls + polls } });
-    await clock.sleep(Math.max(0, Math.min(delay, ends - clock.now().mono)), signal);
-    if (clock.now().mono >= ends) return { to: 'pause', polls };
+    await clock.sleep(Math.max(0, Math.min(delay, deadline - clock.now().mono)), signal);
+    if (clock.now().mono >= deadline) return { to: 'sleep', polls };
     const standing = await ask(left, until, state, ports);
-    if (standing.length === 0) return { to: 'pause', polls: polls + 1 };
+    if (standing.length === 0) return { to: 'sleep', polls: polls + 1 };
     left = standing;
   }
 };

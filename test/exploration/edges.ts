@@ -216,10 +216,10 @@ const runEdges = (numbers: Numbers) => {
   const restedRuns = onceFor<number>();
   const movesOf = (world: number, number: number, run: RunAt): readonly RunEdge[] => {
     if (run.at === 'act') return acts(world, number, run);
-    if (run.at !== 'pause') return learns(world, number);
+    if (run.at !== 'sleep') return learns(world, number);
     if (!isOver(run, attachmentFacts(worlds.valueOf(world), scenario.cloud))) return [];
     const after = restedRuns(number, () => runs.numberOf(rested(run)));
-    return [{ says: 'sees that its pause is over', world, wrote: false, breaks: null, run: after }];
+    return [{ says: 'wakes up', world, wrote: false, breaks: null, run: after }];
   };
   return (world: number, number: number, other: number): readonly RunEdge[] => {
     const run = runs.valueOf(number);

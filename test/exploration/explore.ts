@@ -179,7 +179,7 @@ export const doesNext = (run: RunAt): string => {
       return `, and is about to send: ${callsOf(run)
         .map(({ step }) => stepInWords(step))
         .join('; ')}`;
-    case 'pause':
+    case 'sleep':
       return `, and waits (${run.command.because.code})`;
     case 'end':
       return `, and ends: ${run.ending.outcome} (${run.ending.reason.code})`;
@@ -202,7 +202,7 @@ export interface Sweep {
 /** Returns what the run saw of such a machine before it ended or waits. Null if it goes on, or saw else. */
 export const sweepBy = (run: RunAt): Sweep | null => {
   const { machine, cluster } = run.known;
-  return (run.at === 'end' || run.at === 'pause') &&
+  return (run.at === 'end' || run.at === 'sleep') &&
     (machine?.value.power === 'running' || machine?.value.power === 'suspended')
     ? { generation: machine.value.generation, sawTaint: cluster?.value.node?.taints.ours ?? false }
     : null;

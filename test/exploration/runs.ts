@@ -25,13 +25,13 @@ export type RunAt =
   | { readonly at: 'look'; readonly known: RunState; readonly command: Look; readonly half: Half }
   /** Steps have their permits. Those without an answer have not been sent, or are on their way. */
   | { readonly at: 'act'; readonly known: RunState; readonly command: Act; readonly answers: Answers }
-  | { readonly at: 'pause'; readonly known: RunState; readonly command: Pause; readonly until: number }
+  | { readonly at: 'sleep'; readonly known: RunState; readonly command: Sleep; readonly until: number }
   | { readonly at: 'end'; readonly known: RunState; readonly ending: Ending };
 
 type Look = Extract<Command, { do: 'look' }>;
 type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'claim' }>;
 type Act = Extract<Command, { do: 'act' }>;
-type Pause = Extract<Command, { do: 'pause' }>;
+type Sleep = Extract<Command, { do: 'sleep' }>;
 type Answers = readonly (StepAnswer | null)[];
 interface Half {
   readonly machine: Observation<MachineFacts> | null;
@@ -68,8 +68,8 @@ const waiting = (known: RunState): RunAt => {
       return { at: 'question', known: canonical(known), command };
     case 'act':
       return { at: 'act', known: canonical(known), command, answers: actsOf(command).map(() => null) };
-    case 'pause':
-      return { at: 'pause', known: canonical(known), command, until: awaited(NOW.mono + command.ms) ?? NOW.mono };
+    case 'sleep':
+      return { at: 'sleep', known: canonical(known), command, until: awaited(NOW.mono + command.ms) ?? NOW.mono };
     case 'end':
       return { at: 'end', known, ending: command.ending };
     case 'locate':
@@ -198,7 +198,7 @@ export const runLater = (run: RunAt, transit: number): RunAt => {
       const lost = callsOf(later).filter((call) => NOW.mono >= call.leaveBy + transit * TICK_MS);
       return lost.reduce<RunAt>((after, call) => (after.at === 'act' ? acted(after, call, 'expired') : after), later);
     }
-    case 'pause': {
+    case 'sleep': {
       const until = afterTime(run.until, TICK_MS);
       const later = { ...run, known, until, command: { ...run.command, until: awaitedLater(run.command.until) } };
       return until <= NOW.mono ? rested(later) : later;
@@ -210,16 +210,16 @@ export const runLater = (run: RunAt, transit: number): RunAt => {
 export const learned = (known: RunState, command: Command, result: CommandResult): RunAt =>
   waiting(canonical(reduce(known, command, result, NOW)));
 
-type Paused = Extract<RunAt, { at: 'pause' }>;
+type Sleeping = Extract<RunAt, { at: 'sleep' }>;
 
 const awaitedLater = (until: Awaited | null): Awaited | null =>
   until && { ...until, deletedBy: Math.max(afterTime(until.deletedBy, TICK_MS), NOW.mono - TICK_MS) };
 
-/** Returns the run after its pause. */
-export const rested = ({ known, command }: Paused): RunAt => learned(known, command, { to: 'pause', polls: 0 });
+/** Returns the run after its sleep. */
+export const rested = ({ known, command }: Sleeping): RunAt => learned(known, command, { to: 'sleep', polls: 0 });
 
-/** Returns whether the run is told by an attachment that its pause is over. */
-export const isOver = ({ command: { until } }: Paused, attachment: AttachmentFacts | null): boolean => {
+/** Returns whether the run is told by an attachment that its sleep is over. */
+export const isOver = ({ command: { until } }: Sleeping, attachment: AttachmentFacts | null): boolean => {
   const [seen] = until?.attachments ?? [];
   if (!until || !seen) return false;
   return attachment?.uid !== seen.uid || (attachment.deletingSince === null && NOW.mono >= until.deletedBy);
@@ -335,7 +335,7 @@ const waitsFor = (run: RunAt): unknown => {
         run.command.expires,
         run.answers.map((answer) => (answer instanceof Error ? answer.name : answer)),
       ];
-    case 'pause':
+    case 'sleep':
       return [run.until, run.command.until?.attachments[0]?.uid, run.command.until?.deletedBy];
     case 'end':
       return null;

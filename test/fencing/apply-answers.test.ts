@@ -117,10 +117,10 @@ describe('deletes of pods', () => {
     const answers = result(['done', new ProofExpired('late'), no]);
     const some = reduce(known, deletes, answers, at(500));
     expect(reportsOf(answers, some).map(({ target }) => target)).toEqual(['pod/default/first', 'pod/default/third']);
-    expect(reportsOf({ to: 'pause', polls: 0 }, some)).toEqual([]);
+    expect(reportsOf({ to: 'sleep', polls: 0 }, some)).toEqual([]);
     expect(errorsIn(answers).map(({ name }) => name)).toEqual(['ProofExpired', 'Refused']);
     expect(errorsIn({ to: 'failed', error: no })).toEqual([no]);
-    expect(errorsIn({ to: 'pause', polls: 0 })).toEqual([]);
+    expect(errorsIn({ to: 'sleep', polls: 0 })).toEqual([]);
   });
 });
 

@@ -123,14 +123,14 @@ describe('a fence whose detach is declined', () => {
     };
 
     it('keeps waiting, because the driver may still detach the disk', () =>
-      expect(nextCommand(waiting, now)).toMatchObject({ do: 'pause', because: { code: 'attachments-going' } }));
+      expect(nextCommand(waiting, now)).toMatchObject({ do: 'sleep', because: { code: 'attachments-going' } }));
 
     it('names the denial next to what it waits for when its time is up', () => {
       expect(nextCommand({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
       const paused = reduce(
         waiting,
-        { do: 'pause', ms: 10, because: because('attachments-going', 'Kubernetes detaches 1 volume'), until: null },
-        { to: 'pause', polls: 0 },
+        { do: 'sleep', ms: 10, because: because('attachments-going', 'Kubernetes detaches 1 volume'), until: null },
+        { to: 'sleep', polls: 0 },
         now,
       );
       expect(nextCommand(paused, { ...now, mono: paused.deadline })).toMatchObject(denial);

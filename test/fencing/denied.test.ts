@@ -43,7 +43,7 @@ describe('a look that is forbidden', () => {
 
   it('is retried after one that was allowed: the API server has just started and knows no roles yet', () => {
     const known = denied(lookedOnce, look);
-    expect(nextCommand(known, now)).toMatchObject({ do: 'pause', because: { code: 'denied' } });
+    expect(nextCommand(known, now)).toMatchObject({ do: 'sleep', because: { code: 'denied' } });
     expect(nextCommand(known, { ...now, mono: now.mono + 10_000 })).toMatchObject({
       do: 'look',
       machine: true,
@@ -103,7 +103,7 @@ describe('a cluster that is searched for the machine', () => {
       searching,
       new Unavailable('GET /api/v1/nodes got no response: connect ECONNREFUSED 10.0.0.1:443'),
     );
-    expect(nextCommand(down, now)).toMatchObject({ do: 'pause', because: { code: 'cluster-unreachable' } });
+    expect(nextCommand(down, now)).toMatchObject({ do: 'sleep', because: { code: 'cluster-unreachable' } });
     const up = answering(answering(down, unauthorized), unauthorized);
     expect(up.ending).toBeNull();
     expect(nextCommand(up, { ...now, mono: up.deadline })).toMatchObject({

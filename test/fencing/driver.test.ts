@@ -314,9 +314,9 @@ describe('a pause', () => {
     const slept: number[] = [];
     const clock: Clock = { ...steppingClock(), sleep: async (ms) => void slept.push(ms) };
     expect(
-      await execute({ do: 'pause', ms: 700, because: because('not-fenced', 'x'), until: null }, { clock }),
+      await execute({ do: 'sleep', ms: 700, because: because('not-fenced', 'x'), until: null }, { clock }),
     ).toEqual({
-      to: 'pause',
+      to: 'sleep',
       polls: 0,
     });
     expect(slept).toEqual([700]);

@@ -55,12 +55,12 @@ it('an operation on a machine that is off is not part of its stop', () => {
 it('a survey is forgotten with each pause, so that a power-off never relies on an old one', () => {
   const counted: RunState = { ...seenOff, memory: { ...seenOff.memory, connectivity: alone } };
   const pause = {
-    do: 'pause',
+    do: 'sleep',
     ms: 1_000,
     because: { code: 'unreachable-but-running', says: '' },
     until: null,
   } as const;
-  expect(reduce(counted, pause, { to: 'pause', polls: 0 }, at(1_500)).memory.connectivity).toBeNull();
+  expect(reduce(counted, pause, { to: 'sleep', polls: 0 }, at(1_500)).memory.connectivity).toBeNull();
 });
 
 it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {

@@ -100,7 +100,7 @@ describe('a run looks', () => {
 
   const marks = facts({ node: marked(), volumes: [volume({ attachment: attachment() })] });
   const [deleted, failed] = ['delete-pod pod-uid', 'fail-pod pod-uid'];
-  const awaits = { do: 'pause', because: { code: 'attachments-going' }, until: { attachments: [attachment()] } };
+  const awaits = { do: 'sleep', because: { code: 'attachments-going' }, until: { attachments: [attachment()] } };
   const earlier = { memory: { ...sinceLook(deleted).memory, deleted: new Map([['earlier', { origin: 'x', at: 0 }]]) } };
   const justDeleted = {
     memory: { ...sinceLook(deleted).memory, deleted: new Map([['pod-uid', { origin: 'x', at: 0 }]]) },
@@ -230,7 +230,7 @@ describe('a step', () => {
     [
       'waits while the cloud answers too slowly',
       { proofRenewed: true, ...read(0, 1_800) },
-      { do: 'pause', ms: 2_000, because: { code: 'unavailable', says: expect.stringContaining(' 1800 ms') } },
+      { do: 'sleep', ms: 2_000, because: { code: 'unavailable', says: expect.stringContaining(' 1800 ms') } },
     ],
     [
       '... counted from the request',
@@ -250,11 +250,11 @@ describe('a step', () => {
     const never = { policy: { ...defaultPolicy, detach: 'never' as const } };
     const waits = (deadline: number) => next({ ...going, ...never, deadline });
     expect(waits(60_000)).toMatchObject({
-      do: 'pause',
+      do: 'sleep',
       ms: patience.lookAgain,
       until: { attachments: [{ name: 'csi-1' }] },
     });
-    expect(waits(1_100)).toMatchObject({ do: 'pause', ms: 1_000 });
+    expect(waits(1_100)).toMatchObject({ do: 'sleep', ms: 1_000 });
     expect(waits(99 + patience.pollShortest)).toMatchObject({ do: 'end', ending: { outcome: 'waiting' } });
   });
 
@@ -335,13 +335,13 @@ describe('a wait', () => {
   const stopping = read(0, 0, machine({ power: 'stopping', since: NOW - 1_000 }));
   const ms = patience.pollShortest;
   it.each([
-    ['is a pause', {}, { do: 'pause', ms, because: { code: 'stopping' } }],
+    ['is a pause', {}, { do: 'sleep', ms, because: { code: 'stopping' } }],
     [
       'ends the run if its time is up',
       { deadline: 100 + ms },
       { do: 'end', ending: { outcome: 'waiting', reason: { code: 'stopping' }, lookAgainIn: ms, retry: false } },
     ],
-    ['... and not before', { deadline: 101 + ms }, { do: 'pause' }],
+    ['... and not before', { deadline: 101 + ms }, { do: 'sleep' }],
     [
       'ends a run that hands such waits over',
       { handsOver: new Set(['stopping'] as const) },
@@ -351,7 +351,7 @@ describe('a wait', () => {
 
   const pending = { outcome: 'waiting', reason: because('stopping', 'it stops'), ms: 700 } as const;
   it.each([
-    ['goes on until its end', { resumeAt: 400, pending }, { do: 'pause', ms: 300, because: { code: 'stopping' } }],
+    ['goes on until its end', { resumeAt: 400, pending }, { do: 'sleep', ms: 300, because: { code: 'stopping' } }],
     ['... and no longer', { resumeAt: 100, pending }, { do: 'recheck' }],
     ['has a reason even if none is known', { resumeAt: 400 }, { because: { code: 'unexpected', says: 'paused' } }],
     [
@@ -359,7 +359,7 @@ describe('a wait', () => {
       { resumeAt: 400, pending, deadline: 400 },
       { do: 'end', ending: { outcome: 'waiting', lookAgainIn: 700 } },
     ],
-    ['... and may be as long', { resumeAt: 400, pending, deadline: 401 }, { do: 'pause' }],
+    ['... and may be as long', { resumeAt: 400, pending, deadline: 401 }, { do: 'sleep' }],
     [
       'is handed over',
       { resumeAt: 400, pending, handsOver: new Set(['stopping'] as const) },
@@ -368,7 +368,7 @@ describe('a wait', () => {
     [
       '... but not after a failure',
       { resumeAt: 400, pending: { ...pending, outcome: 'failed' }, handsOver: new Set(['stopping'] as const) },
-      { do: 'pause' },
+      { do: 'sleep' },
     ],
     [
       'ends at the deadline',

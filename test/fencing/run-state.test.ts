@@ -351,8 +351,8 @@ describe('an answer', () => {
       { ...read, cleared: { step: 'x', at: 0 }, resumeAt: null },
       { sinceLook: new Set(['x']), witness: 'held', connectivity: alone, polls: 3 },
     );
-    const pause: Command = { do: 'pause', ms: 700, because: because('stopping', 'it stops'), until: null };
-    const after = reduce(waited, pause, { to: 'pause', polls: 0 }, at(500));
+    const pause: Command = { do: 'sleep', ms: 700, because: because('stopping', 'it stops'), until: null };
+    const after = reduce(waited, pause, { to: 'sleep', polls: 0 }, at(500));
     expect(after).toMatchObject({
       machine: null,
       cluster: null,
@@ -361,17 +361,17 @@ describe('an answer', () => {
       pending: { outcome: 'waiting', reason: { code: 'stopping' }, ms: 700 },
     });
     expect(after.memory).toMatchObject({ polls: 4, witness: null, connectivity: null, sinceLook: new Set() });
-    expect(reduce(waited, pause, { to: 'pause', polls: 2 }, at(500)).memory.polls).toBe(6);
+    expect(reduce(waited, pause, { to: 'sleep', polls: 2 }, at(500)).memory.polls).toBe(6);
     const failing = { outcome: 'failed', reason: because('denied', ''), ms: 1 } as const;
     expect(
-      reduce({ ...waited, resumeAt: 600, pending: failing }, pause, { to: 'pause', polls: 0 }, at(500)).pending,
+      reduce({ ...waited, resumeAt: 600, pending: failing }, pause, { to: 'sleep', polls: 0 }, at(500)).pending,
     ).toBe(failing);
-    expect(reduce({ ...waited, pending: failing }, look, { to: 'pause', polls: 0 }, at(500)).pending).toBe(failing);
+    expect(reduce({ ...waited, pending: failing }, look, { to: 'sleep', polls: 0 }, at(500)).pending).toBe(failing);
   });
 
   it('to a pause that lasts until the deadline keeps what the end tells people', () => {
-    const pause: Command = { do: 'pause', ms: 700, because: because('attachments-going', 'it goes'), until: null };
-    const after = (deadline: number) => reduce({ ...read, deadline }, pause, { to: 'pause', polls: 0 }, at(500));
+    const pause: Command = { do: 'sleep', ms: 700, because: because('attachments-going', 'it goes'), until: null };
+    const after = (deadline: number) => reduce({ ...read, deadline }, pause, { to: 'sleep', polls: 0 }, at(500));
     expect(after(500)).toMatchObject({
       machine: read.machine,
       cluster: read.cluster,
@@ -432,7 +432,7 @@ describe('a call that fails', () => {
     expect(after(look, new PermissionDenied('x')).ending).toBeNull();
     expect(after(recheck, new PermissionDenied('x')).ending).toBeNull();
     expect(after(recheck, new PermissionDenied('x'), unread).ending).not.toBeNull();
-    const pause: Command = { do: 'pause', ms: 1, because: because('attachments-going', ''), until: null };
+    const pause: Command = { do: 'sleep', ms: 1, because: because('attachments-going', ''), until: null };
     expect(after(pause, new PermissionDenied('x')).ending).toBeNull();
     expect(after({ ...look, search: true }, new PermissionDenied('x')).ending).not.toBeNull();
     expect(after({ do: 'witness', disks: [] }, new PermissionDenied('x')).ending).not.toBeNull();

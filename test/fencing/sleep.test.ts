@@ -40,7 +40,7 @@ const waited = async (names: readonly string[], answer: Answer, { ms = 5_000, de
   const until = { attachments: names.map((name) => going(name)), deletedBy };
   const known = begun({ location });
   const result = await sleepOrPoll(
-    { do: 'pause', ms, because: because('attachments-going', ''), until },
+    { do: 'sleep', ms, because: because('attachments-going', ''), until },
     { ...known, memory: { ...known.memory, polls } },
     portsThat({ clusters: [blue], clock }),
   );
@@ -51,7 +51,7 @@ describe('a wait for attachments', () => {
   it('asks for one of them, less and less often, until its time is over', async () => {
     const { asked, lasted, result } = await waited(['a', 'b'], stands, { ms: 1_500 });
     expect(asked).toEqual(['a 250', 'a 575', 'a 998']);
-    expect([lasted, result]).toEqual([1_500, { to: 'pause', polls: 3 }]);
+    expect([lasted, result]).toEqual([1_500, { to: 'sleep', polls: 3 }]);
     expect((await waited(['a'], stands, { ms: 2_500, polls: 50 })).asked).toEqual([`a ${patience.pollLongest}`]);
   });
 
