@@ -3,7 +3,7 @@ import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
-import { react } from '../fencing/loop/run.ts';
+import { runAll } from '../fencing/loop/run.ts';
 import { createDrillCluster } from '../kubernetes/drill/cluster.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
@@ -29,7 +29,7 @@ const fencing =
     try {
       for (;;) {
         const deadline = ports.clock.now().mono + RUN_LASTS_MS;
-        await react([machine], { policy, deadline, newRunId }, own);
+        await runAll([machine], { policy, deadline, newRunId }, own);
         await ports.clock.sleep(BETWEEN_MS, signal);
       }
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { longWaits } from '../fencing/model/reason.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
-import { react, run } from '../fencing/loop/run.ts';
+import { runAll, run } from '../fencing/loop/run.ts';
 import { startRun } from '../fencing/loop/state.ts';
 import { newRunId } from './system.ts';
 
@@ -28,7 +28,7 @@ const unobserved = ({ ports }: DryRunTools): Ports => ({ ...ports, observe: () =
 
 /** What a fence of the machine would do. */
 export const dryRunFence = async (machine: MachineId, tools: DryRunTools): Promise<Outcome | null> => {
-  const [outcome] = await react([machine], { ...limitsOf(tools), newRunId }, unobserved(tools));
+  const [outcome] = await runAll([machine], { ...limitsOf(tools), newRunId }, unobserved(tools));
   return outcome ?? null;
 };
 

@@ -5,7 +5,7 @@
 export { decide } from './rules/decide.ts';
 export * from './model/errors.ts';
 export { defaultPolicy } from './model/policy.ts';
-export { react, run } from './loop/run.ts';
+export { runAll, run } from './loop/run.ts';
 export { sweep } from './sweep/sweep.ts';
 export type * from './model/cloud.ts';
 export type * from './model/cluster.ts';

@@ -6,7 +6,7 @@ import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
-import { react } from '../fencing/loop/run.ts';
+import { runAll } from '../fencing/loop/run.ts';
 import { counted, longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, skippedLines, stepLines } from './decision-log.ts';
 import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './keep-incidents.ts';
@@ -173,7 +173,7 @@ const lookAt = (
   { newRunId }: FunctionDependencies,
   { ports, deadline }: Invocation,
 ): Promise<readonly Outcome[]> => {
-  return react(
+  return runAll(
     items.map(({ machine }) => machine),
     { policy, deadline, newRunId, vouched, ...(queued && { handsOver: longWaits }) },
     ports,

@@ -1,6 +1,6 @@
 import { machineNamed, type NamedMachine } from '../../diagnosis/machine-named.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import { react } from '../../fencing/loop/run.ts';
+import { runAll } from '../../fencing/loop/run.ts';
 import { searchPorts } from '../../config/diagnose.ts';
 import { newRunId } from '../../config/system.ts';
 import { printOutcome, type Terminal } from '../answer.ts';
@@ -21,7 +21,7 @@ export const fence = (target: string, options: CommonOptions, terminal: Terminal
     const named = await machineNamed(target, searchPorts({ openedCloud, openClusters, ports }));
     sayWhere(target, named, terminal);
     await openCloudsOf([named.machine], session);
-    const [outcome] = await react([named.machine], { policy, deadline, newRunId }, ports);
+    const [outcome] = await runAll([named.machine], { policy, deadline, newRunId }, ports);
     if (!outcome) throw new InvalidInput('name an instance or a Node');
     const code = printOutcome(outcome, options.json ?? false, terminal);
     await keepByHand('fence', [outcome], session, terminal);

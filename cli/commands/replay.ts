@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
-import { react } from '../../fencing/loop/run.ts';
+import { runAll } from '../../fencing/loop/run.ts';
 import { newRunId } from '../../config/system.ts';
 import { describeUnreadable } from '../../config/settings.ts';
 import { printOutcomes, printOutcome, type Terminal } from '../answer.ts';
@@ -54,7 +54,7 @@ export const replay = (file: string, options: CommonOptions, terminal: Terminal)
     if (dry.length + inEarnest.length === 0 && reading.hints.length > 0)
       terminal.complain('nothing to do: the machines that the event names no longer exist');
     const lookAt = (machines: readonly MachineId[], dryRun: boolean) =>
-      react(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
+      runAll(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
     const outcomes = (await Promise.all([lookAt(inEarnest, false), lookAt(dry, true)])).flat();
     const json = options.json ?? false;
     const [only, second] = outcomes;

@@ -62,7 +62,7 @@ export interface LocationHint {
 const AT_A_TIME = { apart: 5, together: 30 };
 
 /** Looks at each machine once, however often it is named, and brings each to an end, a wait, or a refusal. */
-export const react = async (
+export const runAll = async (
   named: readonly MachineId[],
   occasion: SharedRunOptions,
   ports: Ports,
@@ -99,7 +99,7 @@ const startOf = (
     ...occasion,
     ...locationHints.get(machine),
     deadline: Math.min(occasion.deadline, clock.now().mono + runLasts),
-    request: { machine, intent: 'react', accepted: null, vouched },
+    request: { machine, intent: 'fence', accepted: null, vouched },
     identityRules: cloud,
     runId: newRunId(),
   });

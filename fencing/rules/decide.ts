@@ -15,7 +15,7 @@ import {
   secondReadPending,
   placeNotServed,
   unexplainedDisk,
-  usedLongAfter,
+  inUseAfterTermination,
   vouchingRefused,
 } from './proof.ts';
 import { mark, removedByHand, isUnmarked, hasWorkReturned } from './mark.ts';
@@ -74,7 +74,7 @@ const ladder: readonly Rule[] = [
   bootContradicts, // another boot on the Node of a machine that was off all the time is another machine's: never a new fence
   leaseContradicts, // a kubelet that renews its Lease contradicts the cloud: stops
   kubeletNotSilent, // "not found" takes a kubelet that has been silent for a minute
-  usedLongAfter, // a Node that was in use long after its machine was terminated is another machine's
+  inUseAfterTermination, // a Node that was in use long after its machine was terminated is another machine's
   leaseLooksLate, // a Lease dated after the power-off gets a second look
 
   // May the machine be fenced?

@@ -232,7 +232,7 @@ export const bootContradicts: Rule = (view) => {
  * date from a kubelet, whose clock may be wrong, so the control plane has to say the same: the Node is Ready, or became
  * NotReady long after the termination. Then another machine's kubelet lives under this Node's name.
  */
-export const usedLongAfter: Rule = (view) => {
+export const inUseAfterTermination: Rule = (view) => {
   const { node, lease } = view.cluster;
   const { machine, forGood, since } = view.machine;
   if (!node || lease === null || !forGood || since === null || currentRecord(view)) return null;

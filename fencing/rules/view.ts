@@ -16,7 +16,7 @@ export interface Moment {
 /** What is requested: look at this machine now, or release its fence. */
 export interface Request {
   readonly machine: MachineId;
-  readonly intent: 'react' | 'release';
+  readonly intent: 'fence' | 'release';
   /** The reason of a person who has checked the machine and vouches for its return. Null otherwise. */
   readonly accepted: string | null;
   /** The reason of a person who vouches that the machine is off although no cloud can prove it. Null otherwise. */

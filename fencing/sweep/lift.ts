@@ -24,7 +24,7 @@ export const stateOfSuspect = (
   startRun({
     ...occasion,
     location: { cluster, node },
-    request: { machine, intent: 'react', accepted: null, vouched: null },
+    request: { machine, intent: 'fence', accepted: null, vouched: null },
     identityRules: cloud,
     runId: newRunId(),
   });

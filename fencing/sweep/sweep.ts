@@ -1,7 +1,7 @@
 import type { Cluster, SuspectNode } from '../model/cluster.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { react, type SharedRunOptions } from '../loop/run.ts';
+import { runAll, type SharedRunOptions } from '../loop/run.ts';
 import { longWaits } from '../model/reason.ts';
 import type { Ports } from '../loop/ports.ts';
 import {
@@ -38,7 +38,7 @@ export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<S
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);
   const leads = new Map([...clear].map(([machine, seen]) => [machine, locationHint(machine, seen)]));
-  const outcomes = await react(
+  const outcomes = await runAll(
     inTurn(clear, facts, occasion.newRunId),
     { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits },
     ports,

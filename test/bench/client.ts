@@ -2,7 +2,7 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { react } from '../../fencing/loop/run.ts';
+import { runAll } from '../../fencing/loop/run.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { callClock } from '../../kubernetes/connection.ts';
@@ -76,7 +76,7 @@ const cloudAt = ({ ec2: { url, region } }: Job, pace: Pace): Cloud => {
 const outcomesOf = async (machine: string | null, ports: Ports): Promise<readonly Outcome[]> => {
   let runs = 0;
   const occasion = { policy, deadline: ports.clock.now().mono + RUN_LASTS_MS, newRunId: () => `run-${(runs += 1)}` };
-  if (machine !== null) return react([machine], occasion, ports);
+  if (machine !== null) return runAll([machine], occasion, ports);
   const { outcomes, unreachable } = await sweep(occasion, ports);
   for (const { error } of unreachable) throw error;
   return outcomes;

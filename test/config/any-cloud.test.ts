@@ -139,7 +139,7 @@ describe('a run about one machine', () => {
   const readingOf = (machine: MachineId) => {
     const { kit } = clouds();
     return startRun({
-      request: { machine, intent: 'react', accepted: null, vouched: null },
+      request: { machine, intent: 'fence', accepted: null, vouched: null },
       policy: defaultPolicy,
       identityRules: kit.cloud,
       runId: 'r',

@@ -41,7 +41,7 @@ interface Half {
 export const begin = (runId: string, policy: Policy, { machine, identityRules }: ExploredCloud): RunAt =>
   waiting(
     startRun({
-      request: { machine, intent: 'react', accepted: null, vouched: null },
+      request: { machine, intent: 'fence', accepted: null, vouched: null },
       policy,
       identityRules,
       runId,

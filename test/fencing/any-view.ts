@@ -206,7 +206,7 @@ export const anyView: fc.Arbitrary<View> = fc
     memory: anyMemory,
     lease: fc.constantFrom(ago(20_000), ago(3_000), null),
     paused: mostly<string | null>(null, 'because'),
-    intent: fc.constantFrom('react' as const, 'react' as const, 'release' as const),
+    intent: fc.constantFrom('fence' as const, 'fence' as const, 'release' as const),
     accepted: maybe(fc.constant('checked')),
     remembered: mostly<FenceRecord | null>(null, record()),
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { actOn, type Command } from '../../fencing/loop/next-command.ts';
 import type { Clock, Ports } from '../../fencing/loop/ports.ts';
-import { executeCommand, react, run } from '../../fencing/loop/run.ts';
+import { executeCommand, runAll, run } from '../../fencing/loop/run.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Recheck } from '../../fencing/model/cluster-facts.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
@@ -378,7 +378,7 @@ describe('an occasion', () => {
 
   it('looks at all of its machines at once, each once, with their disks', async () => {
     const { looks, ports } = quiet();
-    const outcomes = await react(['m-1', 'm-2', 'm-1'], occasion(), ports);
+    const outcomes = await runAll(['m-1', 'm-2', 'm-1'], occasion(), ports);
     expect(outcomes.map(({ machine: id }) => id)).toEqual(['m-1', 'm-2']);
     expect(looks[0]).toBe('m-1 m-2 with disks');
     expect(looks).toHaveLength(1);
@@ -386,7 +386,7 @@ describe('an occasion', () => {
 
   it('leaves the look at one machine to its run', async () => {
     const { looks, ports } = quiet();
-    await react(['m-1'], occasion(), ports);
+    await runAll(['m-1'], occasion(), ports);
     expect(looks[0]).toBe('m-1 with disks');
     expect(looks).toHaveLength(1);
   });
@@ -398,12 +398,12 @@ describe('an occasion', () => {
       if (ids.length > 1) throw new Unavailable('slow');
       return cloud.look(ids, ...rest);
     };
-    await react(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look } });
+    await runAll(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look } });
     expect(looks.toSorted()).toEqual(['m-1 with disks', 'm-2 with disks']);
     looks.length = 0;
     const half: Cloud['look'] = async (ids, ...rest) =>
       (await cloud.look(ids, ...rest)).filter(({ machine: id }) => ids.length === 1 || id !== 'm-2');
-    await react(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look: half } });
+    await runAll(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look: half } });
     expect(looks).toEqual(['m-1 m-2 with disks', 'm-2 with disks']);
   });
 
@@ -421,7 +421,7 @@ describe('an occasion', () => {
     };
     const cloud = { ...ports.cloud, look, placeReadAtOnce: () => place };
     const machines = Array.from({ length: 40 }, (_unused, nth) => `m-${nth}`);
-    const done = react(machines, occasion(), { ...ports, cloud });
+    const done = runAll(machines, occasion(), { ...ports, cloud });
     await new Promise((resolve) => setImmediate(resolve));
     expect(asked).toEqual(first);
     stopped.abort();
@@ -437,7 +437,7 @@ describe('an occasion', () => {
       void starts.push(`${runId} ${request.machine} until ${deadline} ${request.vouched ?? 'unvouched'}`);
     const first = async (change: object) => {
       starts.length = 0;
-      await react(['m-1'], occasion(change), { ...ports, clock: steppingClock(), observe });
+      await runAll(['m-1'], occasion(change), { ...ports, clock: steppingClock(), observe });
       return starts[0];
     };
     expect(await first({})).toBe('run-1 m-1 until 60000 unvouched');
@@ -455,7 +455,7 @@ describe('an occasion', () => {
       },
     });
     const hint = { location: { cluster: 'blue', node: 'node-z' }, ambiguity: null, attachments: null, steps: [] };
-    await react(['m-1'], occasion(), quiet([blue]).ports, new Map([['m-1', hint]]));
+    await runAll(['m-1'], occasion(), quiet([blue]).ports, new Map([['m-1', hint]]));
     expect(nodes[0]).toBe('node-z');
   });
 
@@ -465,7 +465,7 @@ describe('an occasion', () => {
     const off = cloudThat({ look: async (ids) => ids.map((id) => machine({ machine: id, since: null })) });
     const observe: Ports['observe'] = (_, __, { memory, machine: read }) =>
       void times.push([read?.requestedAt, read?.receivedAt, memory.firstOff]);
-    await react(['m-1', 'm-2'], occasion({ deadline: 1_500 }), { ...ports, cloud: off, observe });
+    await runAll(['m-1', 'm-2'], occasion({ deadline: 1_500 }), { ...ports, cloud: off, observe });
     const [requestedAt, receivedAt] = [{ wall: NOW + 1_010, mono: 1_010 }, 1_020];
     expect(times[0]).toEqual([
       requestedAt,

@@ -15,7 +15,7 @@ const read = (change: Partial<MachineFacts>, mono: number): Observation<MachineF
   receivedAt: mono,
 });
 const known: RunState = startRun({
-  request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
+  request: { machine: 'm-1', intent: 'fence', accepted: null, vouched: null },
   policy: defaultPolicy,
   identityRules: { name: 'a-cloud', machineOf, immutableIdsOf: incarnationsOf, unservedScope: () => null, diskOf },
   runId: 'run',

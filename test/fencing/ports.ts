@@ -69,7 +69,7 @@ export const portsThat = (answers: Partial<Ports> = {}): Ports => ({
 /** A run about machine m-1 that has learned nothing yet. */
 export const begun = (change: Partial<Start> = {}): RunState =>
   startRun({
-    request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
+    request: { machine: 'm-1', intent: 'fence', accepted: null, vouched: null },
     policy: defaultPolicy,
     identityRules: cloudThat(),
     runId: 'run',

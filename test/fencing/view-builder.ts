@@ -183,7 +183,7 @@ export const admitted: Admission = {
 };
 
 export const view = (change: Partial<View> = {}): View => ({
-  request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
+  request: { machine: 'm-1', intent: 'fence', accepted: null, vouched: null },
   policy: defaultPolicy,
   identityRules: { name: 'a-cloud', machineOf, immutableIdsOf: incarnationsOf, unservedScope: () => null, diskOf },
   runId: 'run',

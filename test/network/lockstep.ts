@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Session, withSession } from '../../cli/session.ts';
 import { newRunId } from '../../config/system.ts';
 import type { Clock } from '../../fencing/loop/ports.ts';
-import { react } from '../../fencing/loop/run.ts';
+import { runAll } from '../../fencing/loop/run.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { nameOf } from '../bench/tally.ts';
 import { kubeconfigFor } from '../cli/live-cloud.ts';
@@ -115,7 +115,7 @@ const inSession = (scene: FullNode, { environment }: Network, work: (session: Se
 
 /** @throws if the machine was not fenced, because the trace then means nothing */
 const fence = async (machine: string, { ports, policy, deadline }: Session): Promise<void> => {
-  const [outcome] = await react([machine], { policy, deadline, newRunId }, ports);
+  const [outcome] = await runAll([machine], { policy, deadline, newRunId }, ports);
   if (outcome?.outcome !== 'fenced') throw new Error(`${machine}: ${JSON.stringify(outcome)}`);
 };
 

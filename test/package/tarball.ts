@@ -86,7 +86,7 @@ describe('the modules of the package', () => {
     const { code, stdout } = evaluated("console.log(Object.keys(await import('cloudfence/fencing')).join(' '))");
     expect(code).toBe(0);
     expect(stdout.split(/\s/)).toEqual(
-      expect.arrayContaining(['PermissionDenied', 'decide', 'defaultPolicy', 'react', 'run', 'sweep']),
+      expect.arrayContaining(['PermissionDenied', 'decide', 'defaultPolicy', 'run', 'runAll', 'sweep']),
     );
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { react } from '../../fencing/loop/run.ts';
+import { runAll } from '../../fencing/loop/run.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS } from '../../sandbox/aws-sandbox.ts';
@@ -65,7 +65,7 @@ it('nor if an event names that machine and its Node’s name cannot be guessed',
     look: async (...asked: Parameters<typeof ports.cloud.look>) =>
       (await ports.cloud.look(...asked)).map((facts) => ({ ...facts, nodeNames: [] })),
   };
-  expect(await react([victim], occasion, { ...ports, cloud: nameless })).toMatchObject([
+  expect(await runAll([victim], occasion, { ...ports, cloud: nameless })).toMatchObject([
     { machine: victim, outcome: 'fenced' },
   ]);
   expect(stateOf(world).violations).toEqual([]);

@@ -83,7 +83,7 @@ export const freshRun = (
   { machine, runId = 'run', policy, lasts = FIVE_MINUTES }: Wanted,
 ): RunState =>
   startRun({
-    request: { machine, intent: 'react', accepted: null, vouched: null },
+    request: { machine, intent: 'fence', accepted: null, vouched: null },
     policy: { ...defaultPolicy, ...policy },
     identityRules: ports.cloud,
     runId,

@@ -4,7 +4,7 @@ import type { Cluster } from '../../fencing/model/cluster.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
-import { react } from '../../fencing/loop/run.ts';
+import { runAll } from '../../fencing/loop/run.ts';
 import { sweep, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
@@ -259,7 +259,7 @@ it('a renewed Lease between look and mark is honored, even if the machine was lo
     deadline: world.now() + 60_000,
     newRunId: () => `batch-${(runs += 1)}`,
   };
-  const outcomes = await react([scene.holder, scene.spare], occasion, { ...ports, observe });
+  const outcomes = await runAll([scene.holder, scene.spare], occasion, { ...ports, observe });
   expect(outcomes.find(({ machine }) => machine === scene.holder)).toMatchObject({
     outcome: 'refused',
     reason: { code: 'lease-renewed-after-off' },

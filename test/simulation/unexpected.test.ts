@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
-import { react } from '../../fencing/loop/run.ts';
+import { runAll } from '../../fencing/loop/run.ts';
 import { sweep, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
@@ -113,7 +113,7 @@ describe('an unforeseen fault', () => {
 
   it.each(troubles)('in %s ends that run in a batch of events as well', async (_, portsFor) => {
     const { world, unlucky, other } = twoDead();
-    const outcomes = await react([unlucky, other], occasion(world), portsFor(world, unlucky));
+    const outcomes = await runAll([unlucky, other], occasion(world), portsFor(world, unlucky));
     expect(outcomes).toMatchObject([failed(unlucky), { machine: other, outcome: 'fenced' }]);
   });
 

@@ -97,7 +97,7 @@ const personAt = (world: AwsWorld): DifferentialCluster['ask'] => {
   };
 };
 
-const runOf = async (world: AwsWorld, machine: MachineId, intent: 'react' | 'release'): Promise<string> => {
+const runOf = async (world: AwsWorld, machine: MachineId, intent: 'fence' | 'release'): Promise<string> => {
   const ports = portsOver(world);
   const request = { machine, intent, accepted: null, vouched: null } as const;
   const { outcome } = await run(
@@ -144,7 +144,7 @@ export const openSandboxStage = (seed: number): DifferentialCluster => {
     terminate: happening(world, home, (instance) => void terminate(world, instance)),
     start: happening(world, home, (instance) => void start(world, instance)),
     failDetach: async (fails) => void (troubled.detachFails = fails),
-    fence: () => runOf(world, home, 'react'),
+    fence: () => runOf(world, home, 'fence'),
     release: () => runOf(world, home, 'release'),
     phase: (title, from) => void phases.push({ title, at: world.now(), from }),
     until: async (what, holds, withinMs = WITHIN_MS) => untilHolds(world, what, () => holds(standing()), withinMs),

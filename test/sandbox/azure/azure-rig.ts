@@ -47,7 +47,7 @@ export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
 export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TAKES, policy: Partial<Policy> = {}) => {
   const ports = portsOver(world, armTakes);
   const known: RunState = startRun({
-    request: { machine, intent: 'react', accepted: null, vouched: null },
+    request: { machine, intent: 'fence', accepted: null, vouched: null },
     policy: { ...defaultPolicy, ...policy },
     identityRules: ports.cloud,
     runId: 'run',

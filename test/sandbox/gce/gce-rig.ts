@@ -36,7 +36,7 @@ export const scene = () => {
 /** The result of an event about that machine. */
 export const react = (world: WholeGceWorld, machine: string, policy: Partial<Policy> = {}) => {
   const ports = portsOver(world);
-  const request = { machine, intent: 'react', accepted: null, vouched: null } as const;
+  const request = { machine, intent: 'fence', accepted: null, vouched: null } as const;
   return run(
     startRun({
       request,

@@ -20,7 +20,7 @@ import { MINUTE } from './gce-world.ts';
 const diesAfterMark = async (world: WholeGceWorld, machine: string): Promise<void> => {
   const ports = portsOver(world);
   let known = startRun({
-    request: { machine, intent: 'react', accepted: null, vouched: null },
+    request: { machine, intent: 'fence', accepted: null, vouched: null },
     policy: defaultPolicy,
     identityRules: ports.cloud,
     runId: 'run',
