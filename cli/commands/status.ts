@@ -12,7 +12,7 @@ export interface StatusOptions extends CommonOptions {
 }
 
 /** Refusals of a release that end by themselves, or when the machine starts. */
-const ENDS_WITHOUT_A_PERSON: ReadonlySet<ReasonCode> = new Set(['still-off', 'return-unproven']);
+const ENDS_WITHOUT_A_PERSON: ReadonlySet<ReasonCode> = new Set(['still-off', 'return-unproven', 'lease-misdated']);
 
 const needsPerson = ({ release: { outcome, reason } }: FenceStatus): boolean =>
   outcome === 'refused' && !ENDS_WITHOUT_A_PERSON.has(reason.code);

@@ -47,6 +47,7 @@ export type ReasonCode =
   | 'disks-going'
   | 'cluster-unreachable'
   | 'return-unproven'
+  | 'lease-misdated'
   | 'controllers-settling'
   // doing
   | 'off-proven'

@@ -29,6 +29,18 @@ const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, record: FenceRe
   return renewedNow || Math.abs(now.wall - Date.parse(lease)) < patience.leaseFresh;
 };
 
+/**
+ * Returns why the Lease shows no return yet. A Lease of the new boot with another date than now may be of a clock that is
+ * wrong. Such a run does not hand over: it has to see the next renewal itself.
+ */
+const leaseUnproven = ({ cluster: { lease } }: View, node: NodeFacts, record: FenceRecord): Reason =>
+  lease === null || lease === record.lease
+    ? unproven(`the kubelet of ${node.name} has not renewed its Lease recently`)
+    : because(
+        'lease-misdated',
+        `the Lease of ${node.name} has the time ${lease}, so Cloudfence watches whether its kubelet renews it`,
+      );
+
 const heldByOthers = (pod: PodFacts): boolean => pod.finished && pod.finalizers;
 
 const goingPod = ({ cluster }: View, record: FenceRecord): string | null => {
@@ -57,7 +69,7 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
     return unproven(`the cloud says that the machine is ${view.machine.power}, not running`);
   if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);
   if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);
-  if (!leaseIsFresh(view, record)) return unproven(`the kubelet of ${node.name} has not renewed its Lease recently`);
+  if (!leaseIsFresh(view, record)) return leaseUnproven(view, node, record);
   const pod = goingPod(view, record);
   if (pod !== null) return unproven(`the fence deleted Pod ${pod}, but the Pod still exists`);
   const volume = leftoverAttachment(view, record);

@@ -230,7 +230,7 @@ describe('the fence is released once a fresh boot is proven', () => {
     [
       'a Lease that is minutes old is not one',
       returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(300_000) } }),
-      'wait return-unproven',
+      'wait lease-misdated',
     ],
     [
       '... unless a slow clock renewed it during the run',

@@ -40,9 +40,9 @@ describe('the return of a machine', () => {
     [
       '... but not by one that is no longer recent',
       lease(patience.leaseFresh, ago(patience.leaseFresh)),
-      'wait return-unproven',
+      'wait lease-misdated',
     ],
-    ['... and not by one of which this run has seen nothing before', lease(300_000, undefined), 'wait return-unproven'],
+    ['... and not by one of which this run has seen nothing before', lease(300_000, undefined), 'wait lease-misdated'],
     [
       'waits for a pod that runs, although a finalizer will hold it',
       returned(back(), { pods: [pod({ deleting: true, finalizers: true, volumes: [] })] }),

@@ -11,6 +11,7 @@ import { toCloudfenceError } from '../../kubernetes/errors.ts';
 import { LEDGER } from '../../kubernetes/names.ts';
 import { underPermit } from '../../transport/under-permit.ts';
 import { isDeleting, keyIn, nameOf, type Objects, type ObjectStore, uidOf } from './cluster-objects.ts';
+import type { Keys } from './keys.ts';
 import type { Network } from './network.ts';
 import type { Process } from './process.ts';
 
@@ -33,6 +34,8 @@ export interface Served {
   /** Is told of each write of Cloudfence that is about to take effect, and by which step. */
   readonly watch: (write: Write, tag: unknown) => void;
   readonly recordEvent: (reason: string) => void;
+  /** The keys that it accepts, where people rotate them. */
+  readonly keys?: Keys;
 }
 
 const declined = (code: number, reason: string, name: string): ApiException<string> =>
@@ -43,6 +46,7 @@ const declined = (code: number, reason: string, name: string): ApiException<stri
     {},
   );
 
+const isRejection = (error: unknown): boolean => error instanceof ApiException && error.code === 401;
 const notFound = (name: string): ApiException<string> => declined(404, 'NotFound', name);
 const conflict = (name: string): ApiException<string> => declined(409, 'Conflict', name);
 const invalid = (name: string): ApiException<string> => declined(422, 'Invalid', name);
@@ -105,6 +109,13 @@ export const deleteAttachmentIn = (
     shelf.put(nameOf(object), { ...object, metadata: { ...object.metadata, deletionTimestamp: now } });
 };
 
+/** Deletes a pod. A finalizer keeps it. */
+export const deletePodIn = (shelf: ObjectStore<V1Pod>, pod: V1Pod, now: Date): void => {
+  const key = keyIn(pod.metadata?.namespace ?? '', nameOf(pod));
+  if ((pod.metadata?.finalizers?.length ?? 0) === 0) return shelf.remove(key);
+  if (!isDeleting(pod)) shelf.put(key, { ...pod, metadata: { ...pod.metadata, deletionTimestamp: now } });
+};
+
 /** What the server does, by the client's names. `tag` says for which step. */
 const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now: () => Date, tag: unknown) => ({
   readNode: ({ name }: { name: string }) => found(objects.nodes.get(name), name),
@@ -143,7 +154,7 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
     const before = found(objects.pods.get(keyIn(namespace, name)), name);
     refuseUnless(before, body?.preconditions, name);
     watch({ verb: 'delete', kind: 'pod', before }, tag);
-    objects.pods.remove(keyIn(namespace, name));
+    deletePodIn(objects.pods, before, now());
     return {};
   },
   patchNamespacedPodStatus: ({
@@ -254,7 +265,7 @@ export const connect = (served: Served, network: Network, process: Process, tag:
     shown: (answer: object) => object = (answer) => answer,
   ) => {
     const sent = methods.map(([method, perform]) => {
-      const send = (wanted: never, through: AbortSignal | undefined) =>
+      const sendWith = (wanted: never, through: AbortSignal | undefined, isValid: () => boolean) =>
         network.call(process, {
           service: 'kubernetes',
           name: method,
@@ -263,8 +274,18 @@ export const connect = (served: Served, network: Network, process: Process, tag:
           throttled: () => declined(429, 'TooManyRequests', method),
           failed: () => declined(503, 'ServiceUnavailable', method),
           denied: () => declined(401, 'Unauthorized', method),
-          arrives: () => shown(perform(wanted)),
+          arrives: () => {
+            if (!isValid()) throw declined(401, 'Unauthorized', method);
+            return shown(perform(wanted));
+          },
         });
+      const send = (wanted: never, through: AbortSignal | undefined) =>
+        served.keys
+          ? served.keys.toCluster(process, permit, {
+              send: (isValid) => sendWith(wanted, through, isValid),
+              isRejection,
+            })
+          : sendWith(wanted, through, () => true);
       const permitted = (wanted: never) =>
         permit === null || READS.test(method)
           ? send(wanted, signal)

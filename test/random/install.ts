@@ -1,3 +1,5 @@
+import { run } from '../../fencing/loop/run.ts';
+import { startRun } from '../../fencing/loop/state.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
@@ -33,6 +35,8 @@ export interface Install {
   /** Kills or freezes one of the processes that run, if there is any. */
   readonly kill: (choice: number) => boolean;
   readonly freeze: (choice: number, ms: number) => boolean;
+  /** A person asks for the release of the machine's fence. */
+  readonly release: (machine: MachineId, accepted: string | null) => void;
   readonly waiting: () => readonly string[];
   /** The latest of them. */
   readonly deadLetters: readonly DeadLetter[];
@@ -75,6 +79,7 @@ export interface InstallOptions {
 
 /** The times of serverless.yml and infra/aws (ms). */
 const FUNCTION_LASTS_MS = 60_000;
+const RELEASE_LASTS_MS = 50_000;
 const VISIBILITY_MS = 6 * FUNCTION_LASTS_MS;
 const MOST_RECEIVES = 10;
 const AT_ONCE = 5;
@@ -233,6 +238,20 @@ export const createInstall = (options: InstallOptions): Install => {
       },
     );
   };
+  const release = (machine: MachineId, accepted: string | null): void =>
+    invoke(
+      async ({ ports, newRunId }) => {
+        const signal = ports.clock.timeout(FUNCTION_LASTS_MS);
+        const deadline = ports.clock.now().mono + RELEASE_LASTS_MS;
+        const request = { machine, intent: 'release', accepted, vouched: null } as const;
+        const begun = startRun({ request, policy, deadline, identityRules: ports.cloud, runId: newRunId() });
+        return run(begun, { ...ports, signal, observe: () => undefined });
+      },
+      (outcome) => {
+        if (outcome)
+          log({ decision: outcome.outcome, because: outcome.reason.code, step: null, says: outcome.reason.says });
+      },
+    );
   const oneOf = (choice: number): Process | undefined => {
     const alive = [...processes].filter((process) => process.isAlive());
     return alive[choice % Math.max(1, alive.length)];
@@ -250,6 +269,7 @@ export const createInstall = (options: InstallOptions): Install => {
       process?.freeze(ms);
       return process !== undefined;
     },
+    release,
     waiting: () => queue.map(({ body }) => body),
     deadLetters,
     sweeps,

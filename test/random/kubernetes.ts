@@ -2,7 +2,7 @@ import type { V1Node, V1Pod, V1VolumeAttachment } from '@kubernetes/client-node/
 import { attachmentName } from '../../kubernetes/attachments.ts';
 import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, OUT_OF_SERVICE, ZONE_LABEL } from '../../kubernetes/names.ts';
-import { createLedger, deleteAttachmentIn } from './api-server.ts';
+import { createLedger, deleteAttachmentIn, deletePodIn } from './api-server.ts';
 import {
   bootOf,
   createObjects,
@@ -48,6 +48,8 @@ export interface Cluster {
   /** Lets every controller look again soon. */
   readonly wake: () => void;
   readonly join: (machine: Machine) => void;
+  /** Creates a pod that names its Node. */
+  readonly placePod: (machine: Machine, pod: V1Pod) => void;
   readonly kubeletPosts: (machine: Machine) => void;
   readonly kubeletSilent: (machine: Machine) => void;
   /** Why the attachment of a disk is being deleted, for those that somebody other than a running kubelet let go. */
@@ -207,6 +209,8 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     const drivers = [{ name: driverOf(machine.cloud), nodeID: nodeIdOf(machine) }];
     objects.csiNodes.put(machine.node, { metadata: { name: machine.node }, spec: { drivers } });
   };
+  const placePod = (machine: Machine, pod: V1Pod): void =>
+    void machineOfPod.set(uidOf(objects.pods.put(podKey(nameOf(pod)), pod)), machine);
   const kubeletPosts = (machine: Machine): void => {
     const node = objects.nodes.get(machine.node);
     if (!node) return join(machine);
@@ -292,7 +296,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     const disk = workloadOf(pod)?.disk;
     if (disk) letGo(machine, disk.id);
     putInUse(machine);
-    objects.pods.remove(podKey(nameOf(pod)));
+    deletePodIn(objects.pods, pod, now());
   };
   const isAttachedTo = (machine: Machine, disk: Disk): boolean => {
     const attachment = objects.attachments.get(attachmentOf(disk, machine.node));
@@ -342,7 +346,8 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
         const pod = podOf(workload);
         if (pod?.status?.phase === 'Failed' && isDeleting(pod)) continue;
         if (pod && pod.status?.phase !== 'Failed') continue;
-        if (pod) objects.pods.remove(podKey(workload.name));
+        if (pod) deletePodIn(objects.pods, pod, now());
+        if (podOf(workload)) continue;
         if (workload.kind !== 'DaemonSet' || objects.nodes.get(workload.node ?? '')) createPod(workload);
       }
     },
@@ -433,10 +438,10 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
         if (!node) {
           const since = orphanedSince.get(uidOf(pod)) ?? engine.now();
           orphanedSince.set(uidOf(pod), since);
-          if (engine.now() - since >= 40_000) objects.pods.remove(podKey(nameOf(pod)));
+          if (engine.now() - since >= 40_000) deletePodIn(objects.pods, pod, now());
           else again = true;
         } else if (isDeleting(pod) && !isReady(node) && hasTaintKey(node, OUT_OF_SERVICE.key))
-          objects.pods.remove(podKey(nameOf(pod)));
+          deletePodIn(objects.pods, pod, now());
       }
       if (again) wakeOne('pod-gc');
     },
@@ -476,6 +481,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     leases: () => objects.nodes.all().map(nameOf),
     wake,
     join,
+    placePod,
     kubeletPosts,
     kubeletSilent,
     whyDetached: (machine, disk) =>

@@ -123,10 +123,12 @@ interface World {
   readonly engine: Engine;
   readonly dice: Dice;
   readonly assumption: Assumption;
+  /** How long the last renewal of a Lease is on its way when the machine goes off (ms). 0 if it has arrived. */
+  readonly renewalTakes: () => number;
   readonly listener: MachineListener;
 }
 
-export const createFleet = ({ engine, dice, assumption, listener }: World): Fleet => {
+export const createFleet = ({ engine, dice, assumption, renewalTakes, listener }: World): Fleet => {
   const machines: Machine[] = [];
   const disks = new Map<string, Disk>();
   const change: Fleet['change'] = (machine, changes) => {
@@ -135,9 +137,22 @@ export const createFleet = ({ engine, dice, assumption, listener }: World): Flee
     if (machine.history.length > MOST_HISTORY) machine.history.shift();
     listener.changed();
   };
+  const renewsLast = (machine: Machine): void => {
+    if (machine.lastRenewal !== null) return;
+    const last = renewedAt(machine, engine.now()) ?? -1;
+    const takes = renewalTakes();
+    const before = last - RENEWS_EVERY_MS;
+    machine.lastRenewal = takes > 0 && before > 0 ? before : last;
+    if (machine.lastRenewal !== before) return;
+    engine.after(takes, () => {
+      if (machine.lastRenewal !== before) return;
+      machine.lastRenewal = last;
+      listener.down(machine);
+    });
+  };
   /** The guest does nothing any more from now on. */
   const guestEnds = (machine: Machine, keepsMemory: boolean): void => {
-    machine.lastRenewal ??= renewedAt(machine, engine.now()) ?? -1;
+    renewsLast(machine);
     if (!keepsMemory) machine.mounted.clear();
     if (!keepsMemory) machine.mounting.clear();
     machine.postsAt = Infinity;

@@ -8,23 +8,39 @@ import {
   SETTINGS,
   TAINT_LABEL,
 } from '../../kubernetes/names.ts';
-import { hasTaintKey, keyIn, nameOf, taintsOf, uidOf, withTaints } from './cluster-objects.ts';
+import { hasTaintKey, isDeleting, keyIn, nameOf, taintsOf, uidOf, withTaints } from './cluster-objects.ts';
 import type { Install } from './install.ts';
-import type { Cluster } from './kubernetes.ts';
+import type { Engine } from './engine.ts';
+import { type Cluster, podKey } from './kubernetes.ts';
 import { isOff, type Machine } from './machines.ts';
-import { asOldVersion } from './old-version.ts';
+import type { OtherVersion } from './other-versions.ts';
 import { oursOn, type Safety } from './safety.ts';
 
 /** What people and deploys do to a cluster. Each returns whether there was anything to do. */
 
 interface World {
+  readonly engine: Engine;
   readonly cluster: Cluster;
   readonly safety: Safety;
   readonly install: Install;
   readonly machineAt: (at: number) => Machine | undefined;
 }
 
-export const peopleAt = ({ cluster, safety, install, machineAt }: World) => {
+const HOLD = 'example.com/backup';
+
+/** A message that a run wrote before, for a run that only imagines its steps. */
+const lookAgain = (machine: string) => ({
+  cloudfence: 'look-again',
+  machine,
+  hops: 1,
+  because: 'pods-going',
+  event: null,
+  eventAt: null,
+  record: null,
+  dryRun: true,
+});
+
+export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World) => {
   const nodeAt = (at: number) => {
     const machine = machineAt(at);
     const node = machine && cluster.objects.nodes.get(machine.node);
@@ -94,15 +110,62 @@ export const peopleAt = ({ cluster, safety, install, machineAt }: World) => {
     cluster.objects.csiNodes.remove(nameOf(node));
     return true;
   };
-  const deployOld = (): void => {
+  const deploy = (version: OtherVersion): void => {
     install.upgrade();
-    install.rewrite(asOldVersion.message);
+    install.rewrite(version.message);
     for (const node of cluster.objects.nodes.all()) {
       const text = node.metadata?.annotations?.[RECORD_ANNOTATION];
       if (text === undefined) continue;
-      const annotations = { ...node.metadata?.annotations, [RECORD_ANNOTATION]: asOldVersion.record(text) };
+      const annotations = { ...node.metadata?.annotations, [RECORD_ANNOTATION]: version.record(text) };
       cluster.objects.nodes.put(nameOf(node), { ...node, metadata: { ...node.metadata, annotations } });
     }
   };
-  return { setPause, setOptOut, removeTaint, removeFence, addForeignTaint, deleteNode, deployOld };
+  /** A pod that nobody schedules: it names its Node itself. */
+  const bindPod = (at: number): boolean => {
+    const node = nodeAt(at);
+    const machine = machineAt(at);
+    const name = `by-hand-${at}`;
+    if (!node || !machine || cluster.objects.pods.get(podKey(name))) return false;
+    cluster.placePod(machine, {
+      metadata: { name, namespace: 'default' },
+      spec: { containers: [], nodeName: nameOf(node) },
+      status: { phase: 'Pending' },
+    });
+    return true;
+  };
+  /** Something else wants to act before the pod goes. */
+  const holdPod = (at: number, ms: number): boolean => {
+    const machine = machineAt(at);
+    const pod = cluster.objects.pods.all().find((one) => machine && cluster.machineOfPod.get(uidOf(one)) === machine);
+    if (!pod || pod.metadata?.finalizers) return false;
+    cluster.objects.pods.put(podKey(nameOf(pod)), { ...pod, metadata: { ...pod.metadata, finalizers: [HOLD] } });
+    engine.after(ms, () => letPodGo(nameOf(pod)));
+    return true;
+  };
+  const letPodGo = (name: string): void => {
+    const pod = cluster.objects.pods.get(podKey(name));
+    if (!pod?.metadata?.finalizers) return;
+    const { finalizers: _held, ...metadata } = pod.metadata;
+    if (isDeleting(pod)) cluster.objects.pods.remove(podKey(name));
+    else cluster.objects.pods.put(podKey(name), { ...pod, metadata });
+  };
+  const letPodsGo = (): void => {
+    for (const pod of cluster.objects.pods.all()) letPodGo(nameOf(pod));
+  };
+  const askForDryRun = (at: number): boolean => {
+    const machine = machineAt(at);
+    if (machine) install.send(JSON.stringify(lookAgain(machine.id)));
+    return machine !== undefined;
+  };
+  /** A person releases a fence, with the usual proof, or on their word. */
+  const release = (at: number, accepted: string | null): boolean => {
+    const node = nodeAt(at);
+    const machine = machineAt(at);
+    if (!node || !machine || oursOn(node).length === 0) return false;
+    if (accepted !== null) safety.noteAcceptance(node);
+    install.release(machine.id, accepted);
+    return true;
+  };
+  const watching = { bindPod, holdPod, letPodsGo, askForDryRun, release };
+  return { ...watching, setPause, setOptOut, removeTaint, removeFence, addForeignTaint, deleteNode, deploy };
 };

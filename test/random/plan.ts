@@ -12,9 +12,27 @@ export type PlannedEvent =
   | { readonly do: 'start' | 'hibernate' | 'reboot' | 'cut-off' | 'reconnect'; readonly machine: number }
   | { readonly do: 'kill'; readonly choice: number }
   | { readonly do: 'freeze'; readonly choice: number; readonly ms: number }
-  | { readonly do: 'remove-taint' | 'remove-fence' | 'delete-node' | 'foreign-taint'; readonly machine: number }
+  /** `within` (ms): the person waits for as long until there is something to do. */
+  | {
+      readonly do: 'remove-taint' | 'remove-fence' | 'delete-node' | 'foreign-taint' | 'release' | 'accept';
+      readonly machine: number;
+      readonly within?: number;
+    }
+  | { readonly do: 'bind-pod' | 'dry-run'; readonly machine: number }
+  | { readonly do: 'hold-pod'; readonly machine: number; readonly ms: number }
   | { readonly do: 'opt-out' | 'opt-in'; readonly machine: number }
-  | { readonly do: 'pause' | 'unpause' | 'attacher-down' | 'attacher-up' | 'poison' | 'deploy-old' | 'sweep' }
+  | {
+      readonly do:
+        | 'pause'
+        | 'unpause'
+        | 'attacher-down'
+        | 'attacher-up'
+        | 'poison'
+        | 'deploy-old'
+        | 'deploy-newer'
+        | 'sweep';
+    }
+  | { readonly do: 'rotate'; readonly service: Service; readonly overlapMs: number }
   | { readonly do: 'send-again'; readonly choice: number };
 
 export type Planned = { readonly at: number } & PlannedEvent;
@@ -32,6 +50,10 @@ export interface Plan {
   readonly policy: Policy;
   readonly assumption: Assumption;
   readonly maxSkew: number;
+  /** How many times further the clocks of machines are off than those of functions. */
+  readonly worseClocks: number;
+  /** The share of stops after which the last renewal of the Lease arrives late. */
+  readonly lateRenewals: number;
   readonly cloudControllerDeletes: boolean;
   /** The share of the clouds' events that never arrive, and of those that arrive twice. */
   readonly lostEvents: number;
@@ -142,7 +164,8 @@ const disturbance = (dice: Dice, machines: number, until: number): Planned => {
   return { at, do: dice.oneOf(CLUSTER_WIDE) };
 };
 
-export const planFor = (seed: number): Plan => {
+/** Plans a schedule without what `planFor` adds. */
+export const plainPlanFor = (seed: number): Plan => {
   const dice = diceFor(seed, 'plan');
   const machines = sizeOf(dice);
   const mixed = dice.chance(0.25);
@@ -170,6 +193,8 @@ export const planFor = (seed: number): Plan => {
     policy: policyOf(dice),
     assumption: assumptionOf(dice),
     maxSkew: dice.oneOf([0, 1_000, 5_000]),
+    worseClocks: 1,
+    lateRenewals: 0,
     cloudControllerDeletes: dice.chance(0.3),
     lostEvents: dice.oneOf([0, 0.3, 1]),
     doubledEvents: dice.oneOf([0, 0.3]),
@@ -177,5 +202,32 @@ export const planFor = (seed: number): Plan => {
     until,
     happenings: [...incidents, ...disturbances].filter(({ at }) => at < until).sort((a, b) => a.at - b.at),
     faultPeriods: faultPeriodsOf(dice, until),
+  };
+};
+
+/** What a person does who watches a fence, and looks for a moment. */
+const watcher = (dice: Dice, machine: number, until: number): Planned => {
+  const at = dice.between(BEGINS_AT, until);
+  const kind = dice.roll();
+  if (kind < 0.15) return { at, do: 'bind-pod', machine };
+  if (kind < 0.3) return { at, do: 'hold-pod', machine, ms: dice.oneOf([20 * SECOND, 2 * MINUTE, 20 * MINUTE]) };
+  if (kind < 0.4) return { at, do: 'dry-run', machine };
+  const acts = ['remove-taint', 'remove-taint', 'remove-fence', 'foreign-taint', 'release', 'accept'] as const;
+  return { at, do: dice.oneOf(acts), machine, within: 2 * MINUTE };
+};
+
+/** The same plan for each seed. Every second one has people who watch, clocks that are wrong, and Leases that are late. */
+export const planFor = (seed: number): Plan => {
+  const plan = plainPlanFor(seed);
+  const dice = diceFor(seed, 'watchers');
+  if (dice.chance(0.5)) return plan;
+  const watchers = Array.from({ length: dice.between(0, 3) }, () =>
+    watcher(dice, dice.between(0, Math.min(2, plan.clouds.length) - 1), plan.until),
+  );
+  return {
+    ...plan,
+    worseClocks: dice.oneOf([1, 1, 20]),
+    lateRenewals: dice.oneOf([0, 0.5]),
+    happenings: [...plan.happenings, ...watchers].toSorted((a, b) => a.at - b.at),
   };
 };

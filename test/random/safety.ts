@@ -50,6 +50,9 @@ export interface Violation {
 /** How long a run may act on what it has read of a cluster, with slow answers before and after (ms). */
 const READ_LASTS_MS = 45_000;
 
+/** How long a person's word lasts: as long as the command that it was given to (ms). */
+const ACCEPTED_MS = 60_000;
+
 /** A person removed our taint. That counts for the boot whose fence the record named, whatever has booted since. */
 interface Removal {
   readonly node: string;
@@ -66,6 +69,8 @@ export interface Safety {
   readonly noteRemoval: (node: V1Node) => void;
   /** The removal counts no more: the whole fence went without a trace, or somebody set such a taint again. */
   readonly forgetRemovals: (node: V1Node) => void;
+  /** A person has looked, and ends the fence of the Node on their word. */
+  readonly noteAcceptance: (node: V1Node) => void;
   readonly isRemoved: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
   readonly noteOptOut: (node: V1Node, out: boolean) => void;
@@ -101,6 +106,8 @@ const foreignOn = (node: V1Node): string => {
 export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxSkew }: World): Safety => {
   const violations: Violation[] = [];
   let removals: readonly Removal[] = [];
+  /** By the uid of the Node. */
+  const accepted = new Map<string, number>();
   /** By fence: which boot of its machine had ended when its mark was written. */
   const endedBoots = new Map<string, number>();
   const begun: { readonly at: number; readonly machine: string }[] = [];
@@ -182,6 +189,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   };
   const releases = (step: Step, node: V1Node): void => {
     if (step.do !== 'release-node' || step.tombstone !== null) return;
+    if (now() - (accepted.get(uidOf(node)) ?? -Infinity) < ACCEPTED_MS) return;
     const [fence] = (node.metadata?.labels?.[FENCED_LABEL] ?? step.record.fence).split('_removed_');
     if (step.record.bootID === bootOf(node) || fence !== step.record.fence)
       fail(
@@ -258,6 +266,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     forgetRemovals: (node) => {
       removals = removals.filter((one) => one.node !== uidOf(node));
     },
+    noteAcceptance: (node) => void accepted.set(uidOf(node), now()),
     isRemoved: (node) => removalOn(node) !== undefined,
     notePause: (paused) => void (pausedSince = paused ? (pausedSince ?? now()) : null),
     noteOptOut: (node, out) => {

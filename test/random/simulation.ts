@@ -9,6 +9,8 @@ import { type Cluster, createKubernetes, type Workload } from './kubernetes.ts';
 import { createFleet, type Disk, type Fleet, isGone, type Machine } from './machines.ts';
 import { diskIdOf, machineIdOf, ZONES } from './names.ts';
 import { createNetwork } from './network.ts';
+import { createKeys } from './keys.ts';
+import { newerVersion, olderVersion } from './other-versions.ts';
 import { happeningInWords } from './story.ts';
 import type { Plan, Planned } from './plan.ts';
 import type { Process } from './process.ts';
@@ -34,6 +36,7 @@ export interface Played {
 }
 
 const MINUTE = 60_000;
+const TRIES_EVERY = 250;
 const HOUR = 60 * MINUTE;
 const MOST_HEALTHY_SWEEPS = 40;
 const HEALTHY_SWEEP_EVERY = 2 * MINUTE;
@@ -61,18 +64,25 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   };
   const refusals = new Map<string, string>();
   const chance = diceFor(plan.seed, 'events');
+  const late = diceFor(plan.seed, 'leases');
   const lastOff = new Map<Machine, number>();
-  const network = createNetwork({
+  const open = createNetwork({
     engine,
     dice: diceFor(plan.seed, 'network'),
     faultPeriods: plan.faultPeriods,
     assumption: plan.assumption,
     note: (fault) => count(`fault ${fault}`),
   });
+  // A key costs each call some time, so they are only where somebody rotates them.
+  const keys = plan.happenings.some((what) => what.do === 'rotate')
+    ? createKeys({ engine, network: open, note: (what) => count(`fault ${what}`) })
+    : null;
+  const network = keys?.guarding(open) ?? open;
   const fleet: Fleet = createFleet({
     engine,
     dice: diceFor(plan.seed, 'machines'),
     assumption: plan.assumption,
+    renewalTakes: () => (late.chance(plan.lateRenewals) ? late.between(200, 5_000) : 0),
     listener: {
       down: (machine) => cluster.kubeletSilent(machine),
       boots: (machine) => {
@@ -139,6 +149,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       safety.onWrite(write, tag);
     },
     recordEvent: (reason: string) => count(`event ${reason}`),
+    ...(keys && { keys }),
   };
   const cloudFor = (process: Process): Cloud =>
     simulatedClouds(
@@ -239,7 +250,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       lastRenewal: null,
       mounted: new Set(),
       mounting: new Set(),
-      skew: chance.between(-plan.maxSkew, plan.maxSkew),
+      skew: chance.between(-plan.maxSkew, plan.maxSkew) * plan.worseClocks,
     };
     fleet.machines.push(machine);
     current[at] = machine;
@@ -257,7 +268,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     create(at);
     return true;
   };
-  const { setPause, setOptOut, removeTaint, removeFence, addForeignTaint, deleteNode, deployOld } = peopleAt({
+  const people = peopleAt({
+    engine,
     cluster,
     safety,
     install,
@@ -299,20 +311,29 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       case 'freeze':
         return install.freeze(what.choice, what.ms);
       case 'remove-taint':
-        return removeTaint(what.machine);
+        return people.removeTaint(what.machine);
       case 'remove-fence':
-        return removeFence(what.machine);
+        return people.removeFence(what.machine);
       case 'delete-node':
-        return deleteNode(what.machine);
+        return people.deleteNode(what.machine);
       case 'foreign-taint':
-        return addForeignTaint(what.machine);
+        return people.addForeignTaint(what.machine);
+      case 'bind-pod':
+        return people.bindPod(what.machine);
+      case 'hold-pod':
+        return people.holdPod(what.machine, what.ms);
+      case 'dry-run':
+        return people.askForDryRun(what.machine);
+      case 'release':
+      case 'accept':
+        return people.release(what.machine, what.do === 'accept' ? 'looked at it' : null);
       case 'opt-out':
-        return setOptOut(what.machine, true);
+        return people.setOptOut(what.machine, true);
       case 'opt-in':
-        return setOptOut(what.machine, false);
+        return people.setOptOut(what.machine, false);
       case 'pause':
       case 'unpause':
-        setPause(what.do === 'pause');
+        people.setPause(what.do === 'pause');
         return true;
       case 'attacher-down':
       case 'attacher-up':
@@ -322,8 +343,12 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         install.send('{"poison": true');
         return true;
       case 'deploy-old':
-        deployOld();
+      case 'deploy-newer':
+        people.deploy(what.do === 'deploy-old' ? olderVersion : newerVersion);
         return true;
+      case 'rotate':
+        keys?.rotate(what.service, what.overlapMs);
+        return keys !== null;
       case 'sweep':
         install.sweepNow();
         return true;
@@ -343,7 +368,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     ...(install.running() > 0 ? ['a function runs'] : []),
   ];
   const heal = (): void => {
-    setPause(false);
+    people.setPause(false);
+    people.letPodsGo();
     cluster.setAttacher(true);
     for (const machine of fleet.machines) fleet.reconnect(machine);
   };
@@ -354,11 +380,17 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     if (!what) return;
     engine.after(what.at - engine.now(), () => {
       next(index + 1);
-      const before = 'machine' in what ? (current[what.machine]?.name ?? '') : '';
-      if (!happen(what)) return;
-      count(`fault ${what.do}`);
-      tell(happeningInWords(what, what.do === 'recreate' ? (current[what.machine]?.name ?? '') : before));
+      attempt(what, engine.now() + ('within' in what ? (what.within ?? 0) : 0));
     });
+  };
+  const attempt = (what: Planned, until: number): void => {
+    const before = 'machine' in what ? (current[what.machine]?.name ?? '') : '';
+    if (!happen(what)) {
+      if (engine.now() < until) engine.after(TRIES_EVERY, () => attempt(what, until));
+      return;
+    }
+    count(`fault ${what.do}`);
+    tell(happeningInWords(what, what.do === 'recreate' ? (current[what.machine]?.name ?? '') : before));
   };
   next(0);
   const hourly = (): void => {
@@ -391,7 +423,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     stuck = lacks();
     if (sweeps === SWEEPS_BEFORE_A_PERSON_LOOKS)
       for (const machine of toLookAt(recovering))
-        if (deleteNode(current.indexOf(machine))) tell(`a person looks at ${machine.name}, and deletes its Node`);
+        if (people.deleteNode(current.indexOf(machine)))
+          tell(`a person looks at ${machine.name}, and deletes its Node`);
   }
   if (countNudges(cluster) > 0) count('left over: a nudge');
   engine.stop();

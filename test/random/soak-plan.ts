@@ -46,13 +46,21 @@ const disturbance = (dice: Dice, at: number): readonly Planned[] => {
   if (kind < 0.55) return [{ at, do: 'freeze', choice: dice.between(0, 20), ms: dice.oneOf([500, 3_000, 20_000]) }];
   if (kind < 0.65) return [{ at, do: 'send-again', choice: dice.between(0, 20) }];
   if (kind < 0.75) return [{ at, do: 'poison' }];
-  if (kind < 0.85) return [{ at, do: 'deploy-old' }];
+  if (kind < 0.85) return [{ at, do: dice.oneOf(['deploy-old', 'deploy-newer']) }];
   const [begin, end] = dice.oneOf(BEGIN_AND_END);
   return [
     { at, do: begin },
     { at: at + dice.between(MINUTE, 5 * MINUTE), do: end },
   ];
 };
+
+/** With or without a time in which the former key is accepted, too. */
+const rotation = (dice: Dice, at: number): Planned => ({
+  at,
+  do: 'rotate',
+  service: dice.oneOf(['kubernetes', 'kubernetes', 'cloud', 'queue']),
+  overlapMs: dice.oneOf([0, 0, 2 * MINUTE, 20 * MINUTE]),
+});
 
 const every = <T>(
   dice: Dice,
@@ -80,6 +88,10 @@ export const soakPlan = (seed: number, hours: number): Plan => {
   const incidents = CLOUDS.flatMap((_, machine) =>
     every(dice, 20 * MINUTE, 40 * MINUTE, until - HOUR, (at) => incident(dice, machine, at)),
   );
+  // Most keys are rotated while a fence is under way.
+  const rotations = incidents.flatMap(({ at, do: what }) =>
+    (what === 'stop' || what === 'terminate') && dice.chance(0.2) ? [rotation(dice, at + dice.between(0, 30_000))] : [],
+  );
   const disturbances = every(dice, 2 * MINUTE, 8 * MINUTE, until - HOUR, (at) => disturbance(dice, at));
   return {
     seed,
@@ -91,12 +103,14 @@ export const soakPlan = (seed: number, hours: number): Plan => {
     policy: { ...defaultPolicy, unreachable: 'power-off' },
     assumption: { staleness: 1_000, transit: 1_000, bootToPost: 15_000, bootToMount: 15_000 },
     maxSkew: 1_000,
+    worseClocks: 1,
+    lateRenewals: 0.2,
     cloudControllerDeletes: true,
     lostEvents: 0.1,
     doubledEvents: 0.2,
     sweepEvery: 5 * MINUTE,
     until,
-    happenings: [...incidents, ...disturbances].toSorted((a, b) => a.at - b.at),
+    happenings: [...incidents, ...disturbances, ...rotations].toSorted((a, b) => a.at - b.at),
     faultPeriods: faultPeriodsOf(dice, until),
   };
 };

@@ -204,6 +204,7 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): 
     engine,
     dice: diceFor(1, 'machines'),
     assumption,
+    renewalTakes: () => 0,
     listener: {
       down: (machine) => {
         offAt.set(machine.id, engine.now());

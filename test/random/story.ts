@@ -67,6 +67,16 @@ export const happeningInWords = (what: Planned, name: string): string => {
       return `a person deletes the Node of ${name}`;
     case 'foreign-taint':
       return `a person sets an out-of-service taint on the Node of ${name}`;
+    case 'bind-pod':
+      return `a person binds a pod to the Node of ${name} by its name`;
+    case 'hold-pod':
+      return `a finalizer holds a pod of ${name} for ${what.ms / 1_000} s`;
+    case 'dry-run':
+      return `a person asks what Cloudfence would do about ${name}`;
+    case 'release':
+      return `a person asks for the release of ${name}`;
+    case 'accept':
+      return `a person ends the fence of ${name} on their word`;
     case 'opt-out':
       return `a person opts the Node of ${name} out`;
     case 'opt-in':
@@ -83,6 +93,10 @@ export const happeningInWords = (what: Planned, name: string): string => {
       return 'a message arrives that nobody can read';
     case 'deploy-old':
       return 'another version is deployed: records and messages have the form of an older one';
+    case 'deploy-newer':
+      return 'a version is rolled back: records and messages have the form of a newer one';
+    case 'rotate':
+      return `somebody rotates the key for ${what.service}`;
     case 'sweep':
       return 'a sweep begins';
     case 'send-again':
