@@ -101,34 +101,54 @@ export const attacherDown: CauseRule = (situation) => {
 
 const RETRY_MS = 300_000;
 
+const attacherWords = ({ attacher, now }: Situation): string => {
+  const renewed = ifFound(attacher)?.renewed;
+  return renewed
+    ? `its attacher renewed its Lease ${formatDuration(now - renewed)} ago`
+    : 'whether its attacher runs is not known';
+};
+
+const diskWords = ({ disk }: Situation, { machine }: NodeLocation): readonly string[] =>
+  machine !== null && ifFound(disk)?.holders.some((holder) => holder.machine === machine)
+    ? [`the disk names ${machine}, the machine of that Node`]
+    : [];
+
+/** Nobody has asked for the detach: Kubernetes does not do so for an attachment that it did not make. */
+const remove = (situation: Situation, { nodeName }: NodeLocation, attachment: AttachmentView): readonly string[] => {
+  const target = attachmentAt(situation.target);
+  return [
+    `if nothing on ${nodeName} uses it: kubectl delete volumeattachment ${attachment.name}`,
+    ...(target ? [`${situation.pod.name} follows within five minutes; ${retryCommand(target)}`] : []),
+  ];
+};
+
+const endDetach = (attachment: AttachmentView): readonly string[] => [
+  ...(attachment.detachError ? ['fix what the error names: credentials, limits, or the disk itself'] : []),
+  `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
+  'once the cloud shows the disk detached, remove the finalizer of the VolumeAttachment',
+];
+
 const stale = (situation: Situation, place: NodeLocation, attachment: AttachmentView): Cause => {
-  const { now, pod, attacher } = situation;
-  const error = attachment.detachError;
-  const alive = ifFound(attacher);
+  const { now, pod } = situation;
+  const { detachError: error, deletingSince } = attachment;
   return cause('stale-attachment', 'proved', 'by-person', {
-    says: `No pod uses ${describeVolume(situation)} on ${place.nodeName}, but its VolumeAttachment ${attachment.deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${firstLine(error.says)}` : '.'}`,
+    says: `No pod uses ${describeVolume(situation)} on ${place.nodeName}, but its VolumeAttachment ${deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${firstLine(error.says)}` : '.'}`,
     proof: [
-      ...(attachment.deletingSince === null
-        ? []
-        : [`its deletion was requested ${formatDuration(now - attachment.deletingSince)} ago`]),
+      ...(deletingSince === null ? [] : [`its deletion was requested ${formatDuration(now - deletingSince)} ago`]),
       ...(error ? [`detachError at ${formatTime(error.at)}`] : []),
       ...(attachment.finalizers.length > 0 ? [`finalizers: ${attachment.finalizers.join(', ')}`] : []),
-      alive?.renewed
-        ? `its attacher renewed its Lease ${formatDuration(now - alive.renewed)} ago`
-        : 'whether its attacher runs is not known',
+      ...diskWords(situation, place),
+      attacherWords(situation),
     ],
-    waits: `${nameOf(pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
-    next: [
-      ...(error ? ['fix what the error names: credentials, limits, or the disk itself'] : []),
-      `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
-      attachment.deletingSince === null
-        ? `if nothing on ${place.nodeName} uses it: kubectl delete volumeattachment ${attachment.name}`
-        : 'once the cloud shows the disk detached, remove the finalizer of the VolumeAttachment',
-    ],
+    waits: `${nameOf(pod)} ← ${attachment.name} ← ${deletingSince === null ? 'somebody who deletes it' : `the attacher of ${attachment.driver}`}.`,
+    next: deletingSince === null && !error ? remove(situation, place, attachment) : endDetach(attachment),
   });
 };
 
 const STALE_MS = 60_000;
+
+/** Whether the cloud refuses to attach the disk here because another machine has it. */
+const isRefused = ({ target }: Situation): boolean => attachmentAt(target)?.attachError?.fault === 'attached-elsewhere';
 
 /** An attachment elsewhere that no pod uses and that does not go by itself. */
 export const staleAttachment: CauseRule = (situation) => {
@@ -137,10 +157,14 @@ export const staleAttachment: CauseRule = (situation) => {
     const attachment = attachmentAt(place);
     if (!attachment || podsAt(place, situation).length > 0) continue;
     const since = attachment.deletingSince ?? pod.created;
-    if (attachment.detachError || now - since > STALE_MS) return stale(situation, place, attachment);
+    const isNeverAsked = attachment.deletingSince === null && isRefused(situation);
+    if (attachment.detachError || isNeverAsked || now - since > STALE_MS) return stale(situation, place, attachment);
   }
   return null;
 };
+
+/** The same, before the cloud's refusal is believed: it is an echo of the attachment that Kubernetes itself has. */
+export const refusedForStale: CauseRule = (situation) => (isRefused(situation) ? staleAttachment(situation) : null);
 
 /** The pod came back to the Node from which the volume is still being detached. */
 export const detachFirst: CauseRule = (situation) => {
@@ -166,10 +190,14 @@ const failed = (situation: Situation, error: ErrorView, attachment: AttachmentVi
   });
 };
 
+/** The disk is refused here only because its detach elsewhere is not over. */
+const isEchoOfDetach = (situation: Situation): boolean =>
+  isRefused(situation) && holdersOf(situation).some((place) => attachmentAt(place)?.deletingSince);
+
 /** The driver answered with an error. */
 export const attachError: CauseRule = (situation) => {
   const attachment = attachmentAt(situation.target);
   const error = attachment?.attachError;
-  if (!attachment || !error || attachment.attached) return null;
+  if (!attachment || !error || attachment.attached || isEchoOfDetach(situation)) return null;
   return error.fault ? causeOfFault(situation, error.fault, error, attachment) : failed(situation, error, attachment);
 };

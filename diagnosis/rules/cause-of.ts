@@ -1,6 +1,13 @@
 import type { Cause } from '../model/cause.ts';
 import type { Situation } from '../model/facts.ts';
-import { attacherDown, attachError, detachFirst, driverNotOnNode, staleAttachment } from './attaching.ts';
+import {
+  attacherDown,
+  attachError,
+  detachFirst,
+  driverNotOnNode,
+  refusedForStale,
+  staleAttachment,
+} from './attaching.ts';
 import { noClaim, notTheVolume, notWaiting, podFinalizer, runsUnready } from './pod.ts';
 import { attachedOutside, diskDeleted, diskStuck } from './disks.ts';
 import { machineOfHolder, machineOfTarget } from './machine.ts';
@@ -46,6 +53,7 @@ const questions: readonly CauseRule[] = [
   // What do the cloud and its driver say?
   attachedOutside,
   diskStuck,
+  refusedForStale, // before the cloud's error: it is an echo of the attachment
   attachError,
   detachFirst,
   movingNow, // before a fault is assumed: every move takes some seconds

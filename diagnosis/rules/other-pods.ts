@@ -179,7 +179,9 @@ export const movingNow: CauseRule = (situation) => {
   if (target === null || attachment?.attached) return null;
   const going = holdersOf(situation).find((place) => attachmentAt(place)?.deletingSince);
   const since = attachmentAt(going ?? null)?.deletingSince ?? attachment?.created ?? pod.created;
-  const errors = [attachment?.attachError, attachmentAt(going ?? null)?.detachError].some(Boolean);
+  const own = attachment?.attachError ?? null;
+  const isEcho = own?.fault === 'attached-elsewhere' && going !== undefined;
+  const errors = (own !== null && !isEcho) || Boolean(attachmentAt(going ?? null)?.detachError);
   if (errors || now - since > MOVE_MS || now - pod.created > 2 * MOVE_MS) return null;
   return cause('moving-now', 'likely', 'by-itself', {
     says: `${describeVolume(situation)} is on its way to ${target.nodeName}. Some seconds of "Multi-Attach error" or "Waiting for detach" are normal on every move.`,

@@ -17,7 +17,7 @@ const eventOf = ({ events }: PvcView, reasons: readonly string[]): EventView | n
 
 const claimOf = ({ pod, claimName }: Situation): string => `${pod.namespace}/${claimName ?? ''}`;
 
-/** The claim does not exist, is lost, or goes. */
+/** The claim does not exist, is lost, or goes. A claim stays until its pods are gone, so it does not hold a pod that ends. */
 export const pvcUnusable: CauseRule = (situation) => {
   const { claim, claimName, pod } = situation;
   if (claimName === null || claim === 'unread') return null;
@@ -36,7 +36,7 @@ export const pvcUnusable: CauseRule = (situation) => {
         'if the disk still exists: create a PersistentVolume with the same handle, and bind the claim to it again',
       ],
     });
-  if (!claim.deleting) return null;
+  if (!claim.deleting || pod.deletionEnds !== null) return null;
   return cause('claim-going', 'proved', 'by-person', {
     says: `The claim ${claimOf(situation)} is being deleted. It stays as long as a pod names it, even a Completed one.`,
     proof: [`finalizers: ${claim.finalizers.join(', ') || 'none'}`],
@@ -102,7 +102,7 @@ const noVolume = (told: EventView | null, waits: string) =>
     ],
   });
 
-/** The PersistentVolume does not exist, or goes. */
+/** The PersistentVolume does not exist, or goes. It stays until its claim is gone. */
 export const volumeUnusable: CauseRule = (situation) => {
   const { volume, pod } = situation;
   const claim = ifFound(situation.claim);
@@ -113,7 +113,7 @@ export const volumeUnusable: CauseRule = (situation) => {
       waits: `${nameOf(pod)} ← claim ${claim.name} ← a PersistentVolume that does not exist.`,
       next: ['if the disk still exists: create a PersistentVolume of that name with the same handle'],
     });
-  if (!volume.deleting) return null;
+  if (!volume.deleting || pod.deletionEnds !== null) return null;
   return cause('volume-going', 'proved', 'by-person', {
     says: `The PersistentVolume ${volume.name} is being deleted, so it is attached nowhere any more.`,
     proof: [`finalizers: ${volume.finalizers.join(', ') || 'none'}`],

@@ -6,6 +6,7 @@ import { put, write } from '../../sandbox/history.ts';
 import { addInstance } from '../../sandbox/ec2/scenario.ts';
 import { volumeIn, type Volume } from '../../sandbox/ec2/state.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { attachmentName } from '../../kubernetes/attachments.ts';
 import { theCause } from './any-rig.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
 import { addPod, addUnplaced, at, attachFailed, attachmentOn, twoNodes, unanswered } from './scenes.ts';
@@ -98,6 +99,7 @@ describe('the driver and its attacher', () => {
       PROOF   its deletion was requested 3m19s ago
               detachError at 00:02:34Z
               finalizers: external-attacher/ebs-csi-aws-com
+              the disk names i-00000000000000001, the machine of that Node
               whether its attacher runs is not known
       WAITS   default/next ← csi-764b2aedb99389997b9d4c2c9e072d606bc855f08153089ab7c1e2e3b2b67ec1 ← the attacher of ebs.csi.aws.com.
       NEXT    fix what the error names: credentials, limits, or the disk itself
@@ -106,6 +108,29 @@ describe('the driver and its attacher', () => {
       "
     `);
     expect(theCause(answer)).toMatchObject({ kind: 'stale-attachment', confidence: 'proved' });
+  });
+
+  it('a VolumeAttachment that somebody made keeps the disk: the cloud’s refusal is its echo', async () => {
+    const { world, disk, node, other } = attachFailed(
+      'api error VolumeInUse: vol-1 is already attached to an instance',
+    );
+    const { apiVersion, kind, spec, metadata } = attachmentOn(world, node);
+    writerAs(world, 'person').create('volumeattachments', {
+      apiVersion,
+      kind,
+      metadata: { name: attachmentName({ driver: spec.attacher, handle: disk }, other) },
+      spec: { ...spec, nodeName: other },
+      status: { attached: true },
+    });
+    const cause = theCause(await diagnoseSandbox(world));
+    expect(cause).toMatchObject({
+      kind: 'stale-attachment',
+      waits: expect.stringContaining('somebody who deletes it'),
+    });
+    expect(cause.next).toEqual([
+      expect.stringMatching(/^if nothing on .*: kubectl delete volumeattachment csi-/),
+      `app follows within five minutes; at once: kubectl annotate volumeattachment ${metadata.name} nudge=1`,
+    ]);
   });
 });
 

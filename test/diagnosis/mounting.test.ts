@@ -139,4 +139,9 @@ it('a finalizer keeps a pod that has ended', async () => {
     kind: 'pod-finalizer',
     says: expect.stringContaining('job-tracking'),
   });
+  edit(world, 'persistentvolumeclaims', ['app-data', 'default'], ({ metadata }) => {
+    metadata.finalizers = ['kubernetes.io/pvc-protection'];
+    metadata.deletionTimestamp = at(world, -60_000);
+  });
+  expect(theCause(await diagnoseSandbox(world)).kind, 'the claim waits for the pod').toBe('pod-finalizer');
 });

@@ -1,12 +1,19 @@
+import { AttachVolumeCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { answerSchema, type AnswerJson } from '../../../diagnosis/answer.ts';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
+import { attachmentName } from '../../../kubernetes/attachments.ts';
+import { turn } from '../../testbed/knobs.ts';
+import { volumeAttachment } from '../../testbed/objects.ts';
 import { until } from '../../testbed/until.ts';
 import { runAtHand } from '../doors/doors.ts';
 import { openStage } from '../scenes/stage.ts';
 import { openScene, type Scene } from '../scenes/scene.ts';
-import { lonePod, on } from '../scenes/workload.ts';
+import { anyVolume, claimOf, claimSpec, volumeName, volumeOf } from '../scenes/volume.ts';
+import { deployment, lonePod, on } from '../scenes/workload.ts';
+import { DRIVER } from '../kubelet/kubelet-node.ts';
 
 /** Causes as a real control plane shows them: the objects and events are its own. */
 
@@ -53,6 +60,39 @@ const waitsFor = async (scene: Scene, claim: string): Promise<void> => {
   );
 };
 
+/** Resolves once Kubernetes or a driver has said so in an Event of the scene. */
+const told = (scene: Scene, words: RegExp): Promise<unknown> =>
+  until(`an event says ${words.source}`, async () =>
+    words.test(JSON.stringify(await testbed.admin.get(`/api/v1/namespaces/${scene.namespace}/events`))),
+  );
+
+const byPerson = (kind: string) => ({ code: 4, kinds: [kind], unread: [] });
+
+const causeOf = async (scene: Scene, pod: string) => {
+  const answer = await diagnose(`pod/${scene.namespace}/${pod}`);
+  return { code: answer.code, kinds: kindsOf(answer), unread: answer.unread };
+};
+
+const csiNode = z.object({ spec: z.object({ drivers: z.array(z.looseObject({ name: z.string() })) }) });
+
+const driversOn = async (node: string) =>
+  csiNode.parse(await testbed.admin.get(`/apis/storage.k8s.io/v1/csinodes/${node}`)).spec.drivers;
+
+const setDrivers = (node: string, drivers: readonly object[]) =>
+  testbed.admin.write('PATCH', `/apis/storage.k8s.io/v1/csinodes/${node}`, { spec: { drivers } });
+
+/** A class of a provisioner that nobody runs. */
+const storageClass = async (scene: Scene, title: string, volumeBindingMode: string): Promise<string> => {
+  const name = `${scene.namespace}-${title}`;
+  const provisioner = 'nobody.example.org';
+  await testbed.admin.write('POST', '/apis/storage.k8s.io/v1/storageclasses', {
+    metadata: { name },
+    provisioner,
+    volumeBindingMode,
+  });
+  return name;
+};
+
 describe.concurrent('diagnose on a real control plane', () => {
   it('tells a machine that is off from one that is only cut off', async () => {
     const stage = await openStage(testbed, 'diagnose-off');
@@ -94,5 +134,170 @@ describe.concurrent('diagnose on a real control plane', () => {
     await scene.create(lonePod('app', { claims: ['nothing'] }));
     const answer = await diagnose(`pod/${scene.namespace}/app`);
     expect({ kinds: kindsOf(answer), unread: answer.unread }).toEqual({ kinds: ['claim-missing'], unread: [] });
+  });
+
+  it('finds a rolling update that waits for its own old pod', async () => {
+    const scene = await openScene(testbed, 'diagnose-surge');
+    const home = await scene.addNode();
+    await scene.addClaim('data');
+    await scene.create(deployment('web', 'RollingUpdate', { claims: ['data'] }));
+    const former = await scene.runs('web', home);
+    await scene.addNode();
+    await testbed.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
+    const path = `/apis/apps/v1/namespaces/${scene.namespace}/deployments/web`;
+    await testbed.admin.write('PATCH', path, { spec: { template: { metadata: { annotations: { revision: '2' } } } } });
+    await told(scene, /Multi-Attach error|Waiting for detach/);
+    const waiter = scene.pods('web').find(({ metadata }) => metadata.uid !== former.metadata.uid);
+    const answer = await diagnose(`pod/${scene.namespace}/${waiter?.metadata.name ?? ''}`);
+    expect({ code: answer.code, kinds: kindsOf(answer), unread: answer.unread }).toEqual(byPerson('rollout-surge'));
+    expect(answer.findings[0]?.cause.next.join(' ')).toContain('patch deploy web');
+  });
+
+  it('finds the other pod of a ReadWriteOncePod claim', async () => {
+    const scene = await openScene(testbed, 'diagnose-rwop');
+    const home = await scene.addNode();
+    await scene.addClaim('data', { accessMode: 'ReadWriteOncePod' });
+    await scene.create(lonePod('holder', { claims: ['data'] }));
+    await scene.runs('holder', home);
+    await scene.create(lonePod('waiter', { claims: ['data'] }));
+    await told(scene, /ReadWriteOncePod/);
+    expect(await causeOf(scene, 'waiter')).toEqual(byPerson('read-write-once-pod'));
+  });
+
+  it('finds a volume in another zone', async () => {
+    const scene = await openScene(testbed, 'diagnose-zone');
+    await scene.addNode();
+    const disk = await testbed.ec2.disk(null);
+    const { metadata, spec } = volumeOf(scene.namespace, 'data', disk, anyVolume);
+    const { nodeAffinity } = volumeOf('another-zone', 'data', disk, anyVolume).spec;
+    await testbed.admin.write('POST', '/api/v1/persistentvolumes', { metadata, spec: { ...spec, nodeAffinity } });
+    const claims = `/api/v1/namespaces/${scene.namespace}/persistentvolumeclaims`;
+    await testbed.admin.write('POST', claims, claimOf(scene.namespace, 'data', anyVolume));
+    await scene.create(lonePod('app', { claims: ['data'] }));
+    await told(scene, /node affinity/);
+    expect(await causeOf(scene, 'app')).toEqual(byPerson('wrong-zone'));
+  });
+
+  it('finds a Node whose slots are taken before a pod is placed', async () => {
+    const scene = await openScene(testbed, 'diagnose-full');
+    const home = await scene.addNode();
+    const [driver, ...others] = await driversOn(home.name);
+    await setDrivers(home.name, [{ ...driver, allocatable: { count: 1 } }, ...others]);
+    await Promise.all(['one', 'two'].map((claim) => scene.addClaim(claim)));
+    await scene.create(lonePod('first', { claims: ['one'] }));
+    await scene.runs('first', home);
+    await scene.create(lonePod('second', { claims: ['two'] }));
+    await told(scene, /max volume count/);
+    expect(await causeOf(scene, 'second')).toEqual(byPerson('node-full'));
+  });
+
+  it('finds a driver that is not registered on the pod’s Node', async () => {
+    const scene = await openScene(testbed, 'diagnose-driver');
+    const home = await scene.addNode();
+    await scene.addClaim('data');
+    await setDrivers(home.name, []);
+    await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
+    await told(scene, /does not contain driver|attach/);
+    expect(await causeOf(scene, 'app')).toEqual(byPerson('driver-not-on-node'));
+  });
+
+  it.each([
+    ['attach-limit', 'api error AttachmentLimitExceeded: Attachment limit exceeded for this instance'],
+    ['not-permitted', 'api error UnauthorizedOperation: You are not authorized to perform this operation.'],
+    ['key-unusable', 'api error CustomerKeyHasBeenRevoked: The encrypted volume was unable to access the KMS key'],
+  ])('finds %s in the error of the driver', async (kind, error) => {
+    const scene = await openScene(testbed, 'diagnose-error');
+    const home = await scene.addNode();
+    await turn(testbed.access, await scene.addClaim('data'), { failAttach: error });
+    await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
+    await told(scene, /AttachVolume.Attach failed/);
+    expect(await causeOf(scene, 'app')).toEqual(byPerson(kind));
+  });
+
+  it('finds a machine outside the cluster that has the disk', async () => {
+    const scene = await openScene(testbed, 'diagnose-outside');
+    const home = await scene.addNode();
+    const disk = await scene.addClaim('data');
+    const stranger = await testbed.ec2.machine();
+    const attach = new AttachVolumeCommand({ VolumeId: disk, InstanceId: stranger, Device: '/dev/sdz' });
+    await testbed.ec2.client.send(attach);
+    await turn(testbed.access, disk, {
+      failAttach: `api error VolumeInUse: ${disk} is already attached to an instance`,
+    });
+    await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
+    await told(scene, /VolumeInUse/);
+    expect(await causeOf(scene, 'app')).toEqual(byPerson('attached-outside'));
+  });
+
+  it('finds an attachment that no pod uses', async () => {
+    const scene = await openScene(testbed, 'diagnose-stale');
+    const [former, home] = [await scene.addNode(), await scene.addNode()];
+    const disk = await scene.addClaim('data');
+    const name = attachmentName({ driver: DRIVER, handle: disk }, former.name);
+    const source = { persistentVolumeName: volumeName(scene.namespace, 'data') };
+    const path = '/apis/storage.k8s.io/v1/volumeattachments';
+    await testbed.admin.write('POST', path, {
+      metadata: { name },
+      spec: { attacher: DRIVER, nodeName: former.name, source },
+    });
+    await until(
+      'it is attached',
+      async () => volumeAttachment.parse(await testbed.admin.get(`${path}/${name}`)).status.attached,
+    );
+    await turn(testbed.access, disk, {
+      failAttach: `api error VolumeInUse: ${disk} is already attached to an instance`,
+    });
+    await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
+    await told(scene, /VolumeInUse/);
+    expect(await causeOf(scene, 'app')).toEqual(byPerson('stale-attachment'));
+  });
+
+  it('finds an attachment to a Node that was deleted with its machine', async () => {
+    const stage = await openStage(testbed, 'diagnose-gone');
+    const { scene, home } = stage;
+    await home.terminate();
+    await testbed.admin.call('DELETE', `/api/v1/nodes/${home.name}`);
+    await testbed.admin.call('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`, { gracePeriodSeconds: 0 });
+    await told(scene, /Multi-Attach error|Waiting for detach/);
+    expect(await causeOf(scene, 'db-0')).toEqual({ code: 3, kinds: ['node-gone'], unread: [] });
+  });
+
+  it('finds what keeps a claim from being bound', async () => {
+    const scene = await openScene(testbed, 'diagnose-unbound');
+    const home = await scene.addNode();
+    const waiting = await storageClass(scene, 'waiting', 'WaitForFirstConsumer');
+    const orphaned = await storageClass(scene, 'orphaned', 'Immediate');
+    const claims = `/api/v1/namespaces/${scene.namespace}/persistentvolumeclaims`;
+    for (const [name, storageClassName] of [
+      ['by-hand', waiting],
+      ['nobody', orphaned],
+    ] as const)
+      await testbed.admin.write('POST', claims, {
+        metadata: { name },
+        spec: claimSpec({ ...anyVolume, storageClassName }),
+      });
+    await scene.create(lonePod('placed', { claims: ['by-hand'], spec: on(home.name) }));
+    await scene.create(lonePod('app', { claims: ['nobody'] }));
+    await told(scene, /Waiting for a volume to be created/);
+    expect(await causeOf(scene, 'placed')).toEqual(byPerson('waits-for-consumer'));
+    expect(await causeOf(scene, 'app')).toEqual(byPerson('no-provisioner'));
+  });
+
+  it('finds what keeps a claim and a pod from going', async () => {
+    const scene = await openScene(testbed, 'diagnose-going');
+    const home = await scene.addNode();
+    await scene.addClaim('data');
+    await scene.create(lonePod('app', { claims: ['data'], metadata: { finalizers: ['example.org/keeps'] } }));
+    await scene.runs('app', home);
+    const within = `/api/v1/namespaces/${scene.namespace}`;
+    await testbed.admin.call('DELETE', `${within}/persistentvolumeclaims/data`);
+    await testbed.admin.call('DELETE', `${within}/pods/app`, { gracePeriodSeconds: 1 });
+    await until('its containers have ended', async () =>
+      scene.pods('app').every(({ status }) => status.phase !== 'Running'),
+    );
+    expect(await causeOf(scene, 'app')).toEqual(byPerson('pod-finalizer'));
+    const claim = await diagnose(`pvc/${scene.namespace}/data`);
+    expect(kindsOf(claim)).toEqual(['claim-going']);
+    await testbed.admin.write('PATCH', `${within}/pods/app`, { metadata: { finalizers: null } });
   });
 });
