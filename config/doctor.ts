@@ -8,6 +8,8 @@ import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
 import { identityChecks } from './identity-checks.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
+/** The checks of `doctor` for one configuration, and its verdict. */
+
 /**
  * The identity whose credentials are checked. If others give the orders, such as a detach, the check skips the orders:
  * what these credentials may order then says nothing.

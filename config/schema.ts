@@ -4,6 +4,8 @@ import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../fencing/model/policy.ts';
 import { clusterEntrySchema } from '../providers/cluster-entries.ts';
 
+/** The schema of the configuration file and of what functions get instead. */
+
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 

@@ -7,6 +7,8 @@ import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
 import { listSome, onOneLine, shorten } from '../fencing/model/reason.ts';
 import { logDecision } from './metrics.ts';
 
+/** The lines of the log: one for each step, each outcome, and each message. */
+
 /**
  * One JSON line for each step and each outcome, with the same field names on every platform. It never contains a secret
  * or the environment.

@@ -9,6 +9,10 @@ import type { DoctorDependencies, ExaminedFunction } from './dependencies.ts';
 import type { TimeLimit } from './invocation.ts';
 import { tryTestEvent } from './test-event.ts';
 
+/**
+ * What the deployed doctor adds to the checks: the roles of the other functions, and a test event through the chain.
+ */
+
 const question = z.looseObject({ question: z.enum(['checks', 'fences', 'test-event']).default('checks') });
 
 interface ActiveFence {

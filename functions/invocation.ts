@@ -14,6 +14,8 @@ import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } f
 import { logDecision, measurementsOf, unreachableMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
+/** One call of a function: what it serves, its runs within the platform's time limit, and their log. */
+
 /**
  * Reports how long the platform lets the invocation continue. Lambda's context has this method.
  * https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html

@@ -8,6 +8,8 @@ import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { fenceRecord } from '../fencing/model/record.ts';
 
+/** Reads what a message asks for: the machines, one work item each, or why it cannot be understood. */
+
 /** One machine that a message asks to look at. */
 export interface WorkItem {
   readonly machine: MachineId;

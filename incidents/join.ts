@@ -1,5 +1,7 @@
 import type { End, Incident, IncidentStep, Phases, Proof, Trigger } from './incident.ts';
 
+/** Joins the runs of one incident, in any order and however often. */
+
 /** The phases that no step marks: when they were first seen. */
 export type ObservedPhase = 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere' | 'running' | 'returned';
 export type Seen = Pick<Phases, ObservedPhase>;

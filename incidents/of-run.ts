@@ -5,6 +5,8 @@ import { hasActed, nothingSeen, phasesOf, stateOf } from './join.ts';
 import { idWithoutFence, type Incident, type IncidentStep, type Proof, type Trigger } from './incident.ts';
 import type { RunLog } from './run-log.ts';
 
+/** Makes an incident of what one run reported. */
+
 /** What asked for the run, and the place of its machine if the message names it. */
 export interface Occasion {
   readonly trigger: Omit<Trigger, 'received'>;

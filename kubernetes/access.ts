@@ -7,6 +7,8 @@ import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { bearerAuthentication, httpsLink, type Link, POOL_OPTIONS, closeWhenIdle } from './exchange.ts';
 import { chosenKubeConfig, type KubeConfigText, redactedKubeconfigError, refuseSendingInClear } from './kubeconfig.ts';
 
+/** Makes a link to an API server from a kubeconfig, a token, or a secret that is renewed. */
+
 const linkOf = (config: KubeConfig): Link =>
   httpsLink({
     server: config.getCurrentCluster()?.server ?? '',

@@ -20,6 +20,8 @@ import type { Recheck } from '../fencing/model/cluster-facts.ts';
 import { readLease } from './leases.ts';
 import { fenceAnnotation, hasOwnTaint, hasTaint } from './node-facts.ts';
 
+/** Takes one step in the cluster, and reads what has to be checked right before it. */
+
 /** The access with which a step is applied, and what its recheck has read. */
 export interface StepSession extends ApiSession {
   readonly rechecks: Rechecks;

@@ -16,6 +16,11 @@ import { attachmentIdentitySource } from './node.ts';
 import { readVolume } from './volumes.ts';
 
 /**
+ * VolumeAttachments: their names, whose they are, and the changes to them. The name of a Node proves nothing about the
+ * owner, because a later machine may use the same name. What the attacher recorded on the attachment does.
+ */
+
+/**
  * Returns the name that Kubernetes gives to the VolumeAttachment of a volume to a Node. See getAttachmentName in
  * pkg/volume/csi/csi_attacher.go.
  */

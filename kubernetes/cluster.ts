@@ -15,6 +15,8 @@ import { versionReader } from './doctor.ts';
 import { readSettings } from './settings-map.ts';
 import { findSuspects } from './suspects.ts';
 
+/** Combines the reads and the writes into the `Cluster` that the loop asks. */
+
 export interface ClusterOptions {
   readonly name: string;
   readonly link: Link;

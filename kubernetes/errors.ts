@@ -4,6 +4,8 @@ import { CloudfenceError, ClusterUnavailable, PermissionDenied, Refused } from '
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { describeNetworkError, isUnreadableAnswer, UNREADABLE_ANSWER } from '../transport/answers.ts';
 
+/** Translates what the API server and its client answer into the errors of Cloudfence. */
+
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
 const status = z.object({
   kind: z.literal('Status'),

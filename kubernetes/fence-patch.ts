@@ -16,6 +16,11 @@ import {
   tombstoneText,
 } from './node-facts.ts';
 
+/**
+ * The patches of a Node, one for each step that writes the fence: the taints, the labels, and the record together,
+ * under preconditions.
+ */
+
 /** The part of JSON Patch that a fence needs: https://www.rfc-editor.org/rfc/rfc6902 */
 type Operation =
   | { readonly op: 'test' | 'add' | 'replace'; readonly path: string; readonly value: unknown }

@@ -36,6 +36,11 @@ import {
 } from './volumes.ts';
 
 /**
+ * Reads everything about one machine in one cluster. If its Node exists, the Node's volumes lead to the attachments.
+ * If the Node is gone, or its name has another machine by now, the list of all attachments shows what is left.
+ */
+
+/**
  * Returns the volumes that the attach-detach controller has attached. The volumes in use are not among them, because
  * those are only what the kubelet says.
  */
@@ -51,7 +56,7 @@ const volumesOnStatus = (node: V1Node) => [
  * Finds volumes through attachments that only the list of all attachments shows. The attachments of a drained Node no
  * longer appear in any status.
  */
-const searched = async (reader: Reader, { search = false, query }: LookRequest, node: string) => {
+const foundInList = async (reader: Reader, { search = false, query }: LookRequest, node: string) => {
   const attachments = search ? await searchAttachments(reader, node, query) : [];
   return {
     read: await readAttachedVolumes(reader, attachments),
@@ -78,7 +83,7 @@ const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: On
   const asking = readAttachmentsOf(reader, name, known);
   const [claimed, found, asked] = await Promise.all([
     readVolumesOfPvcs(reader, pods, async () => volumesBehind(known, name, await asking)),
-    searched(reader, request, name),
+    foundInList(reader, request, name),
     asking,
   ]);
   const volumes = await readVolumes(reader, {

@@ -20,6 +20,11 @@ import {
 } from './names.ts';
 import { optOutsOfNode } from './node.ts';
 
+/**
+ * What a Node says about its fence: taints, labels, and the record. The parts that a kubelet cannot write decide
+ * whether Cloudfence wrote the rest.
+ */
+
 type MarkedTaint = Pick<V1Taint, 'key' | 'effect' | 'value'>;
 
 /** The part of a Node that shows what Cloudfence has put on it. */

@@ -22,6 +22,8 @@ import {
   INSTANCE_LABELS,
 } from './names.ts';
 
+/** Nodes: reading them, what on them names a machine, and who opted them out. */
+
 /**
  * What a look finds about the Node itself. The facts about the cluster around it are the same for both ways of looking.
  */

@@ -22,6 +22,8 @@ import {
   volumeKey,
 } from './volumes.ts';
 
+/** Pods: reading them, what a fence needs to know about them, and how they end. */
+
 /** Lists all pods that are bound to the Node's name. A name that no Node can have would be another selector. */
 export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
   if (!isName(node)) return [];

@@ -5,6 +5,8 @@ import type { Reader, Writer } from './connection.ts';
 import { isNotFound } from './errors.ts';
 import { CAP_LIFT, PAUSE_KEY, SETTINGS } from './names.ts';
 
+/** The ConfigMap with which people pause all fencing, or let it exceed the cap. */
+
 /** The ConfigMap with which the people who run a cluster control Cloudfence. Cloudfence only reads it. */
 export type SettingsMap = Readonly<Record<string, string>>;
 

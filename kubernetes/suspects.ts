@@ -9,6 +9,11 @@ import type { Reader } from './connection.ts';
 import { type Freshness, readLeases } from './leases.ts';
 import { hasFenceTraces, hasOwnLabel, hasOwnTaint, fenceAnnotation, nodeFacts } from './node-facts.ts';
 
+/**
+ * Finds what a sweep has to look at: silent Nodes, Nodes with anything of Cloudfence, and attachments to Nodes that
+ * are gone.
+ */
+
 const GETS_AT_ONCE = 8;
 
 interface Traces {

@@ -12,6 +12,11 @@ import { pvcKey, csiHandleOf, readVolume, volumeKey, type PvcReference, pvcsOfPo
 import { type Reader, pages } from './connection.ts';
 import { isFinished } from './pods.ts';
 
+/**
+ * Collects the volumes of one Node from everything that names one, and reads the attachment and the PersistentVolume
+ * of each. No source is trusted alone: a handle counts only if the object that was read has that handle.
+ */
+
 /** All places that name the volumes of a Node. */
 export interface VolumeTraces {
   readonly node: string;
@@ -83,7 +88,7 @@ const claimedBy = ({ spec }: V1PersistentVolume): string | null => {
  * Returns the PersistentVolume with exactly this handle. A name alone is not enough, because it may mean another volume
  * by now.
  */
-const carrying = async (
+const volumeWithHandle = async (
   reader: Reader,
   candidate: VolumeHandle,
   names: Iterable<string>,
@@ -99,7 +104,7 @@ const carrying = async (
 
 type ReadAttachment = (name: string) => Promise<V1VolumeAttachment | null>;
 
-const seen = async (
+const findVolume = async (
   reader: Reader,
   candidate: Candidate,
   { node, read, reported, owns }: VolumeTraces,
@@ -110,7 +115,7 @@ const seen = async (
   const found = await attachmentAt(name);
   const attachment = found && owns(found) ? found : null;
   const source = attachment?.spec.source.persistentVolumeName;
-  const volume = await carrying(
+  const volume = await volumeWithHandle(
     reader,
     candidate,
     new Set([...(source === undefined ? [] : [source]), ...candidate.names]),
@@ -158,7 +163,7 @@ const readBelievable = async (
     (candidate) => sure.has(volumeKey(candidate)) || attached.has(attachmentName(candidate, traces.node)),
   );
   return Promise.all(
-    believable.map((candidate) => seen(reader, candidate, traces, async (name) => attached.get(name) ?? null)),
+    believable.map((candidate) => findVolume(reader, candidate, traces, async (name) => attached.get(name) ?? null)),
   );
 };
 
@@ -203,7 +208,7 @@ export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<reado
     const asked = traces.asked.get(name);
     return asked === undefined ? readAttachment(reader, name) : asked;
   };
-  return Promise.all(candidates.map((candidate) => seen(reader, candidate, traces, attachmentAt)));
+  return Promise.all(candidates.map((candidate) => findVolume(reader, candidate, traces, attachmentAt)));
 };
 
 /** Finds the next attachment of a volume: the one to the Node of the pod that uses its claim now. */

@@ -10,6 +10,8 @@ import {
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { Reader } from './connection.ts';
 
+/** What is behind a volume of a pod: which PersistentVolume, which driver, and which handle. */
+
 /** What is behind a volume: a CSI volume, something that CSI never attaches, or something unknown. */
 type Backing = VolumeHandle | 'never-attached' | 'unknown';
 

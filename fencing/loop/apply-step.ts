@@ -10,6 +10,8 @@ import { originOf } from '../rules/pods.ts';
 import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
 import type { Act, Memory, Moment } from '../rules/view.ts';
 
+/** How a step that was taken, declined, or imagined changes the state of a run. */
+
 const report = (
   { step, because: reason }: Act,
   sentAt: Moment,

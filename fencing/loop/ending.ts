@@ -6,6 +6,8 @@ import { type DeletedPod, isImagined, type Outcome, type OutcomeKind } from '../
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
+/** Turns the end of a run into its outcome, and into the Events on its objects. */
+
 /** Returns what was declined and is still open. Without a later look, everything that was declined counts. */
 const openIn = ({ memory, machine, cluster }: RunState): RunState['memory']['declined'] =>
   machine && cluster ? stillDeclined({ memory, machine: machine.value, cluster: cluster.value }) : memory.declined;

@@ -6,6 +6,8 @@ import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
+/** Decides from what all clusters answered where the machine lives. */
+
 /** The answer of one cluster that was asked for the machine. */
 export interface ClusterSearchResult {
   readonly cluster: string;

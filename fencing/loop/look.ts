@@ -9,6 +9,8 @@ import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './shared-looks.ts';
 import { type RunState, type ClusterLocation, type Observation, saysOff } from './state.ts';
 
+/** Runs the looks of a command: the machine, its cluster, or all clusters that may have its Node. */
+
 const queryFor = (state: RunState, machine: MachineFacts): NodeQuery => ({
   machine: state.request.machine,
   nodeNames: machine.nodeNames,

@@ -12,6 +12,8 @@ import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { markKey, stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
 import type { Act, Awaited, Decision, Moment, View } from '../rules/view.ts';
 
+/** Chooses the next command from the state of a run: a look, a recheck, a step, a sleep, or the end. */
+
 /**
  * The next thing to do. Reads may be combined. Of the commands that change the world, only steps of one kind on several
  * objects leave side by side.

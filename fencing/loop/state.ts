@@ -8,6 +8,8 @@ import type { FenceRecord } from '../model/record.ts';
 import { podsWanting } from '../rules/pods.ts';
 import type { Memory, Moment, Request, View } from '../rules/view.ts';
 
+/** The state of a run, and how a read of the machine or of the cluster changes it. */
+
 /**
  * One read. Its value was true at some moment between the request and the response. A proof counts from the request.
  */

@@ -8,6 +8,8 @@ import { targetMachine } from './identity.ts';
 import { podsWanting } from './pods.ts';
 import { type Act, type Decision, type Rule, takeStep, takeSteps, type View } from './view.ts';
 
+/** When a disk is detached through the cloud, and when the attacher is nudged. */
+
 /** Returns the disk of a volume, if the cloud shows it attached to exactly this machine. */
 export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeFacts): DiskAttachment | null => {
   const disk = identityRules.diskOf(volume);

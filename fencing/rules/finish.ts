@@ -19,6 +19,8 @@ import {
 import { vouchReason } from './proof.ts';
 import { type Decision, fenced, refuse, type Rule, takeStep, type View } from './view.ts';
 
+/** How a fence is finished: the out-of-service taint goes, and the Node stays in quarantine or is deleted. */
+
 /**
  * Returns whether the cloud knew the machine when the fence began, and no longer does. The fence itself has freed the
  * disks, so nothing confirms that the machine is gone: it may have been started, and its kubelet may be cut off.

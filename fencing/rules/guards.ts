@@ -8,6 +8,8 @@ import { newRecord, targetNode } from './mark.ts';
 import { isFenced } from './release.ts';
 import { podsToDelete } from './pods.ts';
 
+/** What forbids that a fence begins: a pause, an opt-out, nothing to free, the cap, a delay. */
+
 /** Refuses to begin, continue, or release a fence while the cluster, or all of Cloudfence, is paused. */
 export const paused: Rule = ({ policy, cluster }) => {
   const reason = policy.paused ?? cluster.surroundings.paused;

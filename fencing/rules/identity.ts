@@ -5,6 +5,10 @@ import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { refuse, type Rule, type View } from './view.ts';
 
+/**
+ * Whether the Node, its record, and its volumes belong to this machine. Names are reused, so a name proves nothing.
+ */
+
 type Identity = 'proven' | 'contradicted' | 'silent';
 
 type IdentityRules = Pick<Cloud, 'machineOf' | 'immutableIdsOf'>;

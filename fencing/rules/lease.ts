@@ -5,6 +5,8 @@ import type { FenceRecord } from '../model/record.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import { type Decision, refuse, type Rule, takeStep, type View, wait } from './view.ts';
 
+/** What the kubelet's Lease says against the proof. */
+
 /**
  * Stops, and informs people, if the kubelet renews its Lease after the cloud said off: the kubelet contradicts the
  * cloud. Kubelets renew every 10 s, and also while the machine is `stopping`, so only a *change* counts. It counts

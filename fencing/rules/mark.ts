@@ -6,6 +6,8 @@ import { type Decision, refuse, type Rule, takeStep, type View } from './view.ts
 import { isDeletionDeclined, isKnownToRecur, isRecurring, podsToDelete, podsWanting } from './pods.ts';
 import { acceptCommand, wasAttachedToMachine } from './identity.ts';
 
+/** When a fence begins, what its record says, and whether the present record counts for this boot. */
+
 export const targetNode = (node: NodeFacts): NodeTarget => ({
   name: node.name,
   uid: node.uid,

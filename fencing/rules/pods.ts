@@ -5,6 +5,8 @@ import type { FenceRecord } from '../model/record.ts';
 import { type PodTarget, stepKey } from '../model/steps.ts';
 import { type Act, type Rule, takeSteps, type View } from './view.ts';
 
+/** Which pods of the Node are deleted, in which order, and which ones come back. */
+
 /**
  * Returns the uids of the pods that the fence named when it began. Those of them that are finished now were failed by
  * Cloudfence.

@@ -15,6 +15,8 @@ import {
 import { currentRecord } from './mark.ts';
 import { type Decision, refuse, type Rule, type View, wait } from './view.ts';
 
+/** Whether what the cloud says is proof that the machine is off. */
+
 /**
  * Returns a person's statement that the machine is off, or null. It is given to this run, or written in the record of
  * the fence that the run continues.

@@ -14,6 +14,8 @@ import {
   podsWanting,
 } from './pods.ts';
 
+/** What a fence waits for, and how long it waits before the next look. */
+
 /**
  * Returns the time until the next look (ms). Looks come quickly at first and slowly later: what goes away by itself
  * goes within a second or within minutes.

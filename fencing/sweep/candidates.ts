@@ -13,6 +13,8 @@ import { because, type Reason } from '../model/reason.ts';
 import { hasBootedSince } from '../rules/running.ts';
 import { imagineLift, liftBeforeRun, UNKNOWN_MACHINE, stateOfSuspect } from './lift.ts';
 
+/** Groups what one cluster reports as suspect by machine, and says where each run begins. */
+
 /** A suspect, the cluster that it is in, and the machines that it may be. */
 export interface SweepCandidate {
   readonly cluster: string;

@@ -15,6 +15,8 @@ import {
 } from './candidates.ts';
 import { overdueFences, type OverdueFences } from './overdue.ts';
 
+/** One sweep over all clusters: finds the suspects, orders them by urgency, and starts a run for each machine. */
+
 export interface SweepOutcome {
   readonly outcomes: readonly Outcome[];
   /** Clusters that could not be asked, and why. Their Nodes are unknown, not fine. */

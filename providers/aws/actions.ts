@@ -7,6 +7,8 @@ import type { Ec2Clients } from './client.ts';
 import { isAttachedTo, readVolumes } from './disks.ts';
 import { errorCodeOf, toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 
+/** The destructive calls of EC2, each sent once and under a permit. */
+
 /** These codes may mean "already detached", but also "attached elsewhere" or "in another state". */
 const PERHAPS_DONE = new Set(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound']);
 

@@ -12,6 +12,8 @@ import { withCloudfenceErrors } from './errors.ts';
 import type { DiskHolderView, DiskView } from '../../diagnosis/model/facts.ts';
 import { diskOf } from './identity.ts';
 
+/** EBS volumes: which are attached to an instance, who holds them, and what they testify. */
+
 const AT_ONCE = 100;
 
 /** The call contains only ids, so an invalid parameter value is an invalid id. */

@@ -2,6 +2,8 @@ import type { Tag } from '@aws-sdk/client-ec2';
 import type { UnservedScope } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
+/** What names an EC2 instance: provider IDs, node IDs of the CSI driver, ARNs. Needs no SDK. */
+
 /**
  * Today an id is `i-` and 8 or 17 hexadecimal digits. The pattern also accepts the lengths between them, because EC2
  * itself judges those.

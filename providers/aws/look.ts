@@ -11,6 +11,8 @@ import { askSkippingBadIds, chunksOf, requireList, requireAttachments } from './
 import { withCloudfenceErrors } from './errors.ts';
 import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 
+/** Reads instances for a look, many in one call. */
+
 /** What EC2 said about one id. */
 type InstanceLookup =
   | { readonly machine: MachineId; readonly is: 'seen'; readonly instance: Instance; readonly requestId: string }

@@ -9,6 +9,8 @@ import {
 import { attachedDisks } from './disks.ts';
 import { clusterNamesFromTags, candidateNodeNames } from './identity.ts';
 
+/** What EC2's answer proves about an instance: its power state, its boot generation, and the evidence. */
+
 interface Classified {
   readonly power: Power;
   readonly forGood: boolean;

@@ -2,6 +2,8 @@ import type { Cloud, UnservedScope } from '../../fencing/model/cloud.ts';
 import { CloudfenceError, Refused } from '../../fencing/model/errors.ts';
 import type { DiskId, IdentitySource, MachineFacts, MachineId, Witness } from '../../fencing/model/machine.ts';
 
+/** Asks each account and region for its own machines, behind one cloud interface. */
+
 /**
  * Combines several territories into one cloud. An instance id is unique in all of AWS, and an EBS volume attaches only
  * within its account and zone. Therefore the territory that knows a machine owns it, and the territory that knows a

@@ -7,6 +7,8 @@ import { toCloudfenceError } from './errors.ts';
 import { type Operation, type CallOptions, sendPowerOff, readIncarnation } from './machines.ts';
 import { statusesOf } from './power.ts';
 
+/** The destructive calls of Azure, each sent once and under a permit. */
+
 /**
  * Power states that a hard power-off can end. A starting machine is left alone, because someone has just asked for the
  * start.

@@ -9,6 +9,8 @@ import { toCloudfenceError } from './errors.ts';
 import { isSameDisk, machinePath, type MachinePath } from './identity.ts';
 import { type NameOwner, readIncarnation, sendDetach } from './machines.ts';
 
+/** Detaches a disk from a machine, with a read of the disk right before and after. */
+
 export interface DetachRequest {
   readonly from: MachineTarget;
   readonly disk: DiskId;

@@ -16,6 +16,8 @@ import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './ident
 import type { Vm } from './machines.ts';
 import type { DiskView } from '../../diagnosis/model/facts.ts';
 
+/** Azure's managed disks: which are attached to a machine, who holds them, and what they testify. */
+
 /** Codes that say that ARM, or the disk's own service, does not know the disk. */
 const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'NotFound']);
 

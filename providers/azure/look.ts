@@ -9,6 +9,8 @@ import { machineInSameGroup, machinePath, type MachinePath, scaleSetPath, type S
 import { findVm, type VmLookup, saysSetIsGone, type Vm } from './machines.ts';
 import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 
+/** Reads machines for a look, each with its OS disk, whose handover tells boots apart. */
+
 /**
  * Reads at once. ARM cannot read several machines by id in one call. The number is far below ARM's limits for one
  * caller and fast enough for a sweep.
@@ -45,7 +47,7 @@ const lookAt = async (
   if (path.subscription !== clients.subscription.toLowerCase())
     return unknownMachineFacts(machine, 'in another subscription');
   const [lookup, expected] = await Promise.all([
-    sayOf(clients, path, signal),
+    readMachine(clients, path, signal),
     expectedOsDisk(clients, machine, signal),
   ]);
   if (lookup.is !== 'seen')
@@ -89,7 +91,7 @@ const osDiskOf = async (
 };
 
 /** Returns what ARM says about the machine, and the request id for questions to ARM about the answer. */
-const sayOf = async (
+const readMachine = async (
   clients: AzureClients,
   path: MachinePath,
   signal: AbortSignal,

@@ -6,6 +6,8 @@ import type { AzureClients } from './client.ts';
 import { type Declined, declinedWith, withCloudfenceErrors } from './errors.ts';
 import { machinePath, type MachinePath } from './identity.ts';
 
+/** Finds a virtual machine by the path of its id, alone or in a scale set, and sends the operations on it. */
+
 /** The fields that virtual machines and scale set instances share. */
 export interface Vm extends Pick<
   VirtualMachine,

@@ -10,6 +10,8 @@ import { attachedDisks } from './disks.ts';
 import { clusterNamesFromTags, candidateNodeNames } from './identity.ts';
 import type { Vm } from './machines.ts';
 
+/** What ARM's answer proves about a machine: its power state, its boot generation, and the evidence. */
+
 /** What ARM's answer says about power, in lower case. Null where it says nothing. */
 interface Statuses {
   readonly power: string | null;

@@ -4,6 +4,11 @@ import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model
 import { type DryRunRequest, findDryRunRequest } from './dry-run.ts';
 import { createReadBudget, type JsonDocument, parseJsonDocuments, type ReadBudget, textOfBytes } from './json-text.ts';
 
+/**
+ * Opens an event of any cloud: texts, lists, archives, and wrappers, within limits. The cloud's own reader reads one
+ * object.
+ */
+
 const dryRunOf = (readings: readonly ParsedEvent[]): Pick<ParsedEvent, 'dryRun'> => {
   const wishes = readings.map(({ dryRun }) => dryRun);
   const wish = wishes.find((one) => one === 'unclear') ?? wishes.find((one) => one === 'wanted');

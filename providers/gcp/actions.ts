@@ -14,6 +14,8 @@ import { withCloudfenceErrors } from './errors.ts';
 import { instancePath, type InstancePath } from './identity.ts';
 import { readInstance } from './look.ts';
 
+/** The destructive calls of Compute Engine, each sent once and under a permit. */
+
 const DETACH = 'compute.instances.detachDisk';
 
 /**

@@ -15,6 +15,8 @@ import {
 } from './identity.ts';
 import type { DiskView } from '../../diagnosis/model/facts.ts';
 
+/** Disks of Compute Engine: which are attached to an instance, who uses them, and what they testify. */
+
 /** A disk with the id that was asked for, and what it says about itself. `disk` is null when it does not exist. */
 export interface DiskRead {
   readonly id: DiskId;

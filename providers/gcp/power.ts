@@ -8,6 +8,8 @@ import {
 import { type DiskRead, attachedDisks, type Instance } from './disks.ts';
 import { clusterNamesFromLabels, type InstancePath, candidateNodeNames } from './identity.ts';
 
+/** What Compute Engine's answer proves about an instance: its power state, its boot generation, and the evidence. */
+
 /**
  * Returns what the status of an instance proves. `TERMINATED` is the API's word for an instance that has stopped, not
  * for a deleted one. Only `TERMINATED` and `STOPPED` prove anything. An instance in `REPAIRING` ends in a restart.

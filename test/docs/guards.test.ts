@@ -3,7 +3,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-/** docs/guards.md quotes the titles of tests. Each quotation has to be in a file that its line names. */
+/**
+ * docs/guards.md quotes the titles of tests, and names functions. Each quotation has to be in a file that its line names,
+ * and each function somewhere in the code.
+ */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const plain = (text: string): string =>
@@ -63,4 +66,16 @@ it('docs/guards.md quotes only what is in the tests that it names', () => {
   const texts = new Map([...new Set(quotations.map(({ named }) => named))].map((named) => [named, testsAt(named)]));
   const stale = quotations.filter(({ named, quotation }) => !isQuoted(texts.get(named) ?? '', quotation));
   expect(stale).toEqual([]);
+});
+
+it('docs/guards.md names only functions that exist', () => {
+  const code = globSync('{config,fencing,functions,infra,kubernetes,providers,sandbox,test,transport}/**/*.ts', {
+    cwd: root,
+  })
+    .map((file) => readFileSync(path.join(root, file), 'utf8'))
+    .join('\n');
+  const words = new Set(code.match(/\w+/g));
+  const named = lines.flatMap((line) => [...line.matchAll(/`([a-z]+[A-Z]\w*)`/g)].map(([, name = '']) => name));
+  expect(named.length).toBeGreaterThan(200);
+  expect(named.filter((name) => !words.has(name))).toEqual([]);
 });
