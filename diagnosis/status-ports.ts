@@ -1,5 +1,5 @@
 import type { NodeFacts } from '../fencing/model/cluster-facts.ts';
-import type { CapUse } from '../fencing/model/ledger.ts';
+import type { CapUse } from '../fencing/model/cap-use.ts';
 import type { MachineId, IdentitySource } from '../fencing/model/machine.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';

@@ -1,6 +1,6 @@
 import type { AttachmentFacts, NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { MachineId, MachineTarget, VolumeHandle } from '../fencing/model/machine.ts';
-import type { CapUse } from '../fencing/model/ledger.ts';
+import type { CapUse } from '../fencing/model/cap-use.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Permit } from '../fencing/model/permit.ts';
 

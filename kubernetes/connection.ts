@@ -184,7 +184,7 @@ export interface Reader {
 /** Writes under one signal and one permit. Each write is sent once and never again. */
 export interface Writer {
   readonly write: Ask;
-  /** Sends the body as a merge patch, not as a JSON Patch. */
+  /** Sends the body as a merge patch, not as a JSON Patch. The API server answers with the object's metadata only. */
   readonly mergePatch: Ask;
 }
 
@@ -198,7 +198,10 @@ export interface Connection {
 
 /** https://kubernetes.io/docs/reference/using-api/api-concepts/#fetching-object-metadata */
 const METADATA_LIST = { Accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' };
-const MERGE_PATCH = { 'Content-Type': 'application/merge-patch+json' };
+const MERGE_PATCH = {
+  'Content-Type': 'application/merge-patch+json',
+  Accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+};
 
 const nullIfAbsent = (error: unknown): null => {
   if (isNotFound(error)) return null;

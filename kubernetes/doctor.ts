@@ -2,7 +2,7 @@ import { AuthorizationV1Api, CoreV1Api, VersionApi } from '@kubernetes/client-no
 import type { IdentitySource, VolumeHandle } from '../fencing/model/machine.ts';
 import { type CallClock, type Connection, pages, type Reader, type Writer } from './connection.ts';
 import type { Link } from './exchange.ts';
-import { readEntries } from './ledger.ts';
+import { readLedger } from './ledger.ts';
 import { LEASE_NAMESPACE, LEDGER, SETTINGS } from './names.ts';
 import { nodeIdentitySources } from './node.ts';
 import { csiHandleOf } from './volumes.ts';
@@ -64,7 +64,7 @@ export const createDoctor = (
       return items.map(csiHandleOf).filter((handle) => handle !== null);
     },
     version: (signal) => version(reader(signal)),
-    ledger: async (signal) => (await readEntries(reader(signal))) !== null,
+    ledger: async (signal) => (await readLedger(reader(signal))) !== null,
     identities: async function* (signal) {
       for await (const page of pages((paging) => reader(signal).read(CoreV1Api, (core) => core.listNode(paging)))) {
         yield page.map((node) => ({

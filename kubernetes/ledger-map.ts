@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { CoreV1Api, type V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
 import { PermissionDenied, Unavailable } from '../fencing/model/errors.ts';
 import { createGroups, type GroupMember, type Groups } from '../fencing/loop/groups.ts';
 import { abortOnSignal } from '../fencing/loop/ports.ts';
-import type { LedgerEntry } from '../fencing/model/ledger.ts';
+import type { LedgerState } from '../fencing/model/cap-use.ts';
 import type { CallClock, Reader, Writer } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
+import { parseLedger, writtenLedger } from './ledger-text.ts';
 import { LEDGER } from './names.ts';
 
 /**
@@ -27,20 +27,22 @@ const TRIES = 60;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
-const { namespace, name, key } = LEDGER;
+const { namespace, name } = LEDGER;
 
 /** The ledger as it was read or written, and its version then. */
 export interface LedgerVersion {
   readonly resourceVersion: string | undefined;
-  readonly entries: readonly LedgerEntry[];
+  readonly ledger: LedgerState;
 }
+
+const EMPTY: LedgerState = { entries: [], counted: [] };
 
 /** Returns null when there is no ledger. */
 export const readVersion = async ({ reader }: Pick<LedgerAccess, 'reader'>): Promise<LedgerVersion | null> => {
   const map = await reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) =>
     core.readNamespacedConfigMap(place),
   );
-  return map && { resourceVersion: map.metadata?.resourceVersion, entries: readLedger(map.data?.[key] ?? '') };
+  return map && { resourceVersion: map.metadata?.resourceVersion, ledger: parseLedger(map.data) };
 };
 
 /**
@@ -48,8 +50,8 @@ export const readVersion = async ({ reader }: Pick<LedgerAccess, 'reader'>): Pro
  * the ConfigMap, and only an administrator's tools can create it again.
  * @throws PermissionDenied with the remedy
  */
-const create = async ({ writer }: LedgerAccess, entries: readonly LedgerEntry[]): Promise<V1ConfigMap> => {
-  const body = { metadata: { namespace, name }, data: { [key]: writtenLedger(entries) } };
+const create = async ({ writer }: LedgerAccess, ledger: LedgerState): Promise<V1ConfigMap> => {
+  const body = { metadata: { namespace, name }, data: writtenLedger(ledger) };
   try {
     return await writer.write(CoreV1Api, (core) => core.createNamespacedConfigMap({ namespace, body }));
   } catch (error) {
@@ -65,13 +67,13 @@ const create = async ({ writer }: LedgerAccess, entries: readonly LedgerEntry[])
 const written = async (
   access: LedgerAccess,
   before: LedgerVersion | null,
-  entries: readonly LedgerEntry[],
+  ledger: LedgerState,
 ): Promise<V1ConfigMap | null> => {
   try {
-    if (before === null) return await create(access, entries);
+    if (before === null) return await create(access, ledger);
     const body = {
       metadata: { resourceVersion: before.resourceVersion },
-      data: { [key]: writtenLedger(entries) },
+      data: writtenLedger(ledger),
     };
     return await access.writer.mergePatch(CoreV1Api, (core) =>
       core.patchNamespacedConfigMap({ namespace, name, body }),
@@ -86,16 +88,16 @@ const pauseBetween = (tries: number, jitter: () => number): number =>
   Math.ceil(jitter() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries));
 
 /** A decision about the ledger. `write` is null if the ledger is right already. */
-type Decide<T> = (entries: readonly LedgerEntry[]) => {
+type Decide<T> = (ledger: LedgerState) => {
   readonly says: T;
-  readonly write: readonly LedgerEntry[] | null;
+  readonly write: LedgerState | null;
 };
 
 interface WaitingChange extends GroupMember {
   readonly access: LedgerAccess;
   /** Returns the ledger after the change, and the callback that reports the write to the caller. */
-  readonly decide: (entries: readonly LedgerEntry[]) => {
-    readonly write: readonly LedgerEntry[] | null;
+  readonly decide: (ledger: LedgerState) => {
+    readonly write: LedgerState | null;
     readonly done: () => void;
   };
 }
@@ -103,21 +105,21 @@ interface WaitingChange extends GroupMember {
 /** Makes the changes of one ledger. Those that come while a write is under way are written together. */
 export interface LedgerChanges {
   /**
-   * Reads, decides, and writes, until no one else has written in between. Each decision is therefore about the entries
-   * that are there. `read` is the ledger if the caller has just read it.
+   * Reads, decides, and writes, until no one else has written in between. Each decision is therefore about the ledger
+   * that is there. `read` is the ledger if the caller has just read it.
    * @throws Unavailable after `TRIES` tries, or when the time is up
    */
   readonly change: <T>(access: LedgerAccess, decide: Decide<T>, read?: LedgerVersion | null) => Promise<T>;
 }
 
 /** Decides one after the other, each about the ledger that the ones before leave. */
-const decideAll = (group: readonly WaitingChange[], before: readonly LedgerEntry[]) => {
-  let entries = before;
-  let write: readonly LedgerEntry[] | null = null;
+const decideAll = (group: readonly WaitingChange[], before: LedgerState) => {
+  let ledger = before;
+  let write: LedgerState | null = null;
   const ends = group.map(({ decide }) => {
-    const decided = decide(entries);
+    const decided = decide(ledger);
     write = decided.write ?? write;
-    entries = write ?? entries;
+    ledger = write ?? ledger;
     return decided.done;
   });
   return { write, ends };
@@ -133,8 +135,8 @@ const tooManyWriters = (): Unavailable =>
  * Returns the ledger after a write, to decide the next changes on. Takes only the version from the answer: a proxy may
  * have answered. Undefined if the answer has none, and then the ledger is read again.
  */
-const afterWrite = ({ metadata }: V1ConfigMap, entries: readonly LedgerEntry[]): LedgerVersion | undefined =>
-  metadata?.resourceVersion === undefined ? undefined : { resourceVersion: metadata.resourceVersion, entries };
+const afterWrite = ({ metadata }: V1ConfigMap, ledger: LedgerState): LedgerVersion | undefined =>
+  metadata?.resourceVersion === undefined ? undefined : { resourceVersion: metadata.resourceVersion, ledger };
 
 /** Waits before another try. A change whose time is up ends alone, and the others continue at once. */
 const pause = async (waiting: readonly WaitingChange[], { clock, jitter }: LedgerAccess): Promise<void> => {
@@ -156,7 +158,7 @@ const writeGroup = async (
 ): Promise<Lately | null> => {
   const { signal } = access;
   const before = known === undefined ? await abortOnSignal(signal, () => readVersion(access)) : known;
-  const { write, ends } = decideAll(group, before?.entries ?? []);
+  const { write, ends } = decideAll(group, before?.ledger ?? EMPTY);
   const answer = write && (await abortOnSignal(signal, () => written(access, before, write)));
   if (write && !answer) return null;
   for (const done of ends) done();
@@ -198,8 +200,8 @@ export const createLedgerChanges = (): LedgerChanges => {
     change: (access, decide, read) =>
       new Promise((resolve, reject) => {
         const { signal } = access;
-        const decided = (entries: readonly LedgerEntry[]) => {
-          const { says, write } = decide(entries);
+        const decided = (ledger: LedgerState) => {
+          const { says, write } = decide(ledger);
           return { write, done: () => resolve(says) };
         };
         const rejected = (error: unknown): void => reject(signal.aborted ? timeIsUp(error) : error);
@@ -208,62 +210,3 @@ export const createLedgerChanges = (): LedgerChanges => {
       }),
   };
 };
-
-/**
- * The ledger as text has one line for each fence. A line is so short that thousands fit into one ConfigMap.
- * `<machine> <boot> <begun, epoch s> <o(pen) or f(inished)> <nodes>`; an unknown boot is `-`.
- */
-const LINE = /^([\w-]{10}) ([\w-]{6}|-) (\d{1,12}) ([of]) (\d{1,7})$/;
-
-const digest = (text: string, length: number): string =>
-  createHash('sha256').update(text).digest('base64url').slice(0, length);
-
-/** Shortens a machine id. Machine ids are up to 300 characters long. */
-export const shortMachine = (machine: string): string => digest(machine, 10);
-export const shortBoot = (boot: string): string => digest(boot, 6);
-
-/**
- * Returns the entry for a line that cannot be read. The line counts as a fence that begins now. From the next write on,
- * the entry ages.
- */
-const unreadable = (line: string): LedgerEntry => ({
-  machine: shortMachine(line),
-  boot: '',
-  begun: Infinity,
-  finished: false,
-  nodes: 0,
-});
-
-const entryIn = (line: string): LedgerEntry => {
-  const [, machine, boot, begun, state, nodes] = LINE.exec(line) ?? [];
-  if (machine === undefined) return unreadable(line);
-  return {
-    machine,
-    boot: boot === '-' ? '' : (boot ?? ''),
-    begun: Number(begun) * 1_000,
-    finished: state === 'f',
-    nodes: Number(nodes),
-  };
-};
-
-/**
- * No cluster begins so many fences within the cap's window. A line that cannot be read becomes a longer one, so without
- * this limit a text of many short lines would become too long for a ConfigMap, and no fence could be entered any more.
- */
-const MOST_LINES = 10_000;
-
-const readLedger = (text: string): readonly LedgerEntry[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .slice(-MOST_LINES)
-    .map(entryIn);
-
-const writtenLedger = (entries: readonly LedgerEntry[]): string =>
-  entries
-    .map(
-      ({ machine, boot, begun, finished, nodes }) =>
-        `${machine} ${boot || '-'} ${Math.floor(begun / 1_000)} ${finished ? 'f' : 'o'} ${nodes}`,
-    )
-    .join('\n');

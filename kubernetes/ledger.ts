@@ -1,14 +1,12 @@
 import { PermissionDenied } from '../fencing/model/errors.ts';
+import { type CapUse, capUse, type DatedFences, oldestFirst, type LedgerState } from '../fencing/model/cap-use.ts';
 import {
   type Admission,
   admitClaim,
-  capUse,
-  type CapUse,
   type CapClaim,
   concludeEntry,
   finishVanishedFences,
-  type LedgerEntry,
-  pruneEntries,
+  pruneLedger,
 } from '../fencing/model/ledger.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
@@ -19,9 +17,8 @@ import {
   type LedgerChanges,
   type LedgerVersion,
   readVersion,
-  shortBoot,
-  shortMachine,
 } from './ledger-map.ts';
+import { shortBoot, shortMachine } from './ledger-text.ts';
 import { LEDGER } from './names.ts';
 import {
   type CapLift,
@@ -37,9 +34,9 @@ import {
 
 const { namespace, name } = LEDGER;
 
-/** Returns the entries of the ledger, or null when there is no ledger. */
-export const readEntries = async (reader: Reader): Promise<readonly LedgerEntry[] | null> =>
-  (await readVersion({ reader }))?.entries ?? null;
+/** Returns the ledger, or null when there is none. */
+export const readLedger = async (reader: Reader): Promise<LedgerState | null> =>
+  (await readVersion({ reader }))?.ledger ?? null;
 
 /** Adds the remedy to a denial of permission. The usual cause is a manifest of an older version. */
 const withRemedy = (error: unknown): unknown =>
@@ -109,9 +106,9 @@ const claimed = async (
   { nodes, settings, ledger }: ClaimBasis,
 ): Promise<Admission> => {
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
-  const decide = (entries: readonly LedgerEntry[]) => {
+  const decide = (read: LedgerState) => {
     const now = access.clock.now();
-    const decided = admitClaim(entries, { ...short, now, lifted: activeCapLift(settings, now) !== null });
+    const decided = admitClaim(read, { ...short, now, lifted: activeCapLift(settings, now) !== null });
     return onlyAsked ? { ...decided, write: null } : decided;
   };
   return changes.change(access, decide, ledger);
@@ -130,15 +127,15 @@ export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {
       }
     },
     conclude: (access, machine) =>
-      changes.change(access, (entries) => ({
+      changes.change(access, (read) => ({
         says: undefined,
-        write: concludeEntry(entries, shortMachine(machine), access.clock.now()),
+        write: concludeEntry(read, shortMachine(machine), access.clock.now()),
       })),
     concludeUnless: (access, showing) => {
       const names = new Set(showing.map(shortMachine));
-      return changes.change(access, (entries) => ({
+      return changes.change(access, (read) => ({
         says: undefined,
-        write: finishVanishedFences(entries, names, access.clock.now()),
+        write: finishVanishedFences(read, names, access.clock.now()),
       }));
     },
   };
@@ -147,8 +144,8 @@ export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {
 /** The state of one cluster's cap. */
 export interface CapStatus extends CapUse {
   readonly lifted: CapLift | null;
-  /** The fences that count, oldest first. */
-  readonly fences: readonly Pick<LedgerEntry, 'begun' | 'finished'>[];
+  /** The fences that count, oldest first. Of a large number, those of one minute are together. */
+  readonly fences: readonly DatedFences[];
 }
 
 /** What people can do about the cap. All methods throw `Unavailable` or `PermissionDenied`. */
@@ -162,12 +159,11 @@ export interface CapControl {
 export const createCapControl = ({ reader, writer, clock }: Connection): CapControl => ({
   status: async (cap, signal) => {
     const asking = reader(signal);
-    const [read, nodes, settings] = await Promise.all([readEntries(asking), countNodes(asking), readSettings(asking)]);
+    const [read, nodes, settings] = await Promise.all([readLedger(asking), countNodes(asking), readSettings(asking)]);
     if (read === null) return null;
     const now = clock.now();
-    const { entries } = pruneEntries(read, now);
-    const fences = entries.toSorted((a, b) => a.begun - b.begun).map(({ begun, finished }) => ({ begun, finished }));
-    return { ...capUse(entries, cap, nodes), lifted: activeCapLift(settings, now), fences };
+    const { ledger } = pruneLedger(read, now);
+    return { ...capUse(ledger, cap, nodes), lifted: activeCapLift(settings, now), fences: oldestFirst(ledger) };
   },
   lift: (lift, signal) => liftCap(writer(null, signal), lift),
   endLift: (signal) => endCapLift(writer(null, signal)),

@@ -53,8 +53,13 @@ export const SETTINGS = { namespace: 'kube-system', name: 'cloudfence' } as cons
 export const PAUSE_KEY = 'pause';
 export const CAP_LIFT = { until: 'cap-lifted-until', reason: 'cap-lifted-because' } as const;
 
-/** The ConfigMap that counts fences. Only Cloudfence and administrators may write it. */
-export const LEDGER = { namespace: 'kube-system', name: 'cloudfence-ledger', key: 'fences' } as const;
+/** The ConfigMap that counts fences, and its two keys. Only Cloudfence and administrators may write it. */
+export const LEDGER = {
+  namespace: 'kube-system',
+  name: 'cloudfence-ledger',
+  fences: 'fences',
+  counts: 'counts',
+} as const;
 
 export const LEASE_NAMESPACE = 'kube-node-lease';
 /** The namespace of Events about objects that have no namespace. */

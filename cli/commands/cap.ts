@@ -64,14 +64,17 @@ const linesOf = (
   `${cluster}: Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} (${percent(cap.share)} of ${nodes}); unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)})`,
   ...(lifted ? [`  lifted until ${time(lifted.until)}: ${lifted.reason}`] : []),
   ...(!lifted && opens !== null ? [`  the next fence can begin at ${time(opens)}`] : []),
-  ...fences.map((fence) => `  begun ${time(fence.begun)}, ${fence.finished ? 'finished' : 'unfinished'}`),
+  ...fences.map(
+    ({ begun, finished, count }) =>
+      `  ${count === 1 ? 'begun' : `${count} begun until`} ${time(begun)}, ${finished ? 'finished' : 'unfinished'}`,
+  ),
 ];
 
 const asJson = ({ opens, lifted, fences, ...use }: Shown) => ({
   ...use,
   opens: opens === null ? null : time(opens),
   lifted: lifted && { until: time(lifted.until), reason: lifted.reason },
-  fences: fences.map(({ begun, finished }) => ({ begun: time(begun), finished })),
+  fences: fences.map((fence) => ({ ...fence, begun: time(fence.begun) })),
 });
 
 const show = (

@@ -1,3 +1,4 @@
+import { type CapUse, capUse, type CountedFences, type LedgerEntry, type LedgerState } from './cap-use.ts';
 import type { MachineId } from './machine.ts';
 import { patience, type Policy } from './policy.ts';
 
@@ -6,18 +7,6 @@ import { patience, type Policy } from './policy.ts';
  * where no kubelet may write, and before the fence begins. Nodes are not enough: a fence that was released, or whose
  * Node was deleted, left nothing to count.
  */
-
-/** The latest fence of one machine. A machine counts once, however often it is fenced. */
-export interface LedgerEntry {
-  /** A short name for the machine, and one for the boot that is fenced. */
-  readonly machine: string;
-  readonly boot: string;
-  /** Epoch ms. Infinity if the entry cannot be read. */
-  readonly begun: number;
-  readonly finished: boolean;
-  /** The number of Nodes in the cluster at that time. */
-  readonly nodes: number;
-}
 
 /** A request to begin a fence. */
 export interface CapClaim {
@@ -29,80 +18,65 @@ export interface CapClaim {
   readonly onlyAsked: boolean;
 }
 
-interface Limits {
-  readonly begun: number;
-  readonly unfinished: number;
-}
-
-/** How much of the cap is used. */
-export interface CapUse {
-  /** Fences that were begun within the window, and those of them that are not finished. */
-  readonly begun: number;
-  readonly unfinished: number;
-  readonly limits: Limits;
-  /**
-   * The size of the cluster to which the limits refer: the larger of its present size and its size when the fences of
-   * the window began.
-   */
-  readonly nodes: number;
-  /** When the window has moved on far enough (epoch ms). Null if the share of the cluster does not block the fence. */
-  readonly opens: number | null;
-}
-
 /** Whether one fence may begin. The counted fences are those of the other machines. */
 export interface Admission extends CapUse {
   readonly admitted: boolean;
 }
 
-/** A share such as 0.29 of 100 must not become 28.999999999999996. */
-const ROUNDING = 1e-9;
-
-export const capLimits = ({ share, atOnce }: Policy['cap'], nodes: number): Limits => ({
-  begun: Math.max(1, Math.floor(share * nodes + ROUNDING)),
-  unfinished: Math.max(1, Math.floor(atOnce * nodes + ROUNDING)),
-});
-
 const later = (one: LedgerEntry, other: LedgerEntry | undefined): LedgerEntry =>
   other && other.begun > one.begun ? other : one;
 
 /**
- * Returns one entry for each machine, none older than the window. An entry dated too far ahead would never grow old, so
- * it begins now, and `corrected` is true.
+ * Returns one entry for each machine, and nothing older than the window. What is dated too far ahead would never grow
+ * old, so it begins now, and `corrected` is true.
  */
-export const pruneEntries = (
-  read: readonly LedgerEntry[],
+export const pruneLedger = (
+  read: LedgerState,
   now: number,
-): { readonly entries: readonly LedgerEntry[]; readonly corrected: boolean } => {
-  const forged = (begun: number): boolean => begun > now + patience.clocksDiffer;
+): { readonly ledger: LedgerState; readonly corrected: boolean } => {
+  const isAhead = ({ begun }: { readonly begun: number }): boolean => begun > now + patience.clocksDiffer;
+  const recent = <T extends { readonly begun: number }>(all: readonly T[]): readonly T[] =>
+    all
+      .map((one) => (isAhead(one) ? { ...one, begun: now } : one))
+      .filter(({ begun }) => now - begun < patience.capWindow);
   const latest = new Map<string, LedgerEntry>();
-  for (const entry of read) {
-    const plausible = forged(entry.begun) ? { ...entry, begun: now } : entry;
-    if (now - plausible.begun < patience.capWindow)
-      latest.set(plausible.machine, later(plausible, latest.get(plausible.machine)));
-  }
-  return { entries: [...latest.values()], corrected: read.some(({ begun }) => forged(begun)) };
-};
-
-/** Returns when enough fences have left the window for one more to begin. Null if one may begin now. */
-const opening = (entries: readonly LedgerEntry[], limit: number): number | null => {
-  const oldestFirst = entries.map(({ begun }) => begun).sort((a, b) => a - b);
-  const leaves = oldestFirst[oldestFirst.length - limit];
-  return leaves === undefined ? null : leaves + patience.capWindow;
+  for (const entry of recent(read.entries)) latest.set(entry.machine, later(entry, latest.get(entry.machine)));
+  return {
+    ledger: { entries: [...latest.values()], counted: recent(read.counted) },
+    corrected: read.entries.some(isAhead) || read.counted.some(isAhead),
+  };
 };
 
 /**
- * Returns how much of the cap is used. Each entry holds the size of the cluster at its time, and the largest of these
- * and the present size counts.
+ * So many finished fences keep their entries, the latest ones. A cluster of up to 130 Nodes fences no more within the
+ * window. The others are only counted: so a storm costs each of its fences the same, however many there are. If one of
+ * their machines is fenced again within the window, it counts twice.
  */
-export const capUse = (counted: readonly LedgerEntry[], cap: Policy['cap'], nodesNow: number): CapUse => {
-  const nodes = counted.reduce((most, entry) => Math.max(most, entry.nodes), nodesNow);
-  const limits = capLimits(cap, nodes);
+const ENTRIES_KEPT = 64;
+
+const MINUTE_MS = 60_000;
+
+const byMinute = (fences: readonly CountedFences[]): readonly CountedFences[] => {
+  const minutes = new Map<number, CountedFences>();
+  for (const one of fences) {
+    const minute = Math.floor(one.begun / MINUTE_MS);
+    const { begun, count, nodes } = minutes.get(minute) ?? { ...one, count: 0 };
+    minutes.set(minute, {
+      begun: Math.max(begun, one.begun),
+      count: count + one.count,
+      nodes: Math.min(nodes, one.nodes),
+    });
+  }
+  return [...minutes.values()];
+};
+
+/** Returns the ledger without the entries of all but the latest finished fences. They are counted instead. */
+const withoutOldEntries = ({ entries, counted }: LedgerState): LedgerState => {
+  const over = entries.filter(({ finished }) => finished).sort((a, b) => b.begun - a.begun);
+  const old = new Set(over.slice(ENTRIES_KEPT));
   return {
-    begun: counted.length,
-    unfinished: counted.filter(({ finished }) => !finished).length,
-    limits,
-    nodes,
-    opens: opening(counted, limits.begun),
+    entries: entries.filter((entry) => !old.has(entry)),
+    counted: byMinute([...counted, ...[...old].map(({ begun, nodes }) => ({ begun, nodes, count: 1 }))]),
   };
 };
 
@@ -120,14 +94,14 @@ export interface CapClaimContext extends Pick<CapClaim, 'cap' | 'boot' | 'machin
  * return to a finished fence. The entry is then open once more and keeps its age.
  */
 export const admitClaim = (
-  read: readonly LedgerEntry[],
+  read: LedgerState,
   claimant: CapClaimContext,
-): { readonly says: Admission; readonly write: readonly LedgerEntry[] | null } => {
+): { readonly says: Admission; readonly write: LedgerState | null } => {
   const { machine, boot, now } = claimant;
-  const { entries, corrected } = pruneEntries(read, now);
-  const others = entries.filter((entry) => entry.machine !== machine);
-  const entered = entries.find((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
-  const use = capUse(others, claimant.cap, claimant.nodes);
+  const { ledger, corrected } = pruneLedger(read, now);
+  const others = ledger.entries.filter((entry) => entry.machine !== machine);
+  const entered = ledger.entries.find((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
+  const use = capUse({ ...ledger, entries: others }, claimant.cap, claimant.nodes);
   const admitted =
     entered !== undefined ||
     claimant.lifted ||
@@ -135,22 +109,23 @@ export const admitClaim = (
   const begins: LedgerEntry = entered
     ? { ...entered, finished: false }
     : { machine, boot: boot ?? '', begun: now, finished: false, nodes: claimant.nodes };
-  return {
-    says: { ...use, admitted },
-    write: admitted && entered?.finished !== false ? [...others, begins] : corrected ? entries : null,
-  };
+  const isNew = admitted && entered?.finished !== false;
+  const after = isNew ? { ...ledger, entries: [...others, begins] } : ledger;
+  return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after) : null };
+};
+
+/** Returns the ledger after the end of the fences that are over, or null if no entry of them is open. */
+const finish = (read: LedgerState, now: number, isOver: (entry: LedgerEntry) => boolean): LedgerState | null => {
+  const { ledger } = pruneLedger(read, now);
+  const ends = (entry: LedgerEntry): boolean => !entry.finished && isOver(entry);
+  if (!ledger.entries.some(ends)) return null;
+  const entries = ledger.entries.map((entry) => (ends(entry) ? { ...entry, finished: true } : entry));
+  return withoutOldEntries({ ...ledger, entries });
 };
 
 /** Returns the ledger after the machine's fence is over, or null if the ledger already says so. */
-export const concludeEntry = (
-  read: readonly LedgerEntry[],
-  machine: string,
-  now: number,
-): readonly LedgerEntry[] | null => {
-  const { entries } = pruneEntries(read, now);
-  const open = entries.some((entry) => entry.machine === machine && !entry.finished);
-  return open ? entries.map((entry) => (entry.machine === machine ? { ...entry, finished: true } : entry)) : null;
-};
+export const concludeEntry = (read: LedgerState, machine: string, now: number): LedgerState | null =>
+  finish(read, now, (entry) => entry.machine === machine);
 
 /**
  * Returns the ledger after the end of every fence that has left no trace in the cluster, or null if there is none. The
@@ -158,12 +133,12 @@ export const concludeEntry = (
  * fence that was entered a moment ago may not show yet. A line that could not be read may be any machine's.
  */
 export const finishVanishedFences = (
-  read: readonly LedgerEntry[],
+  read: LedgerState,
   showing: ReadonlySet<string>,
   now: number,
-): readonly LedgerEntry[] | null => {
-  const { entries } = pruneEntries(read, now);
-  const isOver = ({ machine, begun, finished, nodes }: LedgerEntry): boolean =>
-    !finished && nodes > 0 && !showing.has(machine) && now - begun >= patience.fenceShows;
-  return entries.some(isOver) ? entries.map((entry) => (isOver(entry) ? { ...entry, finished: true } : entry)) : null;
-};
+): LedgerState | null =>
+  finish(
+    read,
+    now,
+    ({ machine, begun, nodes }) => nodes > 0 && !showing.has(machine) && now - begun >= patience.fenceShows,
+  );

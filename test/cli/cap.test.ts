@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
@@ -41,11 +42,24 @@ it('shows how many fences began lately, and out of how many Nodes', async () => 
         limits: { begun: 1, unfinished: 1 },
         opens: lifted(15),
         lifted: null,
-        fences: [{ begun: expect.any(String), finished: true }],
+        fences: [{ begun: expect.any(String), finished: true, count: 1 }],
       },
     ],
   });
   expect((await cli('cap')).stdout).toMatch(/the next fence can begin at .*Z\n  begun .*Z, finished\n$/);
+});
+
+it('shows together what the ledger only counts', async () => {
+  const seconds = Math.floor(Date.now() / 1_000) - 60;
+  const ledger = getObject(sandbox.world, 'configmaps', 'cloudfence-ledger', 'kube-system');
+  if (ledger)
+    writerAs(sandbox.world, 'admin').change('configmaps', ledger, (draft) => {
+      draft.data = { counts: `${seconds} 30 100` };
+    });
+  const begun = new Date(seconds * 1_000).toISOString().replace('.000', '');
+  expect((await cli('cap')).stdout).toBe(
+    `default: Nodes fenced within 15 minutes: 30 of at most 49 (49 % of 100); unfinished fences: 0 of at most 20 (20 %)\n  30 begun until ${begun}, finished\n`,
+  );
 });
 
 describe('a lift', () => {

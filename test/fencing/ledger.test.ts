@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import {
+  capLimits,
+  capUse,
+  type CountedFences,
+  type LedgerEntry,
+  type LedgerState,
+} from '../../fencing/model/cap-use.ts';
+import {
   admitClaim,
   concludeEntry,
   finishVanishedFences,
-  pruneEntries,
-  capLimits,
+  pruneLedger,
   type CapClaimContext,
-  type LedgerEntry,
 } from '../../fencing/model/ledger.ts';
 import { NOW } from './view-builder.ts';
 
@@ -30,6 +35,11 @@ const claimant = (change: Partial<CapClaimContext> = {}): CapClaimContext => ({
 });
 const finished = (count: number, change: Partial<LedgerEntry> = {}) =>
   Array.from({ length: count }, (_, at) => entry(`m-${at}`, change));
+const ledger = (entries: readonly LedgerEntry[], counted: readonly CountedFences[] = []): LedgerState => ({
+  entries,
+  counted,
+});
+const EMPTY = ledger([]);
 const mine: LedgerEntry = { machine: 'mine', boot: 'b', begun: NOW, finished: false, nodes: 9 };
 
 describe('the limits', () => {
@@ -83,28 +93,27 @@ describe('a claim', () => {
     ],
   ];
   it.each(cases)('%s', (_, read, change, admitted) =>
-    expect(admitClaim(read, claimant(change)).says.admitted).toBe(admitted),
+    expect(admitClaim(ledger(read), claimant(change)).says.admitted).toBe(admitted),
   );
 
   it('is entered when it is admitted, and old lines are dropped', () => {
-    expect(admitClaim([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')], claimant()).write).toEqual([
-      entry('young'),
-      mine,
-    ]);
+    expect(admitClaim(ledger([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')]), claimant()).write).toEqual(
+      ledger([entry('young'), mine]),
+    );
   });
   it('replaces an older claim of the same machine', () =>
-    expect(admitClaim([{ ...mine, boot: 'a' }], claimant()).write).toEqual([mine]));
+    expect(admitClaim(ledger([{ ...mine, boot: 'a' }]), claimant()).write).toEqual(ledger([mine])));
   it('leaves the ledger unchanged if it is already entered or is refused', () => {
-    expect(admitClaim([mine], claimant()).write).toBeNull();
-    expect(admitClaim(finished(4), claimant()).write).toBeNull();
+    expect(admitClaim(ledger([mine]), claimant()).write).toBeNull();
+    expect(admitClaim(ledger(finished(4)), claimant()).write).toBeNull();
   });
   it('opens the line of a fence that continues, and keeps its time of beginning', () => {
     const over = { ...mine, begun: NOW - 5 * MINUTE, finished: true };
-    expect(admitClaim([...finished(4), over], claimant()).write).toEqual([
-      ...finished(4),
-      { ...over, finished: false },
-    ]);
-    expect(admitClaim([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)], claimant()).says.admitted).toBe(false);
+    expect(admitClaim(ledger([...finished(4), over]), claimant()).write).toEqual(
+      ledger([...finished(4), { ...over, finished: false }]),
+    );
+    const left = ledger([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)]);
+    expect(admitClaim(left, claimant()).says.admitted).toBe(false);
   });
   it.each([
     [0, 1],
@@ -114,46 +123,42 @@ describe('a claim', () => {
       entry('a', { begun: NOW - 5 * MINUTE, boot: 'former', finished: false }),
       entry('a', { begun: NOW - 2 * MINUTE, boot: 'latter' }),
     ];
-    const { entries, corrected } = pruneEntries(
-      [lines[one], lines[other]].flatMap((line) => line ?? []),
-      NOW,
-    );
-    expect(entries).toEqual([lines[1]]);
-    expect(corrected).toBe(false);
+    const read = ledger([lines[one], lines[other]].flatMap((line) => line ?? []));
+    expect(pruneLedger(read, NOW)).toEqual({ ledger: ledger(lines.slice(1)), corrected: false });
   });
   it('counts the last of two lines of one moment', () => {
     const two = [entry('a', { boot: 'one' }), entry('a', { boot: 'two' })];
-    expect(pruneEntries(two, NOW).entries).toEqual([two[1]]);
+    expect(pruneLedger(ledger(two), NOW).ledger).toEqual(ledger(two.slice(1)));
   });
   it('mends a line that is more than a minute ahead, and leaves those beside it as they are', () => {
-    const ahead = (ms: number) => pruneEntries([entry('a', { begun: NOW + ms }), entry('b')], NOW);
-    expect(ahead(MINUTE)).toEqual({ entries: [entry('a', { begun: NOW + MINUTE }), entry('b')], corrected: false });
-    expect(ahead(MINUTE + 1)).toEqual({ entries: [entry('a', { begun: NOW }), entry('b')], corrected: true });
+    const both = (ms: number) => ledger([entry('a', { begun: NOW + ms }), entry('b')]);
+    expect(pruneLedger(both(MINUTE), NOW)).toEqual({ ledger: both(MINUTE), corrected: false });
+    expect(pruneLedger(both(MINUTE + 1), NOW)).toEqual({ ledger: both(0), corrected: true });
   });
   it('opens when enough of the oldest have left, in whatever order they stand', () => {
     const five = [4, 2, 1, 3, 5].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
-    expect(admitClaim(five, claimant()).says.opens).toBe(NOW + 11 * MINUTE);
+    expect(admitClaim(ledger(five), claimant()).says.opens).toBe(NOW + 11 * MINUTE);
   });
   it('counts a machine once, however many lines it has', () =>
-    expect(admitClaim([entry('a'), entry('a'), entry('a'), entry('a')], claimant()).says.begun).toBe(1));
+    expect(admitClaim(ledger([entry('a'), entry('a'), entry('a')]), claimant()).says.begun).toBe(1));
   it('ages a line that is dated ahead from now on, even if it is refused: no line holds a place forever', () => {
-    const { says, write } = admitClaim([entry('a', { begun: Date.UTC(9999, 0), finished: false })], claimant());
+    const { says, write } = admitClaim(ledger([entry('a', { begun: Date.UTC(9999, 0), finished: false })]), claimant());
     expect(says.admitted).toBe(false);
-    expect(write).toEqual([entry('a', { begun: NOW, finished: false })]);
-    expect(admitClaim(write ?? [], claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
+    expect(write).toEqual(ledger([entry('a', { begun: NOW, finished: false })]));
+    expect(admitClaim(write ?? EMPTY, claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
   });
   it('accepts a clock that is a few seconds ahead', () =>
-    expect(admitClaim([entry('a', { begun: NOW + 5_000, finished: false })], claimant()).write).toBeNull());
+    expect(admitClaim(ledger([entry('a', { begun: NOW + 5_000, finished: false })]), claimant()).write).toBeNull());
   it('says when the window has moved on far enough', () => {
     const four = [4, 3, 2, 1].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
-    expect(admitClaim(four, claimant()).says).toMatchObject({
+    expect(admitClaim(ledger(four), claimant()).says).toMatchObject({
       begun: 4,
       limits: { begun: 4, unfinished: 1 },
       nodes: 9,
       opens: NOW + 11 * MINUTE,
     });
-    expect(admitClaim([...four, entry('m-0')], claimant()).says.opens).toBe(NOW + 12 * MINUTE);
-    expect(admitClaim(four.slice(1), claimant()).says.opens).toBeNull();
+    expect(admitClaim(ledger([...four, entry('m-0')]), claimant()).says.opens).toBe(NOW + 12 * MINUTE);
+    expect(admitClaim(ledger(four.slice(1)), claimant()).says.opens).toBeNull();
   });
 });
 
@@ -161,9 +166,9 @@ describe('the end of a fence whose run died before it could enter the end', () =
   const open = entry('a', { begun: NOW - 2 * MINUTE, finished: false });
   const nothingShows = new Set<string>();
   it('is entered once the cluster shows nothing of the fence any more, and still counts for the share', () => {
-    const after = finishVanishedFences([open, mine], nothingShows, NOW);
-    expect(after).toEqual([{ ...open, finished: true }, mine]);
-    expect(admitClaim(after ?? [], claimant({ machine: 'other' })).says).toMatchObject({ begun: 2, unfinished: 1 });
+    const after = finishVanishedFences(ledger([open, mine]), nothingShows, NOW);
+    expect(after).toEqual(ledger([{ ...open, finished: true }, mine]));
+    expect(admitClaim(after ?? EMPTY, claimant({ machine: 'other' })).says).toMatchObject({ begun: 2, unfinished: 1 });
   });
   it.each([
     ['while the cluster shows something of its machine', open, new Set(['a'])],
@@ -171,25 +176,110 @@ describe('the end of a fence whose run died before it could enter the end', () =
     ['for a line that could not be read', { ...open, begun: Infinity, nodes: 0 }, nothingShows],
     ['... which has aged since', { ...open, nodes: 0 }, nothingShows],
     ['twice', { ...open, finished: true }, nothingShows],
-  ])('is not entered %s', (_, one, showing) => expect(finishVanishedFences([one], showing, NOW)).toBeNull());
+  ])('is not entered %s', (_, one, showing) => expect(finishVanishedFences(ledger([one]), showing, NOW)).toBeNull());
 });
 
 describe('the end of a fence', () => {
   it('is entered for its fence and still counts for the share', () => {
-    const after = concludeEntry([entry('a'), mine], 'mine', NOW + MINUTE);
-    expect(after).toEqual([entry('a'), { ...mine, finished: true }]);
-    expect(admitClaim(after ?? [], claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
+    const after = concludeEntry(ledger([entry('a'), mine]), 'mine', NOW + MINUTE);
+    expect(after).toEqual(ledger([entry('a'), { ...mine, finished: true }]));
+    expect(admitClaim(after ?? EMPTY, claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
       begun: 2,
       unfinished: 0,
     });
   });
   it('ends no other machine’s fence', () => {
     const open = entry('a', { finished: false });
-    expect(concludeEntry([open, mine], 'mine', NOW)).toEqual([open, { ...mine, finished: true }]);
-    expect(concludeEntry([open], 'mine', NOW)).toBeNull();
+    expect(concludeEntry(ledger([open, mine]), 'mine', NOW)).toEqual(ledger([open, { ...mine, finished: true }]));
+    expect(concludeEntry(ledger([open]), 'mine', NOW)).toBeNull();
   });
   it('needs no write if there is nothing to end', () => {
-    expect(concludeEntry([entry('a')], 'mine', NOW)).toBeNull();
-    expect(concludeEntry([{ ...mine, finished: true }], 'mine', NOW)).toBeNull();
+    expect(concludeEntry(ledger([entry('a')]), 'mine', NOW)).toBeNull();
+    expect(concludeEntry(ledger([{ ...mine, finished: true }]), 'mine', NOW)).toBeNull();
+  });
+});
+
+describe('finished fences beyond the latest 64', () => {
+  /** The oldest one began first. */
+  const many = (count: number, ago = (nth: number) => (count - nth) * 1_000, change: Partial<LedgerEntry> = {}) =>
+    Array.from({ length: count }, (_, nth) => entry(`m-${nth}`, { begun: NOW - ago(nth), nodes: 900, ...change }));
+  const claims = (read: LedgerState, change: Partial<CapClaimContext> = {}) =>
+    admitClaim(read, claimant({ nodes: 900, ...change }));
+  const isMinute = (minute: number) => (at: number) => Math.floor(at / MINUTE) === minute;
+
+  it('keep their entries as long as they are no more', () => {
+    expect(claims(ledger(many(64))).write?.counted).toEqual([]);
+    expect(claims(ledger(many(65))).write?.entries).toHaveLength(65);
+    expect(claims(ledger(many(65))).write?.counted).toEqual([{ begun: NOW - 65_000, count: 1, nodes: 900 }]);
+  });
+  it('are counted by the minute in which they began, until the last one of the minute has left the window', () => {
+    const read = ledger(many(264, (nth) => (264 - nth) * 1_000));
+    const counted = (claims(read).write?.counted ?? []).toSorted((a, b) => a.begun - b.begun);
+    const begins = read.entries.slice(0, 200).map(({ begun }) => begun);
+    const minutes = [...new Set(begins.map((at) => Math.floor(at / MINUTE)))];
+    expect(counted).toEqual(
+      minutes.map((minute) => {
+        const together = begins.filter(isMinute(minute));
+        return { begun: Math.max(...together), count: together.length, nodes: 900 };
+      }),
+    );
+    const last = counted.at(-1)?.begun ?? NaN;
+    const after = ledger([], counted);
+    expect(pruneLedger(after, last + 15 * MINUTE - 1).ledger.counted).toHaveLength(1);
+    expect(pruneLedger(after, last + 15 * MINUTE).ledger.counted).toEqual([]);
+  });
+  it('join those of their minute that are counted already', () => {
+    const begun = Math.floor(NOW / MINUTE) * MINUTE;
+    const counted = { begun, count: 7, nodes: 800 };
+    const after = admitClaim(
+      ledger(
+        many(65, () => 0, { begun: begun + 5_000 }),
+        [counted],
+      ),
+      claimant({ nodes: 900, now: begun + 6_000 }),
+    );
+    expect(after.write?.counted).toEqual([{ begun: begun + 5_000, count: 8, nodes: 800 }]);
+  });
+  it('count for the share, and not for the fences at once', () => {
+    const read = ledger([entry('a', { finished: false })], [{ begun: NOW - MINUTE, count: 440, nodes: 900 }]);
+    expect(claims(read).says).toMatchObject({ admitted: false, begun: 441, unfinished: 1, limits: { begun: 441 } });
+    const less = ledger([], [{ begun: NOW - MINUTE, count: 440, nodes: 900 }]);
+    expect(claims(less).says).toMatchObject({ admitted: true, begun: 440, unfinished: 0 });
+  });
+  it('keep the size of the cluster before: a Node that was deleted lowers no limit', () =>
+    expect(claims(ledger([], [{ begun: NOW, count: 1, nodes: 2_000 }]), { nodes: 900 }).says.nodes).toBe(2_000));
+  it('hold the smallest size of their minute, so that no limit is too high', () => {
+    const sizes = many(66, () => MINUTE).map((one, nth) => ({ ...one, nodes: 900 + nth }));
+    const kept = claims(ledger(sizes)).write;
+    expect(kept?.counted).toEqual([{ begun: NOW - MINUTE, count: 2, nodes: 964 }]);
+  });
+  it('open the cap when enough of them have left together', () => {
+    const read = ledger(
+      [entry('a', { begun: NOW - 2 * MINUTE })],
+      [
+        { begun: NOW - MINUTE, count: 300, nodes: 900 },
+        { begun: NOW - 3 * MINUTE, count: 200, nodes: 900 },
+      ],
+    );
+    expect(claims(read).says.opens).toBe(NOW + 12 * MINUTE);
+    expect(capUse(read, { share: 0.3, atOnce: 1 }, 900).opens).toBe(NOW + 14 * MINUTE);
+    expect(capUse(read, { share: 501 / 900, atOnce: 1 }, 900).opens).toBe(NOW + 12 * MINUTE);
+    expect(capUse(read, { share: 502 / 900, atOnce: 1 }, 900).opens).toBeNull();
+  });
+  it('begin now if their time is ahead or cannot be read, and age from then on', () => {
+    const { says, write } = claims(ledger([], [{ begun: Infinity, count: 441, nodes: 0 }]));
+    expect([says.admitted, write?.counted]).toEqual([false, [{ begun: NOW, count: 441, nodes: 0 }]]);
+    expect(claims(write ?? EMPTY, { now: NOW + 15 * MINUTE }).says.admitted).toBe(true);
+  });
+  it('lose no entry that is open, however old it is', () => {
+    const open = many(80, (nth) => (100 - nth) * 1_000, { finished: false });
+    const after = concludeEntry(
+      ledger([...open, ...many(70).map((one) => ({ ...one, machine: `f${one.machine}` }))]),
+      'm-3',
+      NOW,
+    );
+    expect(after?.entries.filter(({ finished }) => !finished)).toHaveLength(79);
+    expect(after?.entries).toHaveLength(79 + 64);
+    expect(after?.counted.reduce((sum, { count }) => sum + count, 0)).toBe(7);
   });
 });

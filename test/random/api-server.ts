@@ -249,11 +249,11 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
 
 const READS = /^(?:read|list|get)/;
 
-/** Returns a list of which only the metadata of the items was asked for. */
-const metadataIn = (answer: object): object =>
-  'items' in answer && Array.isArray(answer.items)
-    ? { ...answer, items: answer.items.map(({ metadata }: { readonly metadata?: object }) => ({ metadata })) }
-    : answer;
+/** Returns an answer of which only the metadata of the objects was asked for. */
+const metadataIn = (answer: object): object => {
+  if ('items' in answer && Array.isArray(answer.items)) return { ...answer, items: answer.items.map(metadataIn) };
+  return { metadata: 'metadata' in answer ? answer.metadata : undefined };
+};
 
 /** Returns a process's connection to the API server. Each call passes the network. */
 export const connect = (served: Served, network: Network, process: Process, tag: unknown = null): Connection => {
@@ -315,8 +315,7 @@ export const connect = (served: Served, network: Network, process: Process, tag:
     };
   };
   const writer = (permit: Permit | null, signal: AbortSignal): Writer => {
-    const write = asking(signal, permit);
-    return { write, mergePatch: write };
+    return { write: asking(signal, permit), mergePatch: asking(signal, permit, metadataIn) };
   };
   const clock = {
     now: () => process.clock.now().wall,

@@ -4,7 +4,7 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import { patience } from '../../fencing/model/policy.ts';
 import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
-import { shortMachine } from '../../kubernetes/ledger-map.ts';
+import { shortMachine } from '../../kubernetes/ledger-text.ts';
 import { fenceAnnotation, hasFenceTraces, hasOwnTaint, nodeFacts } from '../../kubernetes/node-facts.ts';
 import {
   FENCED_LABEL,
@@ -149,7 +149,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   /** When the ledger says that the fence began. A process may be killed before it hears that its claim took effect. */
   const claimedAt = (machine: MachineId): number => {
     const map = cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name));
-    const lines = (map?.data?.[LEDGER.key] ?? '').split('\n').map((line) => line.split(' '));
+    const lines = (map?.data?.[LEDGER.fences] ?? '').split('\n').map((line) => line.split(' '));
     const entries = lines.filter(([name]) => name === shortMachine(machine));
     const begins = entries.map(([, , at]) => Number(at) * 1_000 - EPOCH);
     return Math.min(admitted.get(machine) ?? now(), begins.length > 0 ? Math.max(...begins) : Infinity);

@@ -61,3 +61,4 @@ export const freshApi = (settings: Partial<ApiServer> = {}) => {
 
 export const MERGE = { 'content-type': 'application/merge-patch+json' };
 export const METADATA_LIST = { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' };
+export const METADATA = { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' };

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MERGE, freshApi } from './api-client.ts';
+import { MERGE, METADATA, freshApi } from './api-client.ts';
 
 const NODE = '/api/v1/nodes/n1';
 const taint = { key: 'k', value: 'v', effect: 'NoSchedule' };
@@ -11,6 +11,15 @@ beforeEach(() => {
   api.ask('POST', '/api/v1/nodes', {
     body: { metadata: { name: 'n1', annotations: { a: '1' } }, spec: { taints: [taint] }, status },
   });
+});
+
+it('is answered with the metadata alone if the client asks for no more', () => {
+  const body = { metadata: { annotations: { a: '2' } } };
+  const answer = api.ask('PATCH', NODE, { headers: { ...MERGE, ...METADATA }, body });
+  const { metadata } = api.ask('GET', NODE).body;
+  expect(answer.body).toEqual({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata });
+  expect(metadata.annotations).toEqual({ a: '2' });
+  expect(api.ask('PATCH', NODE, { headers: { ...MERGE, ...METADATA }, body }).body).toEqual(answer.body);
 });
 
 describe('a JSON Patch', () => {

@@ -5,6 +5,7 @@ import type { Resource, Resources } from '../objects.ts';
 import { parsedBody, written } from './body.ts';
 import type { Call } from './call.ts';
 import { mergePatched, strategicallyMerged } from './merging.ts';
+import { metadataOnly, wantsMetadataOnly } from './partial.ts';
 import { badRequest, failure, invalid, notFound, patchDidNotApply, staleVersion } from './status.ts';
 import { faultsOf, updateFaults } from './validate.ts';
 import type { ApiResponse } from './wire.ts';
@@ -89,7 +90,8 @@ const refusalOf = (call: Call, known: Item, wanted: Item): ApiResponse | undefin
 };
 
 export const patchOne = (call: Call): ApiResponse => {
-  const { server, kind, name, namespace, user } = call;
+  const { server, kind, name, namespace, user, request } = call;
+  const answer = (object: Item): ApiResponse => json(200, wantsMetadataOnly(request) ? metadataOnly(object) : object);
   const known = server.store.get(kind.resource, name, namespace);
   if (!known) return notFound(kind, name);
   const outcome = patched(call, known);
@@ -97,8 +99,8 @@ export const patchOne = (call: Call): ApiResponse => {
   const refusal = refusalOf(call, known, outcome.object);
   if (refusal) return refusal;
   const wanted = emptyMapsGone(withFixedFields(call, known, outcome.object));
-  if (isDeepStrictEqual(wanted, known)) return json(200, known);
+  if (isDeepStrictEqual(wanted, known)) return answer(known);
   const left = server.store.update(kind.resource, wanted, { user: user.name, at: server.now() }) ?? wanted;
   server.onWrite(kind.resource, left);
-  return json(200, left);
+  return answer(left);
 };

@@ -162,7 +162,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
       nodes: 5_000,
       limits: { begun: 2_450 },
     });
-    expect(JSON.stringify((await harness().admin('GET', LEDGER)).body).length).toBeLessThan(100_000);
+    expect(JSON.stringify((await harness().admin('GET', LEDGER)).body).length).toBeLessThan(20_000);
     expect((await claim(wanting({ share: 0.49, atOnce: 0.2 }))).admitted).toBe(false);
   });
 };

@@ -74,7 +74,7 @@ const open = (text: string) => {
     settings: {},
     ...(typeof read === 'object' && !Array.isArray(read) ? read : {}),
   };
-  write(world, LEDGER, { [LEDGER.key]: textOf(ledger) });
+  write(world, LEDGER, { [LEDGER.fences]: textOf(ledger) });
   write(world, SETTINGS, textsOf(settings));
   const { lines, dead, sentAgain, dependencies, context } = installOver(world);
   const stage: Stage = {
@@ -113,7 +113,7 @@ const shown = async (world: AwsWorld): Promise<Reading> => {
 
 /** Longer would not be written by an API server (characters). */
 const writtenIn = (world: AwsWorld): readonly string[] => {
-  const text = getObject(world, 'configmaps', LEDGER.name, LEDGER.namespace)?.data?.[LEDGER.key] ?? '';
+  const text = getObject(world, 'configmaps', LEDGER.name, LEDGER.namespace)?.data?.[LEDGER.fences] ?? '';
   return text.length > LONGEST ? [`the ledger has ${text.length} characters`] : [];
 };
 

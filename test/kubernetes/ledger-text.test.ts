@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { LedgerEntry, LedgerState } from '../../fencing/model/cap-use.ts';
+import { admitClaim, concludeEntry } from '../../fencing/model/ledger.ts';
+import { type MapData, parseLedger, shortMachine, writtenLedger } from '../../kubernetes/ledger-text.ts';
+import { claimBefore, concludeBefore } from './ledger-before.ts';
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const MINUTE = 60_000;
+const WINDOW = 15 * MINUTE;
+
+const entry = (nth: number, change: Partial<LedgerEntry> = {}): LedgerEntry => ({
+  machine: shortMachine(`i-${nth}`),
+  boot: 'boot-1',
+  begun: NOW - MINUTE,
+  finished: true,
+  nodes: 900,
+  ...change,
+});
+const entries = (count: number, change: Partial<LedgerEntry> = {}) =>
+  Array.from({ length: count }, (_, nth) => entry(nth, change));
+const counted = (count: number, begun = NOW - 2 * MINUTE) => ({ begun, count, nodes: 900 });
+const linesOf = (data: MapData, key: string) => (data[key] ?? '').split('\n').filter((line) => line !== '');
+
+describe('the text of the ledger', () => {
+  it('says what was written into it', () => {
+    const state: LedgerState = {
+      entries: [entry(1), entry(2, { finished: false }), entry(3, { boot: '' })],
+      counted: [counted(40), counted(1_000, NOW - 3 * MINUTE)],
+    };
+    expect(parseLedger(writtenLedger(state))).toEqual(state);
+  });
+  it('has one line for each entry and for each minute, and nothing else, while everything has an entry', () => {
+    const begun = NOW / 1_000;
+    expect(writtenLedger({ entries: [entry(1, { begun: NOW + 999 })], counted: [] })).toEqual({
+      fences: `${shortMachine('i-1')} boot-1 ${begun} f 900`,
+      counts: '',
+    });
+    expect(writtenLedger({ entries: [], counted: [counted(3, NOW)] })).toEqual({
+      fences: '0\n1\n2',
+      counts: `${begun} 3 900`,
+    });
+  });
+  it('is empty if the ConfigMap has no data', () =>
+    expect([parseLedger(), parseLedger({}), parseLedger({ fences: ' \n', counts: '\n ' })]).toEqual(
+      [1, 2, 3].map(() => ({ entries: [], counted: [] })),
+    ));
+  it.each([
+    ['fences', 'all your base', 1],
+    ['fences', '0\n1\n1', 3],
+    ['fences', `0\n1\n${'A'.repeat(400)} - 1 o 9`, 3],
+    ['fences', 'x0123456789 boot-1 1 f 9', 1],
+    ['fences', '0123456789 boot-1 1 f 9x', 1],
+    ['counts', 'all your base', 1],
+    ['counts', `1 1234567 9\n1 2`, 2],
+    ['counts', `x1 1 1\n1 1 1x`, 2],
+  ])('counts each line of %s that it cannot read as a fence that begins now: %j', (key, text, count) => {
+    const read = parseLedger({ [key]: text });
+    expect([...read.entries, ...read.counted]).toHaveLength(count);
+    for (const one of [...read.entries, ...read.counted]) expect(one).toMatchObject({ begun: Infinity, nodes: 0 });
+    for (const one of read.entries) expect(one).toMatchObject({ finished: false, boot: '' });
+    for (const one of read.counted) expect(one.count).toBe(1);
+  });
+  it('reads the last 10,000 lines', () => {
+    const text = Array.from({ length: 12_000 }, (_, nth) => `line ${nth}`).join('\n');
+    const read = [parseLedger({ fences: text }).entries, parseLedger({ counts: text }).counted];
+    expect(read.map(({ length }) => length)).toEqual([10_000, 10_000]);
+    expect(parseLedger({ fences: text }).entries[0]?.machine).toBe(shortMachine('line 2000'));
+  });
+  it('has at most 10,000 stand-ins, and counts at most 999,999', () => {
+    const data = writtenLedger({ entries: [], counted: [counted(5_000_000)] });
+    expect(linesOf(data, 'fences')).toHaveLength(10_000);
+    expect(parseLedger(data).counted).toEqual([counted(999_999)]);
+    expect(parseLedger(data).entries).toEqual([]);
+  });
+  it('stays short: 1,000 of 5,000 Nodes fenced within a minute, of which 50 are open', () => {
+    const fences = [...entries(950), ...entries(1_000, { finished: false }).slice(950)];
+    const write = concludeEntry({ entries: fences, counted: [] }, shortMachine('i-999'), NOW);
+    expect(JSON.stringify(writtenLedger(write ?? { entries: [], counted: [] })).length).toBeLessThan(9_000);
+  });
+});
+
+describe('a fence that is only counted, beside a function of an older version', () => {
+  const cap = { share: 0.49, atOnce: 0.2 };
+  const claim = { machine: 'i-new', now: NOW, nodes: 900, cap };
+
+  it('is a line that the older version counts as an unfinished fence that begins now', () => {
+    const data = writtenLedger({ entries: [], counted: [counted(179)] });
+    expect(claimBefore(data['fences'] ?? '', claim).admitted).toBe(true);
+    const full = writtenLedger({ entries: [], counted: [counted(180)] });
+    expect(claimBefore(full['fences'] ?? '', claim).admitted).toBe(false);
+  });
+  it('stays what it is, although the older version writes it as an entry', () => {
+    const before = { entries: [entry(1)], counted: [counted(300)] };
+    const data = writtenLedger(before);
+    const after = { ...data, fences: claimBefore(data['fences'] ?? '', claim).text };
+    expect(linesOf(after, 'fences')).toHaveLength(301);
+    expect(parseLedger(after)).toEqual(before);
+  });
+  it('is counted as a fence that begins now if somebody has removed the counts', () => {
+    const { fences = '' } = writtenLedger({ entries: [], counted: [counted(300)] });
+    expect(parseLedger({ fences }).entries).toHaveLength(300);
+    const rewritten = claimBefore(fences, claim).text;
+    expect(parseLedger({ fences: rewritten }).entries).toHaveLength(300);
+  });
+});
+
+/** What a world does that runs both versions: some machine is claimed or concluded by one of them, or time passes. */
+const move = fc.record({
+  does: fc.constantFrom('claim', 'claim', 'claim', 'conclude', 'conclude', 'wait'),
+  version: fc.constantFrom('old', 'new', 'new'),
+  machine: fc.nat({ max: 400 }),
+  times: fc.integer({ min: 1, max: 60 }),
+});
+
+describe('both versions side by side', () => {
+  const NODES = 300;
+  const cap = { share: 0.4, atOnce: 0.3 };
+
+  it('never admit more fences than the cap allows, and admit them again after a window', () => {
+    fc.assert(
+      fc.property(fc.array(move, { minLength: 20, maxLength: 60 }), (moves) => {
+        let now = NOW;
+        let data: MapData = {};
+        const begun = new Map<string, number>();
+        const claims = (version: string, machine: string): boolean => {
+          if (version === 'old') {
+            const { admitted, text } = claimBefore(data['fences'] ?? '', { machine, now, nodes: NODES, cap });
+            data = { ...data, fences: text };
+            return admitted;
+          }
+          const asked = { machine: shortMachine(machine), boot: 'boot-1', cap, nodes: NODES, lifted: false, now };
+          const { says, write } = admitClaim(parseLedger(data), asked);
+          if (write) data = writtenLedger(write);
+          return says.admitted;
+        };
+        const concludes = (version: string, machine: string): void => {
+          if (version === 'old') data = { ...data, fences: concludeBefore(data['fences'] ?? '', machine, now) };
+          else {
+            const write = concludeEntry(parseLedger(data), shortMachine(machine), now);
+            if (write) data = writtenLedger(write);
+          }
+        };
+        for (const { does, version, machine, times } of moves)
+          for (let nth = 0; nth < times; nth += 1) {
+            const name = `i-${(machine + nth) % 400}`;
+            if (does === 'wait') now += 1_000;
+            else if (does === 'conclude') concludes(version, name);
+            else if (claims(version, name)) {
+              if (now - (begun.get(name) ?? -Infinity) >= WINDOW) begun.set(name, now);
+              const recent = [...begun.values()].filter((at) => now - at < WINDOW - 1_000);
+              expect(recent.length).toBeLessThanOrEqual(cap.share * NODES);
+            }
+          }
+        now += WINDOW + MINUTE;
+        expect(claims('new', 'i-later')).toBe(true);
+      }),
+      { numRuns: 25, seed: 11, endOnFailure: true },
+    );
+  });
+});
