@@ -6,7 +6,7 @@ import type { CallClock as ClusterClock } from '../kubernetes/connection.ts';
 import { openClouds } from '../config/clouds.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import { readEnvironment, readVariable } from '../config/environment.ts';
-import { openClusters, type OpenCluster } from '../config/open-clusters.ts';
+import { connectAhead, openClusters, type PreparedCluster } from '../config/open-clusters.ts';
 import { policyOf, type Configuration } from '../config/schema.ts';
 import { loadSettings, type CommandLineFlags } from '../config/settings.ts';
 import { printOutcome, outcomeOfError, type Output, type Terminal } from './answer.ts';
@@ -25,7 +25,7 @@ export interface CommonOptions extends CommandLineFlags, ProgressOptions {
 export interface Session {
   readonly settings: Configuration;
   readonly openedCloud: OpenedCloud;
-  readonly clusters: readonly OpenCluster[];
+  readonly clusters: readonly PreparedCluster[];
   readonly ports: Ports;
   readonly policy: Policy;
   /** What the runs of the command show. */
@@ -73,7 +73,7 @@ export const withSession = async (
   };
   process.once('SIGINT', interrupt);
   for (const signal of alsoOn) process.on(signal, interrupt);
-  const opened: OpenCluster[] = [];
+  const opened: PreparedCluster[] = [];
   const progress = createProgress(options, terminal);
   const logs = createRunLogs(warnings(terminal));
   try {
@@ -99,7 +99,7 @@ export const withSession = async (
  * Opens a cluster now, so that a fault in the configuration shows immediately. A cluster that is out of reach causes
  * only a message, because the command may not need it.
  */
-const openNow = async (opened: OpenCluster, output: Output): Promise<void> => {
+const openNow = async (opened: PreparedCluster, output: Output): Promise<void> => {
   try {
     await opened.open();
   } catch (error) {
@@ -119,11 +119,13 @@ const open = async (
   options: CommonOptions,
   { clock, ...output }: Terminal,
   { signal, observe }: Pick<Ports, 'signal' | 'observe'>,
-  opened: OpenCluster[],
+  opened: PreparedCluster[],
 ): Promise<Omit<Session, 'logs'>> => {
   const settings = await loadSettings(readEnvironment(), options);
   const { cloud = null, region = null, clusters, territories } = settings;
-  const openedCloud = await openClouds({ variable: readVariable, cloud, region, account: null, clusters, territories });
+  const asked = () => connectAhead(opened);
+  const own = { variable: readVariable, region, account: null, asked };
+  const openedCloud = await openClouds({ ...own, cloud, clusters, territories });
   opened.push(...openClusters(clusters, openedCloud.access, signal, clusterClock(clock)));
   await Promise.all(opened.map((cluster) => openNow(cluster, output)));
   return {

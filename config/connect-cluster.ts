@@ -33,6 +33,7 @@ export interface OpenedCluster {
   readonly aftermath: ReadAftermath;
   /** For what only one command needs, such as a drill: the functions then do not load its code. */
   readonly connection: Connection;
+  readonly connect: Link['connect'];
   readonly close: () => Promise<void>;
 }
 
@@ -128,6 +129,7 @@ export const connectCluster = async (
     status: createStatusReading(entry.name, connection),
     aftermath: createAftermathReading(entry.name, connection),
     connection,
+    connect: link.connect,
     close: link.close,
   };
 };

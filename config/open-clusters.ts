@@ -21,6 +21,12 @@ export interface OpenCluster {
   readonly close: () => Promise<void>;
 }
 
+/** A cluster that can be connected before anything is asked of it. */
+export interface PreparedCluster extends OpenCluster {
+  /** Opens the cluster and so many connections to it, if none stands. Never fails. */
+  readonly connect: (count: number) => Promise<void>;
+}
+
 /** Returns a cluster that the first call opens. That call also loads the client. Many events need no cluster at all. */
 const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => ({
   name,
@@ -38,7 +44,7 @@ const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => 
   suspects: async (...args) => (await opened()).cluster.suspects(...args),
 });
 
-const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, clock?: CallClock): OpenCluster => {
+const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, clock?: CallClock): PreparedCluster => {
   let held: Promise<OpenedCluster> | null = null;
   const opened = (): Promise<OpenedCluster> => {
     held ??= import('./connect-cluster.ts')
@@ -58,10 +64,30 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     aftermath: async () => (await opened()).aftermath,
     connection: async () => (await opened()).connection,
     open: async () => void (await opened()),
+    // The first call that needs the cluster says why it cannot be opened.
+    connect: (count) =>
+      opened()
+        .then(({ connect }) => connect(count))
+        .catch(() => undefined),
     close: async () => {
       if (held) await (await held).close();
     },
   };
+};
+
+/**
+ * How many connections to open ahead, in all clusters together: as many as the calls of the first look at a Node that
+ * leave side by side.
+ */
+const AHEAD = 8;
+
+/**
+ * Opens connections to the clusters in which a machine may live, while the cloud answers the question about it. With
+ * many clusters, the answer says which one it is, and nothing is opened before.
+ */
+export const connectAhead = (clusters: readonly Pick<PreparedCluster, 'connect'>[]): void => {
+  const each = Math.floor(AHEAD / clusters.length);
+  if (each > 0) for (const { connect } of clusters) void connect(each);
 };
 
 /** Prepares clusters without opening them. If a cluster cannot be opened, the next call tries again. */
@@ -70,4 +96,4 @@ export const openClusters = (
   access: CloudAccess,
   signal: AbortSignal,
   clock?: CallClock,
-): readonly OpenCluster[] => entries.map((entry) => prepare(entry, access, signal, clock));
+): readonly PreparedCluster[] => entries.map((entry) => prepare(entry, access, signal, clock));

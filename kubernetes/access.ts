@@ -150,6 +150,7 @@ export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promis
       await renewed.authentication.applySecurityAuthentication(request);
       return renewed.send(request, permit);
     },
+    connect: async (count) => held.link.connect(count),
     close: async () => held.link.close(),
   };
 };

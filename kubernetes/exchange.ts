@@ -8,6 +8,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
+import { connectAhead, nothingUnused, standing } from '../transport/ahead.ts';
 import { underPermit } from '../transport/under-permit.ts';
 
 /**
@@ -36,6 +37,8 @@ export interface Link {
   readonly authentication: SecurityAuthentication;
   /** Sends one request once, under its permit if it has one. */
   readonly send: (request: RequestContext, permit: Permit | null) => Promise<ResponseContext>;
+  /** Opens so many connections for the next requests, unless some stand. Sends nothing. Never fails. */
+  readonly connect: (count: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -106,6 +109,7 @@ export const transportLink = (transport: Transport, token: string): Link => ({
     });
     return responseOf(carried);
   },
+  connect: async () => undefined,
   close: async () => undefined,
 });
 
@@ -180,11 +184,24 @@ interface HttpsEnds {
  * undici, would add half a megabyte of code and 20 MB of memory.
  * The link uses HTTP/1.1, because an idle HTTP/2 session may be dead when a frozen function thaws.
  */
-export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsEnds): Link => ({
-  server,
-  unverified: () => unverified,
-  authentication,
-  send: async (request, permit) => {
+export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsEnds): Link => {
+  let endUnused = nothingUnused;
+  const connect = async (count: number): Promise<void> => {
+    const pool = await agent();
+    if (standing(pool) === 0) endUnused = connectAhead(pool, new URL(server), count);
+  };
+  // If there is no pool, there is nothing to close.
+  const close = async (): Promise<void> => {
+    endUnused();
+    await agent().then(closeWhenIdle, () => undefined);
+  };
+  return { server, unverified: () => unverified, authentication, send: sendOver(agent), connect, close };
+};
+
+/** Returns how a link sends. Each request gets its connection from the pool, under its permit if it has one. */
+const sendOver =
+  (agent: HttpsEnds['agent']): Link['send'] =>
+  async (request, permit) => {
     const outgoing = {
       method: request.getHttpMethod(),
       url: request.getUrl(),
@@ -200,7 +217,4 @@ export const httpsLink = ({ server, authentication, agent, unverified = false }:
         sendRequest(outgoing, { agent: passage.through(pool), signal: passage.signal }),
       ),
     );
-  },
-  // If there is no pool, there is nothing to close.
-  close: () => agent().then(closeWhenIdle, () => undefined),
-});
+  };

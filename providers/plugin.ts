@@ -110,6 +110,9 @@ export interface TerritoryEntry {
 /** Reads an environment variable. Returns null when it is unset or empty. */
 export type ReadVariable = (name: string) => string | null;
 
+/** Called whenever questions to the cloud about machines and disks have left. */
+export type Asked = () => void;
+
 export interface CloudOptions {
   /** Reads an environment variable for a setting for which the plugin's SDK has no variable of its own. */
   readonly variable: ReadVariable;
@@ -122,6 +125,7 @@ export interface CloudOptions {
    * their form.
    */
   readonly tags?: PermissionTags | null;
+  readonly asked?: Asked;
 }
 
 /** A bucket or container in which incidents lie, opened with the credentials that are found. */

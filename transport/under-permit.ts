@@ -1,6 +1,7 @@
 import { type Agent, type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { CloudfenceError, ProofExpired, Unavailable } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
+import { connectAhead, standing } from './ahead.ts';
 import { holdRequest, type HeldRequest } from './hold.ts';
 import { Agent as HttpsAgent } from 'node:https';
 
@@ -71,7 +72,7 @@ const refusalOf = ({ permit }: PermittedCall): CloudfenceError | null => {
  * Returns an agent of the same kind over the same connections. It passes each request to `onlooker` before the request
  * gets a connection.
  */
-const watched = (agent: Agent, onlooker: (request: ClientRequest) => void): Agent =>
+const watched = <A extends Agent>(agent: A, onlooker: (request: ClientRequest) => void): A =>
   Object.create(agent, {
     addRequest: {
       value: (request: ClientRequest, options: object) => {
@@ -171,7 +172,33 @@ export interface ConnectionPool {
 /** Allows as many sockets as the SDKs open by default. */
 const OPTIONS = { keepAlive: true, maxSockets: 50 } as const;
 
-export const createConnectionPool = (): ConnectionPool => ({
-  http: new HttpAgent(OPTIONS),
-  https: new HttpsAgent(OPTIONS),
-});
+/** Calls `left` with the last of the requests that wait for their connections, as soon as all of them have left. */
+const whenAllLeft = (left: (last: ClientRequest) => void): ((request: ClientRequest) => void) => {
+  const waiting = new Set<ClientRequest>();
+  const isLast = (request: ClientRequest): boolean => waiting.delete(request) && waiting.size === 0;
+  return (request) => {
+    waiting.add(request);
+    request.once('finish', () => isLast(request) && left(request)).once('close', () => isLast(request));
+  };
+};
+
+/** An answer about a machine leads to questions about its disks, which leave side by side. */
+const SIDE_BY_SIDE = 2;
+
+/**
+ * Creates a pool. `asked` is called whenever requests have left, and none still waits for its connection. A second
+ * connection is opened while the first question is answered.
+ */
+export const createConnectionPool = (asked: () => void = () => undefined): ConnectionPool => {
+  const own = { http: new HttpAgent(OPTIONS), https: new HttpsAgent(OPTIONS) };
+  const left = (agent: Agent) => (request: ClientRequest) => {
+    const server = `${request.protocol}//${String(request.getHeader('host'))}`;
+    const missing = SIDE_BY_SIDE - standing(agent);
+    if (missing > 0 && URL.canParse(server)) connectAhead(agent, new URL(server), missing);
+    asked();
+  };
+  return {
+    http: watched(own.http, whenAllLeft(left(own.http))),
+    https: watched(own.https, whenAllLeft(left(own.https))),
+  };
+};

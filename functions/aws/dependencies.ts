@@ -2,7 +2,7 @@ import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { z } from 'zod';
 import { readEnvironment, readList, readVariable } from '../../config/environment.ts';
-import { openClusters } from '../../config/open-clusters.ts';
+import { connectAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
@@ -85,14 +85,11 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     account,
     territories: settings.territories,
     tags: permissionTags(environment.onlyTagged, settings.clusters),
+    asked: () => connectAhead(opened),
   });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: region ?? '' });
-  const lambda = async () =>
-    new (await import('@aws-sdk/client-lambda')).LambdaClient({
-      region: region ?? '',
-      requestHandler: { requestTimeout: FENCER_ANSWERS_MS },
-    });
+  const lambda = memoized(() => lambdaClient(region));
   const clock = systemClock();
   // The install's own territory comes first.
   const territories = [{ account, region }, ...settings.territories];
@@ -100,7 +97,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
     ...clustersOf(opened),
-    ...examinedIn(memoized(lambda), environment),
+    ...examinedIn(lambda, environment),
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, territories),
     queues: sqsQueues(memoized(sqs), environment),
@@ -111,6 +108,12 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     log: (line) => console.log(JSON.stringify(line)),
   };
 };
+
+const lambdaClient = async (region: string | null): Promise<LambdaClient> =>
+  new (await import('@aws-sdk/client-lambda')).LambdaClient({
+    region: region ?? '',
+    requestHandler: { requestTimeout: FENCER_ANSWERS_MS },
+  });
 
 export const lazyDependencies = (): (() => Promise<DoctorDependencies>) => memoized(createDependencies);
 

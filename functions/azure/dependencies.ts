@@ -1,5 +1,5 @@
 import { readList, readTimeLimit, readVariable } from '../../config/environment.ts';
-import { openClusters } from '../../config/open-clusters.ts';
+import { connectAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
@@ -71,7 +71,7 @@ const createDependencies: GetDependencies = async () => {
   const settings = await loadFunctionSettings();
   // The import loads the SDK. An instance can start without it.
   const { openAzure } = await import('../../providers/azure/plugin/open.ts');
-  const openedCloud = await openAzure({ subscription, endpoint });
+  const openedCloud = await openAzure({ subscription, endpoint, asked: () => connectAhead(opened) });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const served = { subscription, groups: environment.groups };

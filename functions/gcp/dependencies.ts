@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readList, readTimeLimit, readVariable } from '../../config/environment.ts';
-import { openClusters } from '../../config/open-clusters.ts';
+import { connectAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
@@ -103,7 +103,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
   const environment = readGcpFunctionEnvironment();
   const endpoint = readGcpEndpoint(readVariable);
   const settings = await loadFunctionSettings();
-  const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID });
+  const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID, asked: () => connectAhead(opened) });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const publish = memoized(async () => (await import('../../providers/gcp/publish.ts')).createPublisher({ endpoint }));

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
+import type { Asked } from '../plugin.ts';
 import { createConnectionPool, type ConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
@@ -39,6 +40,7 @@ export interface ClientOptions extends Pick<
   readonly subscription: string;
   readonly credential: Credential;
   readonly polling?: OperationPolling;
+  readonly asked?: Asked | undefined;
 }
 
 /** Twenty seconds: as long as fencing waits before it forces a detach that did not succeed. */
@@ -74,6 +76,7 @@ const open = (
   subscription: string,
   credential: Credential,
   options: ComputeManagementClientOptionalParams,
+  asked: ClientOptions['asked'],
 ): ComputeManagementClient => {
   const client = withReadableProxy(
     () =>
@@ -81,7 +84,7 @@ const open = (
   );
   client.pipeline.addPolicy(endsWithinTimeout);
   client.pipeline.addPolicy(onlyArmsErrors);
-  client.pipeline.addPolicy(connectsBy(createConnectionPool()));
+  client.pipeline.addPolicy(connectsBy(createConnectionPool(asked)));
   if (options.allowInsecureConnection) client.pipeline.removePolicy({ name: 'bearerTokenAuthenticationPolicy' });
   return client;
 };
@@ -101,6 +104,7 @@ export const azureClients = ({
   subscription,
   credential,
   polling = usualFollowing,
+  asked,
   ...where
 }: ClientOptions): AzureClients => {
   const allowInsecureConnection = where.endpoint?.startsWith('http://') ?? false;
@@ -109,7 +113,7 @@ export const azureClients = ({
     allowInsecureConnection,
     userAgentOptions: { userAgentPrefix: 'cloudfence' },
   };
-  const reads = open(subscription, credential, options);
+  const reads = open(subscription, credential, options, asked);
   const writes = (passage: PermittedPath): ComputeManagementClient => {
     const pipeline = orderPipeline(reads);
     pipeline.addPolicy(permitted(passage), LAST);

@@ -10,6 +10,7 @@ import {
   type PermittedCall,
   underPermit,
 } from '../../transport/under-permit.ts';
+import type { Asked } from '../plugin.ts';
 import { createAuth, isAnonymous, loadCredentials, projectOfCredentials } from './credentials.ts';
 import { isComputeUrl, withCloudfenceErrors } from './errors.ts';
 
@@ -38,12 +39,13 @@ interface ClientOptions {
   readonly endpoint?: string;
   /** Replaces the network. */
   readonly fetch?: Fetch;
+  readonly asked?: Asked | undefined;
 }
 
 const SCOPES = ['https://www.googleapis.com/auth/compute'];
 
-export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions): ComputeClients => {
-  const { adapter, permitted } = guardedTransport(newRequestId);
+export const computeClients = ({ newRequestId, endpoint, fetch, asked }: ClientOptions): ComputeClients => {
+  const { adapter, permitted } = guardedTransport(newRequestId, asked);
   const transporterOptions = { adapter, ...(fetch && { fetchImplementation: fetch }) };
   const place = endpoint === undefined ? null : endpointParts(endpoint);
   const auth = createAuth({ scopes: SCOPES, ...(endpoint !== undefined && { endpoint }), transporterOptions });
@@ -90,9 +92,9 @@ const isDestructive = (method: string | undefined, url: URL): boolean =>
  * which call is passing. Therefore each destructive call is identified by its request id. A call without a registered
  * passage is not sent. A destructive call does not follow redirects either.
  */
-const guardedTransport = (newRequestId: () => string): GuardedTransport => {
+const guardedTransport = (newRequestId: () => string, asked: ClientOptions['asked']): GuardedTransport => {
   const passages = new Map<string, PermittedPath>();
-  const { http, https } = createConnectionPool();
+  const [toCompute, elsewhere] = [createConnectionPool(asked), createConnectionPool()];
   const passageOf = (url: URL): PermittedPath => {
     const passage = passages.get(url.searchParams.get('requestId') ?? '');
     if (!passage) throw new ProofExpired('the permit of a destructive call ended before Cloudfence sent the call');
@@ -101,6 +103,8 @@ const guardedTransport = (newRequestId: () => string): GuardedTransport => {
   };
   return {
     adapter: async (request, send) => {
+      // The questions for a token come before those about machines.
+      const { http, https } = isComputeUrl(request.url) ? toCompute : elsewhere;
       const agent = request.url.protocol === 'http:' ? http : https;
       request.signal?.throwIfAborted();
       if (!isDestructive(request.method, request.url)) return send({ ...request, agent });

@@ -18,6 +18,8 @@ export interface ColdStart {
   readonly bytes: number;
   /** Whether the access to Kubernetes is loaded by then. */
   readonly withKubernetes: boolean;
+  /** The questions whose answers arrive before it is loaded. */
+  readonly answeredBefore: readonly string[];
   /** The programs that the fence started, which take longer than anything else. */
   readonly programs: readonly string[];
 }
@@ -37,7 +39,7 @@ export const coldStart = async (
 ): Promise<ColdStart> => {
   const eventFor = cloud.fencing[deployed.name];
   if (!eventFor) throw new Error(`${deployed.name} does not fence`);
-  const { firstCall, programs } = await fenceOnce(deployed, eventFor, cloud, through);
+  const { firstCall, answers, programs } = await fenceOnce(deployed, eventFor, cloud, through);
   const files = ofTheFunction(firstCall.loaded, deployed);
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
   return {
@@ -47,6 +49,7 @@ export const coldStart = async (
     files: files.length,
     bytes: sizes.reduce((sum, size) => sum + size, 0),
     withKubernetes: files.some(isKubernetesPart),
+    answeredBefore: answers.flatMap(({ asked, loaded }) => (loaded.some(isKubernetesPart) ? [] : [asked])),
     programs,
   };
 };

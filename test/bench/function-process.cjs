@@ -7,6 +7,7 @@
 
 const [, , file, event, calls, exported = 'handler'] = process.argv;
 const LASTS_MS = 60_000;
+const MOST_ANSWERS = 10;
 
 const loaded = () => Object.keys(require.cache);
 
@@ -27,6 +28,13 @@ const atFirstCall = ({ request }) => {
   };
 };
 require('node:diagnostics_channel').subscribe('http.client.request.start', atFirstCall);
+
+/** What was asked, and what is loaded when the answer arrives, until many are. */
+const answers = [];
+const atAnswer = ({ request: { method, path } }) => {
+  if (answers.length < MOST_ANSWERS) answers.push({ asked: `${method} ${path}`, loaded: loaded() });
+};
+require('node:diagnostics_channel').subscribe('http.client.response.finish', atAnswer);
 
 const cpuBefore = process.cpuUsage();
 const began = performance.now();
@@ -69,6 +77,7 @@ const invoke = async () => {
     peakRss: process.resourceUsage().maxRSS * 1_024,
     fenceCpuMs: (user + system) / 1_000,
     firstCall,
+    answers,
     programs: programs.map(({ spawnargs = [] }) => spawnargs.join(' ')),
     loadedAfterwards: loaded(),
   };

@@ -33,6 +33,8 @@ const invoked = imported.extend({
   fenceCpuMs: z.number(),
   /** When the first request leaves (ms since the import began), and what is loaded then. */
   firstCall: z.object({ ms: z.number(), cpuMs: z.number(), host: z.string(), loaded: z.array(z.string()) }),
+  /** The first answers, and what is loaded when each arrives. */
+  answers: z.array(z.object({ asked: z.string(), loaded: z.array(z.string()) })),
   /** The command lines of the programs that the function started. */
   programs: z.array(z.string()),
   loadedAfterwards: z.array(z.string()),

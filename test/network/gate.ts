@@ -26,7 +26,8 @@ export interface Door {
 }
 
 export interface Traffic {
-  readonly connections: number;
+  /** The round in which each connection came. */
+  readonly connectedIn: readonly number[];
   readonly bytes: number;
 }
 
@@ -112,14 +113,15 @@ export const openGate = (passes: () => void): Gate => {
     void pump();
   };
   const door: Gate['door'] = async (port, opening) => {
-    const traffic = { connections: 0, bytes: 0 };
+    const connectedIn: number[] = [];
+    let count = 0;
     const clients = new Set<Socket>();
     const server = createServer((client) => {
-      traffic.connections += 1;
+      connectedIn.push(rounds);
       clients.add(client);
       join(client, port, opening, hold, (bytes) => {
         quiet.stir();
-        traffic.bytes += bytes.length;
+        count += bytes.length;
       });
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -128,7 +130,10 @@ export const openGate = (passes: () => void): Gate => {
       for (const client of clients) client.destroy();
     });
     const address = server.address();
-    return { port: typeof address === 'object' ? (address?.port ?? 0) : 0, traffic: () => ({ ...traffic }) };
+    return {
+      port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+      traffic: () => ({ connectedIn: [...connectedIn], bytes: count }),
+    };
   };
   return { round: () => rounds, door, close: () => closers.forEach((close) => close()) };
 };

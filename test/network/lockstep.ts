@@ -74,7 +74,8 @@ const openNetwork = async (scene: FullNode): Promise<Network> => {
     requests,
     wire: () => ({
       bytes: doors.reduce((sum, door) => sum + door.traffic().bytes, 0),
-      connections: doors.reduce((sum, door) => sum + door.traffic().connections, 0),
+      connections: doors.reduce((sum, door) => sum + door.traffic().connectedIn.length, 0),
+      toCluster: doors[0].traffic().connectedIn,
     }),
     environment: { ...environment(`http://127.0.0.1:${doors[1].port}`), KUBECONFIG: kubeconfig },
     close: async () => {
@@ -132,10 +133,14 @@ export const tracedFence = async (scene: FullNode, { warm }: { readonly warm: bo
       before = { requests: network.requests.length, wire: network.wire() };
       await fence(scene.machine, session);
     });
-    const { bytes, connections } = network.wire();
+    const { bytes, connections, toCluster } = network.wire();
     return {
       requests: network.requests.slice(before.requests),
-      wire: { bytes: bytes - before.wire.bytes, connections: connections - before.wire.connections },
+      wire: {
+        bytes: bytes - before.wire.bytes,
+        connections: connections - before.wire.connections,
+        toCluster: toCluster.slice(before.wire.toCluster.length),
+      },
       ended: scene.stage.world.now(),
     };
   } finally {

@@ -20,6 +20,8 @@ export interface TracedRequest {
 export interface Wire {
   readonly bytes: number;
   readonly connections: number;
+  /** The round in which each connection to the API server came. */
+  readonly toCluster: readonly number[];
 }
 
 export interface Trace {

@@ -43,6 +43,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     one.front.holdHandshakes(one.readsBefore);
     const failed = failure(one.act(permit, unhurried()));
     await one.front.holding();
+    await arrivals(one);
     end();
     expect(await failed).toBeInstanceOf(ProofExpired);
     one.front.release();
@@ -55,6 +56,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     one.front.holdHandshakes(one.readsBefore);
     const failed = failure(one.act(permit, unhurried()));
     await one.front.holding();
+    await arrivals(one);
     age();
     one.front.release();
     expect(await failed).toBeInstanceOf(ProofExpired);

@@ -29,8 +29,11 @@ export interface SlowFront {
   readonly arrived: () => readonly string[];
   readonly connections: () => number;
   readonly resets: () => number;
-  /** After this many reads, each over a connection of its own, a new connection gets no TLS answer until `release`. */
-  readonly holdHandshakes: (afterReads: number) => void;
+  /**
+   * After this many connections, each for one read, a new connection gets no TLS answer until `release`. It may be one
+   * that the client makes ahead.
+   */
+  readonly holdHandshakes: (afterConnections: number) => void;
   /** A destructive request gets no answer until `release`. */
   readonly holdAnswers: () => void;
   /** A destructive request is redirected to another path. */
@@ -86,7 +89,7 @@ export const openSlowFront = async (
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
   let { promise: holding, resolve: nowHolding } = Promise.withResolvers<void>();
-  let [handshakesAfter, answersHeld, reads, connections, resets] = [Infinity, false, 0, 0, 0];
+  let [handshakesAfter, answersHeld, connections, resets] = [Infinity, false, 0, 0];
   let [redirecting, delayed] = [false, 0];
   const hold = (go: () => void): void => {
     held.push(go);
@@ -102,7 +105,6 @@ export const openSlowFront = async (
     const request = await asked(incoming);
     const destroying = destroys(request);
     if (destroying) arrived.push(`${request.method} ${request.url}`);
-    else reads += 1;
     if (delayed > 0) await pause(delayed);
     if (destroying && redirecting)
       return void response
@@ -121,7 +123,7 @@ export const openSlowFront = async (
     connections += 1;
     socket.on('error', ({ code }: NodeJS.ErrnoException) => void (resets += code === 'ECONNRESET' ? 1 : 0));
     const join = (): void => pipeBoth(socket, connect(behind, '127.0.0.1'));
-    if (reads >= handshakesAfter) hold(join);
+    if (connections > handshakesAfter) hold(join);
     else join();
   });
   const port = await portOf(tcp);
@@ -131,7 +133,7 @@ export const openSlowFront = async (
     arrived: () => arrived,
     connections: () => connections,
     resets: () => resets,
-    holdHandshakes: (afterReads) => void (handshakesAfter = afterReads),
+    holdHandshakes: (afterConnections) => void (handshakesAfter = afterConnections),
     holdAnswers: () => void (answersHeld = true),
     redirect: () => void (redirecting = true),
     delay: (ms) => void (delayed = ms),

@@ -47,9 +47,10 @@ export const openAws = async ({
   territories,
   tags = null,
   variable = () => null,
+  asked,
 }: Omit<CloudOptions, 'variable'> & Partial<Pick<CloudOptions, 'variable'>>): Promise<OpenedCloud> => {
   const region = await requireRegion(given);
-  const clients = ec2Clients({ region });
+  const clients = ec2Clients({ region, asked });
   const cloud = awsCloud({ clients, region });
   const kit = {
     cloud,

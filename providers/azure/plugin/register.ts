@@ -46,9 +46,9 @@ export const azure: CloudPlugin = {
       now: Date.now,
     });
   },
-  open: async ({ account, variable }) => {
+  open: async ({ account, variable, asked }) => {
     const { subscription, endpoint } = readAzureVariables(variable);
-    return (await import('./open.ts')).openAzure({ subscription: account ?? subscription, endpoint });
+    return (await import('./open.ts')).openAzure({ subscription: account ?? subscription, endpoint, asked });
   },
   stageWriter: async () => (await import('./stage.ts')).stage,
 };

@@ -34,7 +34,7 @@ export const gcp: CloudPlugin = {
     },
   },
   access: async ({ variable }) => (await import('./access.ts')).gcpAccess({ endpoint: readGcpEndpoint(variable) }),
-  open: async ({ variable }) =>
-    (await import('./open.ts')).openGcp({ endpoint: readGcpEndpoint(variable), newRequestId: randomUUID }),
+  open: async ({ variable, asked }) =>
+    (await import('./open.ts')).openGcp({ endpoint: readGcpEndpoint(variable), newRequestId: randomUUID, asked }),
   stageWriter: async () => (await import('./stage.ts')).stage,
 };

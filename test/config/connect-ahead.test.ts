@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { connectAhead, openClusters } from '../../config/open-clusters.ts';
+import { Refused } from '../../fencing/model/errors.ts';
+import { type KubernetesServer, openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
+import { kubeconfigFor } from '../cli/live-cloud.ts';
+import { sandboxServer } from '../contract/cluster/sandbox-harness.ts';
+
+let door: KubernetesServer;
+
+beforeEach(async () => {
+  door = await openKubernetesServer(sandboxServer());
+});
+afterEach(() => door.close());
+
+const never = () => Promise.reject(new Refused('no cloud provides the access'));
+const access = { managedCluster: never, secret: never };
+const entryOf = (kubeconfig: string, nth = 0) => ({ name: `c-${nth}`, kubeconfig });
+const opened = (...kubeconfigs: readonly string[]) =>
+  openClusters(kubeconfigs.map(entryOf), access, new AbortController().signal);
+
+it.each([
+  [1, [8]],
+  [2, [4, 4]],
+  [8, [1, 1, 1, 1, 1, 1, 1, 1]],
+  [9, []],
+])('opens eight connections ahead in all: with %i clusters, %j', (clusters, expected) => {
+  const counts: number[] = [];
+  const connect = async (count: number): Promise<void> => void counts.push(count);
+  connectAhead(Array.from({ length: clusters }, () => ({ connect })));
+  expect(counts).toEqual(expected);
+});
+
+it('connects, asks nothing, and does not connect again while the connections stand', async () => {
+  const [cluster] = opened(kubeconfigFor(door.url, door.caData));
+  await cluster?.connect(3);
+  await cluster?.connect(3);
+  await expect.poll(() => door.traffic().connections).toBe(3);
+  expect(door.traffic().requests).toBe(0);
+  await cluster?.cluster.identify('n', new AbortController().signal);
+  expect(door.traffic()).toMatchObject({ connections: 3, requests: 2 });
+  await cluster?.close();
+});
+
+it.each([
+  ['cannot be opened', 'no kubeconfig'],
+  ['is out of reach', kubeconfigFor('https://127.0.0.1:1', '')],
+])('a cluster that %s is no failure yet', async (_case, kubeconfig) => {
+  const [cluster] = opened(kubeconfig);
+  await cluster?.connect(2);
+  await expect(cluster?.cluster.identify('n', AbortSignal.timeout(1))).rejects.toBeInstanceOf(Error);
+  await cluster?.close().catch(() => undefined);
+});

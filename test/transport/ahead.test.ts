@@ -1,0 +1,126 @@
+import type { Agent } from 'node:http';
+import { Agent as HttpsAgent, request as secureRequestBy } from 'node:https';
+import { HttpsProxyAgent } from 'hpagent';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { ProofExpired } from '../../fencing/model/errors.ts';
+import { connectAhead, standing } from '../../transport/ahead.ts';
+import { createConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
+import { proof } from '../permits.ts';
+import { answered, closeAll, failure, portOf, sent } from './orders.ts';
+import { openSlowFront, type SlowFront, trustOnly } from './slow-front.ts';
+import { createServer } from 'node:net';
+
+let front: SlowFront;
+let agent: Agent;
+
+const isOrder = ({ method }: { readonly method: string }): boolean => method === 'POST';
+
+beforeEach(async () => {
+  front = await openSlowFront(() => ({ status: 200, body: 'done' }), isOrder);
+  agent = new HttpsAgent({ keepAlive: true, ca: front.cert });
+});
+
+afterEach(async () => {
+  agent.destroy();
+  await front.close();
+  await closeAll();
+});
+
+const ask = (by: Agent, method = 'GET'): Promise<string> => {
+  const request = secureRequestBy(`${front.url}/`, { method, agent: by });
+  const answer = answered(request);
+  request.end();
+  return answer;
+};
+
+const prepared = (count: number) => connectAhead(agent, new URL(front.url), count);
+
+describe('connections made ahead', () => {
+  it('are those of the next requests, and more follow when they are used up', async () => {
+    prepared(2);
+    await expect.poll(() => front.connections()).toBe(2);
+    expect(await Promise.all([ask(agent), ask(agent)])).toEqual(['done', 'done']);
+    expect(front.connections()).toBe(2);
+    await Promise.all([ask(agent), ask(agent), ask(agent)]);
+    expect(front.connections()).toBe(3);
+  });
+
+  it('are not made again while some wait', async () => {
+    prepared(1);
+    prepared(1);
+    await ask(agent);
+    expect(front.connections()).toBe(1);
+  });
+
+  it('serve an order only under its permit', async () => {
+    front.holdHandshakes(0);
+    prepared(1);
+    await front.holding();
+    const { permit, end } = proof();
+    const failed = sent(permit, ({ through }: PermittedPath) => ask(through(agent), 'POST'));
+    end();
+    expect(await failed).toBeInstanceOf(ProofExpired);
+    front.release();
+    expect(front.arrived()).toEqual([]);
+  });
+
+  it('are ended if nothing uses them', async () => {
+    const endUnused = prepared(2);
+    endUnused();
+    expect(await ask(agent)).toBe('done');
+    expect(standing(agent)).toBe(1);
+  });
+
+  it('are no failure where no server is, and the request says so', async () => {
+    const closed = createServer();
+    const gone = new URL(`https://127.0.0.1:${await portOf(closed)}`);
+    closed.close();
+    connectAhead(agent, gone, 2);
+    const request = secureRequestBy(gone, { agent });
+    request.end();
+    expect(await failure(answered(request))).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('are not made through a proxy', async () => {
+    const through = new HttpsProxyAgent({ ca: front.cert, proxy: front.url });
+    connectAhead(through, new URL(front.url), 2);
+    expect(await ask(agent)).toBe('done');
+    expect(front.connections()).toBe(1);
+  });
+
+  it('make the connection as the agent does: with its name of the server', async () => {
+    agent.destroy();
+    agent = new HttpsAgent({ keepAlive: true, ca: front.cert, servername: 'another.example' });
+    prepared(1);
+    expect(await failure(ask(agent))).toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  });
+});
+
+describe('a pool', () => {
+  it('says that a question was asked when it has left, and then has a second connection', async () => {
+    trustOnly(front.cert);
+    onTestFinished(() => trustOnly(null));
+    const told: number[] = [];
+    const { https } = createConnectionPool(() => told.push(front.connections()));
+    front.holdHandshakes(0);
+    const answer = ask(https);
+    await front.holding();
+    expect(told).toEqual([]);
+    front.release();
+    expect(await answer).toBe('done');
+    expect(told).toEqual([1]);
+    await Promise.all([ask(https), ask(https)]);
+    expect(front.connections()).toBe(2);
+    https.destroy();
+  });
+
+  it('does not say so while another question waits for its connection', async () => {
+    trustOnly(front.cert);
+    onTestFinished(() => trustOnly(null));
+    let told = 0;
+    const { https } = createConnectionPool(() => (told += 1));
+    await Promise.all([ask(https), ask(https)]);
+    expect(told).toBe(1);
+    https.destroy();
+  });
+});
