@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** A simulated cloud behind a real socket, for SDKs and command lines that use its address as their endpoint. */
@@ -43,6 +44,20 @@ const listenOn = async (server: Server, port: number): Promise<number> => {
   return typeof address === 'object' && address !== null ? address.port : port;
 };
 
+/** Returns what closes a server at once, with connections on which nothing was asked, or TLS does not stand yet. */
+export const closerOf = (server: Server): (() => Promise<void>) => {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return () =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+};
+
 /** Listens on 127.0.0.1. */
 export const openCloudServer = async (
   answer: AnswerCall,
@@ -61,14 +76,11 @@ export const openCloudServer = async (
       response.destroy(error instanceof Error ? error : undefined),
     );
   const server = tls ? createHttpsServer(tls, listener) : createHttpServer(listener);
+  const close = closerOf(server);
   const bound = await listenOn(server, port);
   return {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${bound}`,
     traffic: () => ({ calls: { ...calls }, bytes }),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 };

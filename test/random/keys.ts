@@ -100,6 +100,7 @@ export const createKeys = ({ engine, network, note }: World): Keys => {
         const sent = Number((request.getHeaders()['Authorization'] ?? '').replace('Bearer ', ''));
         return new ResponseContext((await calls.get(request)?.(sent)) ?? 500, {}, noBody);
       },
+      connect: async () => undefined,
       close: async () => undefined,
     };
   };

@@ -4,6 +4,7 @@ import { createServer } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
+import { closerOf } from '../../cloud-server.ts';
 import { handleApi } from './handle.ts';
 import { jsonOfProtobuf } from './protobuf.ts';
 import type { ApiServer } from './server.ts';
@@ -108,6 +109,7 @@ export const openKubernetesServer = async (server: ApiServer): Promise<Kubernete
     );
   });
   door.on('secureConnection', (socket) => sockets.push(socket));
+  const close = closerOf(door);
   door.listen(0, '127.0.0.1');
   await once(door, 'listening');
   const address = door.address();
@@ -116,11 +118,6 @@ export const openKubernetesServer = async (server: ApiServer): Promise<Kubernete
     url: `https://127.0.0.1:${port}`,
     caData: cert,
     traffic: () => trafficOf(sockets, requests),
-    close: async () => {
-      const closed = once(door, 'close');
-      door.close();
-      door.closeAllConnections();
-      await closed;
-    },
+    close,
   };
 };
