@@ -69,7 +69,7 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
   'machine-not-found': faultText(
     'target-machine-gone',
     (_, node) => `The cloud does not know the machine of ${node}, or it cannot take a disk as it is.`,
-    ({ pod }, node) => [`kubectl -n ${pod.namespace} delete pod ${pod.name}`, `cloudfence fence ${node} --dry-run`],
+    ({ pod }, node) => [`cloudfence fence ${node} --dry-run`, `or: kubectl -n ${pod.namespace} delete pod ${pod.name}`],
   ),
   'wrong-zone': faultText(
     'wrong-zone',

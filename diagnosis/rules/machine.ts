@@ -98,6 +98,14 @@ const goneButRuns = (place: NodeLocation, situation: Situation, facts: MachineFa
     ],
   });
 
+/** Kubernetes' timer does not ask whether the machine is off. */
+const forcedDetach = (place: NodeLocation, situation: Situation): readonly string[] =>
+  timerWords(place, situation).includes('timer fires')
+    ? [
+        `stop it before Kubernetes' timer fires, which detaches the disk by force, even from a machine that writes to it`,
+      ]
+    : [];
+
 const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-unreachable', 'proved', 'by-person', {
     says: `${place.nodeName} is cut off or hangs, but its machine runs, and it may still write to ${describeVolume(situation)}. Do not fence it as it is.`,
@@ -106,6 +114,7 @@ const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFa
     next: [
       `repair the network or the kubelet of ${place.nodeName}: the pod then moves by itself`,
       `or stop ${facts.machine} in its cloud, then: cloudfence fence ${place.nodeName}`,
+      ...forcedDetach(place, situation),
     ],
   });
 
@@ -199,18 +208,16 @@ export const machineOfHolder: CauseRule = (situation) => {
   return null;
 };
 
-/** The pod is bound to a Node whose machine cannot start it. */
+/** The pod is bound to a Node whose machine cannot start it. A fence deletes the pod, too. */
 export const machineOfTarget: CauseRule = (situation) => {
   const { target, pod } = situation;
   const facts = ifFound(target?.power ?? null);
   if (!target || !facts || !['off', 'off-if-repeated', 'missing'].includes(facts.power)) return null;
-  return cause('target-machine-gone', 'proved', 'by-person', {
+  return cause('target-machine-gone', 'proved', 'by-fence', {
     says: `${nameOf(pod)} was placed on ${target.nodeName}, whose machine is ${facts.power === 'missing' ? 'gone' : 'off'}.`,
     proof: proofOf(target, situation, facts),
+    machine: facts.machine,
     waits: `${nameOf(pod)} ← ${target.nodeName}, which cannot start it.`,
-    next: [
-      `cloudfence fence ${target.nodeName}`,
-      `kubectl -n ${pod.namespace} delete pod ${pod.name} --grace-period=0`,
-    ],
+    next: [...fenceIt(target.nodeName), 'its controller then makes a new pod for a Node that runs'],
   });
 };

@@ -17,10 +17,13 @@ const eventOf = ({ events }: PvcView, reasons: readonly string[]): EventView | n
 
 const claimOf = ({ pod, claimName }: Situation): string => `${pod.namespace}/${claimName ?? ''}`;
 
-/** The claim does not exist, is lost, or goes. A claim stays until its pods are gone, so it does not hold a pod that ends. */
+/** A pod that runs has its volumes, and a claim stays until the last pod is gone: then neither holds the pod. */
+const isPast = ({ pod }: Situation): boolean => pod.runs || pod.deletionEnds !== null;
+
+/** The claim does not exist, is lost, or goes. */
 export const pvcUnusable: CauseRule = (situation) => {
   const { claim, claimName, pod } = situation;
-  if (claimName === null || claim === 'unread') return null;
+  if (claimName === null || claim === 'unread' || isPast(situation)) return null;
   const waits = `${nameOf(pod)} ← claim ${claimName}.`;
   if (claim === null)
     return cause('claim-missing', 'proved', 'by-person', {
@@ -36,7 +39,7 @@ export const pvcUnusable: CauseRule = (situation) => {
         'if the disk still exists: create a PersistentVolume with the same handle, and bind the claim to it again',
       ],
     });
-  if (!claim.deleting || pod.deletionEnds !== null) return null;
+  if (!claim.deleting) return null;
   return cause('claim-going', 'proved', 'by-person', {
     says: `The claim ${claimOf(situation)} is being deleted. It stays as long as a pod names it, even a Completed one.`,
     proof: [`finalizers: ${claim.finalizers.join(', ') || 'none'}`],
@@ -102,18 +105,18 @@ const noVolume = (told: EventView | null, waits: string) =>
     ],
   });
 
-/** The PersistentVolume does not exist, or goes. It stays until its claim is gone. */
+/** The PersistentVolume does not exist, or goes. */
 export const volumeUnusable: CauseRule = (situation) => {
   const { volume, pod } = situation;
   const claim = ifFound(situation.claim);
-  if (!claim || claim.volumeName === '' || volume === 'unread') return null;
+  if (!claim || claim.volumeName === '' || volume === 'unread' || isPast(situation)) return null;
   if (volume === null)
     return cause('volume-missing', 'proved', 'by-person', {
       says: `The claim ${claim.name} names the PersistentVolume ${claim.volumeName}, which does not exist.`,
       waits: `${nameOf(pod)} ← claim ${claim.name} ← a PersistentVolume that does not exist.`,
       next: ['if the disk still exists: create a PersistentVolume of that name with the same handle'],
     });
-  if (!volume.deleting || pod.deletionEnds !== null) return null;
+  if (!volume.deleting) return null;
   return cause('volume-going', 'proved', 'by-person', {
     says: `The PersistentVolume ${volume.name} is being deleted, so it is attached nowhere any more.`,
     proof: [`finalizers: ${volume.finalizers.join(', ') || 'none'}`],

@@ -4,8 +4,8 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { forgotten, nodeGone, stage, stopped, stopMachine } from '../simulation/incidents.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { theCause } from './any-rig.ts';
-import { diagnoseSandbox } from './rig.ts';
-import { addClaim, addPod } from './scenes.ts';
+import { diagnoseSandbox, edit } from './rig.ts';
+import { addClaim, addPod, at } from './scenes.ts';
 
 /** The machine under the volume: what Kubernetes shows is the same for all, and only the cloud tells them apart. */
 
@@ -145,6 +145,16 @@ describe('a pod whose volume is on a machine that', () => {
     world.advance(30_000);
     const answer = await diagnoseSandbox(world, 'pod/default/app');
     expect(theCause(answer), answer.text).toMatchObject({ kind: 'target-machine-gone', confidence: 'proved' });
+  });
+
+  it('is off, although somebody has deleted the claim meanwhile: that is no reason for a pod that ran', async () => {
+    const { world } = stopped();
+    world.advance(120_000);
+    edit(world, 'persistentvolumeclaims', ['data-db-0', 'default'], ({ metadata }) => {
+      metadata.finalizers = ['kubernetes.io/pvc-protection'];
+      metadata.deletionTimestamp = at(world, -60_000);
+    });
+    expect(theCause(await diagnoseSandbox(world))).toMatchObject({ kind: 'machine-off', ending: 'by-fence' });
   });
 
   it('is terminated and forgotten by its cloud', async () => {
