@@ -1,7 +1,7 @@
 import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import { fenceInBoot, type FirstStopping, type Tombstone } from '../fencing/model/cluster-facts.ts';
 import { Refused } from '../fencing/model/errors.ts';
-import type { FenceRecord } from '../fencing/model/record.ts';
+import { type FenceRecord, parseRecord } from '../fencing/model/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
 import {
@@ -182,6 +182,18 @@ const withoutOwnTaint = (node: V1Node): NodePatch => [
   ...removeLabelOps(node, [TAINT_LABEL]),
 ];
 
+/**
+ * Verifies that nobody else removed the out-of-service taint since the read. The new record will say that Cloudfence
+ * removed it, so later runs would not notice what a person took back.
+ * @throws Refused
+ */
+const refuseIfTakenBack = (node: V1Node, { name }: NodeTarget): void => {
+  const record = parseRecord(fenceAnnotation(node) ?? '');
+  const works = record?.outOfService === 'ours' && record.released === null;
+  if (works && !hasTaint(node, OUT_OF_SERVICE.key))
+    throw new Refused(`someone else removed the out-of-service taint of Node ${name} after Cloudfence read it`);
+};
+
 /** Parks a fence. A parked fence always has the label with its id, even if someone has removed that. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
   ...asSeen(node, target),
@@ -228,6 +240,10 @@ const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void 
   if (recordText === null && label === null && !hasFenceTraces(node))
     throw new Refused(`Node ${name} had no fence when Cloudfence read it`);
 };
+
+/** Reports whether the record will say that Cloudfence itself removed its taint while the machine is off. */
+const endsMark = (step: FenceStep): boolean =>
+  step.do === 'park' || (step.do === 'lift-out-of-service' && step.record?.phase === 'lifted');
 
 const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
   switch (step.do) {
@@ -283,5 +299,6 @@ export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already'
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   refuseIfChanged(node, step.node);
   if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
+  if (endsMark(step)) refuseIfTakenBack(node, step.node);
   return patchFor(node, step);
 };

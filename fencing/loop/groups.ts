@@ -67,7 +67,7 @@ export const createGroups = <T extends GroupMember>(
     add: (one) => {
       const { signal, reject } = one;
       if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      signal.addEventListener('abort', () => reject(signal.reason));
       line.waiting = [...line.waiting, one];
       void work(line);
     },

@@ -41,7 +41,7 @@ export const abortOnSignal = async <T>(signal: AbortSignal, call: () => Promise<
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const giveUp = (): void => reject(signal.reason);
-  signal.addEventListener('abort', giveUp, { once: true });
+  signal.addEventListener('abort', giveUp);
   try {
     return await Promise.race([call(), promise]);
   } finally {

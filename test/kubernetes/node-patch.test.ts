@@ -160,6 +160,40 @@ describe('the patch that parks', () => {
   });
 });
 
+describe('the patch that ends a mark', () => {
+  const ends = (phase: 'fenced' | 'lifted' | 'releasing') =>
+    ({
+      do: phase === 'fenced' ? 'park' : 'lift-out-of-service',
+      node: targetOf(meta, text),
+      record: { ...record, phase },
+    }) as const;
+
+  it.each(['fenced', 'lifted'] as const)('is refused if someone else took the taint since (%s)', (phase) => {
+    expect(() => fencePatch(fenced([QUARANTINE]), ends(phase))).toThrow(Refused);
+    expect(() => fencePatch(fenced([QUARANTINE]), ends(phase))).toThrow(
+      'someone else removed the out-of-service taint',
+    );
+  });
+
+  it('is made if a person who took the taint releases the fence', () => {
+    expect(fencePatch(fenced([QUARANTINE]), ends('releasing'))).not.toBe('already');
+  });
+
+  it('is made if someone else’s taint stands in its place', () => {
+    expect(fencePatch(fenced([taint(OUT.key, 'NoExecute'), QUARANTINE]), ends('fenced'))).not.toBe('already');
+  });
+
+  it.each([{ released: record.begun }, { outOfService: 'foreign' as const }])(
+    'is made if Cloudfence had none there (%j)',
+    (change) => {
+      const written = JSON.stringify({ ...record, ...change });
+      const standing = node([QUARANTINE], { 'cloudfence.dev/fence': written }, { l: 'm' });
+      const target = { ...targetOf(meta, written), label: null };
+      expect(fencePatch(standing, { ...ends('fenced'), node: target })).not.toBe('already');
+    },
+  );
+});
+
 describe('the patch that removes', () => {
   it('takes the record of a fence whose taints and labels someone removed', () => {
     const left = node([], { 'cloudfence.dev/fence': text }, {});

@@ -12,6 +12,7 @@ import { isAccepted, outdated, type Survivor, survivorOf, told } from './survivo
  * one in a room that has to be killed to the last, or if a room's share is too low.
  * - `--mutate FILE` takes one file or glob
  * - `--tests GLOB` runs these tests alone: what they kill stays killed, and the next run without it takes the survivors
+ * - `--timeout MS` gives a mutant less time, for files in which many never end
  * - `--force` forgets earlier results, which is needed if only a helper of the tests has changed
  * - `--ladder` takes each rule out of the ladder instead, one at a time
  */
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     tests: { type: 'string' },
     ladder: { type: 'boolean' },
     concurrency: { type: 'string' },
+    timeout: { type: 'string' },
   },
 });
 
@@ -97,6 +99,7 @@ const mutateRooms = async (only: string | undefined): Promise<void> => {
       tests: values.tests === undefined ? room.tests : [values.tests],
       force: values.force ?? false,
       concurrency: Number(values.concurrency ?? 1),
+      timeoutMS: Number(values.timeout ?? 20_000),
     });
     // Stryker also returns what it remembers of other files.
     const results = all.filter(({ fileName }) => files.some((glob) => matchesGlob(relative('.', fileName), glob)));

@@ -24,7 +24,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'loop, driver',
-    mutates: ['fencing/loop/{groups,locate,look,run,shared-looks,sleep,survey}.ts'],
+    mutates: ['fencing/loop/{groups,locate,look,ports,run,shared-looks,sleep,survey}.ts'],
     tests: [DECISIONS, INCIDENTS],
     least: 1,
   },

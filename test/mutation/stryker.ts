@@ -12,10 +12,12 @@ interface Mutation {
   readonly tests: readonly string[];
   readonly force: boolean;
   readonly concurrency: number;
+  /** How long a mutant may take in addition to its tests. One that never ends takes as long. */
+  readonly timeoutMS: number;
 }
 
 /** Runs Stryker. Keeps earlier results. A result is valid until the mutant or one of its tests changes. */
-export const mutate = ({ files, tests, force, concurrency }: Mutation): Promise<readonly Mutant[]> => {
+export const mutate = ({ files, tests, force, concurrency, timeoutMS }: Mutation): Promise<readonly Mutant[]> => {
   process.env['CLOUDFENCE_MUTATION_TESTS'] = tests.join(' ');
   return new Stryker({
     mutate: [...files],
@@ -35,6 +37,6 @@ export const mutate = ({ files, tests, force, concurrency }: Mutation): Promise<
     ignorePatterns: ['dist', 'coverage'],
     reporters: ['progress-append-only', 'json'],
     jsonReporter: { fileName: join(cache, 'report.json') },
-    timeoutMS: 20_000,
+    timeoutMS,
   }).runMutationTest();
 };

@@ -77,3 +77,8 @@ test('a removal counts for the boot that the record names (seed 30120800)', asyn
 test('a machine whose clock is wrong is released (seed 72000080)', async () => {
   expect(failureOf(await play(planFor(72_000_080)))).toBeNull();
 });
+
+// A person removed the taint in the second in which Cloudfence removed it, and then a pod was bound to the Node.
+test('a removal counts although the fence ends at that moment (seed 80051197)', async () => {
+  expect(failureOf(await play(planFor(80_051_197)))).toBeNull();
+});

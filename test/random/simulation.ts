@@ -65,7 +65,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const refusals = new Map<string, string>();
   const chance = diceFor(plan.seed, 'events');
   const late = diceFor(plan.seed, 'leases');
-  const lastOff = new Map<Machine, number>();
+  const lastOff = new WeakMap<Machine, number>();
   const open = createNetwork({
     engine,
     dice: diceFor(plan.seed, 'network'),
