@@ -161,6 +161,8 @@ export interface NodeView {
   readonly identitySources: readonly IdentitySource[];
   /** Cloudfence has fenced it. */
   readonly fenced: boolean;
+  /** It has the taint by which Kubernetes believes that its machine is off. */
+  readonly outOfService: boolean;
 }
 
 /** What controls a pod, up to the Deployment behind its ReplicaSet. */

@@ -20,12 +20,15 @@ import { storageNote } from './storage.ts';
 /** The machine of the Node that has the volume: off, stopping, suspended, unreachable, gone, or unknown. */
 
 const SIX_MINUTES = 360_000;
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const GRACE = 60_000;
 
 /** Says what Kubernetes' own timer does. It counts only for a volume that the kubelet listed as mounted. */
 const timerWords = (place: NodeLocation, situation: Situation): string => {
   const { pod, now } = situation;
   const still = podsAt(place, situation);
+  if (nodeAt(place)?.outOfService)
+    return `By the taint ${OUT_OF_SERVICE}, Kubernetes deletes the pods there and detaches the disk at once.`;
   if (still.length > 0) return `No timer ends this while the pod ${still.map(nameOf).join(', ')} exists.`;
   if (pod.node === place.nodeName) return 'Kubernetes starts no timer while this pod exists.';
   if (attachmentAt(place)?.deletingSince) return 'Kubernetes detaches it already.';
@@ -106,17 +109,34 @@ const forcedDetach = (place: NodeLocation, situation: Situation): readonly strin
       ]
     : [];
 
-const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
-  cause('machine-unreachable', 'proved', 'by-person', {
+/** Somebody has told Kubernetes that the machine is off. Cloudfence takes back its own taint by itself. */
+const wronglyTainted = (place: NodeLocation): boolean => {
+  const node = nodeAt(place);
+  return node !== null && node.outOfService && !node.fenced;
+};
+
+const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
+  const isTainted = wronglyTainted(place);
+  return cause('machine-unreachable', 'proved', 'by-person', {
     says: `${place.nodeName} is cut off or hangs, but its machine runs, and it may still write to ${describeVolume(situation)}. Do not fence it as it is.`,
-    proof: [...proofOf(place, situation, facts), 'it is unknown why its kubelet is silent'],
+    proof: [
+      ...proofOf(place, situation, facts),
+      ...(isTainted ? [`${place.nodeName} has the taint ${OUT_OF_SERVICE}, which says that its machine is off`] : []),
+      'it is unknown why its kubelet is silent',
+    ],
     waits: waiting(place, situation),
     next: [
+      ...(isTainted
+        ? [
+            `kubectl taint node ${place.nodeName} ${OUT_OF_SERVICE}-      # now: the taint lets two machines write to the disk`,
+          ]
+        : []),
       `repair the network or the kubelet of ${place.nodeName}: the pod then moves by itself`,
       `or stop ${facts.machine} in its cloud, then: cloudfence fence ${place.nodeName}`,
       ...forcedDetach(place, situation),
     ],
   });
+};
 
 const onItsWay = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-stopping', 'proved', 'by-fence', {

@@ -21,7 +21,7 @@ import type {
 } from '../../diagnosis/model/facts.ts';
 import type { VolumeHandle } from '../../fencing/model/machine.ts';
 import type { ReadDriverFault } from '../../diagnosis/ports.ts';
-import { HOSTNAME_LABEL, ZONE_LABEL } from '../names.ts';
+import { HOSTNAME_LABEL, OUT_OF_SERVICE, ZONE_LABEL } from '../names.ts';
 import { hasFenceTraces } from '../node-facts.ts';
 import { attachmentIdentitySource, csiNodeIdentitySources, nodeIdentitySources } from '../node.ts';
 import { controllerOf, isFinished } from '../pods.ts';
@@ -232,5 +232,6 @@ export const nodeView = (node: V1Node, csiNode: V1CSINode | null | 'unread', lea
     attached: handlesOf((status?.volumesAttached ?? []).map(({ name }) => name)),
     identitySources: [...nodeIdentitySources(node), ...csiNodeIdentitySources(own)],
     fenced: hasFenceTraces(node),
+    outOfService: (node.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE.key),
   };
 };

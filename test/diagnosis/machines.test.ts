@@ -123,6 +123,20 @@ describe('a pod whose volume is on a machine that', () => {
     expect(theCause(await diagnoseSandbox(world, 'pod/default/db-0')).kind).toBe('machine-stopping');
   });
 
+  it('runs, and somebody has told Kubernetes that it is off', async () => {
+    const { world, scene } = stage(1);
+    const node = scene.nodeOf(scene.holder);
+    world.parts.cluster.knobs.partitioned.push(node);
+    world.advance(120_000);
+    edit(world, 'nodes', [node], ({ spec }) => {
+      spec.taints = [...(spec.taints ?? []), { key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule' }];
+    });
+    const { kind, next, waits } = theCause(await diagnoseSandbox(world));
+    expect(kind).toBe('machine-unreachable');
+    expect(next[0]).toContain(`kubectl taint node ${node} node.kubernetes.io/out-of-service-`);
+    expect(waits).toContain('detaches the disk at once');
+  });
+
   it('is suspended: its memory would write again', async () => {
     const { world, scene } = stopped();
     const [kept, instance] = [world.parts.ec2.instances[scene.holder], instanceIn(world, scene.holder)];
