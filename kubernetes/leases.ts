@@ -89,7 +89,8 @@ const mayClaim = (node: V1Node, machine: Machine): boolean => {
   return anySourceNamesMachine(sources, machine) || (isNameless && hasTaint(node, UNINITIALIZED));
 };
 
-const counted = (node: V1Node, machine: Machine): Counted => ({
+/** Returns what a survey counts of a Node. */
+export const counted = (node: V1Node, machine: Machine): Counted => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
   parked: hasFenceTraces(node),
   claims: mayClaim(node, machine),
@@ -119,7 +120,16 @@ export const surveyConnectivity = async (
   freshness: Freshness,
   machine: Machine,
 ): Promise<ConnectivitySurvey> => {
-  const [{ fresh, stale }, nodes] = await Promise.all([readLeases(reader, freshness), readNodes(reader, machine)]);
+  const [leases, nodes] = await Promise.all([readLeases(reader, freshness), readNodes(reader, machine)]);
+  return connectivityOf(node, leases, nodes);
+};
+
+/** Returns the survey around a Node. Pure. */
+export const connectivityOf = (
+  node: string,
+  { fresh, stale }: Pick<Leases, 'fresh' | 'stale'>,
+  nodes: ReadonlyMap<string, Counted>,
+): ConnectivitySurvey => {
   const names = [...nodes.keys()];
   const awake = names.filter((name) => name === node || fresh.has(name) || !nodes.get(name)?.parked);
   return {

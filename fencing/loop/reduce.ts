@@ -48,7 +48,7 @@ export type CommandResult =
     }
   | { readonly to: 'locate'; readonly found: readonly ClusterSearchResult[] }
   | { readonly to: 'witness'; readonly value: Witness }
-  | { readonly to: 'survey-connectivity'; readonly value: SurveyOfClusters }
+  | { readonly to: 'survey-connectivity'; readonly value: SurveyOfClusters; readonly requestedAt: Moment }
   | { readonly to: 'claim'; readonly value: Admission; readonly recheck: Rechecked | null }
   | ({ readonly to: 'recheck' } & Rechecked)
   /** One answer for each step of the command, in the same order. */
@@ -82,7 +82,10 @@ export const reduce = (state: RunState, command: Command, result: CommandResult,
     case 'witness':
       return witnessed(state, result.value, now);
     case 'survey-connectivity':
-      return { ...state, memory: { ...state.memory, connectivity: result.value } };
+      return {
+        ...state,
+        memory: { ...state.memory, connectivity: { value: result.value, requestedAt: result.requestedAt.mono } },
+      };
     case 'claim':
       return claimed(state, result);
     case 'recheck':

@@ -179,7 +179,7 @@ const carryOut = async (
     case 'witness':
       return { to: 'witness', value: await cloud.witness(state.request.machine, command.disks, signal) };
     case 'survey-connectivity':
-      return { to: 'survey-connectivity', value: await takeSurvey(command.node, state, ports) };
+      return survey(command, state, ports);
     case 'claim':
       return claim(command, ports);
     case 'conclude':
@@ -229,6 +229,15 @@ const claim = async (
     value,
     recheck: clears && read && isYoung ? { value: read, requestedAt, step: clears.step } : null,
   };
+};
+
+const survey = async (
+  { node }: Extract<Command, { do: 'survey-connectivity' }>,
+  state: RunState,
+  ports: Ports,
+): Promise<CommandResult> => {
+  const requestedAt = ports.clock.now();
+  return { to: 'survey-connectivity', value: await takeSurvey(node, state, ports), requestedAt };
 };
 
 const recheck = async (

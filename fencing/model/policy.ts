@@ -109,6 +109,11 @@ export const patience = {
    * first.
    */
   clusterFacts: 5_000,
+  /**
+   * A survey of the other Nodes counts for this long from when it was requested. A process that was frozen makes another
+   * one before it powers a machine off.
+   */
+  survey: 30_000,
   /** The shortest and the longest time between two looks at something that goes away by itself. */
   pollShortest: 250,
   /** While only attachments are awaited, everything else is read again after this time. */

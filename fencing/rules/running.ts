@@ -177,6 +177,10 @@ const whyClaimed = ({ machine: { machine } }: View, node: NodeFacts, survey: Sur
   return survey.unanswered.length > 0 ? `another Node may name ${machine} in ${listSome(survey.unanswered)}` : null;
 };
 
+/** Returns the survey, unless there is none, or one that is too old: others may have become unreachable since. */
+const youngSurvey = ({ memory: { connectivity }, now }: View): SurveyOfClusters | null =>
+  connectivity && now.mono - connectivity.requestedAt < patience.survey ? connectivity.value : null;
+
 /**
  * Returns what forbids the power-off, or the survey to ask for first, or null. A fault of the network, or of our own,
  * looks like many dead Nodes. A control-plane Node is never powered off.
@@ -184,7 +188,7 @@ const whyClaimed = ({ machine: { machine } }: View, node: NodeFacts, survey: Sur
 const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   const refuseBecause = (why: string) =>
     refuse(because('power-off-refused', `Cloudfence does not power off ${node.name}: ${why}`));
-  const { connectivity } = view.memory;
+  const connectivity = youngSurvey(view);
   if (node.controlPlane) return refuseBecause('it is a control-plane node');
   if (unreachableFor(view, node) < patience.unreachable)
     return refuseBecause('it has been unreachable for less than 5 minutes');

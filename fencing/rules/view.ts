@@ -63,7 +63,8 @@ export interface Memory {
   /** The list of all attachments was searched for those of this Node. */
   readonly searched: boolean;
   readonly marks: number;
-  readonly connectivity: SurveyOfClusters | null;
+  /** The survey of the other Nodes, and when it was requested (monotonic ms). */
+  readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */
   readonly admission: Admission | null;
   /** The number of looks, and of questions after one attachment, since something last changed. */

@@ -43,10 +43,13 @@ export interface ExploredCloud {
   readonly disk: string;
   readonly driver: string;
   readonly providerID: string;
+  readonly providerIDOfAnother: string;
   /** What the firmware says, for each machine that has had this name. */
   readonly systemUUIDs: readonly string[];
   /** The machine as the driver notes it on an attachment. */
   readonly attachedTo: IdentitySource;
+  /** The same for another machine whose Node has this name. Azure's driver notes the name alone. */
+  readonly attachedToAnother: IdentitySource;
   /** Whether a detach changes the generation. */
   readonly countsDetaches: boolean;
   readonly facts: (shown: Shown) => MachineFacts;
@@ -56,6 +59,7 @@ export interface ExploredCloud {
 const dateOf = (number: number): Date => new Date(Date.UTC(2020, 0, 1 + number));
 
 const NODE_ID = 'i-0123456789abcdef0';
+export const ANOTHER_ID = 'i-0fedcba9876543210';
 const VOLUME_ID = 'vol-0123456789abcdef0';
 const REGION = 'eu-west-1';
 
@@ -102,8 +106,10 @@ export const ec2: ExploredCloud = {
   disk: VOLUME_ID,
   driver: 'ebs.csi.aws.com',
   providerID: `aws:///${REGION}a/${NODE_ID}`,
+  providerIDOfAnother: `aws:///${REGION}a/${ANOTHER_ID}`,
   systemUUIDs: [],
   attachedTo: { source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: NODE_ID },
+  attachedToAnother: { source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: ANOTHER_ID },
   countsDetaches: false,
   facts: (shown) => {
     const volumes = [volumeOf(shown)];
@@ -185,8 +191,10 @@ const arm = (managed: boolean): ExploredCloud => ({
   disk: MANAGED_DISK,
   driver: 'disk.csi.azure.com',
   providerID: `azure://${VM_ID}`,
+  providerIDOfAnother: `azure://${GROUP}/virtualmachines/node-c`,
   systemUUIDs: INCARNATIONS,
   attachedTo: { source: 'volumeAttachment', driver: 'disk.csi.azure.com', value: 'node-a' },
+  attachedToAnother: { source: 'volumeAttachment', driver: 'disk.csi.azure.com', value: 'node-a' },
   countsDetaches: !managed,
   facts: (shown) =>
     shown.power === 'gone' || shown.power === 'forgotten'
@@ -205,6 +213,7 @@ export const azureDrifting: ExploredCloud = arm(false);
 
 const PLACE = 'projects/p/zones/europe-west1-b';
 const INSTANCE = `${PLACE}/instances/node-a`;
+const ANOTHER_INSTANCE = `${PLACE}/instances/node-b`;
 const PERSISTENT_DISK = `${PLACE}/disks/data`;
 const GOOGLE_IDS = ['1234567890123456789', '9876543210987654321'] as const;
 const GOOGLE_STATES = { running: 'RUNNING', stopping: 'STOPPING', off: 'TERMINATED', starting: 'STAGING' } as const;
@@ -249,8 +258,10 @@ export const gce: ExploredCloud = {
   disk: PERSISTENT_DISK,
   driver: 'pd.csi.storage.gke.io',
   providerID: 'gce://p/europe-west1-b/node-a',
+  providerIDOfAnother: 'gce://p/europe-west1-b/node-c',
   systemUUIDs: [],
   attachedTo: { source: 'volumeAttachment', driver: 'pd.csi.storage.gke.io', value: INSTANCE },
+  attachedToAnother: { source: 'volumeAttachment', driver: 'pd.csi.storage.gke.io', value: ANOTHER_INSTANCE },
   countsDetaches: false,
   facts: (shown) => {
     if (!googlePlace) throw new Error(`${INSTANCE} is not an instance`);

@@ -20,8 +20,11 @@ import {
   worldLater,
 } from './explore.ts';
 import { attachmentFacts } from './facts.ts';
+import { named } from './effects.ts';
 import {
   acted,
+  type Acting,
+  begun,
   type Call,
   callsOf,
   hasExpired,
@@ -42,8 +45,6 @@ import type { World } from './world.ts';
  * world and the runs in it. So what a run does after an answer is computed once, in however many states it gets that
  * answer.
  */
-
-type Acting = Extract<RunAt, { at: 'act' }>;
 
 const NOBODY = 0;
 
@@ -158,7 +159,7 @@ const actEdges = (numbers: Numbers) => {
   const words = onceFor<string>();
   const effects = onceEach<WorldEdge | Refused>();
   const after = {
-    done: onceEach<number>(),
+    done: onceEach<ReturnType<typeof onceFor<number>>>(),
     lost: onceEach<number>(),
     expired: onceEach<number>(),
     refused: onceEach<ReturnType<typeof onceFor<number>>>(),
@@ -175,10 +176,18 @@ const actEdges = (numbers: Numbers) => {
       const effect = effectOf(before, steps.valueOf(step), scenario);
       return effect instanceof Refused ? effect : edgeTo(numbers, before, effect);
     });
+  const isDone = (world: number, number: number, run: Acting, call: Call): number => {
+    const { latestFence } = worlds.valueOf(world);
+    const step = named({ latestFence }, call.step);
+    const byName = after.done(number, call.nth, () => onceFor<number>());
+    return byName(step === call.step ? 0 : latestFence + 1, () =>
+      runs.numberOf(acted(step === call.step ? run : begun(run, step), call, 'done')),
+    );
+  };
   const callEdges = (world: number, number: number, run: Acting, call: Call): readonly RunEdge[] => {
     const step = stepOf(number, call.nth, () => steps.numberOf(call.step));
     const what = words(step, () => stepInWords(call.step));
-    const becomes = (result: 'done' | 'lost' | 'expired') =>
+    const becomes = (result: 'lost' | 'expired') =>
       after[result](number, call.nth, () => runs.numberOf(acted(run, call, result)));
     const stays = { world, wrote: false, breaks: null };
     const edges: RunEdge[] = [];
@@ -188,7 +197,7 @@ const actEdges = (numbers: Numbers) => {
       const refused = inWorld(world, () => runs.numberOf(acted(run, call, effect)));
       edges.push({ ...stays, says: `is refused: ${what} (${effect.message})`, run: refused });
     } else {
-      edges.push({ ...effect, run: becomes('done') });
+      edges.push({ ...effect, run: isDone(world, number, run, call) });
       const lost = withFault(effect.world);
       if (lost !== null)
         edges.push({ ...effect, says: `${effect.says}, and the answer is lost`, world: lost, run: becomes('lost') });
@@ -207,12 +216,7 @@ const runEdges = (numbers: Numbers) => {
   const { scenario, worlds, runs } = numbers;
   const learns = answerEdges(numbers);
   const acts = actEdges(numbers);
-  const begun = new Map<string | null, ReturnType<typeof onceFor<number>>>();
-  const firstOf = (world: number, besides: string | null): number => {
-    const known = begun.get(besides) ?? onceFor<number>();
-    begun.set(besides, known);
-    return known(world, () => runs.numberOf(newRun(worlds.valueOf(world), besides, scenario)));
-  };
+  const first = runs.numberOf(newRun(scenario));
   const restedRuns = onceFor<number>();
   const movesOf = (world: number, number: number, run: RunAt): readonly RunEdge[] => {
     if (run.at === 'act') return acts(world, number, run);
@@ -221,10 +225,9 @@ const runEdges = (numbers: Numbers) => {
     const after = restedRuns(number, () => runs.numberOf(rested(run)));
     return [{ says: 'wakes up', world, wrote: false, breaks: null, run: after }];
   };
-  return (world: number, number: number, other: number): readonly RunEdge[] => {
+  return (world: number, number: number): readonly RunEdge[] => {
     const run = runs.valueOf(number);
     if (run === null) {
-      const first = firstOf(world, runs.valueOf(other)?.known.runId ?? null);
       return [{ says: 'begins', world, wrote: false, breaks: null, run: first }];
     }
     const moves = movesOf(world, number, run);
@@ -264,10 +267,10 @@ export const expansion = (numbers: Numbers) => {
   const expand = (state: number, visit: Visit): void => {
     const { world, one, other } = keys.partsOf(state);
     for (const edge of changes(world)) visit(keyAfter(edge, one, other), () => edge.says, edge.breaks);
-    for (const edge of moves(world, one, other))
+    for (const edge of moves(world, one))
       visit(keyAfter(edge, edge.run, other), () => `${names[0]} ${edge.says}`, edge.breaks);
     if (scenario.runs === 2 && one !== other)
-      for (const edge of moves(world, other, one))
+      for (const edge of moves(world, other))
         visit(keyAfter(edge, one, edge.run), () => `${names[1]} ${edge.says}`, edge.breaks);
     const worldAfter = laterWorlds(world, () => worlds.numberOf(worldLater(worlds.valueOf(world), assumption)));
     visit(keys.of(worldAfter, later(one), later(other)), () => TIME_PASSES, null);

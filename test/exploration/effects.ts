@@ -4,19 +4,36 @@ import type { ClusterStep, Step } from '../../fencing/model/steps.ts';
 import { fencePatch, type FenceStep } from '../../kubernetes/fence-patch.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { attachmentIn, NEIGHBOR, nodeObject, podIn } from './facts.ts';
-import { detached, type NodeState, withMachine, type World } from './world.ts';
+import { isToBegin } from './story.ts';
+import { detached, isAskedOfFormer, isUp, type NodeState, withMachine, type World } from './world.ts';
 
 /** What a step does to a world. The patches of the Node are those that Cloudfence sends. */
 
+/** A name comes back after so many others. By then, nobody remembers it. */
+const NAMES = 3;
+
+const nextFence = ({ latestFence }: Pick<World, 'latestFence'>): number => (latestFence % NAMES) + 1;
+
+/**
+ * Returns the step with a name for the fence that it begins. Runs have random ids, so no two fences have the same name.
+ * Here, a number is the name, and runs that differ only in their ids are the same.
+ */
+export const named = (world: Pick<World, 'latestFence'>, step: Step): Step =>
+  'record' in step && step.record && isToBegin(step.record.fence)
+    ? { ...step, record: { ...step.record, fence: `fence-${nextFence(world)}` } }
+    : step;
+
 /** Returns the world after the step, or the refusal of the API server. */
-export const apply = (world: World, step: Step, cloud: ExploredCloud): World | Refused => {
+export const apply = (before: World, decided: Step, cloud: ExploredCloud): World | Refused => {
+  const step = named(before, decided);
+  const world = step === decided ? before : { ...before, latestFence: nextFence(before) };
   switch (step.do) {
     case 'detach-disk':
-      return world.disk === 'here' ? detached(world, cloud) : new Refused('the disk is not attached here');
+      return world.disk === 'here' && !isAskedOfFormer(world)
+        ? detached(world, cloud)
+        : new Refused('the disk is not attached here');
     case 'power-off':
-      return world.machine.power === 'running' || world.machine.power === 'stopping'
-        ? withMachine(world, { power: 'stopping', byGuest: false })
-        : world;
+      return isUp(world) && !isAskedOfFormer(world) ? withMachine(world, { power: 'stopping', byGuest: false }) : world;
     case 'delete-pod':
       if (step.pod.uid === NEIGHBOR.uid) return world.neighbor === 'gone' ? world : { ...world, neighbor: 'gone' };
       return step.pod.uid === podIn(world).uid && world.pod !== 'gone' ? { ...world, pod: 'gone' } : world;

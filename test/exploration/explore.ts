@@ -4,9 +4,10 @@ import type { Admission } from '../../fencing/model/ledger.ts';
 import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
+import { connectivityOf, counted } from '../../kubernetes/leases.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { apply } from './effects.ts';
-import { clusterFacts, isTaintedByUs, machineFacts, NODE, recheckOf } from './facts.ts';
+import { clusterFacts, isTaintedByUs, machineFacts, NODE, nodesIn, recheckOf } from './facts.ts';
 import { brokenBy, brokenIn, takesForeign, type Invariant } from './invariants.ts';
 import { stepInWords } from './story.ts';
 import { answered, begin, callsOf, learned, observed, type RunAt } from './runs.ts';
@@ -86,14 +87,16 @@ export const questionsOf = (run: RunAt): readonly Question[] => {
   ];
 };
 
-/** The cluster has another Node in the same zone, which is reachable. */
-const surveyOf = ({ connected, lease }: World): SurveyOfClusters => ({
-  unreachable: connected && lease.age < 2 ? [] : [NODE],
-  zone: [NODE, 'node-b'],
-  nodesNamingMachine: [NODE],
-  elsewhere: [],
-  unanswered: [],
-});
+/** The cluster has other Nodes in the same zone, which are reachable. */
+const surveyOf = (world: World, cloud: ExploredCloud): SurveyOfClusters => {
+  const isFresh = world.connected && world.lease.age < 2;
+  const nodes = nodesIn(world, cloud);
+  const others = [...nodes.keys()].filter((name) => name !== NODE);
+  const leases = { fresh: new Set(isFresh ? [NODE, ...others] : others), stale: new Set(isFresh ? [] : [NODE]) };
+  const machine = { machine: cloud.machine, machineOf: cloud.identityRules.machineOf };
+  const counts = new Map([...nodes].map(([name, node]) => [name, counted(node, machine)]));
+  return { ...connectivityOf(NODE, leases, counts), elsewhere: [], unanswered: [] };
+};
 
 const witnessIn = ({ disk }: World): Witness => (disk === 'here' ? 'held' : 'released');
 
@@ -123,7 +126,7 @@ export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answ
     case 'witness':
       return { to, value: witnessIn(world) };
     case 'survey-connectivity':
-      return { to, value: surveyOf(world) };
+      return { to, value: surveyOf(world, cloud) };
     case 'claim':
       return { to, value: admissionIn(world), recheck: recheckOf(world, cloud) };
   }
@@ -160,7 +163,7 @@ export const replyTo = (run: Asking, answer: Answer): Reply => {
     case 'witness':
       return { says: `asks the disk, which is ${answer.value}`, run: learned(known, command, answer) };
     case 'survey-connectivity':
-      return { says: 'surveys the cluster', run: learned(known, command, answer) };
+      return { says: 'surveys the cluster', run: learned(known, command, { ...answer, requestedAt: NOW }) };
     case 'claim': {
       const clears = command.do === 'claim' ? command.clears : null;
       const recheck = clears && { value: answer.recheck, requestedAt: NOW, step: clears.step };
@@ -217,22 +220,22 @@ export const sweptBy = (world: World, { generation, sawTaint }: Sweep, scenario:
     ? { ...world, swept: true }
     : world;
 
+/**
+ * The mark begins anew the time within which a sweep has to look. A taint that a person removed just before Cloudfence
+ * lifted it is lifted.
+ */
+const afterStep = ({ do: step }: Step, effect: World): World => {
+  if (step === 'mark') return { ...effect, swept: false };
+  return step === 'lift-out-of-service' ? { ...effect, removed: null } : effect;
+};
+
 /** Returns what a step does to the world when it takes effect, or the refusal of the API. */
 export const effectOf = (world: World, step: Step, { assumption, cloud, policy }: Scenario): Change | Refused => {
   const effect = apply(world, step, cloud);
   if (effect instanceof Refused) return effect;
-  // The mark begins anew the time within which a sweep has to look.
-  const after = step.do === 'mark' ? { ...effect, swept: false } : effect;
-  const breaks =
-    brokenBy(step, world, { assumption, policy }) ?? takesForeign(step, world, after) ?? brokenIn(world, after);
+  const after = afterStep(step, effect);
+  const breaks = brokenBy(step, world, { assumption, policy }) ?? takesForeign(world, after) ?? brokenIn(world, after);
   return { says: `takes effect: ${stepInWords(step)}`, world: after, breaks };
 };
 
-const RUN_IDS = ['a', 'b', 'c', 'd'];
-
-/** Returns a new run. Its id is one that neither a fence on the Node nor the other run has. */
-export const newRun = ({ node }: World, idOfOther: string | null, { policy, cloud }: Scenario): RunAt => {
-  const taken = JSON.stringify(node);
-  const runId = RUN_IDS.find((id) => !taken.includes(`${id}.`) && idOfOther !== id);
-  return begin(runId ?? 'e', policy, cloud);
-};
+export const newRun = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud);

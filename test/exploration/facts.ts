@@ -1,4 +1,4 @@
-import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import type {
   AttachmentFacts,
   ClusterFacts,
@@ -9,10 +9,10 @@ import type {
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { nodeIdentitySources } from '../../kubernetes/node.ts';
 import { hasOwnTaint, hasTaint, nodeFacts, fenceAnnotation } from '../../kubernetes/node-facts.ts';
-import { OUT_OF_SERVICE } from '../../kubernetes/names.ts';
+import { OUT_OF_SERVICE, UNINITIALIZED } from '../../kubernetes/names.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { LONG_AGO, NOW, TICK_MS } from './time.ts';
-import { isGone, type NodeState, shownBy, type World } from './world.ts';
+import { isAskedOfFormer, isGone, type NodeState, shownBy, type World } from './world.ts';
 
 /** What the cloud and the cluster answer about a world. */
 
@@ -32,7 +32,9 @@ const ago = (age: number): number => NOW.wall - age * TICK_MS;
 /** Returns what the cloud says. A stale answer still says off of a machine whose start began a moment ago. */
 export const machineFacts = (world: World, stale: boolean, cloud: ExploredCloud): MachineFacts => {
   const facts = cloud.facts(stale && world.shownOff ? world.shownOff : shownBy(world));
+  if (isAskedOfFormer(world)) return { ...facts, evidence: {} };
   const { power, offFor } = world.machine;
+  if (offFor === null) return { ...facts, since: facts.since && LONG_AGO.wall, evidence: {} };
   const isOff = stale || power === 'off' || isGone(world);
   return { ...facts, since: facts.since !== null && isOff ? ago(offFor) : null, evidence: {} };
 };
@@ -60,6 +62,27 @@ export const nodeObject = (
     conditions: [{ type: 'Ready', status: ready ? 'True' : 'Unknown', lastTransitionTime: new Date(LONG_AGO.wall) }],
   },
 });
+
+const otherNode = (name: string, providerID: string, taints: readonly V1Taint[] = []): V1Node => ({
+  metadata: { name },
+  spec: { ...(providerID !== '' && { providerID }), taints: [...taints] },
+});
+
+/** A cloud controller has not initialized the Node yet. */
+const NAMELESS: readonly V1Taint[] = [{ key: UNINITIALIZED, effect: 'NoSchedule', value: 'true' }];
+
+/** Returns all Nodes of the cluster. One of another machine is always there. */
+export const nodesIn = ({ node, rival }: World, cloud: ExploredCloud): ReadonlyMap<string, V1Node> =>
+  new Map([
+    ...(node ? [[NODE, nodeObject(node, cloud)] as const] : []),
+    ...(rival ? [['node-b', otherNode('node-b', ...claimOf(rival, cloud))] as const] : []),
+    ['node-c', otherNode('node-c', cloud.providerIDOfAnother)],
+  ]);
+
+const claimOf = (
+  { says }: NonNullable<World['rival']>,
+  { providerID }: ExploredCloud,
+): readonly [string, readonly V1Taint[]] => (says === 'this machine' ? [providerID, []] : ['', NAMELESS]);
 
 /** Returns the boot that the kubelet has posted. */
 export const bootIdOf = ({ boot }: Pick<NodeState, 'boot'>): string => `boot-id-${boot}`;
@@ -107,7 +130,10 @@ const podFacts = (world: World, cloud: ExploredCloud): readonly PodFacts[] => [
     : [{ ...usualPod, ...NEIGHBOR, deleting: world.neighbor === 'deleting', volumes: [] }]),
 ];
 
-export const attachmentFacts = (world: World, { attachedTo }: ExploredCloud): AttachmentFacts | null =>
+export const attachmentFacts = (
+  world: World,
+  { attachedTo, attachedToAnother }: ExploredCloud,
+): AttachmentFacts | null =>
   world.attachment === 'gone'
     ? null
     : {
@@ -118,7 +144,7 @@ export const attachmentFacts = (world: World, { attachedTo }: ExploredCloud): At
         detachError: null,
         attachError: null,
         nudged: false,
-        source: attachedTo,
+        source: isAskedOfFormer(world) ? attachedToAnother : attachedTo,
       };
 
 const volumeFacts = (world: World, cloud: ExploredCloud): readonly VolumeFacts[] => {
@@ -145,7 +171,7 @@ const factsOfNode = (node: NodeState, version: string, cloud: ExploredCloud): Cl
 };
 
 export const clusterFacts = (world: World, cloud: ExploredCloud): ClusterFacts => ({
-  node: world.node && factsOfNode(world.node, isGone(world) ? 'now' : 'any', cloud),
+  node: world.node && factsOfNode(world.node, isGone(world) || isAskedOfFormer(world) ? 'now' : 'any', cloud),
   nodeName: world.node || world.pod !== 'gone' || world.attachment !== 'gone' ? NODE : null,
   nameTaken: false,
   pods: podFacts(world, cloud),

@@ -1,9 +1,9 @@
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
-import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, OPT_OUT_LABEL } from '../../kubernetes/names.ts';
 import { BY_HAND } from './surroundings.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
-import { type Assumption, isGone, type World } from './world.ts';
+import { type Assumption, isAskedOfFormer, isGone, type NodeState, type World } from './world.ts';
 
 /** What must hold in every state of every schedule. */
 export const invariants = [
@@ -21,6 +21,8 @@ export const invariants = [
   'no-live-node-deleted',
   // Only the policy lets Cloudfence power a machine off.
   'power-off-by-policy',
+  // No machine is powered off while another Node may be its own.
+  'unclaimed-power-off',
   // A taint that a person removed does not come back in that boot, and the fence does not go on.
   'removed-stays-removed',
   // Nothing destructive happens while a person has paused Cloudfence.
@@ -29,7 +31,7 @@ export const invariants = [
   'opt-out-holds',
   // No fence begins, and no machine is powered off, before the ledger has counted it.
   'cap-holds',
-  // An out-of-service taint that a person set stays.
+  // Labels, annotations, and an out-of-service taint that others set stay as they are.
   'nothing-foreign-taken',
 ] as const;
 
@@ -62,9 +64,15 @@ export const brokenIn = (before: World, after: World): Invariant | null => {
   return isTaintedAnyway(after) && !isTaintedAnyway(before) ? 'taint-off-a-running-machine' : null;
 };
 
-/** The machine may have been started after the proof was read, by no more than the proof's age. */
+/**
+ * The machine may have been started after the proof was read, by no more than the proof's age. A proof about the Node's
+ * former machine says nothing once the Node shows the boot of another one.
+ */
 const isWithoutProof = (world: World, { staleness, transit }: Assumption): boolean =>
-  mayRun(world) && world.machine.started >= staleness + PROOF_TICKS + transit;
+  mayRun(world) &&
+  (isAskedOfFormer(world)
+    ? world.node?.boot === world.machine.kernel
+    : world.machine.started >= staleness + PROOF_TICKS + transit);
 
 /** Steps that write what holds for one boot only. */
 const OF_ONE_BOOT: ReadonlySet<Step['do']> = new Set<Step['do']>(['mark', 'park', 'release-node', 'delete-node']);
@@ -81,7 +89,7 @@ const isOfAnotherBoot = (step: Step, { node }: World): boolean =>
  */
 const isOfLiveMachine = (world: World): boolean =>
   !isGone(world) &&
-  !(world.askedElsewhere && world.machine.power === 'off') &&
+  !(world.asked === 'elsewhere' && world.machine.power === 'off') &&
   world.node?.incarnation === world.machine.incarnation;
 
 /** A person's release has a tombstone, and needs no return. */
@@ -114,12 +122,28 @@ const forbiddenBy = (step: Step, world: World, assumption: Assumption): Invarian
   return begins(step) && world.cap !== 'counted' ? 'cap-holds' : null;
 };
 
-const hasForeignTaint = ({ node }: World): boolean =>
-  node?.taints.some(({ value }) => value === BY_HAND.value) ?? false;
+const isOurs = (key: string): boolean => key.includes('cloudfence') && key !== OPT_OUT_LABEL;
 
-/** Returns what a step of Cloudfence breaks by what is no longer on the Node after it. */
-export const takesForeign = (step: Step, before: World, after: World): Invariant | null =>
-  step.do !== 'delete-node' && hasForeignTaint(before) && !hasForeignTaint(after) ? 'nothing-foreign-taken' : null;
+const foreignIn = (map: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(map).flatMap(([key, value]) => (isOurs(key) ? [] : [`${key}=${value}`]));
+
+/** Returns what somebody else has put on the Node. */
+const foreignOn = ({ labels, annotations, taints }: NodeState): string =>
+  [
+    ...foreignIn(labels),
+    ...foreignIn(annotations),
+    ...taints.flatMap(({ value }) => (value === BY_HAND.value ? [value] : [])),
+  ].join();
+
+/** Returns what a step of Cloudfence breaks by what is not on the Node, or newly on it, after the step. */
+export const takesForeign = (before: World, after: World): Invariant | null =>
+  before.node && after.node && foreignOn(before.node) !== foreignOn(after.node) ? 'nothing-foreign-taken' : null;
+
+/** Returns what a power-off breaks. A survey that was made before another Node registered may still count. */
+const powersOffWrongly = ({ rival }: World, assumption: Assumption, policy: Policy): Invariant | null => {
+  if (policy.unreachable !== 'power-off') return 'power-off-by-policy';
+  return isLong(rival?.age ?? null, assumption) ? 'unclaimed-power-off' : null;
+};
 
 /** Returns what a step of Cloudfence breaks by taking effect in this world. */
 export const brokenBy = (
@@ -129,7 +153,7 @@ export const brokenBy = (
 ): Invariant | null => {
   const forbidden = forbiddenBy(step, world, assumption);
   if (forbidden) return forbidden;
-  if (step.do === 'power-off') return policy.unreachable === 'power-off' ? null : 'power-off-by-policy';
+  if (step.do === 'power-off') return powersOffWrongly(world, assumption, policy);
   if (stepProperties[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
   if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
   if (releasesTooMuch(step, world)) return 'release-after-return';

@@ -17,7 +17,7 @@ export const settledOff = (scenario: Scenario): World =>
 /** Returns the world right after a run of the shipped loop took this step on a machine that was stopped. */
 export const leftAfter = (step: Step['do'], scenario: Scenario): World => {
   const stopped = settledOff(scenario);
-  let at = { world: stopped, run: newRun(stopped, null, scenario) };
+  let at = { world: stopped, run: newRun(scenario) };
   for (let moves = 0; moves < MOST_MOVES; moves += 1) {
     const takes = at.run.at === 'act' && at.run.command.step.do === step;
     at = moveOn(at.world, at.run, scenario);

@@ -15,7 +15,8 @@ import {
 import { parseRecord } from '../../fencing/model/record.ts';
 import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { isTaintedByUs } from './facts.ts';
-import { acted, callsOf, type RunAt, runLater } from './runs.ts';
+import { named } from './effects.ts';
+import { acted, begun, callsOf, type RunAt, runLater } from './runs.ts';
 import { progress } from './surroundings.ts';
 import { OLDEST_TICKS } from './time.ts';
 import { isGone, type NodeState, type World } from './world.ts';
@@ -71,7 +72,11 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
     const effect = effectOf(world, call.step, scenario);
     return effect instanceof Refused
       ? { world, run: acted(run, call, effect), says: `the API refuses ${call.step.do}: ${effect.message}` }
-      : { world: effect.world, run: acted(run, call, 'done'), says: `the run ${effect.says}` };
+      : {
+          world: effect.world,
+          run: acted(begun(run, named(world, run.command.step)), call, 'done'),
+          says: `the run ${effect.says}`,
+        };
   }
   if (run.at === 'question' || run.at === 'look') {
     const answers = questionsOf(run).flatMap((question) =>
@@ -99,7 +104,7 @@ const MOST_MOVES = 60;
 
 /** Lets one run come to its end. */
 const runToEnd = (from: World, scenario: Scenario): Recovery => {
-  let at: Step = { world: from, run: newRun(from, null, scenario), says: 'a run begins' };
+  let at: Step = { world: from, run: newRun(scenario), says: 'a run begins' };
   const says = [at.says];
   for (let moves = 0; at.run.at !== 'end'; moves += 1) {
     if (moves > MOST_MOVES) return { world: at.world, says: [...says.slice(0, 12), 'and so on, without an end'] };
@@ -136,9 +141,10 @@ const mayStay = ({ machine }: World, { annotations }: NodeState): boolean => {
 
 /** Returns what is still missing in a world that has recovered, or null. */
 export const missingIn = (world: World): string | null => {
-  const { node, machine, pod, neighbor, attachment, disk, askedElsewhere } = world;
+  const { node, machine, pod, neighbor, attachment, disk } = world;
   // Nothing proves that a machine runs, or is off, if nobody knows it.
-  if (machine.power === 'running' && !askedElsewhere) {
+  const isKnown = world.asked === 'about it';
+  if (machine.power === 'running' && isKnown) {
     const left = ours(world);
     return left.length > 0 ? `the machine runs, and its Node still has ${left.join(', ')}` : null;
   }
@@ -146,7 +152,7 @@ export const missingIn = (world: World): string | null => {
   // A person who removes a fence has the last word about this boot, and one who opts a Node out about this Node.
   if (world.removed !== null || world.optedOut !== null) return null;
   // Nothing proves that a machine is off if its memory is kept.
-  if (machine.hibernates || askedElsewhere) return null;
+  if (machine.hibernates || !isKnown) return null;
   if (isGone(world) && node && ours(world).length > 0 && !mayStay(world, node))
     return 'the Node of the terminated machine stays';
   const held = [

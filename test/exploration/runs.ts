@@ -11,6 +11,7 @@ import { startRun, type Ending, type Observation, type RunState } from '../../fe
 import type { Awaited, Memory } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { NODE } from './facts.ts';
+import { RUN_ID } from './story.ts';
 import { afterTime, aTickLater, LONG_AGO, NOW, TICK_MS } from './time.ts';
 
 /**
@@ -32,19 +33,20 @@ type Look = Extract<Command, { do: 'look' }>;
 type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'claim' }>;
 type Act = Extract<Command, { do: 'act' }>;
 type Sleep = Extract<Command, { do: 'sleep' }>;
+export type Acting = Extract<RunAt, { at: 'act' }>;
 type Answers = readonly (StepAnswer | null)[];
 interface Half {
   readonly machine: Observation<MachineFacts> | null;
   readonly cluster: Observation<ClusterFacts> | null;
 }
 
-export const begin = (runId: string, policy: Policy, { machine, identityRules }: ExploredCloud): RunAt =>
+export const begin = (policy: Policy, { machine, identityRules }: ExploredCloud): RunAt =>
   waiting(
     startRun({
       request: { machine, intent: 'fence', accepted: null, vouched: null },
       policy,
       identityRules,
-      runId,
+      runId: RUN_ID,
       deadline: Infinity,
       location: { cluster: 'a-cluster', node: NODE },
     }),
@@ -117,7 +119,7 @@ const awaited = (moment: number | null): number | null =>
  */
 const ASKED_FOR = /^(?:detach-disk|nudge|power-off|fail-pod) /;
 
-/** No rule tells a time that a run remembers of a step, of a volume, or of its proof from one two ticks ago. */
+/** No rule tells a time that a run remembers of a step, a volume, a survey, or its proof from one two ticks ago. */
 const TWO_TICKS_AGO = NOW.mono - 2 * TICK_MS;
 const notOlder = (at: number): number => Math.max(at, TWO_TICKS_AGO);
 
@@ -126,6 +128,9 @@ const takenAtOf = ({ takenAt }: Memory): Memory['takenAt'] =>
 
 const firstOffOf = ({ firstOff }: Memory): Memory['firstOff'] =>
   firstOff && { ...firstOff, wall: Math.max(firstOff.wall, NOW.wall - 2 * TICK_MS), mono: notOlder(firstOff.mono) };
+
+const connectivityOf = ({ connectivity }: Memory): Memory['connectivity'] =>
+  connectivity && { ...connectivity, requestedAt: notOlder(connectivity.requestedAt) };
 
 /** A recheck that is too old clears no other step than its own, whenever it was. */
 const clearedOf = ({ cleared }: RunState): RunState['cleared'] =>
@@ -150,7 +155,9 @@ const canonical = (known: RunState): RunState => ({
     firstOff: firstOffOf(known.memory),
     leaseSince: known.memory.leaseSince === null ? null : notOlder(known.memory.leaseSince),
     firstStopping: known.memory.firstStopping && { ...known.memory.firstStopping, at: LONG_AGO.wall },
+    connectivity: connectivityOf(known.memory),
     polls: 0,
+    marks: 0,
     takenAt: takenAtOf(known.memory),
     unwanted: new Map([...known.memory.unwanted].map(([key, at]) => [key, notOlder(at)])),
     deleted: new Map(),
@@ -243,7 +250,7 @@ export interface Call {
 }
 
 /** Returns the calls that have no answer yet. */
-export const callsOf = ({ command, answers }: Extract<RunAt, { at: 'act' }>): readonly Call[] =>
+export const callsOf = ({ command, answers }: Acting): readonly Call[] =>
   actsOf(command).flatMap(({ step, leaveBy }, nth) =>
     answers[nth] === null ? [{ nth, step, leaveBy: Math.min(command.expires, leaveBy) }] : [],
   );
@@ -260,17 +267,16 @@ const answerOf = (result: 'done' | 'lost' | 'expired' | Refused): StepAnswer => 
 };
 
 /** Returns the run after a call took effect, was refused, or is of unknown result. It goes on after the last of them. */
-export const acted = (
-  run: Extract<RunAt, { at: 'act' }>,
-  { nth }: Call,
-  result: 'done' | 'lost' | 'expired' | Refused,
-): RunAt => {
+export const acted = (run: Acting, { nth }: Call, result: 'done' | 'lost' | 'expired' | Refused): RunAt => {
   const answers = run.answers.map((answer, at) => (at === nth ? answerOf(result) : answer));
   const all = answers.filter((answer) => answer !== null);
   return all.length < answers.length
     ? { ...run, answers }
     : learned(run.known, run.command, { to: 'act', answers: all, sentAt: NOW });
 };
+
+/** Returns the run with the name of the fence that its step begins. */
+export const begun = (run: Acting, step: Step): Acting => ({ ...run, command: { ...run.command, step } });
 
 export const hasExpired = ({ leaveBy }: Call): boolean => leaveBy <= NOW.mono;
 
@@ -344,7 +350,7 @@ const waitsFor = (run: RunAt): unknown => {
 
 /** Returns a text that two runs share only if they will do the same. What is the same for all runs is left out. */
 export const runText = (run: RunAt): string => {
-  const { runId, machine, cluster, record, memory, proofRenewed, cleared, resumeAt } = run.known;
+  const { machine, cluster, record, memory, proofRenewed, cleared, resumeAt } = run.known;
   const read = [readText(machine), readText(cluster), numberOf(record)];
-  return JSON.stringify([run.at, runId, read, memoryText(memory), proofRenewed, cleared, resumeAt, waitsFor(run)]);
+  return JSON.stringify([run.at, read, memoryText(memory), proofRenewed, cleared, resumeAt, waitsFor(run)]);
 };

@@ -1,8 +1,10 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
-import { azureDrifting, azureManaged, ec2, gce } from './clouds.ts';
+import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
+import { ANOTHER_ID, azureDrifting, azureManaged, ec2, gce } from './clouds.ts';
 import type { Scenario } from './explore.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { Story } from './story.ts';
+import { OLDEST_TICKS } from './time.ts';
 import { leftAfter, settledOff } from './left-fences.ts';
 import { type Assumption, type Budget, healthy, type World } from './world.ts';
 
@@ -20,7 +22,7 @@ interface Special extends Partial<Pick<Scenario, 'runs' | 'looksAtOnce' | 'assum
    */
   readonly from?: 'healthy' | 'off' | Step['do'];
   /** What is different there. */
-  readonly but?: Partial<World>;
+  readonly but?: Partial<World> | ((start: World) => Partial<World>);
 }
 
 const startOf = (from: NonNullable<Special['from']>, scenario: Scenario): World => {
@@ -34,7 +36,10 @@ const scenario = (
   budget: Partial<Budget>,
   { from = 'healthy', but = {}, ...special }: Special = {},
 ): Scenario => {
-  const start = () => ({ ...startOf(from, made), ...but, budget: healthy(budget).budget });
+  const start = () => {
+    const world = startOf(from, made);
+    return { ...world, ...(typeof but === 'function' ? but(world) : but), budget: healthy(budget).budget };
+  };
   const made: Scenario = {
     name,
     says,
@@ -48,6 +53,20 @@ const scenario = (
   };
   return made;
 };
+
+/** A world in which another machine boots on the Node, with the next pod of the database. */
+const usedByAnother: World = ((world: World) => ({
+  ...world,
+  machine: { ...world.machine, boot: 2, kernel: 2 },
+  podNumber: 2,
+  attachmentNumber: 2,
+  lease: { renewal: 1, age: 0 },
+}))(healthy({}));
+
+const datedLongAgo = ({ machine, lease }: World): Partial<World> => ({
+  machine: { ...machine, offFor: null },
+  lease: { ...lease, age: OLDEST_TICKS },
+});
 
 const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
 
@@ -85,7 +104,7 @@ const askedElsewhere: readonly Scenario[] = (['wrong-account', 'google-wrong-pro
     name,
     'The cloud is asked where it knows no such machine. The kubelet is cut off, and the machine may be stopped.',
     { stops: 1, cuts: 1 },
-    { but: { askedElsewhere: true }, cloud: name === 'wrong-account' ? ec2 : gce },
+    { but: { asked: 'elsewhere' }, cloud: name === 'wrong-account' ? ec2 : gce },
   ),
 );
 
@@ -95,13 +114,13 @@ const unknownAfterwards: readonly Scenario[] = [
     'left-parked-and-unknown',
     'A Node is parked, and from then on the cloud does not know the machine. It is started, and its kubelet is cut off.',
     { starts: 1, cuts: 1 },
-    { from: 'park', but: { askedElsewhere: true } },
+    { from: 'park', but: { asked: 'elsewhere' } },
   ),
   scenario(
     'left-marked-and-unknown',
     'A run died right after the mark, and from then on the cloud does not know the machine. It is started, and its kubelet is cut off.',
     { starts: 1, cuts: 1 },
-    { from: 'mark', but: { askedElsewhere: true } },
+    { from: 'mark', but: { asked: 'elsewhere' } },
   ),
 ];
 
@@ -132,6 +151,76 @@ const people: readonly Scenario[] = [
     'The policy is to power the machine off, the cap is reached, and a person pauses Cloudfence or opts the Node out.',
     { cuts: 1, pauses: 1, optOuts: 1 },
     { policy: powersOff, but: { cap: 'reached' } },
+  ),
+];
+
+/** Another machine runs under the Node's name, and a hint about the former machine comes late. */
+const reusedNodes: readonly Scenario[] = [
+  scenario(
+    'reused-node',
+    'Another machine has the Node of a terminated one. It may be cut off and stopped.',
+    { stops: 1, cuts: 1 },
+    { but: { asked: 'about a former that is terminated' } },
+  ),
+  scenario(
+    'reused-node-of-a-stopped-machine',
+    'Another machine has the Node of one that is off.',
+    {},
+    { but: { asked: 'about a former that is off' } },
+  ),
+  scenario(
+    'reused-parked-node',
+    'A Node is parked. Another machine gets it, with the database. It may be cut off, stopped, and started.',
+    { stops: 1, starts: 1, cuts: 1 },
+    {
+      from: 'park',
+      but: ({ node }) => ({
+        ...usedByAnother,
+        asked: 'about a former that is off',
+        node: node && { ...node, boot: usedByAnother.machine.kernel, ready: true },
+      }),
+    },
+  ),
+  scenario(
+    'two-identities',
+    'The Node of a machine has the providerID of another one, which is off. It may be cut off, stopped, and started.',
+    { stops: 1, starts: 1, cuts: 1 },
+    {
+      but: ({ node }) => ({
+        asked: 'about a former that is off',
+        node: node && {
+          ...node,
+          annotations: { ...node.annotations, [CSI_NODE_IDS]: JSON.stringify({ [ec2.driver]: ANOTHER_ID }) },
+        },
+      }),
+    },
+  ),
+];
+
+/** A person deletes the Node, of which nothing but its pods and its VolumeAttachment is left. */
+const deletedNodes: readonly Scenario[] = [
+  scenario('node-deleted', 'The machine is stopped, and a person deletes the Node.', { stops: 1, nodeDeletions: 1 }),
+  scenario(
+    'left-marked-and-node-deleted',
+    'A run died right after the mark. A person deletes the Node, and the machine is started.',
+    { starts: 1, nodeDeletions: 1 },
+    { from: 'mark' },
+  ),
+  scenario(
+    'left-parked-and-node-deleted',
+    'A Node is parked. A person deletes the Node, and the machine is started and stopped again.',
+    { starts: 1, stops: 1, nodeDeletions: 1 },
+    { from: 'park' },
+  ),
+];
+
+/** Another Node may be the machine's. */
+const claimedMachines: readonly Scenario[] = [
+  scenario(
+    'power-off-and-claim',
+    'The kubelet is cut off, the policy is to power the machine off, and another Node registers that may be its own.',
+    { cuts: 1, claims: 1 },
+    { policy: powersOff },
   ),
 ];
 
@@ -212,6 +301,68 @@ const clouds: readonly Scenario[] = [
   ),
 ];
 
+/** What happens to a machine after its first stop, on the other clouds. */
+const laterOnClouds: readonly Scenario[] = (
+  [
+    ['azure', 'Azure', azureManaged],
+    ['azure-drift', 'Azure, where each detach changes the generation', azureDrifting],
+    ['google', 'Google Cloud', gce],
+  ] as const
+).flatMap(([name, where, cloud]) => [
+  scenario(
+    `${name}-left-parked`,
+    `${where}: a Node is parked. The machine is started and stopped again.`,
+    { starts: 1, stops: 1 },
+    { from: 'park', cloud },
+  ),
+  scenario(
+    `${name}-left-marked-and-started`,
+    `${where}: a run died right after the mark. The machine is started.`,
+    { starts: 1 },
+    { from: 'mark', cloud },
+  ),
+  scenario(
+    `${name}-power-off`,
+    `${where}: the kubelet is cut off, and the policy is to power the machine off.`,
+    { cuts: 1 },
+    { policy: powersOff, cloud },
+  ),
+]);
+
+/** People and others after the mark. */
+const afterTheMark: readonly Scenario[] = [
+  scenario(
+    'left-marked-and-removed',
+    'A run died right after the mark. A person takes the fence or our taint away, and the machine is started.',
+    { removals: 1, starts: 1 },
+    { from: 'mark' },
+  ),
+  scenario(
+    'left-marked-and-cut-off',
+    'A run died right after the mark. The machine is started, and its kubelet is cut off.',
+    { starts: 1, cuts: 1 },
+    { from: 'mark' },
+  ),
+  scenario(
+    'left-marked-and-hibernated',
+    'A run died right after the mark. The machine is started and hibernated.',
+    { starts: 1, hibernations: 1 },
+    { from: 'mark' },
+  ),
+  scenario(
+    'left-marked-and-terminated',
+    'A run died right after the mark. The machine is terminated, and EC2 forgets it.',
+    { terminations: 1, forgets: 1 },
+    { from: 'mark' },
+  ),
+  scenario(
+    'azure-shutdown-and-restart',
+    'Azure: the guest shuts itself down, and the machine is started again.',
+    { shutdowns: 1, starts: 1 },
+    { cloud: azureManaged },
+  ),
+];
+
 /** Two runs at once. */
 const twoRuns: readonly Scenario[] = [
   scenario('two-runs', 'The machine is off, and two runs fence it.', {}, { runs: 2, from: 'off' }),
@@ -277,10 +428,16 @@ export const larger: readonly Scenario[] = [
     { runs: 2, from: 'mark' },
   ),
   scenario(
+    'power-off-and-restart',
+    'The kubelet is cut off, the policy is to power the machine off, and somebody starts the machine.',
+    { cuts: 1, starts: 1 },
+    { policy: powersOff },
+  ),
+  scenario(
     'two-runs-from-the-stop',
-    'The machine is stopped while two runs look. Each looks at everything at one moment.',
+    'The machine is stopped while two runs look. Its Lease and its stop are dated long ago.',
     { stops: 1 },
-    { runs: 2, looksAtOnce: true },
+    { runs: 2, but: datedLongAgo },
   ),
 ];
 
@@ -296,6 +453,11 @@ export const scenarios: readonly Scenario[] = [
   ...clouds,
   ...askedElsewhere,
   ...unknownAfterwards,
+  ...reusedNodes,
+  ...deletedNodes,
+  ...laterOnClouds,
+  ...afterTheMark,
+  ...claimedMachines,
   ...people,
 ];
 

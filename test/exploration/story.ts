@@ -20,11 +20,18 @@ export const RECOVERY_BEGINS = 'From here on, nothing fails any more.';
 
 export const TIME_PASSES = `${TICK_MS / 1_000} s pass`;
 
+/** The id of each run. Only a fence that has not begun yet is named after it. */
+export const RUN_ID = 'run';
+
+export const isToBegin = (fence: string): boolean => fence.startsWith(`${RUN_ID}.`);
+
+const fenceInWords = (fence: string): string => (isToBegin(fence) ? 'a new fence' : fence);
+
 /** Returns what a step does, and to which object. */
 export const stepInWords = (step: Step): string => {
   switch (step.do) {
     case 'mark':
-      return `mark Node ${step.node.name}${step.addOutOfService ? ' with the out-of-service taint' : ''} (fence ${step.record.fence})`;
+      return `mark Node ${step.node.name}${step.addOutOfService ? ' with the out-of-service taint' : ''} (${fenceInWords(step.record.fence)})`;
     case 'delete-pod':
     case 'fail-pod':
       return `${step.do} ${step.pod.namespace}/${step.pod.name} (${step.pod.uid})`;

@@ -10,6 +10,7 @@ import type { Scenario } from './explore.ts';
 import {
   type Budget,
   detached,
+  FOREIGN,
   isGone,
   isUp,
   type NodeState,
@@ -145,13 +146,13 @@ const postsAnything = (world: World): boolean =>
 const isLeftToEnd = ({ pod, machine: { mounts }, inUse }: World): boolean =>
   pod === 'deleting' || (pod === 'gone' && (mounts || inUse));
 
-const freshNode = ({ machine: { kernel, incarnation } }: World): NodeState => ({
-  uid: `node-${kernel}`,
+const freshNode = ({ nodes, machine: { kernel, incarnation } }: World): NodeState => ({
+  uid: `node-${nodes + 1}`,
   boot: kernel,
   incarnation,
   ready: true,
-  labels: {},
-  annotations: {},
+  labels: FOREIGN,
+  annotations: FOREIGN,
   taints: [],
 });
 
@@ -169,7 +170,7 @@ const kubelet: readonly Event[] = [
     says: 'the kubelet registers its Node',
     happens: (world, { assumption: { bootToPost } }) =>
       world.node === null && world.machine.power === 'running' && world.connected && world.machine.started >= bootToPost
-        ? { ...world, node: freshNode(world), lease: { renewal: 0, age: 0 } }
+        ? { ...world, node: freshNode(world), nodes: world.nodes + 1, lease: { renewal: 0, age: 0 } }
         : null,
   },
   {
@@ -326,6 +327,14 @@ export const BY_HAND = { ...OUT_OF_SERVICE, value: 'by-hand' };
 
 const people: readonly Event[] = [
   {
+    says: 'a person deletes the Node',
+    needs: 'somebody',
+    happens: (world) => {
+      const after = world.node ? spend(world, 'nodeDeletions') : null;
+      return after && { ...after, node: null };
+    },
+  },
+  {
     says: 'a person removes the out-of-service taint',
     happens: (world) => {
       const after = taintedOut(world.node) ? spend(world, 'removals') : null;
@@ -389,7 +398,28 @@ const settings: readonly Event[] = [
   },
 ];
 
-export const events: readonly Event[] = [...machine, ...kubelet, ...controllers, ...people, ...settings];
+/** Another Node, which may be the machine's. A kubelet that gets another name registers one. */
+const rivals: readonly Event[] = [
+  {
+    says: 'another Node registers, and does not say yet which machine it is',
+    needs: 'somebody',
+    happens: (world) => {
+      const after = world.rival === null ? spend(world, 'claims') : null;
+      return after && { ...after, rival: { says: 'nothing yet', age: 0 } };
+    },
+  },
+  {
+    says: 'the cloud controller writes on the other Node that it is this machine',
+    happens: (world) =>
+      world.rival?.says === 'nothing yet' ? { ...world, rival: { ...world.rival, says: 'this machine' } } : null,
+  },
+  {
+    says: 'the cloud controller writes on the other Node that it is another machine',
+    happens: (world) => (world.rival?.says === 'nothing yet' ? { ...world, rival: null } : null),
+  },
+];
+
+export const events: readonly Event[] = [...machine, ...kubelet, ...controllers, ...people, ...settings, ...rivals];
 
 const renewsForFree: Event = {
   says: 'the kubelet renews its Lease',
@@ -404,6 +434,6 @@ const renewsForFree: Event = {
  * end. A cloud controller does not count on it: Cloudfence has to delete the Node of a terminated machine itself.
  */
 export const progress: readonly Event[] = [
-  ...[...machine, ...kubelet, ...controllers, ...settings].filter(({ needs }) => needs === undefined),
+  ...[...machine, ...kubelet, ...controllers, ...settings, ...rivals].filter(({ needs }) => needs === undefined),
   renewsForFree,
 ];

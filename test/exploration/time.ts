@@ -46,6 +46,7 @@ const shortPatience: Readonly<Record<keyof typeof patience, number>> = {
   leaseFresh: ticks(2),
   settle: ticks(2),
   clusterFacts: ticks(2),
+  survey: ticks(2),
   lookAgain: ticks(2),
   pollShortest: ticks(1),
   pollLongest: ticks(1),

@@ -226,6 +226,13 @@ export const variants: readonly Variant[] = [
     'nothing-foreign-taken',
   ),
   edited(
+    'the labels of others go with the mark',
+    'kubernetes/fence-patch.ts',
+    ['  if (!node.metadata?.labels)\n', '  if (node.metadata?.labels)\n'],
+    'stop',
+    'nothing-foreign-taken',
+  ),
+  edited(
     'a park does not test the boot',
     'kubernetes/fence-patch.ts',
     ['  bootPrecondition(target),\n  ...withoutOwnTaint(node),', '  ...withoutOwnTaint(node),'],
@@ -284,6 +291,33 @@ export const variants: readonly Variant[] = [
     'stop',
     'no-live-node-deleted',
   ),
+  edited(
+    'a power-off ignores that another Node claims the machine',
+    'fencing/rules/running.ts',
+    ['  if (claimed !== null) return refuseBecause(claimed);\n', ''],
+    'power-off-and-claim',
+    'unclaimed-power-off',
+  ),
+  edited(
+    'a survey of the other Nodes counts for as long as the run lasts',
+    'fencing/rules/running.ts',
+    ['connectivity && now.mono - connectivity.requestedAt < patience.survey ?', 'connectivity && now.mono > 0 ?'],
+    'power-off-and-claim',
+    'unclaimed-power-off',
+  ),
+  edited(
+    'a Node that does not say yet which machine it is claims none',
+    'kubernetes/leases.ts',
+    [' || (isNameless && hasTaint(node, UNINITIALIZED));', ';'],
+    'power-off-and-claim',
+    'unclaimed-power-off',
+  ),
+  without('inUseAfterTermination', 'reused-node', 'act-under-proof'),
+  without('bootContradicts', 'reused-parked-node', 'act-under-proof'),
+  without('doubtfulIdentity', 'two-identities', 'act-under-proof'),
+  without('leaseLooksLate', 'reused-node-of-a-stopped-machine', 'act-under-proof'),
+  without('leaseContradicts', 'reused-node-of-a-stopped-machine', 'act-under-proof'),
+  without('deleteLingeringAttachment', 'node-deleted', 'recovery'),
   together(
     'a removed taint is not noticed, and the tombstone is ignored',
     [

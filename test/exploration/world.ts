@@ -20,8 +20,11 @@ export interface Machine {
   readonly byGuest: boolean;
   /** Counts the detaches, where the cloud takes them for another generation. */
   readonly detaches: number;
-  /** How long ago the machine was off first, as long as the cloud says so. */
-  readonly offFor: number;
+  /**
+   * How long ago the machine was off first, as long as the cloud says so. Null where the cloud dates each stop so long
+   * ago that its age decides nothing.
+   */
+  readonly offFor: number | null;
   /** How long ago the latest boot began. */
   readonly started: number;
   /** The kubelet of this boot has found the disk attached for its pod, and mounts it, however long that takes. */
@@ -61,6 +64,10 @@ export interface Budget {
   readonly optOuts: number;
   /** A person sets the out-of-service taint. */
   readonly foreignTaints: number;
+  /** A person deletes the Node. */
+  readonly nodeDeletions: number;
+  /** Another Node registers that may be the machine's. */
+  readonly claims: number;
   readonly cuts: number;
   readonly renewals: number;
   readonly removals: number;
@@ -101,10 +108,23 @@ export interface World {
   readonly paused: number | null;
   /** How long ago a person opted the Node out, or null. */
   readonly optedOut: number | null;
-  /** The cloud is asked in the wrong account or region, where it knows no such machine. */
-  readonly askedElsewhere: boolean;
+  /**
+   * About which machine the cloud is asked. `elsewhere`: about this one, in the wrong account or region, where it knows
+   * no such machine. `former`: about another one, which the Node names and which is off, or terminated. Once the Node
+   * was that machine's, or its kubelet has a wrong providerID.
+   */
+  readonly asked: 'about it' | 'elsewhere' | 'about a former that is off' | 'about a former that is terminated';
+  /**
+   * Another Node: whether there is none that may be the machine's, or one that does not say yet which machine it is, or
+   * one that names this machine, too. Its age counts from when it registered.
+   */
+  readonly rival: { readonly says: 'nothing yet' | 'this machine'; readonly age: number } | null;
   /** Whether the ledger counts this fence, or has room for it. */
   readonly cap: 'counted' | 'open' | 'reached';
+  /** Counts the Nodes that this machine's kubelet has registered. */
+  readonly nodes: number;
+  /** The number of the latest fence. */
+  readonly latestFence: number;
   readonly budget: Budget;
 }
 
@@ -133,12 +153,14 @@ const LONG_AGO_TICKS = 6;
 const sinceIntervention = (age: number): number => Math.min(age + 1, LONG_AGO_TICKS);
 
 /**
- * Where the cloud knows nothing of the machine, only its kubelet's silence tells that it is gone. So there, a kubelet
+ * Where the cloud says nothing about this machine, only its kubelet's silence tells that it is gone. So there, a kubelet
  * that reaches the API server renews its Lease before it counts as silent, and before it frees a disk. Anywhere else it
  * may renew at any time.
  */
 export const renewedIfNeeded = (world: World): World =>
-  world.askedElsewhere && world.connected && isUp(world) ? { ...world, lease: { ...world.lease, age: 0 } } : world;
+  world.asked !== 'about it' && world.connected && isUp(world)
+    ? { ...world, lease: { ...world.lease, age: 0 } }
+    : world;
 
 /** Returns the world a tick later. */
 export const tickLater = (world: World, { staleness, bootToMount }: Assumption): World => {
@@ -147,22 +169,47 @@ export const tickLater = (world: World, { staleness, bootToMount }: Assumption):
     ...world,
     machine: {
       ...machine,
-      offFor: mayShowOff(world) ? older(machine.offFor) : 0,
+      offFor: machine.offFor === null ? null : mayShowOff(world) ? older(machine.offFor) : 0,
       started: Math.min(machine.started + 1, bootToMount + 1),
     },
     ...(wasOff === null || wasOff >= staleness ? { wasOff: null, shownOff: null } : { wasOff: wasOff + 1 }),
     removed: world.removed && { ...world.removed, age: sinceIntervention(world.removed.age) },
     paused: world.paused === null ? null : sinceIntervention(world.paused),
     optedOut: world.optedOut === null ? null : sinceIntervention(world.optedOut),
+    rival: world.rival && { ...world.rival, age: sinceIntervention(world.rival.age) },
     lease: { ...lease, age: older(lease.age) },
   });
 };
 
+/** Returns whether the cloud is asked about another machine, which had the Node before. */
+export const isAskedOfFormer = ({ asked }: World): boolean =>
+  asked === 'about a former that is off' || asked === 'about a former that is terminated';
+
+/** What the cloud says about the former machine. It was off in its first boot, and has no disk any more. */
+const former: Omit<Shown, 'power'> = {
+  incarnation: 1,
+  boot: 1,
+  hibernates: false,
+  byGuest: false,
+  detaches: 0,
+  hasDisk: false,
+};
+
 /** Returns what the cloud's answer about the machine depends on. */
-export const shownBy = ({ machine, disk, askedElsewhere }: World): Shown => {
-  const { power, incarnation, boot, hibernates, byGuest, detaches } = machine;
-  const hasDisk = disk === 'here';
-  return { power: askedElsewhere ? 'forgotten' : power, incarnation, boot, hibernates, byGuest, detaches, hasDisk };
+export const shownBy = (world: World): Shown => {
+  if (isAskedOfFormer(world))
+    return { ...former, power: world.asked === 'about a former that is off' ? 'off' : 'gone' };
+  const { power, incarnation, boot, hibernates, byGuest, detaches } = world.machine;
+  const hasDisk = world.disk === 'here';
+  return {
+    power: world.asked === 'elsewhere' ? 'forgotten' : power,
+    incarnation,
+    boot,
+    hibernates,
+    byGuest,
+    detaches,
+    hasDisk,
+  };
 };
 
 /** Returns the world after a detach. Where the generation drifts, each one counts. */
@@ -186,6 +233,9 @@ export const withNode = (world: World, change: Partial<NodeState>): World =>
 /** A machine that has been up for this long booted before anything that matters. */
 const LONG_UP_TICKS = 99;
 
+/** A label and an annotation of somebody else. */
+export const FOREIGN: Readonly<Record<string, string>> = { 'example.com/team': 'db' };
+
 /** A healthy cluster: the machine runs, the database writes. */
 export const healthy = (budget: Partial<Budget>): World => ({
   machine: {
@@ -205,7 +255,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
   shownOff: null,
   connected: true,
   lease: { renewal: 0, age: 0 },
-  node: { uid: 'node-1', boot: 1, incarnation: 1, ready: true, labels: {}, annotations: {}, taints: [] },
+  node: { uid: 'node-1', boot: 1, incarnation: 1, ready: true, labels: FOREIGN, annotations: FOREIGN, taints: [] },
   pod: 'bound',
   neighbor: 'gone',
   podNumber: 1,
@@ -217,8 +267,11 @@ export const healthy = (budget: Partial<Budget>): World => ({
   removed: null,
   paused: null,
   optedOut: null,
-  askedElsewhere: false,
+  asked: 'about it',
+  rival: null,
   cap: 'counted',
+  nodes: 1,
+  latestFence: 0,
   budget: {
     stops: 0,
     shutdowns: 0,
@@ -231,6 +284,8 @@ export const healthy = (budget: Partial<Budget>): World => ({
     pauses: 0,
     optOuts: 0,
     foreignTaints: 0,
+    nodeDeletions: 0,
+    claims: 0,
     cuts: 0,
     renewals: 0,
     removals: 0,

@@ -192,7 +192,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   deleted: mostly<Memory['deleted']>(new Map(), new Map([['pod-9', { origin: 'default/its-owner', at: 900 }]])),
   searched: mostly(true, false),
   admission: mostly<Admission | null>(admitted, { ...admitted, admitted: false }, null),
-  connectivity: maybe(fc.constant(alone)),
+  connectivity: maybe(fc.constantFrom({ value: alone, requestedAt: 900 }, { value: alone, requestedAt: -29_000 })),
 });
 
 export const anyView: fc.Arbitrary<View> = fc

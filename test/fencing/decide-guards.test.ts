@@ -239,7 +239,13 @@ describe('a machine that runs while its Node is unreachable', () => {
     names: readonly string[],
     zone: readonly string[] = ['node-a', 'node-b'],
     change: Partial<SurveyOfClusters> = {},
-  ) => ({ memory: { ...view().memory, connectivity: { ...alone, unreachable: names, zone, ...change } } });
+    requestedAt = -28_999,
+  ) => ({
+    memory: {
+      ...view().memory,
+      connectivity: { value: { ...alone, unreachable: names, zone, ...change }, requestedAt },
+    },
+  });
   const running = (change: Partial<View>, nodeChange = unreachable) =>
     view({
       machine: machine({ power: 'running', since: NOW - 3_600_000 }),
@@ -250,6 +256,11 @@ describe('a machine that runs while its Node is unreachable', () => {
   const cases: readonly [string, View, string][] = [
     ['is reported and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
     ['under power-off, others are asked about first', running({}), 'survey-connectivity unreachable-but-running'],
+    [
+      '... and again by a process that was frozen for half a minute',
+      running(survey(['node-a'], alone.zone, {}, -29_000)),
+      'survey-connectivity unreachable-but-running',
+    ],
     ['under power-off, it is powered off if it is the only one', running(survey(['node-a'])), 'power-off'],
     [
       '... and if the cap admits it',
@@ -316,7 +327,10 @@ describe('a machine that runs while its Node is unreachable', () => {
 describe('a machine that stays in stopping', () => {
   const silent = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
   const survey = (claimants = ['node-a']) => ({
-    memory: { ...view().memory, connectivity: { ...alone, nodesNamingMachine: claimants } },
+    memory: {
+      ...view().memory,
+      connectivity: { value: { ...alone, nodesNamingMachine: claimants }, requestedAt: 900 },
+    },
   });
   const stopping = (
     minutes: number,

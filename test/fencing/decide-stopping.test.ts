@@ -23,7 +23,7 @@ const given = (stopping: FirstStopping | null, change: Partial<View> = {}, facts
     cluster: cluster({ node: { ...silent, stopping } }),
     memory: {
       ...view().memory,
-      connectivity: alone,
+      connectivity: { value: alone, requestedAt: 900 },
     },
     ...change,
   });

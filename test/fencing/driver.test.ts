@@ -42,11 +42,12 @@ describe('a question', () => {
     expect(await execute({ do: 'witness', disks: ['disk-1'] }, { cloud })).toEqual({ to: 'witness', value: 'held' });
   });
 
-  it('about all Nodes goes to the cluster', async () => {
+  it('about all Nodes goes to the cluster, and carries the moment at which it was asked', async () => {
     const blue = clusterThat({ surveyConnectivity: async () => alone });
     expect(await execute({ do: 'survey-connectivity', node: 'node-a' }, { clusters: [blue] })).toEqual({
       to: 'survey-connectivity',
       value: alone,
+      requestedAt: { wall: NOW + 1_020, mono: 1_020 },
     });
   });
 

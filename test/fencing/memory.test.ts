@@ -53,7 +53,10 @@ it('an operation on a machine that is off is not part of its stop', () => {
 });
 
 it('a survey is forgotten with each pause, so that a power-off never relies on an old one', () => {
-  const counted: RunState = { ...seenOff, memory: { ...seenOff.memory, connectivity: alone } };
+  const counted: RunState = {
+    ...seenOff,
+    memory: { ...seenOff.memory, connectivity: { value: alone, requestedAt: 100 } },
+  };
   const pause = {
     do: 'sleep',
     ms: 1_000,

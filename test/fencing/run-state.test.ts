@@ -322,7 +322,10 @@ describe('an answer', () => {
   const answered = (result: CommandResult) => reduce(read, look, result, at(500));
   it('is remembered', () => {
     expect(answered({ to: 'witness', value: 'held' }).memory.witness).toBe('held');
-    expect(answered({ to: 'survey-connectivity', value: alone }).memory.connectivity).toBe(alone);
+    expect(answered({ to: 'survey-connectivity', value: alone, requestedAt: at(400) }).memory.connectivity).toEqual({
+      value: alone,
+      requestedAt: 400,
+    });
     expect(answered({ to: 'claim', value: admitted, recheck: null }).memory.admission).toBe(admitted);
     expect(answered({ to: 'record-events' }).eventsRecorded).toBe(true);
     expect(answered({ to: 'conclude' }).concluded).toBe(true);
@@ -349,7 +352,7 @@ describe('an answer', () => {
   it('to a pause forgets what may have changed', () => {
     const waited = remembering(
       { ...read, cleared: { step: 'x', at: 0 }, resumeAt: null },
-      { sinceLook: new Set(['x']), witness: 'held', connectivity: alone, polls: 3 },
+      { sinceLook: new Set(['x']), witness: 'held', connectivity: { value: alone, requestedAt: 400 }, polls: 3 },
     );
     const pause: Command = { do: 'sleep', ms: 700, because: because('stopping', 'it stops'), until: null };
     const after = reduce(waited, pause, { to: 'sleep', polls: 0 }, at(500));
