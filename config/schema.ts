@@ -1,4 +1,3 @@
-import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../fencing/model/policy.ts';
@@ -173,42 +172,10 @@ const inWords =
   };
 
 /**
- * Describes a YAML error by its code and its place. The parser's own message quotes the text at that place, which may
- * be a token.
- */
-const yamlFault = (
-  source: string,
-  counter: LineCounter,
-  { code, pos: [start] }: { readonly code: string; readonly pos: readonly [number, number] },
-): string => {
-  const { line, col } = counter.linePos(start);
-  return `${source}, line ${line}, column ${col}: is not valid YAML (${code})`;
-};
-
-/** Longer than any configuration (characters). The parser may need minutes for a text of megabytes. */
-const LONGEST = 1_000_000;
-
-const yamlIn = (text: string, source: string): unknown => {
-  if (text.length > LONGEST)
-    throw new InvalidConfiguration([`${source}: has ${text.length} characters, and no more than ${LONGEST} are read`]);
-  const lineCounter = new LineCounter();
-  const document = parseDocument(text, { prettyErrors: false, lineCounter });
-  if (document.errors.length > 0)
-    throw new InvalidConfiguration(document.errors.map((error) => yamlFault(source, lineCounter, error)));
-  try {
-    return document.toJS();
-  } catch {
-    // The error has no cause, because the parser's message quotes the text, which may be a token.
-    throw new InvalidConfiguration([`${source}: is not valid YAML (an alias without an anchor)`]);
-  }
-};
-
-/**
- * Parses the configuration from a YAML or JSON text. `source` names the text in messages.
+ * Checks what a configuration contains. `source` names it in messages.
  * @throws InvalidConfiguration with all faults at once
  */
-export const parseConfiguration = (text: string, source: string): Configuration => {
-  const raw: unknown = yamlIn(text, source) ?? {};
+export const configurationFrom = (raw: unknown, source: string): Configuration => {
   const read = configurationSchema.safeParse(raw);
   if (read.success) return read.data;
   throw new InvalidConfiguration(read.error.issues.flatMap(furthest).map(inWords(source)));

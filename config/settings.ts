@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
-import { configurationSchema, type Configuration, parseConfiguration, REGION } from './schema.ts';
+import { parseJsonOrNull } from '../fencing/model/json-text.ts';
+import { configurationFrom, configurationSchema, type Configuration, REGION } from './schema.ts';
 
 /** Options of the command line. They override the configuration file, and the file overrides the environment. */
 export interface CommandLineFlags {
@@ -34,7 +35,7 @@ export const loadWithoutClusters = async (
 ): Promise<Configuration> => {
   const path = flags.config ?? environment.config;
   const written =
-    path === null ? configurationSchema.parse({}) : parseConfiguration(await readText(path, 'the configuration'), path);
+    path === null ? configurationSchema.parse({}) : await parsed(await readText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
   if (region !== null && !REGION.test(region))
     throw new InvalidConfiguration([
@@ -55,8 +56,14 @@ export const loadWithoutClusters = async (
  */
 export const loadFunctionSettings = async (): Promise<Configuration> => {
   const text = readVariable(SETTINGS);
-  return text === null ? loadSettings(readEnvironment()) : parseConfiguration(text, SETTINGS);
+  if (text === null) return loadSettings(readEnvironment());
+  const json = parseJsonOrNull(text);
+  return json === null ? parsed(text, SETTINGS) : configurationFrom(json, SETTINGS);
 };
+
+/** Parses a text that may be YAML. The parser is loaded only then. */
+const parsed = async (text: string, source: string): Promise<Configuration> =>
+  (await import('./configuration-text.ts')).parseConfiguration(text, source);
 
 const SETTINGS = 'CLOUDFENCE_SETTINGS';
 

@@ -1,4 +1,4 @@
-import { parseConfiguration } from '../../config/schema.ts';
+import { parseConfiguration } from '../../config/configuration-text.ts';
 import { azureParameters, type Install, createInstall, noPackages } from './install.ts';
 import { resourceNames, type Naming } from './names.ts';
 import { installTemplate } from './template.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseConfiguration } from '../../config/schema.ts';
+import { parseConfiguration } from '../../config/configuration-text.ts';
 import type { RawParameters } from '../serverless/deployer.ts';
 import {
   type HttpResponse,

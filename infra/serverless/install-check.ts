@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { type Configuration, parseConfiguration } from '../../config/schema.ts';
+import { parseConfiguration } from '../../config/configuration-text.ts';
+import type { Configuration } from '../../config/schema.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import type { PreparedDeployment, RawParameters } from './deployer.ts';

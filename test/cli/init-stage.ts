@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { parseConfiguration } from '../../config/schema.ts';
+import { parseConfiguration } from '../../config/configuration-text.ts';
 import type { RawParameters } from '../../infra/serverless/deployer.ts';
 import type { LiveCloud } from './live-cloud.ts';
 import { runCli } from './run-cli.ts';

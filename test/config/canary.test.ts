@@ -11,7 +11,7 @@ import { runDoctorChecks } from '../../config/doctor.ts';
 import type { OpenedCloud } from '../../providers/plugin.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
-import { parseConfiguration } from '../../config/schema.ts';
+import { parseConfiguration } from '../../config/configuration-text.ts';
 import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 

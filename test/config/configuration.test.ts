@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { configurationSchema, parseConfiguration, parseDuration, policyOf } from '../../config/schema.ts';
+import { parseConfiguration } from '../../config/configuration-text.ts';
+import { configurationSchema, parseDuration, policyOf } from '../../config/schema.ts';
 import { loadSettings } from '../../config/settings.ts';
 
 const faultsOf = (text: string): readonly string[] => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { CloudOptions } from '../../providers/plugin.ts';
-import { parseConfiguration } from '../../config/schema.ts';
+import { parseConfiguration } from '../../config/configuration-text.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 
 const other = {

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { stringify } from 'yaml';
 import { linkFromText } from '../../../config/connect-cluster.ts';
-import { parseConfiguration, policyOf } from '../../../config/schema.ts';
+import { parseConfiguration } from '../../../config/configuration-text.ts';
+import { policyOf } from '../../../config/schema.ts';
 import { linkFromKubeConfigs } from '../../../kubernetes/access.ts';
 import { createConnection, callClock } from '../../../kubernetes/connection.ts';
 import { readNode } from '../../../kubernetes/node.ts';

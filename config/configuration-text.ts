@@ -1,0 +1,43 @@
+import { LineCounter, parseDocument } from 'yaml';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { type Configuration, configurationFrom } from './schema.ts';
+
+/** Reads the configuration as people write it. A deployed function has JSON, and does not load this file. */
+
+/**
+ * Parses the configuration from a YAML or JSON text. `source` names the text in messages.
+ * @throws InvalidConfiguration with all faults at once
+ */
+export const parseConfiguration = (text: string, source: string): Configuration =>
+  configurationFrom(yamlIn(text, source) ?? {}, source);
+
+/**
+ * Describes a YAML error by its code and its place. The parser's own message quotes the text at that place, which may
+ * be a token.
+ */
+const yamlFault = (
+  source: string,
+  counter: LineCounter,
+  { code, pos: [start] }: { readonly code: string; readonly pos: readonly [number, number] },
+): string => {
+  const { line, col } = counter.linePos(start);
+  return `${source}, line ${line}, column ${col}: is not valid YAML (${code})`;
+};
+
+/** Longer than any configuration (characters). The parser may need minutes for a text of megabytes. */
+const LONGEST = 1_000_000;
+
+const yamlIn = (text: string, source: string): unknown => {
+  if (text.length > LONGEST)
+    throw new InvalidConfiguration([`${source}: has ${text.length} characters, and no more than ${LONGEST} are read`]);
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: false, lineCounter });
+  if (document.errors.length > 0)
+    throw new InvalidConfiguration(document.errors.map((error) => yamlFault(source, lineCounter, error)));
+  try {
+    return document.toJS();
+  } catch {
+    // The error has no cause, because the parser's message quotes the text, which may be a token.
+    throw new InvalidConfiguration([`${source}: is not valid YAML (an alias without an anchor)`]);
+  }
+};
