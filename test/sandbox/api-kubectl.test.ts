@@ -129,6 +129,15 @@ describe('a body in protobuf', () => {
     });
   });
 
+  it('of `kubectl create configmap` is read, as the runbook pauses everything', async () => {
+    const sent =
+      'azhzAAoPCgJ2MRIJQ29uZmlnTWFwEkAKJQoKY2xvdWRmZW5jZRIAGgtrdWJlLXN5c3RlbSIAKgAyADgAQgASBgoBYhIBYxIPCgVwYXVzZRIGdGVzdCB4GgAiAA==';
+    expect(await send('POST', '/api/v1/namespaces/kube-system/configmaps', sent)).toMatchObject({
+      status: 201,
+      body: { metadata: { name: 'cloudfence' }, data: { pause: 'test x', b: 'c' } },
+    });
+  });
+
   it('of another kind is refused', async () => {
     expect(await send('POST', PODS, Buffer.from('k8s\0').toString('base64'))).toMatchObject({ status: 400 });
   });

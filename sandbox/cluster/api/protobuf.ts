@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 
-type Field = 'text' | 'texts' | 'number' | 'flag' | Message;
+type Field = 'text' | 'texts' | 'number' | 'flag' | 'map' | Message;
 /** The fields of a message by their number: name and type. */
 interface Message {
   readonly [number: number]: readonly [name: string, type: Field];
@@ -27,8 +27,11 @@ const resourceAttributes: Message = {
   7: ['name', 'text'],
 };
 
+const metadata: Message = { 1: ['name', 'text'], 3: ['namespace', 'text'], 11: ['labels', 'map'] };
+
 const messages: Readonly<Record<string, Message>> = {
   DeleteOptions: deleteOptions,
+  ConfigMap: { 1: ['metadata', metadata], 2: ['data', 'map'] },
   SelfSubjectAccessReview: {
     2: ['spec', { 1: ['resourceAttributes', resourceAttributes] }],
   },
@@ -76,13 +79,22 @@ const valueOf = (type: Field, value: bigint | Buffer): unknown => {
   return typeof type === 'object' ? objectOf(type, value) : value.toString();
 };
 
+const ENTRY: Message = { 1: ['key', 'text'], 2: ['value', 'text'] };
+
+/** Adds a value to what the message already said: a list and a map come in parts. */
+const added = (type: Field, before: unknown, value: bigint | Buffer): unknown => {
+  if (type === 'texts') return [before ?? [], valueOf('text', value)].flat();
+  if (type !== 'map' || typeof value === 'bigint') return valueOf(type, value);
+  const { key, value: text } = objectOf(ENTRY, value);
+  return { ...(typeof before === 'object' ? before : {}), [String(key)]: text ?? '' };
+};
+
 const objectOf = (message: Message, bytes: Buffer): Readonly<Record<string, unknown>> => {
   const object: Record<string, unknown> = {};
   for (const { number, value } of partsOf(bytes)) {
     const [name, type] = message[number] ?? [];
     if (name === undefined || type === undefined) continue;
-    const read = valueOf(type, value);
-    object[name] = type === 'texts' ? [object[name] ?? [], read].flat() : read;
+    object[name] = added(type, object[name], value);
   }
   return object;
 };
