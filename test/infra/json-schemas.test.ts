@@ -56,6 +56,14 @@ it('the schema of a stage accepts the stage in the checkout', () =>
 describe('the schema of the configuration', () => {
   const accepted = (value: unknown): boolean => accepts('configuration.schema.json', value);
 
+  it('has only settings that docs/configuration.md describes', () => {
+    const { policy } = z
+      .object({ properties: z.object({ policy: z.object({ properties: z.record(z.string(), z.unknown()) }) }) })
+      .parse(schemas['configuration.schema.json']).properties;
+    const page = readFileSync(path.join(root, 'docs/configuration.md'), 'utf8');
+    expect(Object.keys(policy.properties).filter((name) => !page.includes(name))).toEqual([]);
+  });
+
   it('accepts each way to write a share and a duration', () => {
     for (const share of [0.49, '49%', '49 %']) expect(accepted({ policy: { cap: { share } } })).toBe(true);
     for (const fenceAfter of ['90s', '1.5h']) expect(accepted({ policy: { fenceAfter } })).toBe(true);
