@@ -38,7 +38,7 @@ const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => 
   apply: async (...args) => (await opened()).cluster.apply(...args),
   recordEvent: async (...args) => (await opened()).cluster.recordEvent(...args),
   surveyConnectivity: async (...args) => (await opened()).cluster.surveyConnectivity(...args),
-  claim: async (...args) => (await opened()).cluster.claim(...args),
+  reserve: async (...args) => (await opened()).cluster.reserve(...args),
   conclude: async (...args) => (await opened()).cluster.conclude(...args),
   concludeUnless: async (...args) => (await opened()).cluster.concludeUnless(...args),
   suspects: async (...args) => (await opened()).cluster.suspects(...args),

@@ -60,13 +60,13 @@ const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter) => 
   return { rechecks, ledger: createLedger(clock), session, registry };
 };
 
-/** Returns the look, which also reads for a claim that may follow, and for a patch of the Node. */
+/** Returns the look, which also reads for a reservation that may follow, and for a patch of the Node. */
 const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger, { keepNode }: Rechecks) => {
   const version = versionReader(clock);
   return async (request: LookRequest, signal: AbortSignal): Promise<ClusterFacts> => {
     const asking = reader(signal);
     const settings = readSettings(asking);
-    const prepared = request.beforeClaim ? prepare(asking, settings) : null;
+    const prepared = request.beforeReservation ? prepare(asking, settings) : null;
     const aids = { version, settings, keepNode, now: clock.now };
     const [facts] = await Promise.all([lookAtCluster(asking, aids, request), prepared]);
     return facts;
@@ -95,7 +95,7 @@ export const clusterFromConnection = (name: string, connection: Connection, jitt
     recordEvent: (about, event, signal) => recordEvent(writer(null, signal), about, event, clock.now()),
     surveyConnectivity: (node, staleFor, machine, signal) =>
       asked(() => surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine)),
-    claim: (wanted, signal) => asked(() => ledger.claim(registry(signal), wanted)),
+    reserve: (wanted, signal) => asked(() => ledger.reserve(registry(signal), wanted)),
     conclude: (machine, signal) => asked(() => ledger.conclude(registry(signal), machine)),
     concludeUnless: (showing, signal) => asked(() => ledger.concludeUnless(registry(signal), showing)),
     suspects: (staleFor, signal) => asked(() => findSuspects(reader(signal), { now: clock.now(), staleFor })),

@@ -73,7 +73,7 @@ interface Counted {
    */
   readonly parked: boolean;
   /** True when something on the Node names the queried machine, or when nothing says yet which machine it is. */
-  readonly claims: boolean;
+  readonly namesMachine: boolean;
 }
 
 type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
@@ -83,7 +83,7 @@ type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
  * not initialized the Node yet, and nothing else on it names a machine.
  * https://kubernetes.io/docs/tasks/administer-cluster/running-cloud-controller/
  */
-const mayClaim = (node: V1Node, machine: Machine): boolean => {
+const mayNameMachine = (node: V1Node, machine: Machine): boolean => {
   const sources = nodeIdentitySources(node);
   const isNameless = sources.every((source) => machine.machineOf(source) === null);
   return anySourceNamesMachine(sources, machine) || (isNameless && hasTaint(node, UNINITIALIZED));
@@ -93,7 +93,7 @@ const mayClaim = (node: V1Node, machine: Machine): boolean => {
 export const counted = (node: V1Node, machine: Machine): Counted => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
   parked: hasFenceTraces(node),
-  claims: mayClaim(node, machine),
+  namesMachine: mayNameMachine(node, machine),
 });
 
 /**
@@ -109,7 +109,7 @@ const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<
 };
 
 /**
- * Lists the unreachable Nodes, the Nodes of the same zone, and all Nodes that claim the machine.
+ * Lists the unreachable Nodes, the Nodes of the same zone, and all Nodes that name the machine.
  * In doubt, the result argues against acting. Another Node without any Lease counts as unreachable. This Node counts as
  * unreachable only when its Lease exists and is stale. Nodes without a zone label form a zone of their own.
  * A silent Node under a fence is parked: it counts neither as unreachable nor as a sign of life of its zone.
@@ -135,6 +135,6 @@ export const connectivityOf = (
   return {
     unreachable: awake.filter((name) => (name === node ? stale.has(name) : !fresh.has(name))),
     zone: awake.filter((name) => nodes.get(name)?.zone === nodes.get(node)?.zone),
-    nodesNamingMachine: names.filter((name) => nodes.get(name)?.claims),
+    nodesNamingMachine: names.filter((name) => nodes.get(name)?.namesMachine),
   };
 };

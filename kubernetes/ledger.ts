@@ -2,8 +2,8 @@ import { PermissionDenied } from '../fencing/model/errors.ts';
 import { type CapUse, capUse, type DatedFences, oldestFirst, type LedgerState } from '../fencing/model/cap-use.ts';
 import {
   type Admission,
-  admitClaim,
-  type CapClaim,
+  admitReservation,
+  type CapReservation,
   concludeEntry,
   finishVanishedFences,
   pruneLedger,
@@ -47,35 +47,35 @@ const withRemedy = (error: unknown): unknown =>
         { cause: error },
       );
 
-/** What a claim is decided on. */
-interface ClaimBasis {
+/** What a reservation is decided on. */
+interface ReservationBasis {
   readonly nodes: number;
   readonly settings: Readonly<Record<string, string>>;
   /** Undefined if the ledger has to be read. */
   readonly ledger: LedgerVersion | null | undefined;
 }
 
-const readClaimBasis = async (reader: Reader, asked = readSettings(reader)): Promise<ClaimBasis> => {
+const readReservationBasis = async (reader: Reader, asked = readSettings(reader)): Promise<ReservationBasis> => {
   const [nodes, settings, ledger] = await Promise.all([countNodes(reader), asked, readVersion({ reader })]);
   return { nodes, settings, ledger };
 };
 
-/** How long (ms) claims may use what a look has read for them. */
+/** How long (ms) reservations may use what a look has read for them. */
 const BASIS_LASTS_MS = 1_000;
 
-/** What looks have read for the claims that follow them, in one cluster. */
-const createClaimBases = ({ now }: Pick<CallClock, 'now'>) => {
-  let lately: { basis: Promise<ClaimBasis | null>; readonly at: number } | null = null;
+/** What looks have read for the reservations that follow them, in one cluster. */
+const createReservationBases = ({ now }: Pick<CallClock, 'now'>) => {
+  let lately: { basis: Promise<ReservationBasis | null>; readonly at: number } | null = null;
   const fresh = () => (lately && Math.abs(now() - lately.at) < BASIS_LASTS_MS ? lately : null);
   return {
-    /** Reads for the next claims. If that fails, the claim reads for itself, and reports why. */
+    /** Reads for the next reservations. If that fails, the reservation reads for itself, and reports why. */
     prepare: async (reader: Reader, settings: Promise<SettingsMap>): Promise<void> => {
-      const reading = fresh() ?? { basis: readClaimBasis(reader, settings).catch(() => null), at: now() };
+      const reading = fresh() ?? { basis: readReservationBasis(reader, settings).catch(() => null), at: now() };
       lately = reading;
       await reading.basis;
     },
-    /** Returns what was read for the claims. The ledger is part of it once, because the claim changes it. */
-    take: async (): Promise<ClaimBasis | null> => {
+    /** Returns what was read for the reservations. The ledger is part of it once, because a reservation changes it. */
+    take: async (): Promise<ReservationBasis | null> => {
       const found = fresh();
       if (!found) return null;
       const { basis } = found;
@@ -87,10 +87,10 @@ const createClaimBases = ({ now }: Pick<CallClock, 'now'>) => {
 
 /** The ledger of one cluster. All methods throw `PermissionDenied` and `Unavailable`. */
 export interface Ledger {
-  /** Reads for the claims that follow. `settings` are those that the look reads. */
+  /** Reads for the reservations that follow. `settings` are those that the look reads. */
   readonly prepare: (reader: Reader, settings: Promise<SettingsMap>) => Promise<void>;
-  /** Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks. */
-  readonly claim: (access: LedgerAccess, wanted: CapClaim) => Promise<Admission>;
+  /** Decides on a reservation under the cap. Enters an admitted one in the ledger, unless the caller only asks. */
+  readonly reserve: (access: LedgerAccess, wanted: CapReservation) => Promise<Admission>;
   /** Enters that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of the machine. */
   readonly conclude: (access: LedgerAccess, machine: MachineId) => Promise<void>;
   /**
@@ -99,16 +99,16 @@ export interface Ledger {
   readonly concludeUnless: (access: LedgerAccess, showing: readonly MachineId[]) => Promise<void>;
 }
 
-const claimed = async (
+const reserved = async (
   changes: LedgerChanges,
   access: LedgerAccess,
-  { machine, boot, cap, onlyAsked }: CapClaim,
-  { nodes, settings, ledger }: ClaimBasis,
+  { machine, boot, cap, onlyAsked }: CapReservation,
+  { nodes, settings, ledger }: ReservationBasis,
 ): Promise<Admission> => {
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
   const decide = (read: LedgerState) => {
     const now = access.clock.now();
-    const decided = admitClaim(read, { ...short, now, lifted: activeCapLift(settings, now) !== null });
+    const decided = admitReservation(read, { ...short, now, lifted: activeCapLift(settings, now) !== null });
     return onlyAsked ? { ...decided, write: null } : decided;
   };
   return changes.change(access, decide, ledger);
@@ -116,12 +116,17 @@ const claimed = async (
 
 export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {
   const changes = createLedgerChanges();
-  const bases = createClaimBases(clock);
+  const bases = createReservationBases(clock);
   return {
     prepare: bases.prepare,
-    claim: async (access, wanted) => {
+    reserve: async (access, wanted) => {
       try {
-        return await claimed(changes, access, wanted, (await bases.take()) ?? (await readClaimBasis(access.reader)));
+        return await reserved(
+          changes,
+          access,
+          wanted,
+          (await bases.take()) ?? (await readReservationBasis(access.reader)),
+        );
       } catch (error) {
         throw withRemedy(error);
       }

@@ -128,17 +128,17 @@ type Names = readonly string[];
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
 /**
- * Reports whether a Node claims the machine. A Node whose own providerID names another machine does not. Otherwise a
+ * Reports whether a Node names the machine. A Node whose own providerID names another machine does not. Otherwise a
  * kubelet could prevent the fence of any machine.
  */
-const isClaimant = (identitySources: readonly IdentitySource[], query: NodeQuery): boolean =>
+const namesMachine = (identitySources: readonly IdentitySource[], query: NodeQuery): boolean =>
   anySourceNamesMachine(identitySources, query) && !isImposter(identitySources, query);
 
 const proven = (nodes: readonly V1Node[], query: NodeQuery): Names =>
-  nodes.filter((node) => isClaimant(nodeIdentitySources(node), query)).map(nameOf);
+  nodes.filter((node) => namesMachine(nodeIdentitySources(node), query)).map(nameOf);
 
 /**
- * Reports whether the Node of this name claims the machine. Reads its CSINode only when the Node itself names no
+ * Reports whether the Node of this name names the machine. Reads its CSINode only when the Node itself names no
  * machine of this cloud.
  */
 const isMachines = async (reader: Reader, name: string, query: NodeQuery): Promise<boolean> => {
@@ -146,7 +146,7 @@ const isMachines = async (reader: Reader, name: string, query: NodeQuery): Promi
   if (!node) return false;
   const identitySources = nodeIdentitySources(node);
   const silent = identitySources.every((source) => query.machineOf(source) === null);
-  return isClaimant(
+  return namesMachine(
     silent ? [...identitySources, ...csiNodeIdentitySources(await readCsiNode(reader, name))] : identitySources,
     query,
   );
@@ -206,10 +206,10 @@ const byProviderID = async (reader: Reader, query: NodeQuery): Promise<Names> =>
 const MOST_GETS = 100;
 
 /**
- * Keeps the Nodes that claim the machine. Only their annotations were read so far, and a Node's own providerID may
+ * Keeps the Nodes that name the machine. Only their annotations were read so far, and a Node's own providerID may
  * contradict its annotation.
  */
-const claimants = async (reader: Reader, names: Names, query: NodeQuery): Promise<Names> => {
+const nodesNaming = async (reader: Reader, names: Names, query: NodeQuery): Promise<Names> => {
   if (names.length > MOST_GETS) return byProviderID(reader, query);
   const nodes = await Promise.all(names.map((name) => readNode(reader, name)));
   return proven(
@@ -228,6 +228,6 @@ export const findNodes = async (reader: Reader, query: NodeQuery): Promise<Names
     if (found.length > 0) return found;
   }
   const { names, complete } = await byAnnotation(reader, query);
-  const found = await claimants(reader, names, query);
+  const found = await nodesNaming(reader, names, query);
   return found.length > 0 || complete ? found : byProviderID(reader, query);
 };

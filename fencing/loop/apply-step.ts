@@ -121,7 +121,7 @@ const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, n
         : memory.unwanted,
     deleted: deletedAfter(memory, cluster?.value.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
-    // Parking completes what the cap admitted. If the taint returns, the fence claims again.
+    // Parking completes what the cap admitted. If the taint returns, the fence reserves again.
     admission: step.do === 'park' ? null : memory.admission,
     marks: memory.marks + (step.do === 'mark' ? 1 : 0),
     polls: 0,

@@ -109,10 +109,10 @@ const withMarks = async (found: ClusterSearchResult, { clusters, signal }: Ports
 };
 
 /**
- * Returns whether the Node itself claims the machine. A Node whose providerID names another machine does not. A Node
+ * Returns whether the Node itself names the machine. A Node whose providerID names another machine does not. A Node
  * that only its CSINode ties to the machine takes a search.
  */
-const claims = ({ identitySources }: NodeFacts, query: NodeQuery): boolean =>
+const namesMachine = ({ identitySources }: NodeFacts, query: NodeQuery): boolean =>
   identitySources.some((source) => source.source !== 'csiNode' && query.machineOf(source) === query.machine) &&
   !isImposter(identitySources, query);
 
@@ -133,12 +133,12 @@ const lookAtGuess = async (
     query,
     node,
     nodeOnly: true,
-    beforeClaim: saysOff.has(power),
+    beforeReservation: saysOff.has(power),
     remembered: state.record,
     follow: [...state.memory.detached],
   };
   const found = await lookIn(cluster, request, state, ports);
-  return found.value.node && claims(found.value.node, query) ? found : null;
+  return found.value.node && namesMachine(found.value.node, query) ? found : null;
 };
 
 /**

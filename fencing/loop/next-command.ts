@@ -1,5 +1,5 @@
 import { decide } from '../rules/decide.ts';
-import type { CapClaim } from '../model/ledger.ts';
+import type { CapReservation } from '../model/ledger.ts';
 import type { DiskId, MachineFacts } from '../model/machine.ts';
 import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
 import { withoutDeletedPods } from './facts-after.ts';
@@ -30,11 +30,11 @@ export type Command =
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'survey-connectivity'; readonly node: string }
-  /** `clears`: the mark that follows if the claim is admitted, to be rechecked side by side with the claim. */
+  /** `clears`: the mark that follows if the fence is admitted, to be rechecked side by side with the reservation. */
   | {
-      readonly do: 'claim';
+      readonly do: 'reserve';
       readonly location: ClusterLocation;
-      readonly claim: CapClaim;
+      readonly reservation: CapReservation;
       readonly clears: { readonly node: string; readonly step: string } | null;
     }
   /** Enters in the ledger that the fence is over. */
@@ -207,8 +207,8 @@ const follow = (state: RunState, decision: Decision, now: Moment): Command => {
       return { do: 'witness', disks: decision.disks };
     case 'survey-connectivity':
       return { do: 'survey-connectivity', node: state.cluster?.value.nodeName ?? '' };
-    case 'claim':
-      return claim(state, decision.boot);
+    case 'reserve':
+      return reserve(state, decision.boot);
     case 'search':
       return lookAt({ cluster: true, search: true });
     case 'wait':
@@ -227,12 +227,12 @@ const follow = (state: RunState, decision: Decision, now: Moment): Command => {
   }
 };
 
-const claim = ({ location, cluster, request: { machine }, policy }: RunState, boot: string | null): Command => {
+const reserve = ({ location, cluster, request: { machine }, policy }: RunState, boot: string | null): Command => {
   if (!location) return lookAt({ machine: true });
   const node = cluster?.value.node;
   const onlyAsked = beginsNothing(policy);
   const clears = node && !onlyAsked ? { node: node.name, step: markKey(node) } : null;
-  return { do: 'claim', location, claim: { machine, boot, cap: policy.cap, onlyAsked }, clears };
+  return { do: 'reserve', location, reservation: { machine, boot, cap: policy.cap, onlyAsked }, clears };
 };
 
 /**

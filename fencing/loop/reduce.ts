@@ -49,7 +49,7 @@ export type CommandResult =
   | { readonly to: 'locate'; readonly found: readonly ClusterSearchResult[] }
   | { readonly to: 'witness'; readonly value: Witness }
   | { readonly to: 'survey-connectivity'; readonly value: SurveyOfClusters; readonly requestedAt: Moment }
-  | { readonly to: 'claim'; readonly value: Admission; readonly recheck: Rechecked | null }
+  | { readonly to: 'reserve'; readonly value: Admission; readonly recheck: Rechecked | null }
   | ({ readonly to: 'recheck' } & Rechecked)
   /** One answer for each step of the command, in the same order. */
   | { readonly to: 'act'; readonly answers: readonly StepAnswer[]; readonly sentAt: Moment }
@@ -86,8 +86,8 @@ export const reduce = (state: RunState, command: Command, result: CommandResult,
         ...state,
         memory: { ...state.memory, connectivity: { value: result.value, requestedAt: result.requestedAt.mono } },
       };
-    case 'claim':
-      return claimed(state, result);
+    case 'reserve':
+      return reserved(state, result);
     case 'recheck':
       return rechecked(state, result);
     case 'act':
@@ -160,7 +160,7 @@ const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked): Ru
   };
 };
 
-const claimed = (state: RunState, { value, recheck }: Extract<CommandResult, { to: 'claim' }>): RunState => {
+const reserved = (state: RunState, { value, recheck }: Extract<CommandResult, { to: 'reserve' }>): RunState => {
   const after = { ...state, memory: { ...state.memory, admission: value } };
   return recheck ? rechecked(after, recheck) : after;
 };

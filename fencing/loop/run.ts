@@ -180,8 +180,8 @@ const carryOut = async (
       return { to: 'witness', value: await cloud.witness(state.request.machine, command.disks, signal) };
     case 'survey-connectivity':
       return survey(command, state, ports);
-    case 'claim':
-      return claim(command, ports);
+    case 'reserve':
+      return reserve(command, ports);
     case 'conclude':
       await clusterAt(command.location, ports).conclude(state.request.machine, signal);
       return { to: 'conclude' };
@@ -212,20 +212,20 @@ const record = async (
   return { to: 'record-events' };
 };
 
-/** Claims a place under the cap, and rechecks the mark that follows side by side. */
-const claim = async (
-  { location, claim: wanted, clears }: Extract<Command, { do: 'claim' }>,
+/** Reserves a place under the cap, and rechecks the mark that follows side by side. */
+const reserve = async (
+  { location, reservation: wanted, clears }: Extract<Command, { do: 'reserve' }>,
   ports: Ports,
 ): Promise<CommandResult> => {
   const cluster = clusterAt(location, ports);
   const requestedAt = ports.clock.now();
   const [value, read] = await Promise.all([
-    cluster.claim(wanted, ports.signal),
+    cluster.reserve(wanted, ports.signal),
     clears && cluster.recheck(clears.node, ports.signal),
   ]);
   const isYoung = ports.clock.now().mono - requestedAt.mono < RECHECK_LASTS_MS;
   return {
-    to: 'claim',
+    to: 'reserve',
     value,
     recheck: clears && read && isYoung ? { value: read, requestedAt, step: clears.step } : null,
   };

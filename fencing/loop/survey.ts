@@ -15,8 +15,8 @@ type Elsewhere = Pick<SurveyOfClusters, 'elsewhere' | 'unanswered'>;
 const searched = async (cluster: Cluster, machine: Machine, { signal }: Ports): Promise<Elsewhere> => {
   const { name } = cluster;
   try {
-    const { nodesNamingMachine: claimants } = await cluster.surveyConnectivity('', STALE_LEASE_MS, machine, signal);
-    return { elsewhere: claimants.map((node) => `${node} in ${name}`), unanswered: [] };
+    const { nodesNamingMachine: naming } = await cluster.surveyConnectivity('', STALE_LEASE_MS, machine, signal);
+    return { elsewhere: naming.map((node) => `${node} in ${name}`), unanswered: [] };
   } catch (error) {
     return { elsewhere: [], unanswered: [`${name} (${asCloudfenceError(error).message})`] };
   }

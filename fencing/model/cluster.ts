@@ -1,5 +1,5 @@
 import type { AttachmentFacts, ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
-import type { Admission, CapClaim } from './ledger.ts';
+import type { Admission, CapReservation } from './ledger.ts';
 import type { IdentitySource, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
 import type { FenceRecord } from './record.ts';
@@ -23,8 +23,8 @@ export interface LookRequest {
    * searches for nothing.
    */
   readonly nodeOnly?: boolean;
-  /** Whether a claim may follow at once. The look then also reads what the claim needs. */
-  readonly beforeClaim?: boolean;
+  /** Whether a reservation may follow at once. The look then also reads what that needs. */
+  readonly beforeReservation?: boolean;
   /** The record that an earlier look of this run read from a Node that may be gone by now. */
   readonly remembered: FenceRecord | null;
   /** Keys of the volumes whose new attachment is to be read too. */
@@ -94,10 +94,10 @@ export interface Cluster {
   ) => Promise<ConnectivitySurvey>;
 
   /**
-   * Enters a fence that is about to begin in the ledger, if the cap allows it. Of many claims at once, no more are
-   * admitted than the cap allows: the claim that was committed first counts.
+   * Enters a fence that is about to begin in the ledger, if the cap allows it. Of many reservations at once, no more are
+   * admitted than the cap allows: the one that was committed first counts.
    */
-  readonly claim: (wanted: CapClaim, signal: AbortSignal) => Promise<Admission>;
+  readonly reserve: (wanted: CapReservation, signal: AbortSignal) => Promise<Admission>;
 
   /** Marks the machine's fence as finished in its ledger entry, if there is one. */
   readonly conclude: (machine: MachineId, signal: AbortSignal) => Promise<void>;

@@ -9,7 +9,7 @@ import { patience, type Policy } from './policy.ts';
  */
 
 /** A request to begin a fence. */
-export interface CapClaim {
+export interface CapReservation {
   readonly machine: MachineId;
   /** The boot that has ended. Null if it is not known (any more). */
   readonly boot: string | null;
@@ -80,8 +80,8 @@ const withoutOldEntries = ({ entries, counted }: LedgerState): LedgerState => {
   };
 };
 
-/** A claim as the ledger handles it: with short names, and with what the cluster says at that moment. */
-export interface CapClaimContext extends Pick<CapClaim, 'cap' | 'boot' | 'machine'> {
+/** A reservation as the ledger handles it: with short names, and with what the cluster says at that moment. */
+export interface ReservationContext extends Pick<CapReservation, 'cap' | 'boot' | 'machine'> {
   readonly nodes: number;
   readonly lifted: boolean;
   /** Epoch ms. */
@@ -90,25 +90,25 @@ export interface CapClaimContext extends Pick<CapClaim, 'cap' | 'boot' | 'machin
 
 /**
  * Returns whether the fence may begin, and the ledger to write. `write` is null if the ledger is right already. A fence
- * that is entered already is admitted again: a message may arrive twice, a run may die after its claim, and work may
+ * that is entered already is admitted again: a message may arrive twice, a run may die after its reservation, and work may
  * return to a finished fence. The entry is then open once more and keeps its age.
  */
-export const admitClaim = (
+export const admitReservation = (
   read: LedgerState,
-  claimant: CapClaimContext,
+  reserving: ReservationContext,
 ): { readonly says: Admission; readonly write: LedgerState | null } => {
-  const { machine, boot, now } = claimant;
+  const { machine, boot, now } = reserving;
   const { ledger, corrected } = pruneLedger(read, now);
   const others = ledger.entries.filter((entry) => entry.machine !== machine);
   const entered = ledger.entries.find((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
-  const use = capUse({ ...ledger, entries: others }, claimant.cap, claimant.nodes);
+  const use = capUse({ ...ledger, entries: others }, reserving.cap, reserving.nodes);
   const admitted =
     entered !== undefined ||
-    claimant.lifted ||
+    reserving.lifted ||
     (use.begun < use.limits.begun && use.unfinished < use.limits.unfinished);
   const begins: LedgerEntry = entered
     ? { ...entered, finished: false }
-    : { machine, boot: boot ?? '', begun: now, finished: false, nodes: claimant.nodes };
+    : { machine, boot: boot ?? '', begun: now, finished: false, nodes: reserving.nodes };
   const isNew = admitted && entered?.finished !== false;
   const after = isNew ? { ...ledger, entries: [...others, begins] } : ledger;
   return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after) : null };

@@ -77,7 +77,7 @@ export interface MachineFacts {
   readonly since: number | null;
   /** Names under which the machine's Node may be registered, likeliest first. They are hints, never proof. */
   readonly nodeNames: readonly string[];
-  /** Names of the clusters that claim the machine. Empty if none does. */
+  /** Names of the clusters that the machine's tags name. Empty if they name none. */
   readonly clusters: readonly string[];
   readonly zone: string | null;
   /** Only the disks that the cloud shows attached to exactly this machine. Empty if they were not asked for. */

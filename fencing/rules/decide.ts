@@ -84,8 +84,8 @@ const ladder: readonly Rule[] = [
   beforeTheMark(nothingToFree), // a mark would only be in the way
   beforeTheMark(delayedByPolicy), // leaves time for planned stops and starts
   withoutNode(delayedByPolicy),
-  // Many at once: the cloud or Cloudfence may be wrong. The claim is entered before anything is written. When a taint
-  // returns, an old claim no longer counts, and a fence that continues counts as one more.
+  // Many at once: the cloud or Cloudfence may be wrong. The reservation is entered before anything is written. When a taint
+  // returns, an old reservation no longer counts, and a fence that continues counts as one more.
   beforeItBegins(capReached),
 
   // The fence: mark, pods, attachments, disks, Node. One step, then another look.

@@ -120,7 +120,7 @@ export const capReached: Rule = (view) => {
   const { admission } = view.memory;
   if (!admission)
     return {
-      do: 'claim',
+      do: 'reserve',
       boot: endedBoot(view),
       because: because('cap-reached', 'Cloudfence checks whether the cap allows this fence'),
     };

@@ -35,10 +35,10 @@ const byIncarnation = (
   { immutableIdsOf: incarnationsOf }: IdentityRules,
 ): Identity => {
   if (incarnation === null) return 'proven';
-  const claims = identitySources.map(incarnationsOf).filter((ids) => ids.length > 0);
-  if (claims.some((ids) => !ids.includes(incarnation.id))) return 'contradicted';
+  const namings = identitySources.map(incarnationsOf).filter((ids) => ids.length > 0);
+  if (namings.some((ids) => !ids.includes(incarnation.id))) return 'contradicted';
   const madeBefore = incarnation.made !== null && incarnation.made <= created;
-  return claims.length > 0 || madeBefore ? 'proven' : 'silent';
+  return namings.length > 0 || madeBefore ? 'proven' : 'silent';
 };
 
 /**

@@ -170,10 +170,13 @@ const unreachableFor = ({ machine, now }: View, node: NodeFacts): number =>
   node.ready === 'True' ? 0 : now.wall - Math.max(node.readySince, machine.since ?? 0);
 
 /** Returns why the machine may also be that of another Node, of this cluster or of another one, or null. */
-const whyClaimed = ({ machine: { machine } }: View, node: NodeFacts, survey: SurveyOfClusters): string | null => {
-  const claimants = [...survey.nodesNamingMachine.filter((name) => name !== node.name), ...survey.elsewhere];
-  if (claimants.length > 0)
-    return `${listSome(claimants)} also names ${machine}, or does not say yet which machine it is`;
+const whyNamedElsewhere = (
+  { machine: { machine } }: View,
+  node: NodeFacts,
+  survey: SurveyOfClusters,
+): string | null => {
+  const others = [...survey.nodesNamingMachine.filter((name) => name !== node.name), ...survey.elsewhere];
+  if (others.length > 0) return `${listSome(others)} also names ${machine}, or does not say yet which machine it is`;
   return survey.unanswered.length > 0 ? `another Node may name ${machine} in ${listSome(survey.unanswered)}` : null;
 };
 
@@ -201,8 +204,8 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
       ),
     };
   if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');
-  const claimed = whyClaimed(view, node, connectivity);
-  if (claimed !== null) return refuseBecause(claimed);
+  const namedElsewhere = whyNamedElsewhere(view, node, connectivity);
+  if (namedElsewhere !== null) return refuseBecause(namedElsewhere);
   const others = connectivity.unreachable.filter((name) => name !== node.name);
   if (others.length > 0)
     return refuseBecause(

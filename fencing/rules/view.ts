@@ -111,7 +111,7 @@ export type Decision =
   | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
   | { readonly do: 'survey-connectivity'; readonly because: Reason }
   /** Enters the fence in the ledger, where the cap counts, before the fence begins. */
-  | { readonly do: 'claim'; readonly boot: string | null; readonly because: Reason }
+  | { readonly do: 'reserve'; readonly boot: string | null; readonly because: Reason }
   /** Looks again, this time through the list of all attachments. */
   | { readonly do: 'search'; readonly because: Reason }
   /** `until`: what may end the wait earlier. Null if only time does. */

@@ -38,7 +38,7 @@ export interface CandidateScan {
 
 /**
  * Returns the machines that a suspect may be. A Node with a providerID belongs to that machine alone. That machine's
- * run reports whatever else the Node claims, and the other claims keep no other machine from its own Node.
+ * run reports whatever else the Node names, and the other names keep no other machine from its own Node.
  */
 const machinesOf = ({ identitySources }: SuspectNode, { cloud }: Ports): readonly MachineId[] => {
   const own = machineOfProviderID(identitySources, cloud.machineOf);
@@ -174,7 +174,7 @@ export const outcomesOfUnnamed = (
     .map((state) => outcomeOf(state, ports.clock.now()));
 
 /**
- * Returns the refusal for two existing Nodes that claim one machine, or null. Neither is acted on. A Node with our
+ * Returns the refusal for two existing Nodes that name one machine, or null. Neither is acted on. A Node with our
  * taint is looked at first.
  */
 export const refuseAmbiguous = (

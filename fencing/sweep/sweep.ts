@@ -70,7 +70,7 @@ const isFinished = ({ record, marked, attachments }: SuspectNode): boolean =>
 /**
  * Gives back the places of fences that are over although their runs were killed before they could enter that in the
  * ledger. A machine with a mark, with a stale Lease, or with attachments and no Node keeps its place. In doubt about one
- * of them, each machine does. If the ledger cannot be written, they all do as well, and the next claim says why.
+ * of them, each machine does. If the ledger cannot be written, they all do as well, and the next reservation says why.
  */
 const concludeDead = async (
   cluster: Cluster,

@@ -100,7 +100,7 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
     recheck: onceFor(),
     witness: onceFor(),
     'survey-connectivity': onceFor(),
-    claim: onceFor(),
+    reserve: onceFor(),
   };
   const replies = onceEach<{ readonly says: string; readonly run: number; readonly sweep: number | null }>();
   const sweeps = numbered<Sweep>(JSON.stringify);
@@ -128,7 +128,7 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
     const reply = answer === null ? null : replyIn(number, answer);
     if (!reply) return null;
     const { says, run, sweep } = reply;
-    const after = question === 'claim' ? afterClaim(world) : world;
+    const after = question === 'reserve' ? afterClaim(world) : world;
     return { says, run, wrote: false, ...(sweep === null ? { world: after, breaks: null } : afterSweep(after, sweep)) };
   };
   const afterClaim = (world: number): number => claimed(world, () => worlds.numberOf(countedIn(worlds.valueOf(world))));

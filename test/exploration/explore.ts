@@ -61,7 +61,7 @@ export type Question =
   | 'recheck'
   | 'witness'
   | 'survey-connectivity'
-  | 'claim';
+  | 'reserve';
 
 export type Answer =
   | { readonly to: 'machine' | 'stale machine'; readonly value: MachineFacts }
@@ -69,7 +69,7 @@ export type Answer =
   | { readonly to: 'recheck'; readonly value: Recheck }
   | { readonly to: 'witness'; readonly value: Witness }
   | { readonly to: 'survey-connectivity'; readonly value: SurveyOfClusters }
-  | { readonly to: 'claim'; readonly value: Admission; readonly recheck: Recheck };
+  | { readonly to: 'reserve'; readonly value: Admission; readonly recheck: Recheck };
 
 type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
 type Half = Extract<RunAt, { at: 'look' }>['half'];
@@ -127,7 +127,7 @@ export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answ
       return { to, value: witnessIn(world) };
     case 'survey-connectivity':
       return { to, value: surveyOf(world, cloud) };
-    case 'claim':
+    case 'reserve':
       return { to, value: admissionIn(world), recheck: recheckOf(world, cloud) };
   }
 };
@@ -164,8 +164,8 @@ export const replyTo = (run: Asking, answer: Answer): Reply => {
       return { says: `asks the disk, which is ${answer.value}`, run: learned(known, command, answer) };
     case 'survey-connectivity':
       return { says: 'surveys the cluster', run: learned(known, command, { ...answer, requestedAt: NOW }) };
-    case 'claim': {
-      const clears = command.do === 'claim' ? command.clears : null;
+    case 'reserve': {
+      const clears = command.do === 'reserve' ? command.clears : null;
       const recheck = clears && { value: answer.recheck, requestedAt: NOW, step: clears.step };
       return {
         says: answer.value.admitted ? 'is admitted by the cap, and rechecks the Node' : 'reaches the cap',

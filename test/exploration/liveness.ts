@@ -86,7 +86,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
     if (!answer) throw new Error(`nobody answers ${JSON.stringify(run.command)}`);
     const reply = replyTo(run, answer);
     return {
-      world: answer.to === 'claim' ? countedIn(world) : world,
+      world: answer.to === 'reserve' ? countedIn(world) : world,
       run: reply.run,
       says: `the run ${reply.says}${doesNext(reply.run)}`,
     };

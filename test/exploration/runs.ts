@@ -30,7 +30,7 @@ export type RunAt =
   | { readonly at: 'end'; readonly known: RunState; readonly ending: Ending };
 
 type Look = Extract<Command, { do: 'look' }>;
-type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'claim' }>;
+type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'reserve' }>;
 type Act = Extract<Command, { do: 'act' }>;
 type Sleep = Extract<Command, { do: 'sleep' }>;
 export type Acting = Extract<RunAt, { at: 'act' }>;
@@ -66,7 +66,7 @@ const waiting = (known: RunState): RunAt => {
     case 'recheck':
     case 'witness':
     case 'survey-connectivity':
-    case 'claim':
+    case 'reserve':
       return { at: 'question', known: canonical(known), command };
     case 'act':
       return { at: 'act', known: canonical(known), command, answers: actsOf(command).map(() => null) };

@@ -294,7 +294,7 @@ export const variants: readonly Variant[] = [
   edited(
     'a power-off ignores that another Node claims the machine',
     'fencing/rules/running.ts',
-    ['  if (claimed !== null) return refuseBecause(claimed);\n', ''],
+    ['  if (namedElsewhere !== null) return refuseBecause(namedElsewhere);\n', ''],
     'power-off-and-claim',
     'unclaimed-power-off',
   ),

@@ -97,12 +97,12 @@ describe('guards forbid a fence of a machine that is off', () => {
       view({ cluster: cluster({ node: null, pods: [pod({ optOut: optOut('licence') })] }) }),
       'refused opted-out',
     ],
-    ['the cap is asked before the mark', asked(null), 'claim cap-reached'],
-    ['... and if the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'claim cap-reached'],
+    ['the cap is asked before the mark', asked(null), 'reserve cap-reached'],
+    ['... and if the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'reserve cap-reached'],
     [
       '... and if the fence begins again for a later boot',
       asked(null, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
-      'claim cap-reached',
+      'reserve cap-reached',
     ],
     [
       '... but never if there is nothing to free',
@@ -116,7 +116,7 @@ describe('guards forbid a fence of a machine that is off', () => {
       asked(refusedAt, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
       'refused cap-reached',
     ],
-    ['... and if its taint is to return for work that came back', asked(null, parked), 'claim cap-reached'],
+    ['... and if its taint is to return for work that came back', asked(null, parked), 'reserve cap-reached'],
     ['... which it does not admit either', asked(refusedAt, parked), 'refused cap-reached'],
     [
       'the cap does not stop a fence that has begun',
@@ -222,14 +222,14 @@ describe('what the cap says', () => {
     );
   });
   it('is asked for the boot that has ended, which the record of a deleted machine may name', () => {
-    expect(decide(asked(null))).toMatchObject({ do: 'claim', boot: 'boot-1' });
+    expect(decide(asked(null))).toMatchObject({ do: 'reserve', boot: 'boot-1' });
     const gone = {
       machine: machine({ power: 'missing', generation: null }),
       cluster: cluster({ node: null, lease: null }),
       memory: { ...view().memory, admission: null, witness: 'released' as const },
     };
-    expect(decide(view({ ...gone, remembered: record() }))).toMatchObject({ do: 'claim', boot: 'boot-1' });
-    expect(decide(view(gone))).toMatchObject({ do: 'claim', boot: null });
+    expect(decide(view({ ...gone, remembered: record() }))).toMatchObject({ do: 'reserve', boot: 'boot-1' });
+    expect(decide(view(gone))).toMatchObject({ do: 'reserve', boot: null });
   });
 });
 
@@ -265,7 +265,7 @@ describe('a machine that runs while its Node is unreachable', () => {
     [
       '... and if the cap admits it',
       running({ memory: { ...survey(['node-a']).memory, admission: null } }),
-      'claim cap-reached',
+      'reserve cap-reached',
     ],
     [
       'never past the cap, because a machine that is powered off has to be fenced',

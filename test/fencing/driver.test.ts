@@ -71,10 +71,10 @@ describe('a question', () => {
 describe('an entry in the ledger', () => {
   it('is claimed and concluded in the machine’s cluster', async () => {
     const concluded: string[] = [];
-    const blue = clusterThat({ claim: async () => admitted, conclude: async (id) => void concluded.push(id) });
-    const claim = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
-    expect(await execute({ do: 'claim', location, claim, clears: null }, { clusters: [blue] })).toEqual({
-      to: 'claim',
+    const blue = clusterThat({ reserve: async () => admitted, conclude: async (id) => void concluded.push(id) });
+    const reservation = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
+    expect(await execute({ do: 'reserve', location, reservation, clears: null }, { clusters: [blue] })).toEqual({
+      to: 'reserve',
       value: admitted,
       recheck: null,
     });
@@ -84,7 +84,7 @@ describe('an entry in the ledger', () => {
 });
 
 describe('a claim that clears the mark', () => {
-  const claim = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
+  const reservation = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
   const clears = { node: 'node-a', step: 'mark node-uid' };
   const says: Recheck = {
     uid: 'node-uid',
@@ -99,21 +99,21 @@ describe('a claim that clears the mark', () => {
       mono += ms;
       return admitted;
     };
-    const blue = clusterThat({ claim: claiming, recheck: async () => says });
-    return execute({ do: 'claim', location, claim, clears }, { clusters: [blue], clock });
+    const blue = clusterThat({ reserve: claiming, recheck: async () => says });
+    return execute({ do: 'reserve', location, reservation, clears }, { clusters: [blue], clock });
   };
 
   it('rechecks the Node side by side', async () => {
     const requestedAt = { wall: NOW + 1_000, mono: 1_000 };
     expect(await afterClaiming(499)).toEqual({
-      to: 'claim',
+      to: 'reserve',
       value: admitted,
       recheck: { value: says, requestedAt, step: clears.step },
     });
   });
 
   it('... which says nothing any more after a claim that took long', async () => {
-    expect(await afterClaiming(500)).toEqual({ to: 'claim', value: admitted, recheck: null });
+    expect(await afterClaiming(500)).toEqual({ to: 'reserve', value: admitted, recheck: null });
   });
 });
 

@@ -7,11 +7,11 @@ import {
   type LedgerState,
 } from '../../fencing/model/cap-use.ts';
 import {
-  admitClaim,
+  admitReservation,
   concludeEntry,
   finishVanishedFences,
   pruneLedger,
-  type CapClaimContext,
+  type ReservationContext,
 } from '../../fencing/model/ledger.ts';
 import { NOW } from './view-builder.ts';
 
@@ -24,7 +24,7 @@ const entry = (machine: string, change: Partial<LedgerEntry> = {}): LedgerEntry 
   nodes: 9,
   ...change,
 });
-const claimant = (change: Partial<CapClaimContext> = {}): CapClaimContext => ({
+const claimant = (change: Partial<ReservationContext> = {}): ReservationContext => ({
   machine: 'mine',
   boot: 'b',
   cap: { share: 0.49, atOnce: 0.2 },
@@ -59,7 +59,7 @@ describe('the limits', () => {
 });
 
 describe('a claim', () => {
-  const cases: readonly [string, readonly LedgerEntry[], Partial<CapClaimContext>, boolean][] = [
+  const cases: readonly [string, readonly LedgerEntry[], Partial<ReservationContext>, boolean][] = [
     ['in an empty ledger', [], {}, true],
     ['below the share', finished(3), {}, true],
     ['at the share: finished ones count', finished(4), {}, false],
@@ -93,27 +93,27 @@ describe('a claim', () => {
     ],
   ];
   it.each(cases)('%s', (_, read, change, admitted) =>
-    expect(admitClaim(ledger(read), claimant(change)).says.admitted).toBe(admitted),
+    expect(admitReservation(ledger(read), claimant(change)).says.admitted).toBe(admitted),
   );
 
   it('is entered when it is admitted, and old lines are dropped', () => {
-    expect(admitClaim(ledger([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')]), claimant()).write).toEqual(
-      ledger([entry('young'), mine]),
-    );
+    expect(
+      admitReservation(ledger([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')]), claimant()).write,
+    ).toEqual(ledger([entry('young'), mine]));
   });
   it('replaces an older claim of the same machine', () =>
-    expect(admitClaim(ledger([{ ...mine, boot: 'a' }]), claimant()).write).toEqual(ledger([mine])));
+    expect(admitReservation(ledger([{ ...mine, boot: 'a' }]), claimant()).write).toEqual(ledger([mine])));
   it('leaves the ledger unchanged if it is already entered or is refused', () => {
-    expect(admitClaim(ledger([mine]), claimant()).write).toBeNull();
-    expect(admitClaim(ledger(finished(4)), claimant()).write).toBeNull();
+    expect(admitReservation(ledger([mine]), claimant()).write).toBeNull();
+    expect(admitReservation(ledger(finished(4)), claimant()).write).toBeNull();
   });
   it('opens the line of a fence that continues, and keeps its time of beginning', () => {
     const over = { ...mine, begun: NOW - 5 * MINUTE, finished: true };
-    expect(admitClaim(ledger([...finished(4), over]), claimant()).write).toEqual(
+    expect(admitReservation(ledger([...finished(4), over]), claimant()).write).toEqual(
       ledger([...finished(4), { ...over, finished: false }]),
     );
     const left = ledger([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)]);
-    expect(admitClaim(left, claimant()).says.admitted).toBe(false);
+    expect(admitReservation(left, claimant()).says.admitted).toBe(false);
   });
   it.each([
     [0, 1],
@@ -137,28 +137,33 @@ describe('a claim', () => {
   });
   it('opens when enough of the oldest have left, in whatever order they stand', () => {
     const five = [4, 2, 1, 3, 5].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
-    expect(admitClaim(ledger(five), claimant()).says.opens).toBe(NOW + 11 * MINUTE);
+    expect(admitReservation(ledger(five), claimant()).says.opens).toBe(NOW + 11 * MINUTE);
   });
   it('counts a machine once, however many lines it has', () =>
-    expect(admitClaim(ledger([entry('a'), entry('a'), entry('a')]), claimant()).says.begun).toBe(1));
+    expect(admitReservation(ledger([entry('a'), entry('a'), entry('a')]), claimant()).says.begun).toBe(1));
   it('ages a line that is dated ahead from now on, even if it is refused: no line holds a place forever', () => {
-    const { says, write } = admitClaim(ledger([entry('a', { begun: Date.UTC(9999, 0), finished: false })]), claimant());
+    const { says, write } = admitReservation(
+      ledger([entry('a', { begun: Date.UTC(9999, 0), finished: false })]),
+      claimant(),
+    );
     expect(says.admitted).toBe(false);
     expect(write).toEqual(ledger([entry('a', { begun: NOW, finished: false })]));
-    expect(admitClaim(write ?? EMPTY, claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
+    expect(admitReservation(write ?? EMPTY, claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
   });
   it('accepts a clock that is a few seconds ahead', () =>
-    expect(admitClaim(ledger([entry('a', { begun: NOW + 5_000, finished: false })]), claimant()).write).toBeNull());
+    expect(
+      admitReservation(ledger([entry('a', { begun: NOW + 5_000, finished: false })]), claimant()).write,
+    ).toBeNull());
   it('says when the window has moved on far enough', () => {
     const four = [4, 3, 2, 1].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
-    expect(admitClaim(ledger(four), claimant()).says).toMatchObject({
+    expect(admitReservation(ledger(four), claimant()).says).toMatchObject({
       begun: 4,
       limits: { begun: 4, unfinished: 1 },
       nodes: 9,
       opens: NOW + 11 * MINUTE,
     });
-    expect(admitClaim(ledger([...four, entry('m-0')]), claimant()).says.opens).toBe(NOW + 12 * MINUTE);
-    expect(admitClaim(ledger(four.slice(1)), claimant()).says.opens).toBeNull();
+    expect(admitReservation(ledger([...four, entry('m-0')]), claimant()).says.opens).toBe(NOW + 12 * MINUTE);
+    expect(admitReservation(ledger(four.slice(1)), claimant()).says.opens).toBeNull();
   });
 });
 
@@ -168,7 +173,10 @@ describe('the end of a fence whose run died before it could enter the end', () =
   it('is entered once the cluster shows nothing of the fence any more, and still counts for the share', () => {
     const after = finishVanishedFences(ledger([open, mine]), nothingShows, NOW);
     expect(after).toEqual(ledger([{ ...open, finished: true }, mine]));
-    expect(admitClaim(after ?? EMPTY, claimant({ machine: 'other' })).says).toMatchObject({ begun: 2, unfinished: 1 });
+    expect(admitReservation(after ?? EMPTY, claimant({ machine: 'other' })).says).toMatchObject({
+      begun: 2,
+      unfinished: 1,
+    });
   });
   it.each([
     ['while the cluster shows something of its machine', open, new Set(['a'])],
@@ -183,7 +191,7 @@ describe('the end of a fence', () => {
   it('is entered for its fence and still counts for the share', () => {
     const after = concludeEntry(ledger([entry('a'), mine]), 'mine', NOW + MINUTE);
     expect(after).toEqual(ledger([entry('a'), { ...mine, finished: true }]));
-    expect(admitClaim(after ?? EMPTY, claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
+    expect(admitReservation(after ?? EMPTY, claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
       begun: 2,
       unfinished: 0,
     });
@@ -203,8 +211,8 @@ describe('finished fences beyond the latest 64', () => {
   /** The oldest one began first. */
   const many = (count: number, ago = (nth: number) => (count - nth) * 1_000, change: Partial<LedgerEntry> = {}) =>
     Array.from({ length: count }, (_, nth) => entry(`m-${nth}`, { begun: NOW - ago(nth), nodes: 900, ...change }));
-  const claims = (read: LedgerState, change: Partial<CapClaimContext> = {}) =>
-    admitClaim(read, claimant({ nodes: 900, ...change }));
+  const claims = (read: LedgerState, change: Partial<ReservationContext> = {}) =>
+    admitReservation(read, claimant({ nodes: 900, ...change }));
   const isMinute = (minute: number) => (at: number) => Math.floor(at / MINUTE) === minute;
 
   it('keep their entries as long as they are no more', () => {
@@ -231,7 +239,7 @@ describe('finished fences beyond the latest 64', () => {
   it('join those of their minute that are counted already', () => {
     const begun = Math.floor(NOW / MINUTE) * MINUTE;
     const counted = { begun, count: 7, nodes: 800 };
-    const after = admitClaim(
+    const after = admitReservation(
       ledger(
         many(65, () => 0, { begun: begun + 5_000 }),
         [counted],

@@ -34,7 +34,7 @@ const clusterWith = (disks: readonly string[], nameTaken = false, attached = tru
   apply: unasked,
   recordEvent: unasked,
   surveyConnectivity: unasked,
-  claim: unasked,
+  reserve: unasked,
   conclude: unasked,
   concludeUnless: unasked,
   suspects: unasked,

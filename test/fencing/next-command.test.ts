@@ -389,21 +389,21 @@ describe('a question', () => {
       'to the ledger',
       { memory: { ...memory, admission: null } },
       {
-        do: 'claim',
+        do: 'reserve',
         location: { cluster: 'a' },
-        claim: { machine: 'm-1', boot: 'boot-1', cap: defaultPolicy.cap, onlyAsked: false },
+        reservation: { machine: 'm-1', boot: 'boot-1', cap: defaultPolicy.cap, onlyAsked: false },
         clears: { node: 'node-a', step: 'mark node-uid' },
       },
     ],
     [
       '... without an entry in a dry run',
       { memory: { ...memory, admission: null }, policy: { ...defaultPolicy, dryRun: true } },
-      { claim: { onlyAsked: true }, clears: null },
+      { reservation: { onlyAsked: true }, clears: null },
     ],
     [
       '... or in shadow mode',
       { memory: { ...memory, admission: null }, policy: { ...defaultPolicy, shadow: true } },
-      { claim: { onlyAsked: true } },
+      { reservation: { onlyAsked: true } },
     ],
     [
       'to the disks',

@@ -19,7 +19,7 @@ export const clusterThat = (answers: Partial<Cluster> = {}): Cluster => ({
   apply: unasked,
   recordEvent: unasked,
   surveyConnectivity: unasked,
-  claim: unasked,
+  reserve: unasked,
   conclude: unasked,
   concludeUnless: unasked,
   suspects: unasked,

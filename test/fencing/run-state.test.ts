@@ -326,7 +326,7 @@ describe('an answer', () => {
       value: alone,
       requestedAt: 400,
     });
-    expect(answered({ to: 'claim', value: admitted, recheck: null }).memory.admission).toBe(admitted);
+    expect(answered({ to: 'reserve', value: admitted, recheck: null }).memory.admission).toBe(admitted);
     expect(answered({ to: 'record-events' }).eventsRecorded).toBe(true);
     expect(answered({ to: 'conclude' }).concluded).toBe(true);
     const ending = { outcome: 'fenced', reason: because('fenced', ''), lookAgainIn: null, retry: false } as const;

@@ -12,7 +12,7 @@ export const said = (given: View): string => {
     case 'wait':
     case 'witness':
     case 'survey-connectivity':
-    case 'claim':
+    case 'reserve':
     case 'search':
       return `${decision.do} ${decision.because.code}`;
   }

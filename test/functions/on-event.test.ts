@@ -163,7 +163,7 @@ describe('a machine that has to wait', () => {
 
   it('is looked at again if only the cap refused it', async () => {
     const { world, scene } = stopped();
-    await clusterOver(world).claim(
+    await clusterOver(world).reserve(
       { machine: 'i-another', boot: null, cap: { share: 1, atOnce: 1 }, onlyAsked: false },
       never(),
     );

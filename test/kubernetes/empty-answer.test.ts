@@ -28,7 +28,7 @@ const asks: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>> = {
   'what a sweep looks at': (cluster) => cluster.suspects(60_000, never()),
   'how many Nodes lost contact': (cluster) => cluster.surveyConnectivity('n', 60_000, query, never()),
   'a place in the ledger': (cluster) =>
-    cluster.claim({ machine: 'i-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false }, never()),
+    cluster.reserve({ machine: 'i-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false }, never()),
   'the fences that are over': (cluster) => cluster.concludeUnless([], never()),
 };
 

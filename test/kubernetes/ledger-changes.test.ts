@@ -39,8 +39,8 @@ const wanted = (nth: number, share = 9) => ({
   cap: { share, atOnce: share },
   onlyAsked: false,
 });
-const claimsOn = (cluster: Pick<Cluster, 'claim'>, count: number, from = 0, share = 9) =>
-  Array.from({ length: count }, (_, nth) => cluster.claim(wanted(from + nth, share), unhurried()));
+const claimsOn = (cluster: Pick<Cluster, 'reserve'>, count: number, from = 0, share = 9) =>
+  Array.from({ length: count }, (_, nth) => cluster.reserve(wanted(from + nth, share), unhurried()));
 
 describe('the claims of one process', () => {
   it('that come at once take two writes: the first one, and all the others', async () => {
@@ -60,7 +60,7 @@ describe('the claims of one process', () => {
 
   it('all end, at whichever moment one follows another', async () => {
     const { cluster } = await ledgerWith();
-    const ask = () => cluster.claim({ ...wanted(1), onlyAsked: true }, unhurried());
+    const ask = () => cluster.reserve({ ...wanted(1), onlyAsked: true }, unhurried());
     for (let moments = 0; moments < 300; moments += 1) {
       const first = ask();
       for (let moment = 0; moment < moments; moment += 1) await Promise.resolve();
@@ -76,7 +76,7 @@ describe('the claims of one process', () => {
         return undefined;
       },
     });
-    const first = cluster.claim(wanted(100), over.signal);
+    const first = cluster.reserve(wanted(100), over.signal);
     const others = claimsOn(cluster, 5);
     await expect(first).rejects.toThrow(Unavailable);
     expect((await Promise.all(others)).every(({ admitted }) => admitted)).toBe(true);
@@ -93,7 +93,7 @@ describe('the claims of one process', () => {
     };
     const stage = await ledgerWith();
     const cluster = clusterOver(hangs);
-    const first = cluster.claim(wanted(100), over.signal);
+    const first = cluster.reserve(wanted(100), over.signal);
     const others = claimsOn(cluster, 5);
     await expect(first).rejects.toThrow(Unavailable);
     expect((await Promise.all(others)).every(({ admitted }) => admitted)).toBe(true);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry, LedgerState } from '../../fencing/model/cap-use.ts';
-import { admitClaim, concludeEntry } from '../../fencing/model/ledger.ts';
+import { admitReservation, concludeEntry } from '../../fencing/model/ledger.ts';
 import { type MapData, parseLedger, shortMachine, writtenLedger } from '../../kubernetes/ledger-text.ts';
 import { claimBefore, concludeBefore } from './ledger-before.ts';
 
@@ -107,7 +107,7 @@ describe('a fence that is only counted, beside a function of an older version', 
 
 /** What a world does that runs both versions: some machine is claimed or concluded by one of them, or time passes. */
 const move = fc.record({
-  does: fc.constantFrom('claim', 'claim', 'claim', 'conclude', 'conclude', 'wait'),
+  does: fc.constantFrom('reserve', 'reserve', 'reserve', 'conclude', 'conclude', 'wait'),
   version: fc.constantFrom('old', 'new', 'new'),
   machine: fc.nat({ max: 400 }),
   times: fc.integer({ min: 1, max: 60 }),
@@ -130,7 +130,7 @@ describe('both versions side by side', () => {
             return admitted;
           }
           const asked = { machine: shortMachine(machine), boot: 'boot-1', cap, nodes: NODES, lifted: false, now };
-          const { says, write } = admitClaim(parseLedger(data), asked);
+          const { says, write } = admitReservation(parseLedger(data), asked);
           if (write) data = writtenLedger(write);
           return says.admitted;
         };

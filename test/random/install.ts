@@ -142,8 +142,8 @@ export const createInstall = (options: InstallOptions): Install => {
     const over = (tag: unknown) => clusterFromConnection(CLUSTER, connect(served, network, process, tag), dice.roll);
     return {
       ...over(null),
-      claim: async (...asked: Parameters<ReturnType<typeof over>['claim']>) => {
-        const admission = await over(null).claim(...asked);
+      claim: async (...asked: Parameters<ReturnType<typeof over>['reserve']>) => {
+        const admission = await over(null).reserve(...asked);
         if (admission.admitted) options.admitted(asked[0].machine);
         return admission;
       },

@@ -25,7 +25,7 @@ const silent = (): Cluster => {
     apply: fail,
     recordEvent: fail,
     surveyConnectivity: fail,
-    claim: fail,
+    reserve: fail,
     conclude: fail,
     concludeUnless: fail,
     suspects: fail,

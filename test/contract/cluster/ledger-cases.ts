@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PermissionDenied } from '../../../fencing/model/errors.ts';
-import type { CapClaim } from '../../../fencing/model/ledger.ts';
+import type { CapReservation } from '../../../fencing/model/ledger.ts';
 import type { ClusterHarness } from './harness.ts';
 import { fresh, made, makeNode, NODES, unhurried } from './harness.ts';
 
@@ -19,19 +19,19 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     return Array.isArray(items) ? items.length : 0;
   };
   /** Shares that amount to this many Nodes here. */
-  const capOf = async (begun: number, unfinished = begun): Promise<CapClaim['cap']> => {
+  const capOf = async (begun: number, unfinished = begun): Promise<CapReservation['cap']> => {
     while ((await countNodes()) < 25) await makeNode(harness());
     const nodes = await countNodes();
     return { share: (begun + 0.5) / nodes, atOnce: (unfinished + 0.5) / nodes };
   };
-  const wanting = (cap: CapClaim['cap'], change: Partial<CapClaim> = {}): CapClaim => ({
+  const wanting = (cap: CapReservation['cap'], change: Partial<CapReservation> = {}): CapReservation => ({
     machine: fresh('i'),
     boot: 'boot-1',
     cap,
     onlyAsked: false,
     ...change,
   });
-  const claim = (wanted: CapClaim) => harness().cluster.claim(wanted, unhurried());
+  const claim = (wanted: CapReservation) => harness().cluster.reserve(wanted, unhurried());
 
   beforeEach(async () => {
     await harness().admin('DELETE', LEDGER);

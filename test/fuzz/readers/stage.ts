@@ -63,7 +63,7 @@ export const guarded = (
       allowed.includes(step.do)
         ? Promise.reject(new Refused(`the step ${step.do} is declined`))
         : never(`the step ${step.do} is taken`)(),
-    claim: never('a fence is claimed'),
+    reserve: never('a fence is claimed'),
     recordEvent: async (about, { message }) => note(wrongEvent(about.name, message)),
   });
   return { ...ports, cloud, clusters: ports.clusters.map(guard) };
