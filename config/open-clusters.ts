@@ -23,7 +23,10 @@ export interface OpenCluster {
 
 /** A cluster that can be connected before anything is asked of it. */
 export interface PreparedCluster extends OpenCluster {
-  /** Opens the cluster and so many connections to it, if none stands. Never fails. */
+  /**
+   * Opens the cluster and so many connections to it, if none stands. Never fails. Does nothing after it has failed to
+   * open the cluster, until a call that needs the cluster opens it.
+   */
   readonly connect: (count: number) => Promise<void>;
 }
 
@@ -46,6 +49,7 @@ const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => 
 
 const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, clock?: CallClock): PreparedCluster => {
   let held: Promise<OpenedCluster> | null = null;
+  let triedAhead = false;
   const opened = (): Promise<OpenedCluster> => {
     held ??= import('./connect-cluster.ts')
       .then(({ connectCluster }) => connectCluster(entry, access, signal, clock))
@@ -64,14 +68,20 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     aftermath: async () => (await opened()).aftermath,
     connection: async () => (await opened()).connection,
     open: async () => void (await opened()),
-    // The first call that needs the cluster says why it cannot be opened.
-    connect: (count) =>
-      opened()
+    connect: async (count) => {
+      if (triedAhead && !held) return;
+      triedAhead = true;
+      // The first call that needs the cluster says why it cannot be opened.
+      await opened()
         .then(({ connect }) => connect(count))
-        .catch(() => undefined),
-    close: async () => {
-      if (held) await (await held).close();
+        .catch(() => undefined);
     },
+    // A cluster that could not be opened has nothing to close.
+    close: async () =>
+      held?.then(
+        ({ close }) => close(),
+        () => undefined,
+      ),
   };
 };
 

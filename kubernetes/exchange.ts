@@ -8,7 +8,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { connectAhead, nothingUnused, standing } from '../transport/ahead.ts';
+import { connectAhead, endUnused, standing } from '../transport/ahead.ts';
 import { underPermit } from '../transport/under-permit.ts';
 
 /**
@@ -185,15 +185,17 @@ interface HttpsEnds {
  * The link uses HTTP/1.1, because an idle HTTP/2 session may be dead when a frozen function thaws.
  */
 export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsEnds): Link => {
-  let endUnused = nothingUnused;
   const connect = async (count: number): Promise<void> => {
     const pool = await agent();
-    if (standing(pool) === 0) endUnused = connectAhead(pool, new URL(server), count);
+    const place = new URL(server);
+    if (standing(pool, place) === 0) connectAhead(pool, place, count);
   };
   // If there is no pool, there is nothing to close.
   const close = async (): Promise<void> => {
-    endUnused();
-    await agent().then(closeWhenIdle, () => undefined);
+    const pool = await agent().catch(() => null);
+    if (!pool) return;
+    endUnused(pool);
+    closeWhenIdle(pool);
   };
   return { server, unverified: () => unverified, authentication, send: sendOver(agent), connect, close };
 };

@@ -26,15 +26,43 @@ interface Spare {
   readonly take: () => Socket | null;
 }
 
+/** An agent that takes spare connections before it makes others. */
+interface Prepared {
+  /** Makes a connection as the agent does. */
+  readonly connect: Agent['createConnection'];
+  /** The connections that no request has used yet, by the agent's own name for their server. */
+  readonly spares: Map<string, Set<Spare>>;
+}
+
+const preparedAgents = new WeakMap<Agent, Prepared>();
+
+const sparesFor = (agent: Agent, name: string): ReadonlySet<Spare> =>
+  preparedAgents.get(agent)?.spares.get(name) ?? new Set();
+
+/**
+ * A server that has written before anything was asked has said goodbye, for example with "408 Request Timeout". A request
+ * must not take that as its answer.
+ */
+const isUsable = ({ destroyed, writable, readableLength }: Socket): boolean =>
+  !destroyed && writable && readableLength === 0;
+
 /** Like an idle connection of an agent, it does not keep the process alive. */
-const watchOver = (socket: Socket): Spare => {
-  const end = (): void => void socket.destroy();
-  socket.unref().on('error', end).on('timeout', end).on('end', end);
-  const take = (): Socket | null => {
-    if (socket.destroyed || !socket.writable) return null;
-    return socket.off('error', end).off('timeout', end).off('end', end).ref();
+const watchOver = (socket: Socket, spares: Set<Spare>): void => {
+  const end = (): void => {
+    spares.delete(spare);
+    socket.destroy();
   };
-  return { end, take };
+  const take = (): Socket | null => {
+    spares.delete(spare);
+    if (!isUsable(socket)) {
+      socket.destroy();
+      return null;
+    }
+    return socket.off('error', end).off('timeout', end).off('end', end).off('close', end).ref();
+  };
+  const spare = { end, take };
+  spares.add(spare);
+  socket.unref().on('error', end).on('timeout', end).on('end', end).on('close', end);
 };
 
 const hostIn = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
@@ -47,42 +75,58 @@ const placeOf = (url: URL): RequestOptions => {
   return { host, port: portIn(url), servername: isIP(host) === 0 ? host : '' };
 };
 
-/** Returns how many connections an agent has, or is making. */
-export const standing = ({ sockets, freeSockets }: Agent): number =>
-  [...Object.values(sockets), ...Object.values(freeSockets)].flat().length;
+const optionsFor = (agent: Agent, server: URL) => ({
+  ...placeOf(server),
+  timeout: IDLE_LASTS_MS,
+  ...agent.options,
+});
 
-/**
- * Returns whether the agent connects as Node's agents do. An agent for a proxy does it in steps of its own, and an agent
- * that this module has prepared hands out what is there.
- */
+/** Returns how many connections to a server an agent has, or is making. */
+export const standing = (agent: Agent, server: URL): number => {
+  const name = agent.getName(optionsFor(agent, server));
+  const { sockets, freeSockets } = agent;
+  return (sockets[name]?.length ?? 0) + (freeSockets[name]?.length ?? 0) + sparesFor(agent, name).size;
+};
+
+const next = (spares: ReadonlySet<Spare>): Socket | null => {
+  for (const { take } of spares) {
+    const socket = take();
+    if (socket) return socket;
+  }
+  return null;
+};
+
+/** An agent may serve several servers: the SDK of AWS sends its questions to STS over the agent of its client. */
+const prepare = (agent: Agent): Prepared => {
+  const prepared: Prepared = { connect: agent.createConnection.bind(agent), spares: new Map() };
+  agent.createConnection = (options, callback) =>
+    next(sparesFor(agent, agent.getName(options))) ?? prepared.connect(options, callback);
+  preparedAgents.set(agent, prepared);
+  return prepared;
+};
+
+/** Returns whether the agent connects as Node's agents do. An agent for a proxy does it in steps of its own. */
 const isPlain = (agent: Agent): boolean =>
-  [Agent, HttpsAgent].some(({ prototype }) => Object.getPrototypeOf(agent) === prototype) &&
-  !Object.hasOwn(agent, 'createConnection');
-
-/** Ends the connections that no request has used. */
-export type EndUnused = () => void;
-
-export const nothingUnused: EndUnused = () => undefined;
+  [Agent, HttpsAgent].some(({ prototype }) => Object.getPrototypeOf(agent) === prototype);
 
 /**
- * Opens connections that the next requests of an agent use. The agent must belong to this one server. Does nothing for
- * an agent of a proxy, and as long as there are connections that were opened ahead. A server that is out of reach is no
- * failure here: the request that needs it says so.
+ * Opens connections to a server, which the next requests of an agent to that server use. Does nothing for an agent of a
+ * proxy. A server that is out of reach is no failure here: the request that needs it says so.
  */
-export const connectAhead = (agent: Agent, server: URL, count: number): EndUnused => {
-  if (!isPlain(agent)) return nothingUnused;
-  const connect = agent.createConnection.bind(agent);
-  const options = { ...placeOf(server), timeout: IDLE_LASTS_MS, ...agent.options };
-  const made = Array.from({ length: count }, () => connect(options));
-  const spares = made.flatMap((socket) => (socket instanceof Socket ? [watchOver(socket)] : []));
-  const next = (): Socket | null => {
-    const spare = spares.shift();
-    if (spare) return spare.take() ?? next();
-    Reflect.deleteProperty(agent, 'createConnection');
-    return null;
-  };
-  agent.createConnection = (...wanted) => next() ?? connect(...wanted);
-  return () => {
-    for (const { end } of spares.splice(0)) end();
-  };
+export const connectAhead = (agent: Agent, server: URL, count: number): void => {
+  if (!isPlain(agent)) return;
+  const { connect, spares } = preparedAgents.get(agent) ?? prepare(agent);
+  const options = optionsFor(agent, server);
+  const name = agent.getName(options);
+  const those = spares.get(name) ?? new Set();
+  spares.set(name, those);
+  for (let made = 0; made < count; made += 1) {
+    const socket = connect(options);
+    if (socket instanceof Socket) watchOver(socket, those);
+  }
+};
+
+/** Ends the connections of an agent that no request has used. */
+export const endUnused = (agent: Agent): void => {
+  for (const spares of preparedAgents.get(agent)?.spares.values() ?? []) for (const { end } of spares) end();
 };

@@ -192,9 +192,8 @@ const SIDE_BY_SIDE = 2;
 export const createConnectionPool = (asked: () => void = () => undefined): ConnectionPool => {
   const own = { http: new HttpAgent(OPTIONS), https: new HttpsAgent(OPTIONS) };
   const left = (agent: Agent) => (request: ClientRequest) => {
-    const server = `${request.protocol}//${String(request.getHeader('host'))}`;
-    const missing = SIDE_BY_SIDE - standing(agent);
-    if (missing > 0 && URL.canParse(server)) connectAhead(agent, new URL(server), missing);
+    const server = URL.parse(`${request.protocol}//${String(request.getHeader('host'))}`);
+    if (server) connectAhead(agent, server, SIDE_BY_SIDE - standing(agent, server));
     asked();
   };
   return {

@@ -50,3 +50,34 @@ it.each([
   await expect(cluster?.cluster.identify('n', AbortSignal.timeout(1))).rejects.toBeInstanceOf(Error);
   await cluster?.close().catch(() => undefined);
 });
+
+const openedBy = (managedCluster: typeof never, signal = new AbortController().signal) =>
+  openClusters([{ name: 'prod', eks: {} }], { ...access, managedCluster }, signal);
+
+it('a cluster that could not be opened ahead is opened by the call that needs it, and by no question before', async () => {
+  let asked = 0;
+  const [cluster] = openedBy(() => {
+    asked += 1;
+    return never();
+  });
+  await cluster?.connect(2);
+  await cluster?.connect(2);
+  expect(asked).toBe(1);
+  await expect(cluster?.cluster.identify('n', AbortSignal.timeout(1))).rejects.toBeInstanceOf(Refused);
+  expect(asked).toBe(2);
+});
+
+it('closes although a cluster that is still being opened ahead fails', async () => {
+  const [cluster] = openedBy(never);
+  const connecting = cluster?.connect(2);
+  await expect(cluster?.close()).resolves.toBeUndefined();
+  await connecting;
+});
+
+it('leaves no connection open, however often it has connected', async () => {
+  const [cluster] = opened(kubeconfigFor(door.url, door.caData));
+  await Promise.all([cluster?.connect(3), cluster?.connect(3)]);
+  await expect.poll(() => door.traffic().connections).toBe(3);
+  await cluster?.close();
+  await expect.poll(() => door.traffic().open).toBe(0);
+});

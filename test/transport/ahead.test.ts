@@ -1,14 +1,15 @@
-import type { Agent } from 'node:http';
+import { Agent as HttpAgent, type Agent } from 'node:http';
 import { Agent as HttpsAgent, request as secureRequestBy } from 'node:https';
 import { HttpsProxyAgent } from 'hpagent';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ProofExpired } from '../../fencing/model/errors.ts';
-import { connectAhead, standing } from '../../transport/ahead.ts';
+import { connectAhead, endUnused, standing } from '../../transport/ahead.ts';
 import { createConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
 import { proof } from '../permits.ts';
-import { answered, closeAll, failure, portOf, sent } from './orders.ts';
+import { answered, closeAll, failure, portOf, post, sent } from './orders.ts';
 import { openSlowFront, type SlowFront, trustOnly } from './slow-front.ts';
 import { createServer } from 'node:net';
+import type { Readable } from 'node:stream';
 
 let front: SlowFront;
 let agent: Agent;
@@ -45,11 +46,54 @@ describe('connections made ahead', () => {
     expect(front.connections()).toBe(3);
   });
 
-  it('are not made again while some wait', async () => {
+  it('count as connections that stand until they end', async () => {
+    const server = new URL(front.url);
+    prepared(2);
     prepared(1);
-    prepared(1);
+    expect(standing(agent, server)).toBe(3);
     await ask(agent);
-    expect(front.connections()).toBe(1);
+    expect(standing(agent, server)).toBe(3);
+    endUnused(agent);
+    expect(standing(agent, server)).toBe(1);
+  });
+
+  it('serve their own server only', async () => {
+    const another = await openSlowFront(() => ({ status: 200, body: 'from another' }), isOrder);
+    onTestFinished(() => another.close());
+    agent.destroy();
+    agent = new HttpsAgent({ keepAlive: true, ca: [front.cert, another.cert] });
+    prepared(1);
+    connectAhead(agent, new URL(another.url), 1);
+    await expect.poll(() => [front.connections(), another.connections()]).toEqual([1, 1]);
+    const toAnother = secureRequestBy(`${another.url}/`, { agent });
+    const answer = answered(toAnother);
+    toAnother.end();
+    expect(await answer).toBe('from another');
+    expect(await ask(agent)).toBe('done');
+    expect([front.connections(), another.connections()]).toEqual([1, 1]);
+  });
+
+  it('are not used if the server has written before anything was asked', async () => {
+    const goodbye = 'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n';
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      if (connections === 1) socket.end(goodbye);
+      else socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone'));
+    });
+    const port = await portOf(server);
+    onTestFinished(() => void server.close());
+    const plain = new HttpAgent({ keepAlive: true });
+    const made: Readable[] = [];
+    plain.createConnection = (options, callback) => {
+      const socket = HttpAgent.prototype.createConnection(options, callback);
+      if (socket) made.push(socket);
+      return socket;
+    };
+    connectAhead(plain, new URL(`http://127.0.0.1:${port}`), 1);
+    await expect.poll(() => made[0]?.readableLength).toBe(goodbye.length);
+    expect(await post(port, plain)).toBe('done');
+    expect(connections).toBe(2);
   });
 
   it('serve an order only under its permit', async () => {
@@ -65,10 +109,10 @@ describe('connections made ahead', () => {
   });
 
   it('are ended if nothing uses them', async () => {
-    const endUnused = prepared(2);
-    endUnused();
+    prepared(2);
+    endUnused(agent);
     expect(await ask(agent)).toBe('done');
-    expect(standing(agent)).toBe(1);
+    expect(standing(agent, new URL(front.url))).toBe(1);
   });
 
   it('are no failure where no server is, and the request says so', async () => {

@@ -14,6 +14,8 @@ import type { ApiRequest } from './wire.ts';
 /** The traffic so far. The sockets count the bytes. */
 export interface Traffic {
   readonly connections: number;
+  /** The connections that are still open. */
+  readonly open: number;
   readonly requests: number;
   readonly bytesRead: number;
   readonly bytesWritten: number;
@@ -86,6 +88,7 @@ const serve = async (server: ApiServer, incoming: IncomingMessage, outgoing: Ser
 
 const trafficOf = (sockets: readonly TLSSocket[], requests: number): Traffic => ({
   connections: sockets.length,
+  open: sockets.filter(({ destroyed }) => !destroyed).length,
   requests,
   bytesRead: sockets.reduce((sum, socket) => sum + socket.bytesRead, 0),
   bytesWritten: sockets.reduce((sum, socket) => sum + socket.bytesWritten, 0),
