@@ -80,6 +80,43 @@ describe('kubectl get', () => {
   });
 });
 
+describe('the Events that kubectl describe and events show', () => {
+  const EVENTS = '/api/v1/namespaces/default/events';
+
+  beforeEach(() => {
+    for (const name of ['db-0', 'other'])
+      api.ask('POST', '/apis/events.k8s.io/v1/namespaces/default/events', {
+        body: {
+          metadata: { name: `${name}.1` },
+          eventTime: '2026-11-21T10:00:00.000000Z',
+          reportingController: 'cloudfence.dev/cloudfence',
+          reportingInstance: 'one',
+          action: 'Fencing',
+          reason: 'ForceDeleted',
+          type: 'Normal',
+          note: 'was deleted',
+          regarding: { kind: 'Pod', name, namespace: 'default' },
+        },
+      });
+  });
+
+  it('have the older shape, and are selected by its fields', () => {
+    const about = 'involvedObject.apiVersion=v1,involvedObject.kind=Pod,involvedObject.name=db-0,reason=ForceDeleted';
+    const answer = api.ask('GET', `${EVENTS}?fieldSelector=${encodeURIComponent(about)}`);
+    expect(answer.body).toMatchObject({
+      kind: 'EventList',
+      apiVersion: 'v1',
+      items: [{ involvedObject: { name: 'db-0' }, message: 'was deleted', count: 1, reason: 'ForceDeleted' }],
+    });
+    expect(answer.body.items).toHaveLength(1);
+  });
+
+  it('are refused as the newer ones are', () => {
+    expect(api.ask('GET', `${EVENTS}?fieldSelector=involvedObject.color%3Dred`).status).toBe(400);
+    expect(api.ask('GET', EVENTS, { token: 'nobody' }).status).toBe(401);
+  });
+});
+
 describe('a body in protobuf', () => {
   let door: KubernetesServer;
   let agent: Agent;

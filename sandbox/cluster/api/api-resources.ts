@@ -1,4 +1,5 @@
 import { apiVersionOf, kinds, type ServedKind } from './kinds.ts';
+import { OLDER_EVENTS } from './older-events.ts';
 import { json, type ApiResponse } from './wire.ts';
 
 /**
@@ -48,7 +49,7 @@ const resourcesIn = (groupVersion: string): ApiResponse | undefined => {
         verbs: VERBS,
         shortNames: SHORT_NAMES[resource] ?? [],
       })),
-      ...(groupVersion === 'v1' ? [EVICTION] : []),
+      ...(groupVersion === 'v1' ? [EVICTION, OLDER_EVENTS] : []),
     ],
   });
 };

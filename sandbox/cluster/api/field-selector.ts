@@ -27,12 +27,26 @@ const field =
     return fields[name] ?? '';
   };
 
+const ofEvent =
+  (read: (event: EventObject) => string | undefined): FieldReader =>
+  (object) =>
+    isEvent(object) ? (read(object) ?? '') : '';
+
+const eventFields: Readonly<Record<string, FieldReader>> = {
+  reason: ofEvent(({ reason }) => reason),
+  type: ofEvent(({ type }) => type),
+  'regarding.kind': ofEvent(({ regarding }) => regarding?.kind),
+  'regarding.name': ofEvent(({ regarding }) => regarding?.name),
+  'regarding.namespace': ofEvent(({ regarding }) => regarding?.namespace),
+  'regarding.uid': ofEvent(({ regarding }) => regarding?.uid),
+};
+
 const fieldReaders = (resource: Resource): Readonly<Record<string, FieldReader>> => {
   switch (resource) {
     case 'pods':
       return { ...meta, 'spec.nodeName': field('spec.nodeName'), 'status.phase': field('status.phase') };
     case 'events':
-      return { ...meta, 'regarding.uid': (object) => (isEvent(object) ? (object.regarding?.uid ?? '') : '') };
+      return { ...meta, ...eventFields };
     case 'nodes':
       return { ...meta, 'spec.unschedulable': field('spec.unschedulable') };
     default:

@@ -6,6 +6,7 @@ import { createOne } from './create.ts';
 import { deleteOne, evictOne } from './delete.ts';
 import { discoveryAnswer } from './api-resources.ts';
 import { listAll } from './list.ts';
+import { inOlderShape, newerEvents } from './older-events.ts';
 import { patchOne } from './patch.ts';
 import { readOne } from './read.ts';
 import type { ApiServer } from './server.ts';
@@ -57,6 +58,8 @@ const answer = (server: ApiServer, request: ApiRequest): ApiResponse => {
   if (path === ACCESS_REVIEWS) return request.method === 'POST' ? reviewAccess(user, request) : methodNotAllowed();
   const discovered = discoveryAnswer(path);
   if (discovered) return discovered;
+  const events = newerEvents(request);
+  if (events) return inOlderShape(request, answer(server, events));
   const apiPath = parseApiPath(path);
   if (!apiPath) return /^\/apis?\//.test(path) ? noSuchPath() : text(404, '404 page not found\n');
   return (
