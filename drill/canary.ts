@@ -30,7 +30,7 @@ export const makeCanary = async (
 ): Promise<void> => {
   tools.tell(`creates a StatefulSet with one volume in namespace ${canary.namespace}`);
   progress.made = true;
-  await tools.drillCluster.create({ ...canary, hostname }, tools.signal).catch((error: unknown) => {
+  await tools.drillCluster.create({ ...canary, node, hostname }, tools.signal).catch((error: unknown) => {
     // Nothing was made. What has the canary's name belongs to another drill.
     if (error instanceof Refused || error instanceof PermissionDenied) progress.made = false;
     throw error;
@@ -74,7 +74,7 @@ export const whyNotUndone = (error: unknown, giveUp: AbortSignal): string =>
 
 /** Removes everything that the canary consists of. Returns what could not be removed. */
 export const removeCanary = async (
-  { canary }: DrillOptions,
+  { canary, target: { node } }: DrillOptions,
   tools: DrillTools,
   progress: Progress,
 ): Promise<readonly Refusal[]> => {
@@ -88,7 +88,7 @@ export const removeCanary = async (
   let left: readonly string[] = [];
   try {
     do {
-      left = await drillCluster.remove(canary, volume, signal);
+      left = await drillCluster.remove({ ...canary, node }, volume, signal);
       if (left.length === 0) return kept ? [kept] : [];
       await clock.sleep(POLL_MS, signal);
     } while (clock.now().mono < ends);

@@ -60,6 +60,13 @@ export interface CanaryOptions {
   readonly storageClass: string | null;
 }
 
+export interface PlacedCanary extends CanaryOptions {
+  /** The Node of the drill. */
+  readonly node: string;
+  /** The name by which the pod prefers this Node. */
+  readonly hostname: string;
+}
+
 /** What the cluster says about a Node in addition to what a fence reads. */
 export interface DrillScene {
   /** The user has allowed drills on the Node by its label. */
@@ -109,13 +116,16 @@ export interface SceneRequest {
 /** Every method throws a `CloudfenceError`. */
 export interface DrillCluster {
   readonly inspect: (node: string, request: SceneRequest, signal: AbortSignal) => Promise<DrillScene | null>;
-  /** Creates the canary, which prefers the Node of this name. */
-  readonly create: (canary: CanaryOptions & { readonly hostname: string }, signal: AbortSignal) => Promise<void>;
+  /** Creates the canary, which prefers its Node. */
+  readonly create: (canary: PlacedCanary, signal: AbortSignal) => Promise<void>;
   readonly canary: (canary: CanaryOptions, node: string, signal: AbortSignal) => Promise<CanaryView>;
   readonly node: (name: string, signal: AbortSignal) => Promise<NodeFacts | null>;
-  /** Asks for the deletion of everything that `create` made, and returns what is still there, in words. */
+  /**
+   * Asks for the deletion of everything that `create` made for this Node, and returns what is still there, in words. A
+   * canary of another drill stays.
+   */
   readonly remove: (
-    canary: CanaryOptions,
+    canary: Omit<PlacedCanary, 'hostname'>,
     volume: CanaryView['volume'],
     signal: AbortSignal,
   ) => Promise<readonly string[]>;

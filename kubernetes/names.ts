@@ -31,6 +31,9 @@ export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
 export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
 /** A label of a Node, which no kubelet can write. */
 export const OPT_OUT_LABEL = 'cloudfence.node-restriction.kubernetes.io/opt-out';
+/** On the canary of a drill: the Node of the drill that made it, so that no other drill removes it. */
+export const DRILL_NODE_ANNOTATION = 'cloudfence.dev/drill-node';
+
 export const NUDGE_ANNOTATION = 'cloudfence.dev/nudge';
 
 /** A label of a Node with which people allow `cloudfence drill` to stop its machine. No kubelet can write it. */

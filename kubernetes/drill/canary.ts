@@ -1,6 +1,6 @@
 import type { V1StatefulSet } from '@kubernetes/client-node/dist/gen/index.js';
-import type { CanaryOptions } from '../../drill/ports.ts';
-import { HOSTNAME_LABEL } from '../names.ts';
+import type { CanaryOptions, PlacedCanary } from '../../drill/ports.ts';
+import { DRILL_NODE_ANNOTATION, HOSTNAME_LABEL } from '../names.ts';
 
 /** The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one runs. */
 
@@ -27,7 +27,7 @@ const containerOf = (image: string) => ({
 });
 
 /** The pod only prefers its Node, so that it can run on another one later. */
-const podOf = ({ image, hostname }: CanaryOptions & { readonly hostname: string }) => ({
+const podOf = ({ image, hostname }: PlacedCanary) => ({
   automountServiceAccountToken: false,
   terminationGracePeriodSeconds: 5,
   securityContext: {
@@ -58,11 +58,20 @@ const claimOf = ({ storageClass }: CanaryOptions) => ({
   },
 });
 
+/** Reports whether the drill of another Node made this StatefulSet. */
+export const isOfAnotherDrill = ({ metadata }: V1StatefulSet, node: string): boolean =>
+  metadata?.annotations?.[DRILL_NODE_ANNOTATION] !== node;
+
 /** Kubernetes deletes the claim with the StatefulSet, even if the drill dies before it can. */
-export const canarySet = (options: CanaryOptions & { readonly hostname: string }): V1StatefulSet => ({
+export const canarySet = (options: PlacedCanary): V1StatefulSet => ({
   apiVersion: 'apps/v1',
   kind: 'StatefulSet',
-  metadata: { name: CANARY, namespace: options.namespace, labels },
+  metadata: {
+    name: CANARY,
+    namespace: options.namespace,
+    labels,
+    annotations: { [DRILL_NODE_ANNOTATION]: options.node },
+  },
   spec: {
     replicas: 1,
     serviceName: CANARY,

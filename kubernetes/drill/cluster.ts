@@ -18,7 +18,7 @@ import type {
 } from '../../drill/ports.ts';
 import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment } from '../attachments.ts';
 import { type Connection, pages, type Reader, type Writer } from '../connection.ts';
-import { CANARY, CANARY_CLAIM, CANARY_POD, canarySet } from './canary.ts';
+import { CANARY, CANARY_CLAIM, CANARY_POD, canarySet, isOfAnotherDrill } from './canary.ts';
 import { type CapControl, createCapControl } from '../ledger.ts';
 import { isNotFound, withReadableAnswers } from '../errors.ts';
 import { DRILL_ALLOWED, DRILL_LABEL, HOSTNAME_LABEL, MIRROR_POD, ZONE_LABEL } from '../names.ts';
@@ -258,8 +258,10 @@ export const createDrillCluster = (name: string, connection: Connection): DrillC
       }),
     remove: (canary, volume, signal) =>
       asked(async () => {
-        await askToDelete(writer(null, signal), canary.namespace);
         const asking = reader(signal);
+        const set = await readSet(asking, canary.namespace);
+        if (set && isOfAnotherDrill(set, canary.node)) return volumeLeft(asking, volume);
+        await askToDelete(writer(null, signal), canary.namespace);
         return [...(await partsThere(asking, canary)), ...(await volumeLeft(asking, volume))];
       }),
     removeCommands: removeCommandsFor,

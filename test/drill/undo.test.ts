@@ -6,6 +6,7 @@ import type { Power } from '../../fencing/model/machine.ts';
 import { awsDrill } from '../../providers/aws/drill.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
 import { SANDBOX_REGION, type AwsParts } from '../../sandbox/aws-sandbox.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { type Rig, withRig } from './rig.ts';
@@ -75,6 +76,25 @@ describe('a drill that fences by itself', () => {
       expect(result.left).toContainEqual(expect.objectContaining({ mend: RELEASE }));
     }));
 });
+
+it('a drill leaves the canary of another drill alone, which has taken the name of its own', () =>
+  onAws(async (rig) => {
+    const tell = (says: string): void => {
+      if (!says.startsWith('the canary runs on')) return;
+      const set = getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default');
+      if (set)
+        writerAs(rig.world, 'another drill').change('statefulsets', set, ({ metadata }) => {
+          metadata.annotations = { 'cloudfence.dev/drill-node': 'another-node' };
+        });
+      rig.ending.abort(new Error('interrupted'));
+    };
+    const result = await rig.drill({}, { here: true, tell });
+    expect(result.end).toBe('interrupted');
+    expect(getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default')?.metadata).not.toHaveProperty(
+      'deletionTimestamp',
+    );
+    expect(getObject(rig.world, 'pods', 'cloudfence-drill-0', 'default')).toBeDefined();
+  }));
 
 describe('a drill where functions are installed', () => {
   it('waits for them to take the fence back if a person interrupts it', () =>
