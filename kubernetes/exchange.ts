@@ -18,7 +18,7 @@ import { underPermit } from '../transport/under-permit.ts';
  * failed write would reveal that.
  * TCP keep-alive probes begin after 30 s, as in the Kubernetes clients in Go.
  */
-export const POOL_OPTIONS = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets: 16, timeout: 10_000 } as const;
+export const POOL_OPTIONS = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets: 24, timeout: 10_000 } as const;
 
 /**
  * Closes a pool without cutting off its calls. Closes idle connections now, and each other connection when its answer

@@ -134,7 +134,7 @@ export const takeStep = (step: Step, reason: Reason): Decision => ({
 });
 
 /** The most calls that leave side by side: few enough for the APIs, and enough for a full Node. */
-const MOST_SIDE_BY_SIDE = 16;
+const MOST_SIDE_BY_SIDE = 24;
 
 /** Takes the first steps side by side, as many as are of the kind of the first. Returns null if there is none. */
 export const takeSteps = (acts: readonly Act[]): Decision | null => {

@@ -54,8 +54,8 @@ describe('pods that are deleted side by side', () => {
     expect(stepsOf(pods, { sinceLook })).toEqual(['delete-pod a', 'delete-pod b', 'delete-pod c']);
   });
 
-  it('are sixteen at most', () => {
-    expect(stepsOf(Array.from({ length: 40 }, (_, nth) => named(`pod-${nth}`))).length).toBe(16);
+  it('are 24 at most', () => {
+    expect(stepsOf(Array.from({ length: 40 }, (_, nth) => named(`pod-${nth}`))).length).toBe(24);
   });
 
   it('are without those that were declined since the look', () => {

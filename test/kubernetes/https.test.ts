@@ -53,10 +53,10 @@ describe('over HTTPS', () => {
     await opened.close();
   });
 
-  it('a whole look opens sixteen connections at most, however much it asks at once', async () => {
+  it('a whole look opens 24 connections at most, however much it asks at once', async () => {
     const { name } = await makeNode(stage(), { machine: 'i-7' });
     await stage().cluster.look({ query: queryFor('i-7'), node: name, remembered: null, follow: [] }, unhurried());
-    expect(door.traffic().connections).toBeLessThanOrEqual(16);
+    expect(door.traffic().connections).toBeLessThanOrEqual(24);
   });
 
   it('deletes keep their connection and their preconditions', async () => {

@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
   //                       to the first, last delete; calls to the cluster, cloud; kB; calls for each second of waiting
   ['aws',   'cold', ONE,  most(6,  6,  37, 4,  97, 1.8)],
   ['aws',   'warm', ONE,  most(6,  6,  36, 4,  64, 1.8)],
-  ['aws',   'cold', FULL, most(10, 16, 293, 4, 816)],
+  ['aws',   'cold', FULL, most(9, 13, 293, 4, 840)],
   ['azure', 'cold', ONE,  most(7,  7,  46, 8,  114, 1.4)],
   ['azure', 'warm', ONE,  most(7,  7,  45, 8,  81, 1.4)],
   ['gcp',   'cold', ONE,  most(7,  7,  37, 5,  94, 1.8)],
