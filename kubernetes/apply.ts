@@ -38,7 +38,7 @@ const patchFence = async (session: StepSession, step: FenceStep): Promise<StepRe
   const body = fencePatch(node, step);
   if (body === 'already') return 'already';
   try {
-    await writer.write(CoreV1Api, (core) => core.patchNode({ name, body }));
+    await writer.jsonPatch(CoreV1Api, (core) => core.patchNode({ name, body }));
   } catch (error) {
     throw isPreconditionFailed(error) ? new Refused(expectationOf(step.node), { cause: error }) : error;
   }

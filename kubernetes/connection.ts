@@ -184,7 +184,9 @@ export interface Reader {
 /** Writes under one signal and one permit. Each write is sent once and never again. */
 export interface Writer {
   readonly write: Ask;
-  /** Sends the body as a merge patch, not as a JSON Patch. The API server answers with the object's metadata only. */
+  /** Sends a JSON Patch. The API server answers with the object's metadata only. */
+  readonly jsonPatch: Ask;
+  /** Sends a merge patch. The API server answers with the object's metadata only. */
   readonly mergePatch: Ask;
 }
 
@@ -198,10 +200,8 @@ export interface Connection {
 
 /** https://kubernetes.io/docs/reference/using-api/api-concepts/#fetching-object-metadata */
 const METADATA_LIST = { Accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' };
-const MERGE_PATCH = {
-  'Content-Type': 'application/merge-patch+json',
-  Accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
-};
+const METADATA = { Accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' };
+const MERGE_PATCH = { ...METADATA, 'Content-Type': 'application/merge-patch+json' };
 
 const nullIfAbsent = (error: unknown): null => {
   if (isNotFound(error)) return null;
@@ -255,25 +255,31 @@ const inKubernetesForm = <T>(answer: T, line: string): T => {
   throw unreadableAnswer(line, read.error);
 };
 
-/** Creates readers and writers over a link. `callLasts` is the longest time that a single request may take, in ms. */
-export const createConnection = (link: Link, clock: CallClock, callLasts: number): Connection => {
-  const asking =
-    (sending: Sending, tries: 'again' | 'once'): Ask =>
-    async (api, ask) => {
-      let line = 'a request';
-      const watched = {
-        ...sending,
-        deadline: () => clock.deadline(callLasts),
-        note: (noted: string) => (line = noted),
-      };
-      const attempt = async () => ask(new api(configurationFor(link, watched)));
-      const read = async () => inKubernetesForm(await attempt(), line);
-      try {
-        return await (tries === 'again' ? retried(read, clock, sending.signal) : attempt());
-      } catch (error) {
-        throw toCloudfenceError(error, line);
-      }
+type Asking = (sending: Sending, tries: 'again' | 'once') => Ask;
+
+/** Returns how requests are sent over a link. `callLasts` is the longest time that a single request may take, in ms. */
+const askingOver =
+  (link: Link, clock: CallClock, callLasts: number): Asking =>
+  (sending, tries) =>
+  async (api, ask) => {
+    let line = 'a request';
+    const watched = {
+      ...sending,
+      deadline: () => clock.deadline(callLasts),
+      note: (noted: string) => (line = noted),
     };
+    const attempt = async () => ask(new api(configurationFor(link, watched)));
+    const read = async () => inKubernetesForm(await attempt(), line);
+    try {
+      return await (tries === 'again' ? retried(read, clock, sending.signal) : attempt());
+    } catch (error) {
+      throw toCloudfenceError(error, line);
+    }
+  };
+
+/** Creates readers and writers over a link. */
+export const createConnection = (link: Link, clock: CallClock, callLasts: number): Connection => {
+  const asking = askingOver(link, clock, callLasts);
   const readerFor = (signal: AbortSignal): Reader => {
     const read = asking({ signal }, 'again');
     return {
@@ -284,7 +290,11 @@ export const createConnection = (link: Link, clock: CallClock, callLasts: number
   };
   const writerFor = (permit: Permit | null, signal: AbortSignal): Writer => {
     const sending = { signal, ...(permit && { permit }) };
-    return { write: asking(sending, 'once'), mergePatch: asking({ ...sending, headers: MERGE_PATCH }, 'once') };
+    return {
+      write: asking(sending, 'once'),
+      jsonPatch: asking({ ...sending, headers: METADATA }, 'once'),
+      mergePatch: asking({ ...sending, headers: MERGE_PATCH }, 'once'),
+    };
   };
   return { clock, reader: readerFor, writer: writerFor, close: link.close };
 };

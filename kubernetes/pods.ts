@@ -132,7 +132,7 @@ export const failPod = async ({ reader, writer }: ApiSession, pod: PodTarget): P
   if (isOver(await readPod(reader, pod), pod)) return 'already';
   const { namespace, name } = pod;
   try {
-    await writer.write(CoreV1Api, (core) =>
+    await writer.jsonPatch(CoreV1Api, (core) =>
       core.patchNamespacedPodStatus({ namespace, name, body: failedStatus(pod) }),
     );
     return 'done';

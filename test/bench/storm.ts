@@ -11,10 +11,13 @@ const SIZES: readonly Pick<Storm, 'machines' | 'dead'>[] = [
 /** `maximumConcurrency` of infra/aws/parameters.yml. */
 const AT_ONCE = 5;
 
+const SAYS = { stops: 'all stop', mixed: 'mixed, three zones' } as const;
+
 type Row = readonly [label: string, cell: (cost: StormCost) => string];
 
 const rows: readonly Row[] = [
   ['fenced', ({ fenced }) => grouped(fenced)],
+  ['run, and are free', ({ free }) => grouped(free)],
   ['last one fenced after, s', ({ lastAfter }) => lastAfter.toFixed(0)],
   ['half of them after, s', ({ halfAfter }) => halfAfter.toFixed(0)],
   ['calls to the API server', ({ calls }) => grouped(calls)],
@@ -22,6 +25,8 @@ const rows: readonly Row[] = [
   ['  declined with 429', ({ declined }) => grouped(declined)],
   ['MB of its answers', ({ bytes }) => (bytes / 1e6).toFixed(0)],
   ['  for each fence', ({ bytes, fenced }) => (bytes / 1e6 / fenced).toFixed(2)],
+  ['MB as they are sent', ({ sent }) => (sent / 1e6).toFixed(0)],
+  ['  for each fence', ({ sent, fenced }) => (sent / 1e6 / fenced).toFixed(2)],
   ['calls to EC2', ({ cloudCalls }) => grouped(cloudCalls)],
   ['  throttled', ({ cloudThrottles }) => grouped(cloudThrottles)],
   ['dead letters', ({ deadLetters }) => grouped(deadLetters)],
@@ -48,7 +53,7 @@ const tableOf = (title: string, all: readonly StormCost[]): string =>
   [
     title,
     ...rows.map(([label, cell]) => `  ${label.padEnd(28)}${all.map((cost) => cell(cost).padStart(18)).join('')}`),
-    `  the largest, beside the smallest: ${slopeOf(all, ({ fenced }) => fenced)} the fences, ${slopeOf(all, ({ calls }) => calls)} the calls, ${slopeOf(all, ({ bytes }) => bytes)} the bytes, ${slopeOf(all, ({ cloudCalls }) => cloudCalls)} the calls to EC2`,
+    `  the largest, beside the smallest: ${slopeOf(all, ({ fenced }) => fenced)} the fences, ${slopeOf(all, ({ calls }) => calls)} the calls, ${slopeOf(all, ({ bytes }) => bytes)} the bytes (${slopeOf(all, ({ sent }) => sent)} as they are sent), ${slopeOf(all, ({ cloudCalls }) => cloudCalls)} the calls to EC2`,
     '  for each fence, calls that took effect and bytes:',
     ...kindRows(all),
   ].join('\n');
@@ -59,9 +64,10 @@ const titleOf = (says: string): string =>
 export const benchStorm = async (): Promise<void> => {
   // An error with its stack takes longer to make than anything else here.
   Error.stackTraceLimit = 0;
-  for (const [says, eventsLost] of [['with events', false] as const, ['all events lost, by sweeps', true] as const]) {
-    const all: StormCost[] = [];
-    for (const size of SIZES) all.push(await playStorm({ ...size, eventsLost, atOnce: AT_ONCE }));
-    console.log(`${tableOf(titleOf(says), all)}\n`);
-  }
+  for (const shape of ['stops', 'mixed'] as const)
+    for (const eventsLost of [false, true]) {
+      const all: StormCost[] = [];
+      for (const size of SIZES) all.push(await playStorm({ ...size, eventsLost, shape, atOnce: AT_ONCE }));
+      console.log(`${tableOf(titleOf(`${SAYS[shape]}, ${eventsLost ? 'by sweeps' : 'with events'}`), all)}\n`);
+    }
 };

@@ -50,7 +50,7 @@ const pruned = (entries: readonly Entry[], now: number): readonly Entry[] => {
   return [...latest.values()];
 };
 
-interface Claim {
+interface Reservation {
   readonly machine: string;
   readonly now: number;
   readonly nodes: number;
@@ -58,7 +58,7 @@ interface Claim {
 }
 
 /** Returns whether it admits the fence of a machine, and the text that it writes. */
-export const claimBefore = (text: string, { machine, now, nodes, cap }: Claim) => {
+export const reserveBefore = (text: string, { machine, now, nodes, cap }: Reservation) => {
   const entries = pruned(read(text), now);
   const name = digest(machine, 10);
   const others = entries.filter((entry) => entry.machine !== name);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LedgerEntry, LedgerState } from '../../fencing/model/cap-use.ts';
 import { admitReservation, concludeEntry } from '../../fencing/model/ledger.ts';
 import { type MapData, parseLedger, shortMachine, writtenLedger } from '../../kubernetes/ledger-text.ts';
-import { claimBefore, concludeBefore } from './ledger-before.ts';
+import { reserveBefore, concludeBefore } from './ledger-before.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const MINUTE = 60_000;
@@ -82,30 +82,30 @@ describe('the text of the ledger', () => {
 
 describe('a fence that is only counted, beside a function of an older version', () => {
   const cap = { share: 0.49, atOnce: 0.2 };
-  const claim = { machine: 'i-new', now: NOW, nodes: 900, cap };
+  const wanted = { machine: 'i-new', now: NOW, nodes: 900, cap };
 
   it('is a line that the older version counts as an unfinished fence that begins now', () => {
     const data = writtenLedger({ entries: [], counted: [counted(179)] });
-    expect(claimBefore(data['fences'] ?? '', claim).admitted).toBe(true);
+    expect(reserveBefore(data['fences'] ?? '', wanted).admitted).toBe(true);
     const full = writtenLedger({ entries: [], counted: [counted(180)] });
-    expect(claimBefore(full['fences'] ?? '', claim).admitted).toBe(false);
+    expect(reserveBefore(full['fences'] ?? '', wanted).admitted).toBe(false);
   });
   it('stays what it is, although the older version writes it as an entry', () => {
     const before = { entries: [entry(1)], counted: [counted(300)] };
     const data = writtenLedger(before);
-    const after = { ...data, fences: claimBefore(data['fences'] ?? '', claim).text };
+    const after = { ...data, fences: reserveBefore(data['fences'] ?? '', wanted).text };
     expect(linesOf(after, 'fences')).toHaveLength(301);
     expect(parseLedger(after)).toEqual(before);
   });
   it('is counted as a fence that begins now if somebody has removed the counts', () => {
     const { fences = '' } = writtenLedger({ entries: [], counted: [counted(300)] });
     expect(parseLedger({ fences }).entries).toHaveLength(300);
-    const rewritten = claimBefore(fences, claim).text;
+    const rewritten = reserveBefore(fences, wanted).text;
     expect(parseLedger({ fences: rewritten }).entries).toHaveLength(300);
   });
 });
 
-/** What a world does that runs both versions: some machine is claimed or concluded by one of them, or time passes. */
+/** What a world does that runs both versions: some machine gets a reservation or an end by one of them, or time passes. */
 const move = fc.record({
   does: fc.constantFrom('reserve', 'reserve', 'reserve', 'conclude', 'conclude', 'wait'),
   version: fc.constantFrom('old', 'new', 'new'),
@@ -123,9 +123,9 @@ describe('both versions side by side', () => {
         let now = NOW;
         let data: MapData = {};
         const begun = new Map<string, number>();
-        const claims = (version: string, machine: string): boolean => {
+        const reserves = (version: string, machine: string): boolean => {
           if (version === 'old') {
-            const { admitted, text } = claimBefore(data['fences'] ?? '', { machine, now, nodes: NODES, cap });
+            const { admitted, text } = reserveBefore(data['fences'] ?? '', { machine, now, nodes: NODES, cap });
             data = { ...data, fences: text };
             return admitted;
           }
@@ -146,14 +146,14 @@ describe('both versions side by side', () => {
             const name = `i-${(machine + nth) % 400}`;
             if (does === 'wait') now += 1_000;
             else if (does === 'conclude') concludes(version, name);
-            else if (claims(version, name)) {
+            else if (reserves(version, name)) {
               if (now - (begun.get(name) ?? -Infinity) >= WINDOW) begun.set(name, now);
               const recent = [...begun.values()].filter((at) => now - at < WINDOW - 1_000);
               expect(recent.length).toBeLessThanOrEqual(cap.share * NODES);
             }
           }
         now += WINDOW + MINUTE;
-        expect(claims('new', 'i-later')).toBe(true);
+        expect(reserves('new', 'i-later')).toBe(true);
       }),
       { numRuns: 25, seed: 11, endOnFailure: true },
     );

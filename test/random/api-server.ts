@@ -315,7 +315,8 @@ export const connect = (served: Served, network: Network, process: Process, tag:
     };
   };
   const writer = (permit: Permit | null, signal: AbortSignal): Writer => {
-    return { write: asking(signal, permit), mergePatch: asking(signal, permit, metadataIn) };
+    const patch = asking(signal, permit, metadataIn);
+    return { write: asking(signal, permit), jsonPatch: patch, mergePatch: patch };
   };
   const clock = {
     now: () => process.clock.now().wall,

@@ -75,6 +75,8 @@ export interface InstallOptions {
   readonly buried: (letter: DeadLetter) => void;
   /** How many batches are processed at once, if not as by default. */
   readonly atOnce?: number;
+  /** Whether a batch takes all that fit, as from a long queue. Otherwise, chance decides. */
+  readonly fillsBatches?: boolean;
 }
 
 /** The times of serverless.yml and infra/aws (ms). */
@@ -140,14 +142,16 @@ export const createInstall = (options: InstallOptions): Install => {
   });
   const clusterFor = (process: Process) => {
     const over = (tag: unknown) => clusterFromConnection(CLUSTER, connect(served, network, process, tag), dice.roll);
+    // One for all its runs: they enter their fences in the ledger together.
+    const cluster = over(null);
     return {
-      ...over(null),
-      claim: async (...asked: Parameters<ReturnType<typeof over>['reserve']>) => {
-        const admission = await over(null).reserve(...asked);
+      ...cluster,
+      reserve: async (...asked: Parameters<typeof cluster.reserve>) => {
+        const admission = await cluster.reserve(...asked);
         if (admission.admitted) options.admitted(asked[0].machine);
         return admission;
       },
-      apply: (...[step, ...rest]: Parameters<ReturnType<typeof over>['apply']>) => over(step).apply(step, ...rest),
+      apply: (...[step, ...rest]: Parameters<typeof cluster.apply>) => over(step).apply(step, ...rest),
     };
   };
 
@@ -196,7 +200,7 @@ export const createInstall = (options: InstallOptions): Install => {
   };
   const receive = (): readonly Waiting[] => {
     const visible = queue.filter(({ visibleAt }) => visibleAt <= engine.now());
-    const batch = visible.slice(0, dice.between(1, BATCH));
+    const batch = visible.slice(0, options.fillsBatches === true ? BATCH : dice.between(1, BATCH));
     for (const message of batch) {
       message.receives += 1;
       message.visibleAt = engine.now() + VISIBILITY_MS;

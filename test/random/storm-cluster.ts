@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { V1Node, V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import { attachmentName } from '../../kubernetes/attachments.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, OUT_OF_SERVICE, ZONE_LABEL } from '../../kubernetes/names.ts';
+import { hasFenceTraces, hasOwnLabel } from '../../kubernetes/node-facts.ts';
 import { createLedger, type Served, type Write } from './api-server.ts';
 import { createObjects, hasTaintKey, keyIn, nameOf, taintsOf, withTaints } from './cluster-objects.ts';
 import type { Dice } from './dice.ts';
@@ -18,16 +20,22 @@ export interface StormCluster {
   readonly add: (machine: Machine, disk: Disk) => void;
   /** The kubelet of the machine is silent from now on. */
   readonly silent: (machine: Machine) => void;
+  /** The kubelet of the machine posts its status, after a boot or after it was cut off. */
+  readonly posts: (machine: Machine) => void;
+  /** Whether nothing of Cloudfence is on the machine's Node. */
+  readonly isFree: (machine: Machine) => boolean;
 }
 
 const NAMESPACES = 40;
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const ATTACHER_FINALIZER = 'external-attacher/simulated';
-/** A Node of a busy cluster has about 7 kB, most of it images. */
-const IMAGES = Array.from({ length: 40 }, (_, nth) => ({
-  names: [`registry.example.org/platform/service-${nth}@sha256:${'0123456789abcdef'.repeat(4)}`],
-  sizeBytes: 40_000_000,
+/** A Node of a busy cluster has about 7 kB, most of it images: 40 of the 200 that run in the cluster. */
+const IMAGES = Array.from({ length: 200 }, (_, nth) => ({
+  names: [`registry.example.org/platform/service-${nth}@sha256:${createHash('sha256').update(`${nth}`).digest('hex')}`],
+  sizeBytes: 40_000_000 + nth,
 }));
+const imagesOf = ({ serial }: Machine) =>
+  Array.from({ length: 40 }, (_, nth) => IMAGES[(serial * 67 + nth * 7) % IMAGES.length] ?? { names: [] });
 
 interface Home {
   /** The one that has the disk, or had it last. */
@@ -51,6 +59,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
   const homes = new Map<string, Home>();
   const now = (): Date => new Date(EPOCH + engine.now());
   const condition = (status: 'True' | 'Unknown') => [{ type: 'Ready', status, lastTransitionTime: now() }];
+  const bootOf = ({ name, boot }: Machine): string => `${name}-boot-${boot}`;
   const handleOf = ({ cloud, id }: Disk): string => `kubernetes.io/csi/${driverOf(cloud)}^${id}`;
 
   const nodeOf = (machine: Machine, disk: Disk): V1Node => ({
@@ -63,7 +72,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
     status: {
       nodeInfo: {
         architecture: '',
-        bootID: `${machine.name}-boot-1`,
+        bootID: bootOf(machine),
         containerRuntimeVersion: '',
         kernelVersion: '',
         kubeletVersion: '',
@@ -74,7 +83,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
         systemUUID: '',
       },
       conditions: condition('True'),
-      images: IMAGES,
+      images: imagesOf(machine),
       volumesAttached: [{ name: handleOf(disk), devicePath: '' }],
       volumesInUse: [handleOf(disk)],
     },
@@ -148,12 +157,13 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
     objects.attachments.put(name, { ...attachment, metadata: { ...attachment.metadata, deletionTimestamp: now() } });
     engine.after(dice.between(1_000, 1_500), () => detach(home, name));
   };
-  const living = (): readonly Machine[] => fleet.machines.filter(({ shown }) => shown.power === 'running');
+  const living = (zone: string): readonly Machine[] =>
+    fleet.machines.filter((machine) => machine.zone === zone && machine.shown.power === 'running' && machine.connected);
   const deleted = (pod: V1Pod): void => {
     const key = keyIn(pod.metadata?.namespace ?? '', nameOf(pod));
     const home = homes.get(key);
     if (!home) return;
-    engine.after(dice.between(20, 60), () => void putPod(home, dice.oneOf(living()).node));
+    engine.after(dice.between(20, 60), () => void putPod(home, dice.oneOf(living(home.disk.zone)).node));
     engine.after(dice.between(100, 500), () => letGo(home));
   };
   const seen = (write: Write): void => {
@@ -167,7 +177,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
 
   const judge = (machine: Machine): void => {
     const node = objects.nodes.get(machine.node);
-    if (!node || machine.shown.power === 'running') return;
+    if (!node || (machine.shown.power === 'running' && machine.connected) || hasTaintKey(node, UNREACHABLE)) return;
     const unreachable = (['NoSchedule', 'NoExecute'] as const).map((effect) => ({
       key: UNREACHABLE,
       effect,
@@ -175,6 +185,19 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
     }));
     const silent = { ...node, status: { ...node.status, conditions: condition('Unknown') } };
     objects.nodes.put(machine.node, withTaints(silent, [...taintsOf(node), ...unreachable]));
+  };
+  const posts = (machine: Machine): void => {
+    const node = objects.nodes.get(machine.node);
+    if (!node?.status?.nodeInfo) return;
+    const nodeInfo = { ...node.status.nodeInfo, bootID: bootOf(machine) };
+    const heard = { ...node, status: { ...node.status, nodeInfo, conditions: condition('True') } };
+    objects.nodes.put(
+      machine.node,
+      withTaints(
+        heard,
+        taintsOf(node).filter(({ key }) => key !== UNREACHABLE),
+      ),
+    );
   };
   const leaseOf = (name: string): string | null => {
     const machine = machines.get(name);
@@ -213,5 +236,10 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
       putPod(home, machine.node);
     },
     silent: (machine) => engine.after(dice.between(40_000, 52_000), () => judge(machine)),
+    posts,
+    isFree: ({ node }) => {
+      const found = objects.nodes.get(node);
+      return found !== undefined && !hasFenceTraces(found) && !hasOwnLabel(found);
+    },
   };
 };

@@ -1,19 +1,16 @@
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { eventOf } from './clouds/events.ts';
 import { simulatedClouds } from './clouds/all.ts';
-import { type Dice, diceFor } from './dice.ts';
-import { createEngine, type Engine } from './engine.ts';
+import { diceFor } from './dice.ts';
+import { createEngine } from './engine.ts';
 import { createInstall } from './install.ts';
-import { createFleet, type Machine } from './machines.ts';
+import { createFleet, type Disk, type Fleet, isOff, type Machine } from './machines.ts';
 import { diskIdOf, machineIdOf, ZONES } from './names.ts';
-import { createNetwork, type Network } from './network.ts';
+import { createNetwork } from './network.ts';
 import { createStormCluster } from './storm-cluster.ts';
+import { type Counted, type Kind, metered, nothingCounted } from './storm-meter.ts';
 
-/**
- * Part of a zone stops within one minute, in virtual time. EC2 throttles as it documents, and the API server declines 2 %
- * of the calls. The SDK's retries and those of kubernetes/connection are below what the simulation keeps of both, so they
- * are played here.
- */
+/** Part of a cluster stops within one minute, in virtual time. The API server declines 2 % of the calls. */
 
 export interface Storm {
   readonly machines: number;
@@ -21,16 +18,14 @@ export interface Storm {
   /** Whether no event arrives, and only sweeps find the machines. */
   readonly eventsLost: boolean;
   readonly atOnce: number;
+  /** `stops`: one zone, and all stop at once. `mixed`: three zones, and what happens differs from machine to machine. */
+  readonly shape: 'stops' | 'mixed';
 }
 
-export interface StormCost {
+export interface StormCost extends Readonly<Omit<Counted, 'kinds'>> {
   readonly fenced: number;
-  /** Calls to the API server, and the bytes of its answers. */
-  readonly calls: number;
-  readonly bytes: number;
-  readonly declined: number;
-  readonly cloudCalls: number;
-  readonly cloudThrottles: number;
+  /** Machines that run again or still, with nothing of Cloudfence on their Nodes. */
+  readonly free: number;
   /** From the stop to the outcome (s): the last one, and half of them. */
   readonly lastAfter: number;
   readonly halfAfter: number;
@@ -39,110 +34,38 @@ export interface StormCost {
   readonly kinds: ReadonlyMap<string, Kind>;
 }
 
-export interface Kind {
-  readonly calls: number;
-  readonly bytes: number;
-}
-
 const MINUTE = 60_000;
 const BEGINS_AT = MINUTE;
-const LONGEST = 60 * MINUTE;
+const LONGEST = 30 * MINUTE;
+/**
+ * Each sweep lists all Nodes, with or without a storm. So the figures of each storm are of the same five sweeps, or of
+ * more if it lasts longer.
+ */
+const LEAST = 4.5 * MINUTE;
 const SWEEP_EVERY = MINUTE;
 const DECLINED_SHARE = 0.02;
-/** https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html */
-const BURST = 100;
-const REFILL_PER_MS = 20 / 1_000;
 
-const bucketOf = ({ now }: Engine): (() => boolean) => {
-  let tokens = BURST;
-  let since = 0;
-  return () => {
-    tokens = Math.min(BURST, tokens + (now() - since) * REFILL_PER_MS);
-    since = now();
-    if (tokens < 1) return false;
-    tokens -= 1;
-    return true;
-  };
+/** What happens to a machine. */
+type Fate = (fleet: Fleet, machine: Machine, after: (ms: number, then: () => void) => void) => void;
+
+const stops: Fate = (fleet, machine) => fleet.stop(machine, { byGuest: false, takes: 100 });
+const stopsSlowly: Fate = (fleet, machine) => fleet.stop(machine, { byGuest: true, takes: 40_000 });
+const isTerminated: Fate = (fleet, machine) => fleet.terminate(machine, 5_000);
+/** It is started while the others are still being fenced. */
+const comesBack: Fate = (fleet, machine, after) => {
+  stops(fleet, machine, after);
+  after(20_000, () => fleet.start(machine));
+};
+const isCutOff: Fate = (fleet, machine, after) => {
+  fleet.cutOff(machine);
+  after(90_000, () => fleet.reconnect(machine));
 };
 
-/** The bytes of an answer. Objects are never changed, so each is measured once. */
-const meterOf = () => {
-  const known = new WeakMap<object, number>();
-  const sizeOf = (object: object): number => {
-    const measured = known.get(object) ?? JSON.stringify(object).length;
-    known.set(object, measured);
-    return measured;
-  };
-  return (answer: unknown): number => {
-    if (typeof answer !== 'object' || answer === null) return 0;
-    if (!('items' in answer) || !Array.isArray(answer.items)) return sizeOf(answer);
-    return answer.items.reduce((sum: number, item: object) => sum + sizeOf(item) + 1, 100);
-  };
-};
-
-interface Counted {
-  calls: number;
-  bytes: number;
-  declined: number;
-  cloudCalls: number;
-  cloudThrottles: number;
-  readonly kinds: Map<string, Kind>;
-}
-
-/** How often a client tries a read that is throttled, and its first pause (ms). */
-const RETRIES = { cloud: { tries: 3, pause: 500 }, kubernetes: { tries: 4, pause: 200 } } as const;
-
-const isThrottledRead = (error: unknown): boolean =>
-  error instanceof Error &&
-  (error.name === 'RequestLimitExceeded' ||
-    /TooManyRequests: (read|list|get)/.test(error.message + JSON.stringify(error)));
-
-const metered = (inner: Network, engine: Engine, dice: Dice, counted: Counted): Network => {
-  const take = bucketOf(engine);
-  const bytesOf = meterOf();
-  const once: Network['call'] = (process, call) =>
-    inner.call(process, {
-      ...call,
-      throttled: () => {
-        counted.declined += 1;
-        counted.calls += 1;
-        return call.throttled();
-      },
-      arrives: (age, hides) => {
-        if (call.service === 'cloud') {
-          counted.cloudCalls += 1;
-          if (!take()) {
-            counted.cloudThrottles += 1;
-            throw call.throttled();
-          }
-        }
-        const answer = call.arrives(age, hides);
-        const bytes = call.service === 'kubernetes' ? bytesOf(answer) : 0;
-        if (call.service === 'kubernetes') counted.calls += 1;
-        counted.bytes += bytes;
-        const before = counted.kinds.get(call.name ?? '') ?? { calls: 0, bytes: 0 };
-        counted.kinds.set(call.name ?? '', { calls: before.calls + 1, bytes: before.bytes + bytes });
-        return answer;
-      },
-    });
-  const pause = (process: Parameters<Network['call']>[0], ms: number): Promise<void> =>
-    new Promise((resolve) => engine.after(ms, () => process.notice(resolve), 'answers'));
-  return {
-    call: async (process, call) => {
-      if (call.service === 'queue' || call.isWrite) return once(process, call);
-      const { tries, pause: first } = RETRIES[call.service];
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await once(process, call);
-        } catch (error) {
-          if (attempt >= tries || !isThrottledRead(error)) throw error;
-          const most = first * 2 ** (attempt - 1);
-          await pause(process, call.service === 'cloud' ? dice.between(0, most) : most);
-        }
-      }
-    },
-  };
-};
+const FATES = {
+  stops: [stops],
+  mixed: [stops, stopsSlowly, stops, isTerminated, comesBack, stops, stopsSlowly, stops, isTerminated, isCutOff],
+} as const;
+const ZONES_OF = { stops: [''], mixed: ['', '', 'b', 'c'] } as const;
 
 const runningSince = (now: number): Machine['shown'] => ({
   power: 'running',
@@ -156,7 +79,7 @@ const runningSince = (now: number): Machine['shown'] => ({
   disks: [],
 });
 
-const machineOf = (serial: number): Machine => {
+const machineOf = (serial: number, zone: string): Machine => {
   const node = `node-${serial}`;
   const shown = runningSince(0);
   return {
@@ -165,7 +88,7 @@ const machineOf = (serial: number): Machine => {
     id: machineIdOf('aws', node, serial),
     serial,
     node,
-    zone: ZONES.aws,
+    zone,
     mayHibernate: false,
     createdAt: 0,
     shown,
@@ -184,10 +107,10 @@ const machineOf = (serial: number): Machine => {
 
 const assumption = { staleness: 0, transit: 1_000, bootToPost: 10_000, bootToMount: 10_000 };
 
-/** Nothing else goes wrong: no answer is lost, and no machine comes back. */
-export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): Promise<StormCost> => {
+/** Nothing else goes wrong: no answer is lost. */
+export const playStorm = async ({ machines, dead, eventsLost, atOnce, shape }: Storm): Promise<StormCost> => {
   const engine = createEngine();
-  const counted: Counted = { calls: 0, bytes: 0, declined: 0, cloudCalls: 0, cloudThrottles: 0, kinds: new Map() };
+  const counted = nothingCounted();
   const offAt = new Map<string, number>();
   const fencedAfter = new Map<string, number>();
   let deadLetters = 0;
@@ -211,7 +134,7 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): 
         cluster.silent(machine);
       },
       boots: () => undefined,
-      kubeletPosts: () => undefined,
+      kubeletPosts: (machine) => cluster.posts(machine),
       changed: () => undefined,
       detached: () => undefined,
       announces: (machine) => {
@@ -230,6 +153,7 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): 
     maxSkew: 0,
     home: 'aws',
     atOnce,
+    fillsBatches: true,
     cloudFor: (process) =>
       simulatedClouds(
         {
@@ -258,30 +182,36 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce }: Storm): 
     },
   });
   for (let serial = 1; serial <= machines; serial += 1) {
-    const machine = machineOf(serial);
-    const disk = { id: diskIdOf('aws', serial), cloud: 'aws', zone: ZONES.aws, holder: null, releasedAt: 0 } as const;
-    const held = { ...disk };
+    const zone = `${ZONES.aws}${ZONES_OF[shape][serial % ZONES_OF[shape].length] ?? ''}`;
+    const machine = machineOf(serial, zone);
+    const disk: Disk = { id: diskIdOf('aws', serial), cloud: 'aws', zone, holder: null, releasedAt: 0 };
     fleet.machines.push(machine);
-    fleet.disks.set(held.id, held);
-    cluster.add(machine, held);
+    fleet.disks.set(disk.id, disk);
+    cluster.add(machine, disk);
   }
-  for (let nth = 0; nth < dead; nth += 1) {
-    const machine = fleet.machines[Math.floor((nth * machines) / dead)];
-    if (machine)
-      engine.after(BEGINS_AT + (nth * MINUTE) / dead, () => fleet.stop(machine, { byGuest: false, takes: 100 }));
+  const hit = Array.from({ length: dead }, (_, nth) => fleet.machines[Math.floor((nth * machines) / dead)]).filter(
+    (machine) => machine !== undefined,
+  );
+  for (const [nth, machine] of hit.entries()) {
+    const fate = FATES[shape][nth % FATES[shape].length] ?? stops;
+    engine.after(BEGINS_AT + (nth * MINUTE) / dead, () => fate(fleet, machine, engine.after));
   }
   const sweepAgain = (): void => {
     install.sweepNow();
     engine.after(SWEEP_EVERY, sweepAgain);
   };
   engine.after(SWEEP_EVERY, sweepAgain);
-  await engine.run(LONGEST, () => fencedAfter.size >= dead);
+  const isSettled = (machine: Machine): boolean =>
+    isOff(machine) ? fencedAfter.has(machine.id) : machine.shown.power === 'running' && cluster.isFree(machine);
+  await engine.run(LONGEST, () => engine.now() >= BEGINS_AT + LEAST && hit.every(isSettled));
   engine.stop();
   install.stop();
-  const after = [...fencedAfter.values()].toSorted((a, b) => a - b);
+  const off = hit.filter(isOff);
+  const after = off.flatMap(({ id }) => fencedAfter.get(id) ?? []).toSorted((a, b) => a - b);
   return {
     ...counted,
-    fenced: fencedAfter.size,
+    fenced: after.length,
+    free: hit.filter((machine) => !isOff(machine) && isSettled(machine)).length,
     lastAfter: (after.at(-1) ?? NaN) / 1_000,
     halfAfter: (after[Math.floor(after.length / 2)] ?? NaN) / 1_000,
     deadLetters,
