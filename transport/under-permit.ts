@@ -148,7 +148,7 @@ export const underPermit = async <T>(call: PermittedCall, send: (passage: Permit
     reject(passage.why());
   };
   if (over.aborted) end();
-  over.addEventListener('abort', end, { once: true });
+  over.addEventListener('abort', end);
   try {
     const sending = over.aborted ? ended : send(passage);
     return await Promise.race([sending, ended]);

@@ -194,10 +194,11 @@ export const beganWithoutMachine = ({ generation, phase }: FenceRecord): boolean
 
 /**
  * Returns whether the Node has the fence of a machine that was there when the fence began. Such a fence frees the disks,
- * and the machine may have been started since. So a disk that it may have freed is no witness any more.
+ * and the machine may have been started since. So a disk that it may have freed is no witness any more, also if someone
+ * has removed the fence's label.
  */
 export const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
-  node !== null && node.label !== null && node.record !== null && !beganWithoutMachine(node.record);
+  node !== null && node.record !== null && !beganWithoutMachine(node.record);
 
 /**
  * Returns whether a fence has not freed the volume, although it may have freed others. Kubernetes deletes an attachment
@@ -209,18 +210,26 @@ const isNotFreed = (view: EvidenceView, { attachment }: VolumeFacts): boolean =>
   attachment.deletingSince === null &&
   notedHere(view, attachment) === true;
 
-const witnessVolumes = (view: EvidenceView): readonly VolumeFacts[] => {
+interface WitnessDisk {
+  readonly disk: DiskId;
+  readonly attachment: AttachmentFacts | null;
+}
+
+const witnesses = (view: EvidenceView): readonly WitnessDisk[] => {
   const isWitness = mayHaveFreed(view) ? isNotFreed : wasAttachedToMachine;
-  return view.cluster.volumes.filter(
-    (volume) => isWitness(view, volume) && !isVolumeGone(volume) && view.identityRules.diskOf(volume) !== null,
-  );
+  return view.cluster.volumes.flatMap((volume) => {
+    const disk = view.identityRules.diskOf(volume);
+    return disk !== null && isWitness(view, volume) && !isVolumeGone(volume)
+      ? [{ disk, attachment: volume.attachment }]
+      : [];
+  });
 };
 
 /** Returns the known disks that can show whether the machine is gone. Cloudfence asks all of them. */
 export const witnessDisks = (view: EvidenceView): readonly DiskId[] => [
-  ...new Set(witnessVolumes(view).flatMap((volume) => view.identityRules.diskOf(volume) ?? [])),
+  ...new Set(witnesses(view).map(({ disk }) => disk)),
 ];
 
 /** Returns the uids of the attachments that make these disks witnesses. */
 export const witnessAttachments = (view: EvidenceView): readonly string[] =>
-  witnessVolumes(view).flatMap(({ attachment }) => attachment?.uid ?? []);
+  witnesses(view).flatMap(({ attachment }) => attachment?.uid ?? []);

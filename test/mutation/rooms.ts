@@ -52,7 +52,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'permits',
     mutates: ['transport/{under-permit,hold}.ts'],
-    tests: ['test/transport/under-permit.test.ts', 'test/transport/{late-bytes,tunnel}.test.ts'],
+    tests: ['test/transport/{permitted-call,ahead,under-permit}.test.ts', 'test/transport/{late-bytes,tunnel}.test.ts'],
     least: 0.9,
   },
   {

@@ -1,7 +1,9 @@
 import { run } from '../../fencing/loop/run.ts';
+import { reportsOf } from '../../fencing/loop/reduce.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
+import type { StepReport } from '../../fencing/model/outcome.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import type { TimeLimit } from '../../functions/invocation.ts';
@@ -242,6 +244,13 @@ export const createInstall = (options: InstallOptions): Install => {
       },
     );
   };
+  const logSteps = (steps: readonly StepReport[]): void => {
+    for (const {
+      step,
+      because: { code, says },
+    } of steps)
+      log({ decision: 'step', because: code, step, says });
+  };
   const release = (machine: MachineId, accepted: string | null): void =>
     invoke(
       async ({ ports, newRunId }) => {
@@ -249,7 +258,7 @@ export const createInstall = (options: InstallOptions): Install => {
         const deadline = ports.clock.now().mono + RELEASE_LASTS_MS;
         const request = { machine, intent: 'release', accepted, vouched: null } as const;
         const begun = startRun({ request, policy, deadline, identityRules: ports.cloud, runId: newRunId() });
-        return run(begun, { ...ports, signal, observe: () => undefined });
+        return run(begun, { ...ports, signal, observe: (_, answer, state) => logSteps(reportsOf(answer, state)) });
       },
       (outcome) => {
         if (outcome)
