@@ -58,10 +58,13 @@ export const loadFunctionSettings = async (): Promise<Configuration> => {
   const text = readVariable(SETTINGS);
   if (text === null) return loadSettings(readEnvironment());
   const json = parseJsonOrNull(text);
-  return json === null ? parsed(text, SETTINGS) : configurationFrom(json, SETTINGS);
+  return JSON.stringify(json) === text ? configurationFrom(json, SETTINGS) : parsed(text, SETTINGS);
 };
 
-/** Parses a text that may be YAML. The parser is loaded only then. */
+/**
+ * Parses a text that a person has written: YAML, or JSON in another form than the deployment's. The parser refuses a key
+ * that occurs twice, and is loaded only then.
+ */
 const parsed = async (text: string, source: string): Promise<Configuration> =>
   (await import('./configuration-text.ts')).parseConfiguration(text, source);
 

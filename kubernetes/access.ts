@@ -5,17 +5,29 @@ import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/in
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { bearerAuthentication, httpsLink, type Link, POOL_OPTIONS, closeWhenIdle } from './exchange.ts';
-import { chosenKubeConfig, type KubeConfigText, redactedKubeconfigError, refuseSendingInClear } from './kubeconfig.ts';
+import {
+  chosenKubeConfig,
+  type KubeConfigText,
+  programOf,
+  redactedKubeconfigError,
+  refuseSendingInClear,
+} from './kubeconfig.ts';
 
 /** Makes a link to an API server from a kubeconfig, a token, or a secret that is renewed. */
 
-const linkOf = (config: KubeConfig): Link =>
-  httpsLink({
+/**
+ * A credential program may ask a person to log in. So no connection is made ahead for such a user: the program starts
+ * when a request needs its credential.
+ */
+const linkOf = (config: KubeConfig): Link => {
+  const link = httpsLink({
     server: config.getCurrentCluster()?.server ?? '',
     authentication: kubeConfigAuthentication(config),
     agent: kubeConfigAgent(config),
     unverified: config.getCurrentCluster()?.skipTLSVerify ?? false,
   });
+  return programOf(config) === null ? link : { ...link, connect: async () => undefined };
+};
 
 /**
  * Creates a link from kubeconfigs, merged in the given order. Supports tokens, client certificates, and exec plugins to

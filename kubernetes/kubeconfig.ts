@@ -227,7 +227,8 @@ const refuseOutsideReferences = (config: KubeConfig): void => {
   );
 };
 
-const programOf = (config: KubeConfig): string | null => {
+/** Returns the name of the user whose credential a program provides, or null. */
+export const programOf = (config: KubeConfig): string | null => {
   const user = config.getCurrentUser();
   return user?.exec || user?.authProvider ? user.name : null;
 };

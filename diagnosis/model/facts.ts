@@ -161,8 +161,8 @@ export interface NodeView {
   readonly identitySources: readonly IdentitySource[];
   /** Cloudfence has fenced it. */
   readonly fenced: boolean;
-  /** It has the taint by which Kubernetes believes that its machine is off. */
-  readonly outOfService: boolean;
+  /** Who set the taint by which Kubernetes believes that its machine is off. Cloudfence never removes a foreign one. */
+  readonly outOfService: 'ours' | 'foreign' | null;
 }
 
 /** What controls a pod, up to the Deployment behind its ReplicaSet. */

@@ -110,10 +110,7 @@ const forcedDetach = (place: NodeLocation, situation: Situation): readonly strin
     : [];
 
 /** Somebody has told Kubernetes that the machine is off. Cloudfence takes back its own taint by itself. */
-const wronglyTainted = (place: NodeLocation): boolean => {
-  const node = nodeAt(place);
-  return node !== null && node.outOfService && !node.fenced;
-};
+const wronglyTainted = (place: NodeLocation): boolean => nodeAt(place)?.outOfService === 'foreign';
 
 const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const isTainted = wronglyTainted(place);

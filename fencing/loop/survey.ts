@@ -1,21 +1,45 @@
-import type { SurveyOfClusters } from '../model/cluster-facts.ts';
+import type { ConnectivitySurvey, SurveyOfClusters } from '../model/cluster-facts.ts';
 import type { Cluster, NodeQuery } from '../model/cluster.ts';
-import { asCloudfenceError } from '../model/errors.ts';
+import { asCloudfenceError, Unavailable } from '../model/errors.ts';
 import type { IdentitySource } from '../model/machine.ts';
-import { clusterAt, type Ports, STALE_LEASE_MS } from './ports.ts';
+import { abortOnSignal, clusterAt, type Ports, STALE_LEASE_MS } from './ports.ts';
 import type { RunState } from './state.ts';
 
 type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 type Elsewhere = Pick<SurveyOfClusters, 'elsewhere' | 'unanswered'>;
 
 /**
+ * A cluster has to answer within this time (ms), which is less than `patience.survey`. Otherwise one cluster that hangs
+ * makes every survey too old to count, and the run never says why it does not power the machine off.
+ */
+const ANSWERS_WITHIN_MS = 20_000;
+
+/** @throws Unavailable if the cluster does not answer in time, and what `Cluster.surveyConnectivity` throws */
+const asked = async (
+  cluster: Cluster,
+  node: string,
+  machine: Machine,
+  { clock, signal }: Ports,
+): Promise<ConnectivitySurvey> => {
+  const late = clock.timeout(ANSWERS_WITHIN_MS);
+  const ending = AbortSignal.any([signal, late]);
+  try {
+    return await abortOnSignal(ending, () => cluster.surveyConnectivity(node, STALE_LEASE_MS, machine, ending));
+  } catch (error) {
+    if (!late.aborted || signal.aborted) throw error;
+    const within = `${ANSWERS_WITHIN_MS / 1_000} s`;
+    throw new Unavailable(`${cluster.name} did not answer within ${within}`, { cause: error });
+  }
+};
+
+/**
  * Searches another cluster for Nodes that name the machine. A cluster that does not answer may hold one, so it is part
  * of the result.
  */
-const searched = async (cluster: Cluster, machine: Machine, { signal }: Ports): Promise<Elsewhere> => {
+const searched = async (cluster: Cluster, machine: Machine, ports: Ports): Promise<Elsewhere> => {
   const { name } = cluster;
   try {
-    const { nodesNamingMachine: naming } = await cluster.surveyConnectivity('', STALE_LEASE_MS, machine, signal);
+    const { nodesNamingMachine: naming } = await asked(cluster, '', machine, ports);
     return { elsewhere: naming.map((node) => `${node} in ${name}`), unanswered: [] };
   } catch (error) {
     return { elsewhere: [], unanswered: [`${name} (${asCloudfenceError(error).message})`] };
@@ -43,7 +67,7 @@ export const takeSurvey = async (node: string, state: RunState, ports: Ports): P
   const machine = machineOn(state);
   const others = ports.clusters.filter(({ name }) => name !== location?.cluster);
   const [own, ...rest] = await Promise.all([
-    clusterAt(location, ports).surveyConnectivity(node, STALE_LEASE_MS, machine, ports.signal),
+    asked(clusterAt(location, ports), node, machine, ports),
     ...others.map((cluster) => searched(cluster, machine, ports)),
   ]);
   return {

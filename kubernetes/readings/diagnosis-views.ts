@@ -22,7 +22,7 @@ import type {
 import type { VolumeHandle } from '../../fencing/model/machine.ts';
 import type { ReadDriverFault } from '../../diagnosis/ports.ts';
 import { HOSTNAME_LABEL, OUT_OF_SERVICE, ZONE_LABEL } from '../names.ts';
-import { hasFenceTraces } from '../node-facts.ts';
+import { hasFenceTraces, hasOwnTaint } from '../node-facts.ts';
 import { attachmentIdentitySource, csiNodeIdentitySources, nodeIdentitySources } from '../node.ts';
 import { controllerOf, isFinished } from '../pods.ts';
 import { csiHandleOf, parseUniqueVolumeName, pvcsOfPod } from '../volumes.ts';
@@ -219,6 +219,12 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeView, 'ready' | 'read
   };
 };
 
+const outOfServiceBy = ({ spec }: V1Node): NodeView['outOfService'] => {
+  const taints = (spec?.taints ?? []).filter(({ key }) => key === OUT_OF_SERVICE.key);
+  if (taints.length === 0) return null;
+  return taints.every((taint) => hasOwnTaint({ spec: { taints: [taint] } })) ? 'ours' : 'foreign';
+};
+
 export const nodeView = (node: V1Node, csiNode: V1CSINode | null | 'unread', leaseRenewed: number | null): NodeView => {
   const { metadata, status } = node;
   const own = csiNode === 'unread' ? null : csiNode;
@@ -232,6 +238,6 @@ export const nodeView = (node: V1Node, csiNode: V1CSINode | null | 'unread', lea
     attached: handlesOf((status?.volumesAttached ?? []).map(({ name }) => name)),
     identitySources: [...nodeIdentitySources(node), ...csiNodeIdentitySources(own)],
     fenced: hasFenceTraces(node),
-    outOfService: (node.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE.key),
+    outOfService: outOfServiceBy(node),
   };
 };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -105,6 +106,17 @@ describe('a credential plugin', () => {
     );
     expect(error).toBeInstanceOf(InvalidConfiguration);
     expect(String(error)).toContain('cannot be started (ENOENT)');
+  });
+
+  it('starts for no connection that is made ahead', async () => {
+    const started = path.join(folder, 'started');
+    const script = `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')`;
+    const opened = await open(await inFile(kubeconfig(authority(), plugin(script))));
+    await opened.connect(2);
+    expect(existsSync(started)).toBe(false);
+    await opened.cluster.identify('n', unhurried()).catch(() => undefined);
+    expect(existsSync(started)).toBe(true);
+    await opened.close();
   });
 
   it('that works is used from a file', async () => {

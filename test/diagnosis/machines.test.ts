@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { QUARANTINE } from '../../kubernetes/names.ts';
 import { forgotten, nodeGone, stage, stopped, stopMachine } from '../simulation/incidents.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { theCause } from './any-rig.ts';
@@ -123,13 +124,17 @@ describe('a pod whose volume is on a machine that', () => {
     expect(theCause(await diagnoseSandbox(world, 'pod/default/db-0')).kind).toBe('machine-stopping');
   });
 
-  it('runs, and somebody has told Kubernetes that it is off', async () => {
+  it.each([
+    ['Cloudfence has no trace on its Node', [] as const],
+    ['its Node is under quarantine', [QUARANTINE]],
+  ])('runs, and somebody has told Kubernetes that it is off: %s', async (_case, ours) => {
     const { world, scene } = stage(1);
     const node = scene.nodeOf(scene.holder);
     world.parts.cluster.knobs.partitioned.push(node);
     world.advance(120_000);
     edit(world, 'nodes', [node], ({ spec }) => {
-      spec.taints = [...(spec.taints ?? []), { key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule' }];
+      const foreign = { key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule' } as const;
+      spec.taints = [...(spec.taints ?? []), ...ours, foreign];
     });
     const { kind, next, waits } = theCause(await diagnoseSandbox(world));
     expect(kind).toBe('machine-unreachable');

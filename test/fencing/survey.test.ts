@@ -3,7 +3,7 @@ import { takeSurvey } from '../../fencing/loop/survey.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import { InvalidConfiguration, Unavailable } from '../../fencing/model/errors.ts';
 import type { IdentitySource } from '../../fencing/model/machine.ts';
-import { begun, clusterThat, portsThat } from './ports.ts';
+import { begun, clusterThat, portsThat, steppingClock } from './ports.ts';
 import { machine, NOW } from './view-builder.ts';
 
 /** Which Nodes name a machine before it may be powered off: each cluster is asked, whichever one the machine is in. */
@@ -54,6 +54,32 @@ describe('a survey', () => {
       elsewhere: [],
       unanswered: ['green (no route)', 'red (Cloudfence failed unexpectedly: TypeError: x)'],
     });
+  });
+
+  it('waits 20 s for a cluster that hangs', async () => {
+    const hanging = (name: string): Cluster =>
+      clusterThat({ name, surveyConnectivity: () => new Promise<never>(() => undefined) });
+    const waits: number[] = [];
+    const timeout = (ms: number): AbortSignal => {
+      waits.push(ms);
+      return waits.length % 2 === 0 ? AbortSignal.timeout(0) : new AbortController().signal;
+    };
+    const clock = { ...steppingClock(), timeout };
+    const clusters = [withNodes('blue', {}), hanging('green')];
+    expect(await takeSurvey('node-a', known, portsThat({ clock, clusters }))).toMatchObject({
+      unanswered: ['green (green did not answer within 20 s)'],
+    });
+    expect(waits).toEqual([20_000, 20_000]);
+    const own = portsThat({ clock: { ...clock, timeout: () => AbortSignal.timeout(0) }, clusters: [hanging('blue')] });
+    await expect(takeSurvey('node-a', known, own)).rejects.toThrow(new Unavailable('blue did not answer within 20 s'));
+  });
+
+  it('ends with its run', async () => {
+    const ended = new Error('the run ended');
+    const clusters = [clusterThat({ name: 'blue', surveyConnectivity: () => new Promise<never>(() => undefined) })];
+    const late = { ...steppingClock(), timeout: () => AbortSignal.abort() };
+    const ports = portsThat({ clock: late, clusters, signal: AbortSignal.abort(ended) });
+    await expect(takeSurvey('node-a', known, ports)).rejects.toBe(ended);
   });
 
   it('fails if the machine’s own cluster does not answer, or is not known', async () => {
