@@ -272,6 +272,7 @@ export const expansion = (numbers: Numbers) => {
     if (scenario.runs === 2 && one !== other)
       for (const edge of moves(world, other))
         visit(keyAfter(edge, one, edge.run), () => `${names[1]} ${edge.says}`, edge.breaks);
+    if (worlds.valueOf(world).ticksLeft === 0) return;
     const worldAfter = laterWorlds(world, () => worlds.numberOf(worldLater(worlds.valueOf(world), assumption)));
     visit(keys.of(worldAfter, later(one), later(other)), () => TIME_PASSES, null);
   };

@@ -8,7 +8,7 @@ import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fenci
 import type { StepAnswer } from '../../fencing/loop/apply-answers.ts';
 import { reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
-import type { Awaited, Memory } from '../../fencing/rules/view.ts';
+import type { Awaited, Memory, Moment } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { NODE } from './facts.ts';
 import { RUN_ID } from './story.ts';
@@ -121,6 +121,7 @@ const ASKED_FOR = /^(?:detach-disk|nudge|power-off|fail-pod) /;
 
 /** No rule tells a time that a run remembers of a step, a volume, a survey, or its proof from one two ticks ago. */
 const TWO_TICKS_AGO = NOW.mono - 2 * TICK_MS;
+const AT_TWO_TICKS: Moment = { wall: NOW.wall - 2 * TICK_MS, mono: TWO_TICKS_AGO };
 const notOlder = (at: number): number => Math.max(at, TWO_TICKS_AGO);
 
 const takenAtOf = ({ takenAt }: Memory): Memory['takenAt'] =>
@@ -172,6 +173,15 @@ const readLater = <T extends object>(read: Observation<T> | null): Observation<T
     receivedAt: afterTime(read.receivedAt, TICK_MS),
   };
 
+/** A read of the cluster that waits for the other half of its look is too old to be used after two ticks. */
+const halfLater = <T extends object>(read: Observation<T> | null): Observation<T> | null => {
+  const later = readLater(read);
+  if (!later) return null;
+  const { requestedAt, receivedAt } = later;
+  const isOld = requestedAt.mono <= TWO_TICKS_AGO;
+  return { ...later, requestedAt: isOld ? AT_TWO_TICKS : requestedAt, receivedAt: notOlder(receivedAt) };
+};
+
 const commandLater = <T extends Command>(command: T): T =>
   'step' in command ? { ...afterTime({ ...command, step: null }, TICK_MS), step: aTickLater(command.step) } : command;
 
@@ -196,7 +206,7 @@ export const runLater = (run: RunAt, transit: number): RunAt => {
     case 'look': {
       const half = {
         machine: machineOf({ machine: readLater(run.half.machine) }),
-        cluster: readLater(run.half.cluster),
+        cluster: halfLater(run.half.cluster),
       };
       return { ...run, known, half };
     }

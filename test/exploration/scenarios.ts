@@ -386,6 +386,52 @@ const twoRuns: readonly Scenario[] = [
   ),
 ];
 
+/** Two runs at once, from a healthy cluster on. Only so much time passes, so that there is an end. */
+const within = (
+  ticksLeft: number,
+  name: string,
+  says: string,
+  budget: Partial<Budget>,
+  special: Pick<Special, 'policy' | 'cloud'> = {},
+): Scenario =>
+  scenario(
+    name,
+    `${says}, while two runs look. ${ticksLeft === 0 ? 'No second passes' : `At most ${ticksLeft} s pass`}.`,
+    budget,
+    {
+      runs: 2,
+      but: (world) => ({ ...datedLongAgo(world), ticksLeft }),
+      ...special,
+    },
+  );
+
+const twoRunsFromHealth: readonly Scenario[] = [
+  within(1, 'two-runs-from-the-stop', 'The machine is stopped', { stops: 1 }),
+  within(0, 'two-runs-and-restart', 'The machine is stopped and started again', { stops: 1, starts: 1 }),
+  within(
+    0,
+    'two-runs-and-termination',
+    'Azure: the machine is deallocated and deleted',
+    { stops: 1, terminations: 1 },
+    { cloud: azureManaged },
+  ),
+  within(0, 'two-runs-and-removal', 'The machine is stopped, and a person takes the fence or our taint away', {
+    stops: 1,
+    removals: 1,
+  }),
+  within(0, 'two-runs-and-node-deleted', 'The machine is stopped, and a person deletes the Node', {
+    stops: 1,
+    nodeDeletions: 1,
+  }),
+  within(
+    0,
+    'two-runs-power-off',
+    'The kubelet is cut off, and the policy is to power the machine off',
+    { cuts: 1 },
+    { policy: powersOff },
+  ),
+];
+
 /** Two pods on the Node, which a run deletes side by side. */
 const twoPods: readonly Scenario[] = [
   scenario(
@@ -433,12 +479,6 @@ export const larger: readonly Scenario[] = [
     { cuts: 1, starts: 1 },
     { policy: powersOff },
   ),
-  scenario(
-    'two-runs-from-the-stop',
-    'The machine is stopped while two runs look. Its Lease and its stop are dated long ago.',
-    { stops: 1 },
-    { runs: 2, but: datedLongAgo },
-  ),
 ];
 
 /**
@@ -447,6 +487,7 @@ export const larger: readonly Scenario[] = [
  */
 export const scenarios: readonly Scenario[] = [
   ...twoRuns,
+  ...twoRunsFromHealth,
   ...twoPods,
   ...machines.toReversed(),
   ...leftFences,

@@ -123,6 +123,8 @@ export interface World {
   readonly cap: 'counted' | 'open' | 'reached';
   /** Counts the Nodes that this machine's kubelet has registered. */
   readonly nodes: number;
+  /** How many ticks may still pass, or null for any number. Who recovers has all the time that it takes. */
+  readonly ticksLeft: number | null;
   /** The number of the latest fence. */
   readonly latestFence: number;
   readonly budget: Budget;
@@ -170,12 +172,13 @@ export const tickLater = (world: World, { staleness, bootToMount }: Assumption):
     machine: {
       ...machine,
       offFor: machine.offFor === null ? null : mayShowOff(world) ? older(machine.offFor) : 0,
-      started: Math.min(machine.started + 1, bootToMount + 1),
+      started: machine.started > bootToMount ? machine.started : machine.started + 1,
     },
     ...(wasOff === null || wasOff >= staleness ? { wasOff: null, shownOff: null } : { wasOff: wasOff + 1 }),
     removed: world.removed && { ...world.removed, age: sinceIntervention(world.removed.age) },
     paused: world.paused === null ? null : sinceIntervention(world.paused),
     optedOut: world.optedOut === null ? null : sinceIntervention(world.optedOut),
+    ticksLeft: world.ticksLeft && world.ticksLeft - 1,
     rival: world.rival && { ...world.rival, age: sinceIntervention(world.rival.age) },
     lease: { ...lease, age: older(lease.age) },
   });
@@ -271,6 +274,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
   rival: null,
   cap: 'counted',
   nodes: 1,
+  ticksLeft: null,
   latestFence: 0,
   budget: {
     stops: 0,
