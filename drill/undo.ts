@@ -30,7 +30,7 @@ const offAfterAll = async (tools: DrillTools, { machine, drilled }: DrillFacts):
   return said === null ? [] : [{ says: `${target.machine} may be off: ${said}`, mend: drilled.startCommand }];
 };
 
-/** How long a machine that runs again may take until its Node bears no fence (ms). */
+/** How long a machine that runs again may take until its Node has no fence (ms). */
 const RELEASE_MS = 10 * 60_000;
 
 /** Looks in a row that have to show no fence. A write that was cut off by an interruption may still arrive. */
@@ -63,7 +63,7 @@ const untilFree = async (node: string, tools: DrillTools, signal: AbortSignal): 
   }
 };
 
-/** Reacts from here, where nothing is installed that would take the fence back, until the Node bears none. */
+/** Fences and releases from here, if nothing is installed that would, until the Node has no fence. */
 const release = async (node: string, tools: DrillTools): Promise<void> => {
   const ending = new AbortController();
   const signal = AbortSignal.any([tools.clock.timeout(RELEASE_MS), tools.giveUp]);

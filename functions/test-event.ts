@@ -18,7 +18,7 @@ export const TEST_DETAIL_TYPE = 'Cloudfence Test Event';
 const testEvent = z.object({ cloudfence: z.literal('test-event'), id: z.string().regex(/^[\w-]{1,64}$/) });
 /**
  * An event of a bus of EventBridge. AWS lets nobody else put events of `aws.` on it. Anybody who may put events in the
- * account may give them this form, so such an event is no fault of the chain, even if it is malformed.
+ * account may give them this form, so such an event does not show a fault of the chain, even if it is malformed.
  */
 const onBus = z
   .object({ source: z.literal(TEST_SOURCE), 'detail-type': z.literal(TEST_DETAIL_TYPE), detail: z.unknown() })

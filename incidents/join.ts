@@ -133,7 +133,7 @@ const firstSeen = (a: Seen, b: Seen): Seen => ({
 });
 
 /**
- * Returns whether Cloudfence did something about the machine. Then the incident is none of shadow mode, even if an
+ * Returns whether Cloudfence did something about the machine. Then the incident does not count as one of shadow mode, even if an
  * earlier run was in it.
  */
 export const hasActed = ({ steps, ends }: Pick<Incident, 'steps' | 'ends'>): boolean =>

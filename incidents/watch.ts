@@ -30,7 +30,7 @@ export type ReadAftermath = (query: AftermathQuery, signal: AbortSignal) => Prom
 
 const HOUR_MS = 3_600_000;
 
-/** After that time, nobody watches an incident any longer (ms). Kubernetes alone may take many hours, or for ever. */
+/** After that time, nobody watches an incident any longer (ms). Kubernetes alone may take many hours, or never finish. */
 const WATCHED_FOR_MS = { fence: HOUR_MS, shadow: 24 * HOUR_MS };
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();

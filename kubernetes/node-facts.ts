@@ -135,7 +135,7 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
   };
 };
 
-/** Returns the record in the text. It is about the Node that bears it, whatever its kubelet writes about the name. */
+/** Returns the record in the text. It is about the Node that has it, whatever name its kubelet writes. */
 const recordIn = (text: string, { metadata }: V1Node): FenceRecord | null => {
   const record = parseRecord(text);
   return record && { ...record, node: metadata?.name ?? '' };

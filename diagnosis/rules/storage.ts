@@ -1,6 +1,6 @@
 import { ifFound, type Situation } from '../model/facts.ts';
 
-/** What is special about storage that is no disk of a supported cloud. */
+/** What is special about storage that is not a disk of a supported cloud. */
 
 const CEPH = /(?:^|\.)(?:rbd|cephfs)\.csi\.ceph\.com$/;
 const REPLICATED = /longhorn|openebs|mayastor|linstor|portworx|storageos/;

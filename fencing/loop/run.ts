@@ -142,7 +142,7 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
 /** The time (ms) after the run's deadline for the last calls, such as the Event on the Node. */
 const LAST_CALLS_MS = 1_000;
 
-/** The end of the run's time is no fault of ours, whatever the call that it cut off makes of it. */
+/** The end of the run's time is not a fault, whatever error the call throws that it cut off. */
 const outOfTime = (error: unknown): CloudfenceError =>
   error instanceof CloudfenceError ? error : new Unavailable('the time was up before an answer came', { cause: error });
 

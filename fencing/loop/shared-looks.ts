@@ -69,7 +69,7 @@ const MOST_TRIES = 5;
 const REST_PER_RUN_MS = 100;
 const LONGEST_COMPANY_MS = 500;
 /**
- * A look with disks comes after the wait for Kubernetes, so nobody is in a hurry for it. With many runs, enough of them
+ * A look with disks comes after the wait for Kubernetes, so it may wait for others to join. With many runs, enough of them
  * join within a short pause.
  */
 const WITH_DISKS = 6;
