@@ -96,8 +96,18 @@ export const clustersOf = <C extends Pick<OpenCluster, 'cluster' | 'aftermath'>>
     (await openClusters.find(({ cluster }) => cluster.name === name)?.aftermath()) ?? null,
 });
 
+/**
+ * Returns the keeper of incidents of an install, or nothing if the install names no place for them. `open` is called
+ * with the first incident.
+ */
+export const incidentsAt = <P>(
+  place: P | null,
+  open: (place: P) => Promise<TellingKeeper>,
+): { readonly incidents?: TellingKeeper } =>
+  place === null ? {} : { incidents: loadedLater(memoized(() => open(place))) };
+
 /** Returns a keeper of incidents whose code is loaded with the first incident, because most events bring none. */
-export const loadedLater = (keeper: () => Promise<TellingKeeper>): TellingKeeper => ({
+const loadedLater = (keeper: () => Promise<TellingKeeper>): TellingKeeper => ({
   objects: {
     read: async (...asked) => (await keeper()).objects.read(...asked),
     write: async (...asked) => (await keeper()).objects.write(...asked),

@@ -20,7 +20,7 @@ import {
   clustersOf,
   type DoctorDependencies,
   type ExaminedFunction,
-  loadedLater,
+  incidentsAt,
   memoized,
   type TestChain,
 } from '../dependencies.ts';
@@ -85,7 +85,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     account,
     territories: settings.territories,
     tags: permissionTags(environment.onlyTagged, settings.clusters),
-    asked: () => connectAhead(opened),
+    onRequestsSent: () => connectAhead(opened),
   });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: region ?? '' });
@@ -130,17 +130,14 @@ const inSignedCalls = (
 
 const incidentsIn = (
   client: () => Promise<SQSClient>,
-  { incidentBucket: bucket, incidentTopic: topic, endpoint }: AwsFunctionEnvironment,
+  { incidentBucket, incidentTopic: topic, endpoint }: AwsFunctionEnvironment,
   region: string | null,
-): Pick<DoctorDependencies, 'incidents'> => {
-  if (bucket === null) return {};
-  const keeper = memoized(async () => {
+): Pick<DoctorDependencies, 'incidents'> =>
+  incidentsAt(incidentBucket, async (bucket) => {
     const { createIncidentKeeper } = await import('../../providers/aws/incidents.ts');
     const { credentials } = (await client()).config;
     return createIncidentKeeper({ bucket, topic }, { region: region ?? '', credentials, endpoint });
   });
-  return { incidents: loadedLater(keeper) };
-};
 
 const testChainIn = (
   client: () => Promise<SQSClient>,

@@ -12,7 +12,7 @@ import type { SendMessage } from '../../providers/azure/service-bus.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
-import { clustersOf, type DoctorDependencies, loadedLater, memoized, type TestChain } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, incidentsAt, memoized, type TestChain } from '../dependencies.ts';
 
 /** What the environment of a function on Azure contains, besides `CLOUDFENCE_SETTINGS` and the function's place. */
 interface AzureFunctionEnvironment {
@@ -71,7 +71,7 @@ const createDependencies: GetDependencies = async () => {
   const settings = await loadFunctionSettings();
   // The import loads the SDK. An instance can start without it.
   const { openAzure } = await import('../../providers/azure/plugin/open.ts');
-  const openedCloud = await openAzure({ subscription, endpoint, asked: () => connectAhead(opened) });
+  const openedCloud = await openAzure({ subscription, endpoint, onRequestsSent: () => connectAhead(opened) });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const served = { subscription, groups: environment.groups };
@@ -110,19 +110,16 @@ export const testChainOf = ({ events }: Pick<ServiceBusQueues, 'events'>): TestC
 });
 
 const incidentsIn = ({
-  incidentContainer: container,
+  incidentContainer,
   incidentTopic: topic,
-}: AzureFunctionEnvironment): Pick<AzureDependencies, 'incidents'> => {
-  if (container === null) return {};
-  const keeper = memoized(async () => {
+}: AzureFunctionEnvironment): Pick<AzureDependencies, 'incidents'> =>
+  incidentsAt(incidentContainer, async (container) => {
     const [{ createIncidentKeeper }, { lazyCredential }] = await Promise.all([
       import('../../providers/azure/incidents.ts'),
       import('../../providers/azure/rest.ts'),
     ]);
     return createIncidentKeeper({ container, topic }, { credential: lazyCredential() });
   });
-  return { incidents: loadedLater(keeper) };
-};
 
 interface QueueNames {
   readonly eventsQueue: string | null;

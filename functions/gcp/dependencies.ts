@@ -13,7 +13,7 @@ import type { Publish } from '../../providers/gcp/publish.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { logDecision, metricFields } from '../metrics.ts';
-import { clustersOf, type DoctorDependencies, loadedLater, memoized, type TestChain } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, incidentsAt, memoized, type TestChain } from '../dependencies.ts';
 
 /** What the environment of a function on Google Cloud contains, besides `CLOUDFENCE_SETTINGS`. */
 export interface GcpFunctionEnvironment {
@@ -103,7 +103,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
   const environment = readGcpFunctionEnvironment();
   const endpoint = readGcpEndpoint(readVariable);
   const settings = await loadFunctionSettings();
-  const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID, asked: () => connectAhead(opened) });
+  const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID, onRequestsSent: () => connectAhead(opened) });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const publish = memoized(async () => (await import('../../providers/gcp/publish.ts')).createPublisher({ endpoint }));
@@ -154,15 +154,12 @@ export const testChainOf = (
 });
 
 const incidentsIn = (
-  { incidentBucket: bucket, incidentTopic: topic }: GcpFunctionEnvironment,
+  { incidentBucket, incidentTopic: topic }: GcpFunctionEnvironment,
   endpoint: string | null,
-): Pick<GcpDependencies, 'incidents'> => {
-  if (bucket === null) return {};
-  const keeper = memoized(async () =>
+): Pick<GcpDependencies, 'incidents'> =>
+  incidentsAt(incidentBucket, async (bucket) =>
     (await import('../../providers/gcp/incidents.ts')).createIncidentKeeper({ bucket, topic }, { endpoint }),
   );
-  return { incidents: loadedLater(keeper) };
-};
 
 interface TopicNames {
   readonly againTopic: string | null;
