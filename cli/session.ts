@@ -123,8 +123,8 @@ const open = async (
 ): Promise<Omit<Session, 'logs'>> => {
   const settings = await loadSettings(readEnvironment(), options);
   const { cloud = null, region = null, clusters, territories } = settings;
-  const asked = () => connectAhead(opened);
-  const own = { variable: readVariable, region, account: null, asked };
+  const onRequestsSent = () => connectAhead(opened);
+  const own = { variable: readVariable, region, account: null, onRequestsSent };
   const openedCloud = await openClouds({ ...own, cloud, clusters, territories });
   opened.push(...openClusters(clusters, openedCloud.access, signal, clusterClock(clock)));
   await Promise.all(opened.map((cluster) => openNow(cluster, output)));

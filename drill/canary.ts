@@ -64,7 +64,7 @@ const keptVolume = ({ volume, facts }: Progress): Refusal | null => {
   if (!volume || !storageClass || storageClass.deletesDisks) return null;
   return {
     says: `StorageClass ${storageClass.name} keeps ${volume.handle}`,
-    mend: `kubectl delete pv ${volume.persistentVolume}, and delete the disk in the cloud`,
+    remedy: `kubectl delete pv ${volume.persistentVolume}, and delete the disk in the cloud`,
   };
 };
 
@@ -83,7 +83,7 @@ export const removeCanary = async (
   const volume = kept ? null : progress.volume;
   const signal = AbortSignal.any([clock.timeout(CLEANUP_MS), giveUp]);
   const ends = clock.now().mono + CLEANUP_MS;
-  const mend = drillCluster.removeCommands(canary).join(' && ');
+  const remedy = drillCluster.removeCommands(canary).join(' && ');
   tell('removes the canary and its volume');
   let left: readonly string[] = [];
   try {
@@ -92,12 +92,12 @@ export const removeCanary = async (
       if (left.length === 0) return kept ? [kept] : [];
       await clock.sleep(POLL_MS, signal);
     } while (clock.now().mono < ends);
-    return left.map((says) => ({ says, mend }));
+    return left.map((says) => ({ says, remedy }));
   } catch (error) {
     return [
       {
         says: `the canary may be there still (${left.length > 0 ? listSome(left) : whyNotUndone(error, giveUp)})`,
-        mend,
+        remedy,
       },
     ];
   }

@@ -11,7 +11,7 @@ import type { DrilledMachine, DrillScene } from './ports.ts';
 /** Why a drill does not stop the machine, and what a person can do about it. */
 export interface Refusal {
   readonly says: string;
-  readonly mend: string;
+  readonly remedy: string;
 }
 
 /** Everything that is known about the machine, from one moment. */
@@ -40,7 +40,7 @@ export interface CheckOptions {
 
 type Check = (facts: DrillFacts, options: CheckOptions) => Refusal | readonly Refusal[] | null;
 
-const refusal = (says: string, mend: string): Refusal => ({ says, mend });
+const refusal = (says: string, remedy: string): Refusal => ({ says, remedy });
 
 const notAllowed: Check = ({ scene, nodeName }, { allowCommand }) =>
   scene.allowed
@@ -86,7 +86,7 @@ const notRunning: Check = ({ machine: { power, machine, evidence } }) =>
     ? null
     : refusal(`the cloud does not say that ${machine} runs, but ${evidence['state'] ?? power}`, 'start it first');
 
-type Doubt = readonly [holds: boolean, says: string, mend: string];
+type Doubt = readonly [holds: boolean, says: string, remedy: string];
 
 const doubtsAboutNode = (node: NodeFacts, { barred, hostname }: DrillScene): readonly Doubt[] => [
   [node.ready !== 'True', 'is not Ready', `\`kubectl describe node ${node.name}\` says why`],
@@ -110,18 +110,18 @@ const doubtsAboutNode = (node: NodeFacts, { barred, hostname }: DrillScene): rea
 const badNode: Check = ({ cluster: { node }, scene, nodeName }) =>
   (node ? doubtsAboutNode(node, scene) : [])
     .filter(([holds]) => holds)
-    .map(([, says, mend]) => refusal(`Node ${nodeName} ${says}`, mend));
+    .map(([, says, remedy]) => refusal(`Node ${nodeName} ${says}`, remedy));
 
 const otherVolumes: Check = ({ scene, nodeName, cluster: { volumes }, ownVolume }) => {
   const users = scene.pods.filter(({ disks }) => disks.length > 0);
-  const mend = `move it away first, such as with \`kubectl drain ${nodeName}\` and then \`kubectl uncordon ${nodeName}\``;
+  const remedy = `move it away first, such as with \`kubectl drain ${nodeName}\` and then \`kubectl uncordon ${nodeName}\``;
   const reported = volumes.filter(
     ({ key, attachment, reported: onStatus }) => (onStatus || attachment !== null) && key !== ownVolume,
   );
   return [
-    ...users.map(({ name, disks }) => refusal(`pod ${name} on Node ${nodeName} uses ${listSome(disks)}`, mend)),
+    ...users.map(({ name, disks }) => refusal(`pod ${name} on Node ${nodeName} uses ${listSome(disks)}`, remedy)),
     ...(scene.attachments.length > 0
-      ? [refusal(`other volumes are attached to Node ${nodeName}: ${listSome(scene.attachments)}`, mend)]
+      ? [refusal(`other volumes are attached to Node ${nodeName}: ${listSome(scene.attachments)}`, remedy)]
       : []),
     ...(scene.attachments.length === 0 && users.length === 0 && reported.length > 0
       ? [
@@ -214,7 +214,7 @@ const noRoomUnderCap: Check = ({ scene: { cap } }) => {
 const hazards: Check = ({ drilled }, { suspendedGroup }) =>
   drilled.hazards
     .filter(({ group }) => group === null || group !== suspendedGroup)
-    .map(({ says, mend }) => ({ says, mend }));
+    .map(({ says, remedy }) => ({ says, remedy }));
 
 const storage: Check = ({ scene }, { storageClass }) =>
   scene.storageClass

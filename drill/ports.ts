@@ -9,7 +9,7 @@ import type { Permit } from '../fencing/model/permit.ts';
 /** A reason why this machine would not come back as it was, or not at all. */
 export interface Hazard {
   readonly says: string;
-  readonly mend: string;
+  readonly remedy: string;
   /** The group that would replace the machine. A person who has suspended the group may say so. Null for other hazards. */
   readonly group: string | null;
 }

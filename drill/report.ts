@@ -55,10 +55,10 @@ const sections = (report: DrillReport): readonly Section[] => {
   const { proved, unproved } = proofsOf(report, report.proofs);
   const ran = report.stoppedAt !== null;
   return [
-    { title: 'Refused because', lines: report.refusals.map(({ says, mend }) => `${says}: ${mend}`) },
+    { title: 'Refused because', lines: report.refusals.map(({ says, remedy }) => `${says}: ${remedy}`) },
     { title: 'After the request to stop the machine', lines: phaseLines(report.recovery) },
     { title: 'After the request to start it', lines: phaseLines(report.restart) },
-    { title: 'Left behind', lines: report.left.map(({ says, mend }) => `${says}: ${mend}`) },
+    { title: 'Left behind', lines: report.left.map(({ says, remedy }) => `${says}: ${remedy}`) },
     { title: 'This account proved what no stand-in can', lines: ran ? proved : [] },
     { title: 'Not proved', lines: ran ? unproved : [] },
   ]

@@ -15,7 +15,9 @@ const startAgain = async (tools: DrillTools, { machine, drilled }: DrillFacts): 
     await startMachine(target, tools, { lasts: CLEANUP_MS, signal: tools.giveUp });
     return [];
   } catch (error) {
-    return [{ says: `${target.machine} may be off: ${whyNotUndone(error, tools.giveUp)}`, mend: drilled.startCommand }];
+    return [
+      { says: `${target.machine} may be off: ${whyNotUndone(error, tools.giveUp)}`, remedy: drilled.startCommand },
+    ];
   }
 };
 
@@ -27,7 +29,7 @@ const offAfterAll = async (tools: DrillTools, { machine, drilled }: DrillFacts):
     ({ power }) => (power === 'running' ? null : `the cloud says ${power}`),
     (error: unknown) => whyNotUndone(error, tools.giveUp),
   );
-  return said === null ? [] : [{ says: `${target.machine} may be off: ${said}`, mend: drilled.startCommand }];
+  return said === null ? [] : [{ says: `${target.machine} may be off: ${said}`, remedy: drilled.startCommand }];
 };
 
 /** How long a machine that runs again may take until its Node has no fence (ms). */
@@ -90,7 +92,7 @@ const takeFenceBack = async (node: string, tools: DrillTools, runs: boolean): Pr
   } catch (error) {
     const why = whyNotUndone(error, tools.giveUp);
     const says = tools.giveUp.aborted ? `it is not known whether Node ${node} is still fenced: ${why}` : why;
-    return [{ says, mend: `\`cloudfence release ${node}\` ends a fence once the machine runs` }];
+    return [{ says, remedy: `\`cloudfence release ${node}\` ends a fence once the machine runs` }];
   }
 };
 

@@ -38,11 +38,11 @@ export const sourceIn = ({ where, objects }: Place): IncidentSource => ({
   read: async (name, signal) => (await objects.read(name, signal))?.text ?? null,
 });
 
-/** An object that cannot be read: what is wrong with it, and how to mend it. */
+/** An object that cannot be read: what is wrong with it, and the remedy. */
 export interface DamagedObject {
   readonly name: string;
   readonly what: string;
-  readonly mend: string;
+  readonly remedy: string;
 }
 
 export interface ReadIncidents {
@@ -68,19 +68,19 @@ const inWords = ({ issues }: z.ZodError): string =>
 
 /** Returns the incident in a text, or what is wrong with the text. */
 export const readIncident = (text: string): Incident | Fault => {
-  if (text.trim() === '') return { what: 'it is empty', mend: COPY_AGAIN };
+  if (text.trim() === '') return { what: 'it is empty', remedy: COPY_AGAIN };
   const json = jsonTextSchema.safeParse(text);
-  if (!json.success) return { what: 'it is not JSON', mend: COPY_AGAIN };
+  if (!json.success) return { what: 'it is not JSON', remedy: COPY_AGAIN };
   const head = headSchema.safeParse(json.data);
-  if (!head.success) return { what: 'it is no incident of Cloudfence', mend: KEEP_APART };
+  if (!head.success) return { what: 'it is no incident of Cloudfence', remedy: KEEP_APART };
   const { version } = head.data;
   if (version !== 1)
-    return { what: `it has version ${version}, and only version 1 is understood`, mend: 'use a newer Cloudfence' };
+    return { what: `it has version ${version}, and only version 1 is understood`, remedy: 'use a newer Cloudfence' };
   const read = incidentSchema.safeParse(json.data);
-  return read.success ? read.data : { what: inWords(read.error), mend: COPY_AGAIN };
+  return read.success ? read.data : { what: inWords(read.error), remedy: COPY_AGAIN };
 };
 
-const isFault = <T extends Fault>(read: Incident | T): read is T => 'mend' in read;
+const isFault = <T extends Fault>(read: Incident | T): read is T => 'remedy' in read;
 
 type Found = Incident | DamagedObject | null;
 
@@ -93,7 +93,7 @@ const readOne = async (name: string, { read }: IncidentSource, signal: AbortSign
   } catch (caught) {
     signal.throwIfAborted();
     const { message, retry } = asCloudfenceError(caught);
-    return { name, what: message, mend: retry ? 'try again' : 'check that you may read it' };
+    return { name, what: message, remedy: retry ? 'try again' : 'check that you may read it' };
   }
 };
 

@@ -111,7 +111,7 @@ export interface TerritoryEntry {
 export type ReadVariable = (name: string) => string | null;
 
 /** Called whenever questions to the cloud about machines and disks have left. */
-export type Asked = () => void;
+export type OnRequestsSent = () => void;
 
 export interface CloudOptions {
   /** Reads an environment variable for a setting for which the plugin's SDK has no variable of its own. */
@@ -125,7 +125,7 @@ export interface CloudOptions {
    * their form.
    */
   readonly tags?: PermissionTags | null;
-  readonly asked?: Asked;
+  readonly onRequestsSent?: OnRequestsSent;
 }
 
 /** A bucket or container in which incidents lie, opened with the credentials that are found. */

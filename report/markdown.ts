@@ -22,7 +22,7 @@ const damagedPart = ({ damaged }: Report): readonly string[] =>
     : [
         `**Not in this report:** ${count(damaged.length, 'object')} that cannot be read.`,
         damaged
-          .map(({ name, what, mend }) => `- ${plain(name)}: ${plain(what)}. To mend it, ${plain(mend)}.`)
+          .map(({ name, what, remedy }) => `- ${plain(name)}: ${plain(what)}. To mend it, ${plain(remedy)}.`)
           .join('\n'),
       ];
 

@@ -21,8 +21,8 @@ export const damagedPart = ({ damaged }: Report): Markup | null =>
         <h2 id="damaged">Not in this report: ${count(damaged.length, 'object')} that cannot be read</h2>
         <ul class="plain">
           ${damaged.map(
-            ({ name: object, what, mend }) =>
-              html`<li><code>${name(object)}</code>: ${name(what)}. To mend it, ${mend}.</li>`,
+            ({ name: object, what, remedy }) =>
+              html`<li><code>${name(object)}</code>: ${name(what)}. To mend it, ${remedy}.</li>`,
           )}
         </ul>
       </section>`;

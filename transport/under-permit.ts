@@ -186,15 +186,15 @@ const whenAllLeft = (left: (last: ClientRequest) => void): ((request: ClientRequ
 const SIDE_BY_SIDE = 2;
 
 /**
- * Creates a pool. `asked` is called whenever requests have left, and none still waits for its connection. A second
+ * Creates a pool. `onRequestsSent` is called whenever requests have left, and none still waits for its connection. A second
  * connection is opened while the first question is answered.
  */
-export const createConnectionPool = (asked: () => void = () => undefined): ConnectionPool => {
+export const createConnectionPool = (onRequestsSent: () => void = () => undefined): ConnectionPool => {
   const own = { http: new HttpAgent(OPTIONS), https: new HttpsAgent(OPTIONS) };
   const left = (agent: Agent) => (request: ClientRequest) => {
     const server = URL.parse(`${request.protocol}//${String(request.getHeader('host'))}`);
     if (server) connectAhead(agent, server, SIDE_BY_SIDE - standing(agent, server));
-    asked();
+    onRequestsSent();
   };
   return {
     http: watched(own.http, whenAllLeft(left(own.http))),

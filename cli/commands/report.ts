@@ -92,8 +92,8 @@ export const report = async (
   const { wall: made } = clock.now();
   const wanted = { target: target ?? null, since: since === undefined ? null : made - since, shadow };
   const told = await gather(await openSource(options), wanted, made, AbortSignal.timeout(timeout));
-  for (const { name, what, mend } of told.damaged)
-    complain(`cloudfence: ${makeVisible(name)}: ${makeVisible(what)}. To mend it, ${mend}.`);
+  for (const { name, what, remedy } of told.damaged)
+    complain(`cloudfence: ${makeVisible(name)}: ${makeVisible(what)}. To mend it, ${remedy}.`);
   requireSome(told);
   const text = write(told);
   if (file === null) line(text.trimEnd());

@@ -177,7 +177,7 @@ type Ownership = Pick<RunState, 'identityRules' | 'record'> & {
 const recordOf = ({ record, request }: Ownership) => (record?.machine === request.machine ? record : null);
 
 /** Returns the machine that the attacher noted, or null if the note names no machine of this cloud. */
-const notedOn = ({ attachment }: VolumeFacts, { identityRules }: Ownership): MachineId | null =>
+const machineNotedOn = ({ attachment }: VolumeFacts, { identityRules }: Ownership): MachineId | null =>
   attachment?.source ? identityRules.machineOf(attachment.source) : null;
 
 const isRecorded = ({ attachmentName }: VolumeFacts, whose: Ownership): boolean =>
@@ -188,7 +188,7 @@ const isRecorded = ({ attachmentName }: VolumeFacts, whose: Ownership): boolean 
  * attachment that names the machine is enough for all volumes: then the list is empty.
  */
 export const volumesOfUnknownOwner = ({ node, volumes }: ClusterFacts, whose: Ownership): readonly VolumeFacts[] =>
-  node || volumes.some((volume) => notedOn(volume, whose) === whose.request.machine)
+  node || volumes.some((volume) => machineNotedOn(volume, whose) === whose.request.machine)
     ? []
     : volumes.filter((volume) => volume.attachment && !isRecorded(volume, whose));
 

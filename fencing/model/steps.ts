@@ -99,7 +99,7 @@ export interface StepProperties {
   readonly letsGo: boolean;
 }
 
-const onNode: StepProperties = {
+const nodeStep: StepProperties = {
   destructive: false,
   perObject: false,
   makesStale: 'the cluster',
@@ -107,7 +107,7 @@ const onNode: StepProperties = {
   ends: null,
   letsGo: false,
 };
-const onPod: StepProperties = {
+const podStep: StepProperties = {
   destructive: true,
   perObject: true,
   makesStale: 'nothing',
@@ -125,18 +125,18 @@ const inCloud: StepProperties = {
 };
 
 export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
-  mark: { ...onNode, destructive: true, makesStale: 'its Node', record: 'is written' },
-  note: { ...onNode, record: 'is written' },
-  'fail-pod': onPod,
-  'delete-pod': onPod,
-  'delete-attachment': { ...onNode, destructive: true, perObject: true },
-  nudge: { ...onNode, perObject: true },
-  'delete-node': { ...onNode, destructive: true, ends: 'fenced' },
-  park: { ...onNode, makesStale: 'its Node', record: 'is written' },
-  'lift-out-of-service': { ...onNode, record: 'is written', letsGo: true },
-  'release-node': { ...onNode, record: 'is gone', ends: 'released', letsGo: true },
-  'set-tombstone': onNode,
-  'note-stopping': onNode,
+  mark: { ...nodeStep, destructive: true, makesStale: 'its Node', record: 'is written' },
+  note: { ...nodeStep, record: 'is written' },
+  'fail-pod': podStep,
+  'delete-pod': podStep,
+  'delete-attachment': { ...nodeStep, destructive: true, perObject: true },
+  nudge: { ...nodeStep, perObject: true },
+  'delete-node': { ...nodeStep, destructive: true, ends: 'fenced' },
+  park: { ...nodeStep, makesStale: 'its Node', record: 'is written' },
+  'lift-out-of-service': { ...nodeStep, record: 'is written', letsGo: true },
+  'release-node': { ...nodeStep, record: 'is gone', ends: 'released', letsGo: true },
+  'set-tombstone': nodeStep,
+  'note-stopping': nodeStep,
   'detach-disk': { ...inCloud, perObject: true },
   'power-off': inCloud,
 };

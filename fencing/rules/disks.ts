@@ -43,7 +43,7 @@ const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boole
  * Returns how long (ms) the volume has been waiting for its detach. The API server's clock may be wrong, so the time
  * that this run saw itself counts too, whichever is longer.
  */
-const goingFor = (view: View, { key, attachment }: VolumeFacts): number =>
+const waitingForMs = (view: View, { key, attachment }: VolumeFacts): number =>
   Math.max(attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : 0, unwantedForMs(view, key));
 
 /**
@@ -54,7 +54,8 @@ const patienceWith = ({ attachment }: VolumeFacts): number =>
   attachment === null || attachment.detachError !== null ? patience.detachFailed : patience.detachStuck;
 
 /** Returns when Kubernetes has had long enough for the detach (ms from now; not positive if it has). */
-export const detachDueIn = (view: View, volume: VolumeFacts): number => patienceWith(volume) - goingFor(view, volume);
+export const detachDueIn = (view: View, volume: VolumeFacts): number =>
+  patienceWith(volume) - waitingForMs(view, volume);
 
 const stuck = (view: View, volume: VolumeFacts): boolean => detachDueIn(view, volume) <= 0;
 
@@ -79,7 +80,7 @@ const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Clou
   const forced = detach(view, disk, 'forced');
   const plainFor = askedFor(view, plain);
   if (plainFor === null && disk.state !== 'detaching') return plain;
-  if ((plainFor ?? goingFor(view, volume) - patience.detachStuck) < patience.plainDetach) return null;
+  if ((plainFor ?? waitingForMs(view, volume) - patience.detachStuck) < patience.plainDetach) return null;
   return (askedFor(view, forced) ?? Infinity) >= patience.plainDetach ? forced : null;
 };
 

@@ -33,7 +33,7 @@ const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, record: FenceRe
  * Returns why the Lease shows no return yet. A Lease of the new boot with another date than now may be of a clock that is
  * wrong. Such a run does not hand over: it has to see the next renewal itself.
  */
-const leaseUnproven = ({ cluster: { lease } }: View, node: NodeFacts, record: FenceRecord): Reason =>
+const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, record: FenceRecord): Reason =>
   lease === null || lease === record.lease
     ? unproven(`the kubelet of ${node.name} has not renewed its Lease recently`)
     : because(
@@ -69,7 +69,7 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
     return unproven(`the cloud says that the machine is ${view.machine.power}, not running`);
   if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);
   if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);
-  if (!leaseIsFresh(view, record)) return leaseUnproven(view, node, record);
+  if (!leaseIsFresh(view, record)) return whyLeaseProvesNothing(view, node, record);
   const pod = goingPod(view, record);
   if (pod !== null) return unproven(`the fence deleted Pod ${pod}, but the Pod still exists`);
   const volume = leftoverAttachment(view, record);
@@ -109,7 +109,7 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
  * Returns how long (ms) a running machine has been out of Kubernetes' reach. If the Node was silent while the machine
  * was off, the time counts from the machine's start.
  */
-const outOfReachFor = (view: View, node: NodeFacts, record: FenceRecord): number =>
+const unreachableForMs = (view: View, node: NodeFacts, record: FenceRecord): number =>
   node.ready === 'True'
     ? 0
     : view.now.wall - Math.max(node.readySince, view.machine.since ?? Date.parse(record.released ?? record.begun));
@@ -123,7 +123,7 @@ export const releaseReturned: Rule = (view) => {
   const { node } = view.cluster;
   const record = node?.record;
   if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;
-  if (view.machine.power === 'running' && outOfReachFor(view, node, record) >= patience.unreachable) return null;
+  if (view.machine.power === 'running' && unreachableForMs(view, node, record) >= patience.unreachable) return null;
   if (!namesOnlyThisMachine(node, view.machine, view.identityRules)) return null;
   const missing = missingForReturn(view, node, record);
   return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);

@@ -1,6 +1,6 @@
 import type { EC2ClientConfig } from '@aws-sdk/client-ec2';
 import { EC2Client } from '@aws-sdk/client-ec2';
-import type { Asked } from '../plugin.ts';
+import type { OnRequestsSent } from '../plugin.ts';
 import { createConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
 
 /**
@@ -15,15 +15,15 @@ export interface Ec2Clients {
 /** Where to send calls, and with which credentials. Everything except the region is for tests and unusual networks. */
 export type ClientOptions = Pick<EC2ClientConfig, 'endpoint' | 'credentials' | 'requestHandler'> & {
   readonly region: string;
-  readonly asked?: Asked | undefined;
+  readonly onRequestsSent?: OnRequestsSent | undefined;
 };
 
 /** In ms. The permit, not a timeout here, limits how long a destructive call waits for its connection. */
 const answering = { requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
 export const timeouts = { connectionTimeout: 1_000, ...answering } as const;
 
-export const ec2Clients = ({ requestHandler, asked, ...options }: ClientOptions): Ec2Clients => {
-  const { http, https } = createConnectionPool(asked);
+export const ec2Clients = ({ requestHandler, onRequestsSent, ...options }: ClientOptions): Ec2Clients => {
+  const { http, https } = createConnectionPool(onRequestsSent);
   const shared: EC2ClientConfig = { customUserAgent: 'cloudfence', ...options };
   const reads = new EC2Client({
     ...shared,

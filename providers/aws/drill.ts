@@ -26,7 +26,7 @@ const groupHazard = (instance: Instance): readonly Hazard[] => {
         {
           group,
           says: `the Auto Scaling group ${group} replaces ${instance.InstanceId} when it stops`,
-          mend: `\`aws autoscaling suspend-processes --auto-scaling-group-name ${group} --scaling-processes HealthCheck ReplaceUnhealthy\`, then add \`--suspended-group ${group}\`, and resume the processes after the drill`,
+          remedy: `\`aws autoscaling suspend-processes --auto-scaling-group-name ${group} --scaling-processes HealthCheck ReplaceUnhealthy\`, then add \`--suspended-group ${group}\`, and resume the processes after the drill`,
         },
       ];
 };
@@ -37,7 +37,7 @@ const ownHazards = (instance: Instance): readonly Hazard[] => [
         {
           group: null,
           says: `${instance.InstanceId} is a Spot instance, which may not start again`,
-          mend: 'choose an On-Demand instance',
+          remedy: 'choose an On-Demand instance',
         },
       ]
     : []),
@@ -47,7 +47,7 @@ const ownHazards = (instance: Instance): readonly Hazard[] => [
         {
           group: null,
           says: `Karpenter manages ${instance.InstanceId} and may replace it`,
-          mend: 'choose a Node that Karpenter does not manage',
+          remedy: 'choose a Node that Karpenter does not manage',
         },
       ]),
   ...(instance.RootDeviceType === 'instance-store'
@@ -55,7 +55,7 @@ const ownHazards = (instance: Instance): readonly Hazard[] => [
         {
           group: null,
           says: `${instance.InstanceId} cannot be stopped: its root disk is an instance store`,
-          mend: 'choose another Node',
+          remedy: 'choose another Node',
         },
       ]
     : []),
@@ -90,7 +90,7 @@ const startHazard = async (
         {
           group: null,
           says: `the drill could not start ${machine} again: ${error.message}`,
-          mend: `grant ${START} (docs/drill.md, "Permissions")`,
+          remedy: `grant ${START} (docs/drill.md, "Permissions")`,
         },
       ];
     if (!(error instanceof Refused)) throw error;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
-import type { Asked } from '../plugin.ts';
+import type { OnRequestsSent } from '../plugin.ts';
 import { createConnectionPool, type ConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
@@ -40,7 +40,7 @@ export interface ClientOptions extends Pick<
   readonly subscription: string;
   readonly credential: Credential;
   readonly polling?: OperationPolling;
-  readonly asked?: Asked | undefined;
+  readonly onRequestsSent?: OnRequestsSent | undefined;
 }
 
 /** Twenty seconds: as long as fencing waits before it forces a detach that did not succeed. */
@@ -76,7 +76,7 @@ const open = (
   subscription: string,
   credential: Credential,
   options: ComputeManagementClientOptionalParams,
-  asked: ClientOptions['asked'],
+  onRequestsSent: ClientOptions['onRequestsSent'],
 ): ComputeManagementClient => {
   const client = withReadableProxy(
     () =>
@@ -84,7 +84,7 @@ const open = (
   );
   client.pipeline.addPolicy(endsWithinTimeout);
   client.pipeline.addPolicy(onlyArmsErrors);
-  client.pipeline.addPolicy(connectsBy(createConnectionPool(asked)));
+  client.pipeline.addPolicy(connectsBy(createConnectionPool(onRequestsSent)));
   if (options.allowInsecureConnection) client.pipeline.removePolicy({ name: 'bearerTokenAuthenticationPolicy' });
   return client;
 };
@@ -104,7 +104,7 @@ export const azureClients = ({
   subscription,
   credential,
   polling = usualFollowing,
-  asked,
+  onRequestsSent,
   ...where
 }: ClientOptions): AzureClients => {
   const allowInsecureConnection = where.endpoint?.startsWith('http://') ?? false;
@@ -113,7 +113,7 @@ export const azureClients = ({
     allowInsecureConnection,
     userAgentOptions: { userAgentPrefix: 'cloudfence' },
   };
-  const reads = open(subscription, credential, options, asked);
+  const reads = open(subscription, credential, options, onRequestsSent);
   const writes = (passage: PermittedPath): ComputeManagementClient => {
     const pipeline = orderPipeline(reads);
     pipeline.addPolicy(permitted(passage), LAST);

@@ -14,7 +14,7 @@ import { missingActions, type PermissionOptions } from './plugin/permissions.ts'
 const SPOT_HAZARD: Hazard = {
   group: null,
   says: 'the machine is a Spot VM, which may not start again',
-  mend: 'choose a regular VM',
+  remedy: 'choose a regular VM',
 };
 
 /**
@@ -36,7 +36,7 @@ const groupHazard = async (
     {
       group: set.name,
       says: `the scale set ${set.name} repairs or replaces its instances when they stop`,
-      mend: `\`${off}\`, then add \`--suspended-group ${set.name}\`, and switch the repairs on again after the drill`,
+      remedy: `\`${off}\`, then add \`--suspended-group ${set.name}\`, and switch the repairs on again after the drill`,
     },
   ];
 };
@@ -50,8 +50,8 @@ const setOf = (path: MachinePath, { virtualMachineScaleSet }: Vm) => {
   return group === undefined || name === undefined ? null : { group, name };
 };
 
-const permissionHazard = (says: string, mend: string): readonly Hazard[] => [
-  { group: null, says, mend: `${mend} (docs/drill.md, "Permissions")` },
+const permissionHazard = (says: string, remedy: string): readonly Hazard[] => [
+  { group: null, says, remedy: `${remedy} (docs/drill.md, "Permissions")` },
 ];
 
 /**

@@ -45,7 +45,7 @@ export const unreadable = (error: z.ZodError, where: string, remedy: string): Pa
   mergeParsed(
     error.issues
       .flatMap(leaves)
-      .slice(0, MOST_TOLD)
+      .slice(0, MOST_REPORTED)
       .map(({ message, path }) => fault(message, where + jsonPath(path), remedy)),
   );
 
@@ -67,15 +67,15 @@ const jsonPath = (path: readonly PropertyKey[]): string =>
  * The number of faults, and of ignored events, that one event reports one by one. Nothing is lost, because a dead
  * letter contains the event itself.
  */
-const MOST_TOLD = 20;
+const MOST_REPORTED = 20;
 /** The most machines that one call to a cloud may name. */
 const MOST_MACHINES = 1_000;
 
 const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
-  const [first, ...others] = faults.slice(MOST_TOLD);
+  const [first, ...others] = faults.slice(MOST_REPORTED);
   return first
     ? [
-        ...faults.slice(0, MOST_TOLD),
+        ...faults.slice(0, MOST_REPORTED),
         {
           ...first,
           what: `${counted(others.length + 1, 'more part')} of the event cannot be read`,
@@ -86,10 +86,10 @@ const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
 };
 
 const fewIgnored = (ignored: readonly IgnoredEvent[]): readonly IgnoredEvent[] => {
-  const [first, ...others] = ignored.slice(MOST_TOLD);
+  const [first, ...others] = ignored.slice(MOST_REPORTED);
   return first
     ? [
-        ...ignored.slice(0, MOST_TOLD),
+        ...ignored.slice(0, MOST_REPORTED),
         { ...first, what: `${counted(others.length + 1, 'more part')} of the event, without a machine` },
       ]
     : ignored;

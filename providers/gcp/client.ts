@@ -10,7 +10,7 @@ import {
   type PermittedCall,
   underPermit,
 } from '../../transport/under-permit.ts';
-import type { Asked } from '../plugin.ts';
+import type { OnRequestsSent } from '../plugin.ts';
 import { createAuth, isAnonymous, loadCredentials, projectOfCredentials } from './credentials.ts';
 import { isComputeUrl, withCloudfenceErrors } from './errors.ts';
 
@@ -39,13 +39,13 @@ interface ClientOptions {
   readonly endpoint?: string;
   /** Replaces the network. */
   readonly fetch?: Fetch;
-  readonly asked?: Asked | undefined;
+  readonly onRequestsSent?: OnRequestsSent | undefined;
 }
 
 const SCOPES = ['https://www.googleapis.com/auth/compute'];
 
-export const computeClients = ({ newRequestId, endpoint, fetch, asked }: ClientOptions): ComputeClients => {
-  const { adapter, permitted } = guardedTransport(newRequestId, asked);
+export const computeClients = ({ newRequestId, endpoint, fetch, onRequestsSent }: ClientOptions): ComputeClients => {
+  const { adapter, permitted } = guardedTransport(newRequestId, onRequestsSent);
   const transporterOptions = { adapter, ...(fetch && { fetchImplementation: fetch }) };
   const place = endpoint === undefined ? null : endpointParts(endpoint);
   const auth = createAuth({ scopes: SCOPES, ...(endpoint !== undefined && { endpoint }), transporterOptions });
@@ -92,9 +92,12 @@ const isDestructive = (method: string | undefined, url: URL): boolean =>
  * which call is passing. Therefore each destructive call is identified by its request id. A call without a registered
  * passage is not sent. A destructive call does not follow redirects either.
  */
-const guardedTransport = (newRequestId: () => string, asked: ClientOptions['asked']): GuardedTransport => {
+const guardedTransport = (
+  newRequestId: () => string,
+  onRequestsSent: ClientOptions['onRequestsSent'],
+): GuardedTransport => {
   const passages = new Map<string, PermittedPath>();
-  const [toCompute, elsewhere] = [createConnectionPool(asked), createConnectionPool()];
+  const [toCompute, elsewhere] = [createConnectionPool(onRequestsSent), createConnectionPool()];
   const passageOf = (url: URL): PermittedPath => {
     const passage = passages.get(url.searchParams.get('requestId') ?? '');
     if (!passage) throw new ProofExpired('the permit of a destructive call ended before Cloudfence sent the call');

@@ -34,21 +34,21 @@ const groupHazard = (machine: string, { metadata }: Instance): readonly Hazard[]
         {
           group,
           says: `the managed instance group ${group} starts or replaces ${machine} when it stops`,
-          mend: `\`gcloud compute instance-groups managed update ${group} --default-action-on-vm-failure=do-nothing\` with its zone or region, then add \`--suspended-group ${group}\`, and set it to \`repair\` after the drill`,
+          remedy: `\`gcloud compute instance-groups managed update ${group} --default-action-on-vm-failure=do-nothing\` with its zone or region, then add \`--suspended-group ${group}\`, and set it to \`repair\` after the drill`,
         },
       ];
 };
 
 const ownHazards = (machine: string, { scheduling, disks }: Instance): readonly Hazard[] => [
   ...(scheduling?.preemptible || scheduling?.provisioningModel === 'SPOT'
-    ? [{ group: null, says: `${machine} is a Spot VM, which may not start again`, mend: 'choose a standard VM' }]
+    ? [{ group: null, says: `${machine} is a Spot VM, which may not start again`, remedy: 'choose a standard VM' }]
     : []),
   ...(disks?.some(({ type }) => type === 'SCRATCH')
     ? [
         {
           group: null,
           says: `${machine} has local SSDs, whose data a stop loses`,
-          mend: 'choose a VM without local SSDs',
+          remedy: 'choose a VM without local SSDs',
         },
       ]
     : []),
@@ -69,7 +69,7 @@ const permissionHazard = async (
         {
           group: null,
           says: `these credentials do not have ${missing.join(' and ')} on ${machine}`,
-          mend: 'grant them (docs/drill.md, "Permissions")',
+          remedy: 'grant them (docs/drill.md, "Permissions")',
         },
       ];
 };

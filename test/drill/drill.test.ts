@@ -169,7 +169,7 @@ describe('a drill', () => {
       };
       const result = await rig.drill({}, { tell, giveUp: again.signal });
       expect(result).toMatchObject({ end: 'interrupted', movedTo: null });
-      expect(result.left.map(({ mend }) => mend)).toEqual([
+      expect(result.left.map(({ remedy }) => remedy)).toEqual([
         `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
         `\`cloudfence release ${rig.node}\` ends a fence once the machine runs`,
         'kubectl -n default delete statefulset/cloudfence-drill pvc/data-cloudfence-drill-0 --ignore-not-found',

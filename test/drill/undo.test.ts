@@ -73,7 +73,7 @@ describe('a drill that fences by itself', () => {
         if (says.startsWith('waits until')) giveUp.abort(new Error('interrupted again'));
       };
       const result = await rig.drill({}, { here: true, tell, giveUp: giveUp.signal });
-      expect(result.left).toContainEqual(expect.objectContaining({ mend: RELEASE }));
+      expect(result.left).toContainEqual(expect.objectContaining({ remedy: RELEASE }));
     }));
 });
 
@@ -138,7 +138,7 @@ describe('a machine that does not start again', () => {
         expect(result.end).not.toBe('recovered');
         expect(result.left).toContainEqual({
           says: expect.stringContaining('may be off'),
-          mend: `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
+          remedy: `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
         });
       }, true),
   );
@@ -157,6 +157,6 @@ describe('a machine that does not start again', () => {
       expect(result).toMatchObject({ end: 'failed', says: expect.stringContaining('InsufficientInstanceCapacity') });
       const [machine, node] = result.left;
       expect(machine?.says).toMatch(/may be off.*InsufficientInstanceCapacity/);
-      expect(node).toMatchObject({ says: expect.stringContaining('is fenced'), mend: RELEASE });
+      expect(node).toMatchObject({ says: expect.stringContaining('is fenced'), remedy: RELEASE });
     }, true));
 });

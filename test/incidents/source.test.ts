@@ -49,10 +49,12 @@ describe('an object that cannot be read', () => {
     ['may not be read', new PermissionDenied('denied'), /denied/, /try again/],
     ['does not come', new Unavailable('timed out'), /timed out/, /try again/],
     ['fails', new Error('a bug'), /a bug/, /try again/],
-  ])('that %s is named, and hides no other', async (_, text, what, mend) => {
+  ])('that %s is named, and hides no other', async (_, text, what, remedy) => {
     const { incidents, damaged } = await readAll({ broken: text, good: example('refusal') });
     expect(incidents).toHaveLength(1);
-    expect(damaged).toEqual([{ name: 'broken', what: expect.stringMatching(what), mend: expect.stringMatching(mend) }]);
+    expect(damaged).toEqual([
+      { name: 'broken', what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) },
+    ]);
   });
 
   it('is not named if the time is up: nothing is read then', async () => {

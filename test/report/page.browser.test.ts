@@ -32,7 +32,7 @@ const hours = withPhases(fenced, 'hours', {
   fenced: 99_000,
 });
 const shadow = { target: null, since: null, shadow: true };
-const damaged = [{ name: `incidents/${'x'.repeat(300)}.json`, what: 'it is empty', mend: 'copy the object again' }];
+const damaged = [{ name: `incidents/${'x'.repeat(300)}.json`, what: 'it is empty', remedy: 'copy the object again' }];
 
 const reports: Readonly<Record<string, Report>> = {
   one: reportOf([released]),

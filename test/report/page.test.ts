@@ -63,7 +63,7 @@ describe('the page of several incidents', () => {
   });
 
   it('names what cannot be read, and how to mend it', () => {
-    const damaged = [{ name: 'incidents/a.json', what: 'it is empty', mend: 'copy the object again' }];
+    const damaged = [{ name: 'incidents/a.json', what: 'it is empty', remedy: 'copy the object again' }];
     const report = reportOf([refused], { damaged });
     for (const text of [wordsOf(reportPage(report)), reportMarkdown(report)])
       expect(text).toContain('incidents/a.json: it is empty. To mend it, copy the object again.');

@@ -47,10 +47,10 @@ export const openAws = async ({
   territories,
   tags = null,
   variable = () => null,
-  asked,
+  onRequestsSent,
 }: Omit<CloudOptions, 'variable'> & Partial<Pick<CloudOptions, 'variable'>>): Promise<OpenedCloud> => {
   const region = await requireRegion(given);
-  const clients = ec2Clients({ region, asked });
+  const clients = ec2Clients({ region, onRequestsSent });
   const cloud = awsCloud({ clients, region });
   const kit = {
     cloud,

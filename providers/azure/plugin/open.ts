@@ -7,13 +7,13 @@ import { viewDisks } from '../disks.ts';
 import { azureCloud, type AzureCloud } from '../index.ts';
 import { destructiveCallChecks, type PermissionOptions, probeReads } from './permissions.ts';
 import { azureAccess } from './access.ts';
-import type { Asked, OpenedCloud, CloudProbe } from '../../plugin.ts';
+import type { OnRequestsSent, OpenedCloud, CloudProbe } from '../../plugin.ts';
 
 export interface AzureOptions {
   readonly subscription: string | null;
   /** URL of another endpoint. Over plain HTTP, no token is sent. */
   readonly endpoint: string | null;
-  readonly asked?: Asked | undefined;
+  readonly onRequestsSent?: OnRequestsSent | undefined;
 }
 
 /**
@@ -39,13 +39,17 @@ const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe 
     'Azure: there is no dry run, so the assigned roles are read; a lock, a policy, or a deny assignment may still refuse a call',
 });
 
-export const openAzure = async ({ subscription, endpoint, asked }: AzureOptions): Promise<OpenedAzureCloud> => {
+export const openAzure = async ({
+  subscription,
+  endpoint,
+  onRequestsSent,
+}: AzureOptions): Promise<OpenedAzureCloud> => {
   if (subscription === null) throw new InvalidConfiguration(['no subscription is set: set AZURE_SUBSCRIPTION_ID']);
   const credential = lazyCredential();
   const clients = azureClients({
     subscription,
     credential,
-    asked,
+    onRequestsSent,
     credentials: { scopes: [armScope(endpoint)] },
     ...(endpoint !== null && { endpoint }),
   });

@@ -46,9 +46,9 @@ export const azure: CloudPlugin = {
       now: Date.now,
     });
   },
-  open: async ({ account, variable, asked }) => {
+  open: async ({ account, variable, onRequestsSent }) => {
     const { subscription, endpoint } = readAzureVariables(variable);
-    return (await import('./open.ts')).openAzure({ subscription: account ?? subscription, endpoint, asked });
+    return (await import('./open.ts')).openAzure({ subscription: account ?? subscription, endpoint, onRequestsSent });
   },
   stageWriter: async () => (await import('./stage.ts')).stage,
 };

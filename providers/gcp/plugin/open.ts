@@ -7,14 +7,14 @@ import { gcpCloud } from '../index.ts';
 import { computeClients, type ComputeClients, describeCredentials } from '../client.ts';
 import { instancePath } from '../identity.ts';
 import { gcpAccess } from './access.ts';
-import type { Asked, OpenedCloud, CloudProbe } from '../../plugin.ts';
+import type { OnRequestsSent, OpenedCloud, CloudProbe } from '../../plugin.ts';
 import { destructiveCallChecks } from './permissions.ts';
 
 export interface GcpOptions {
   /** URL of another endpoint. Over plain HTTP, no credentials are sent. */
   readonly endpoint: string | null;
   readonly newRequestId: () => string;
-  readonly asked?: Asked | undefined;
+  readonly onRequestsSent?: OnRequestsSent | undefined;
 }
 
 /** Probes only the credentials. A machine names its own project and zone, and no machine is known yet. */
@@ -44,8 +44,8 @@ const projectProbe = (
     'Compute Engine: there is no dry run, so the permissions are asked for; an organization policy or a service perimeter may still refuse a call',
 });
 
-export const openGcp = async ({ endpoint, newRequestId, asked }: GcpOptions): Promise<OpenedCloud> => {
-  const clients = computeClients({ newRequestId, asked, ...(endpoint !== null && { endpoint }) });
+export const openGcp = async ({ endpoint, newRequestId, onRequestsSent }: GcpOptions): Promise<OpenedCloud> => {
+  const clients = computeClients({ newRequestId, onRequestsSent, ...(endpoint !== null && { endpoint }) });
   const cloud = gcpCloud(clients);
   return {
     cloud,

@@ -34,7 +34,11 @@ export const gcp: CloudPlugin = {
     },
   },
   access: async ({ variable }) => (await import('./access.ts')).gcpAccess({ endpoint: readGcpEndpoint(variable) }),
-  open: async ({ variable, asked }) =>
-    (await import('./open.ts')).openGcp({ endpoint: readGcpEndpoint(variable), newRequestId: randomUUID, asked }),
+  open: async ({ variable, onRequestsSent }) =>
+    (await import('./open.ts')).openGcp({
+      endpoint: readGcpEndpoint(variable),
+      newRequestId: randomUUID,
+      onRequestsSent,
+    }),
   stageWriter: async () => (await import('./stage.ts')).stage,
 };
