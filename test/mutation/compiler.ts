@@ -17,6 +17,7 @@ const COPIED = [
   'kubernetes',
   'transport',
   'config',
+  'drill',
 ];
 
 /** The shipped checks, except those that a mutant would break by leaving something unused. */
@@ -78,6 +79,8 @@ export const thoseThatCompile = async (survivors: readonly Survivor[]): Promise<
   await symlink(resolve('node_modules'), join(folder, 'node_modules'));
   const include = [...new Set(survivors.map(({ file }) => `${file.split('/')[0]}/**/*.ts`))];
   await writeFile(join(folder, 'mutated.json'), JSON.stringify({ ...checks, include }));
+  const own = await faultsIn(folder);
+  if (own.length > 0) throw new Error(`the copy does not compile without a mutant either: ${own[0] ?? ''}`);
   const found: Survivor[] = [];
   for (const survivor of await thoseWithoutOwnFault(survivors, folder))
     if (await compiles(survivor, folder)) found.push(survivor);

@@ -57,8 +57,8 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'ledger',
-    mutates: ['kubernetes/ledger-map.ts'],
-    tests: ['test/kubernetes/ledger-changes.test.ts', 'test/simulation/{ledger,cap}.test.ts'],
+    mutates: ['kubernetes/{ledger-map,ledger-text}.ts'],
+    tests: ['test/kubernetes/ledger-{changes,text}.test.ts', 'test/simulation/{ledger,cap}.test.ts'],
     least: 0.9,
   },
   {
