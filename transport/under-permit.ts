@@ -187,13 +187,13 @@ const SIDE_BY_SIDE = 2;
 
 /**
  * Creates a pool. `onRequestsSent` is called whenever requests have left, and none still waits for its connection. A second
- * connection is opened while the first question is answered.
+ * connection is opened while the first question is answered, and again after the pool has lost its connections.
  */
 export const createConnectionPool = (onRequestsSent: () => void = () => undefined): ConnectionPool => {
   const own = { http: new HttpAgent(OPTIONS), https: new HttpsAgent(OPTIONS) };
   const left = (agent: Agent) => (request: ClientRequest) => {
     const server = URL.parse(`${request.protocol}//${String(request.getHeader('host'))}`);
-    if (server) connectAhead(agent, server, SIDE_BY_SIDE - standing(agent, server));
+    if (server && !request.reusedSocket) connectAhead(agent, server, SIDE_BY_SIDE - standing(agent, server));
     onRequestsSent();
   };
   return {

@@ -15,6 +15,7 @@ import {
   type CauseRule,
   formatDuration,
   describeVolume,
+  isInUse,
 } from './rule.ts';
 import { causeOfFault } from './driver-faults.ts';
 
@@ -150,13 +151,21 @@ const STALE_MS = 60_000;
 /** Whether the cloud refuses to attach the disk here because another machine has it. */
 const isRefused = ({ target }: Situation): boolean => attachmentAt(target)?.attachError?.fault === 'attached-elsewhere';
 
-/** An attachment elsewhere that no pod uses and that does not go by itself. */
+/** Whether the Node may have the volume mounted: its kubelet lists it, or nobody could read what it lists. */
+const mayBeMounted = (place: NodeLocation, situation: Situation): boolean =>
+  place.node === 'unread' || isInUse(place, situation);
+
+/**
+ * An attachment elsewhere that no pod uses and that does not go by itself. Nobody is told to delete one whose volume may
+ * be mounted.
+ */
 export const staleAttachment: CauseRule = (situation) => {
   const { now, pod } = situation;
   for (const place of holdersOf(situation)) {
     const attachment = attachmentAt(place);
     if (!attachment || podsAt(place, situation).length > 0) continue;
     const since = attachment.deletingSince ?? pod.created;
+    if (attachment.deletingSince === null && mayBeMounted(place, situation)) continue;
     const isNeverAsked = attachment.deletingSince === null && isRefused(situation);
     if (attachment.detachError || isNeverAsked || now - since > STALE_MS) return stale(situation, place, attachment);
   }

@@ -6,6 +6,7 @@ import {
   cause,
   formatTime,
   holdersOf,
+  isHealthy,
   isInUse,
   isKubeletSilent,
   describeKubelet,
@@ -230,6 +231,8 @@ export const machineOfTarget: CauseRule = (situation) => {
   const { target, pod } = situation;
   const facts = ifFound(target?.power ?? null);
   if (!target || !facts || !['off', 'off-if-repeated', 'missing'].includes(facts.power)) return null;
+  // A fence is refused while a kubelet speaks for a machine that the cloud does not know.
+  if (facts.power === 'missing' && isHealthy(target, situation.now)) return null;
   return cause('target-machine-gone', 'proved', 'by-fence', {
     says: `${nameOf(pod)} was placed on ${target.nodeName}, whose machine is ${facts.power === 'missing' ? 'gone' : 'off'}.`,
     proof: proofOf(target, situation, facts),

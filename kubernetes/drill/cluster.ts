@@ -2,7 +2,9 @@ import {
   AppsV1Api,
   CoreV1Api,
   StorageV1Api,
+  type V1DeleteOptions,
   type V1Node,
+  type V1ObjectMeta,
   type V1Pod,
   type V1StorageClass,
 } from '@kubernetes/client-node/dist/gen/index.js';
@@ -20,7 +22,7 @@ import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment 
 import { type Connection, pages, type Reader, type Writer } from '../connection.ts';
 import { CANARY, CANARY_CLAIM, CANARY_POD, canarySet, isOfAnotherDrill } from './canary.ts';
 import { type CapControl, createCapControl } from '../ledger.ts';
-import { isNotFound, withReadableAnswers } from '../errors.ts';
+import { isNotFound, isPreconditionFailed, withReadableAnswers } from '../errors.ts';
 import { DRILL_ALLOWED, DRILL_LABEL, HOSTNAME_LABEL, MIRROR_POD, ZONE_LABEL } from '../names.ts';
 import { nodePages, readExistingNode, readNode } from '../node.ts';
 import { nodeFacts } from '../node-facts.ts';
@@ -122,13 +124,22 @@ const readClaim = (reader: Reader, namespace: string) =>
 const readVolume = (reader: Reader, name: string) =>
   reader.readIfPresent(CoreV1Api, { name }, (core, place) => core.readPersistentVolume(place));
 
-/** Returns the objects of a canary that are there, in words. */
-const partsThere = async (reader: Reader, { namespace }: CanaryOptions): Promise<readonly string[]> => {
+/** Reads the objects of a canary. Each is null if it does not exist. */
+const readParts = async (reader: Reader, { namespace }: CanaryOptions) => {
   const [set, pod, claim] = await Promise.all([
     readSet(reader, namespace),
     readPod(reader, { namespace, name: CANARY_POD }),
     readClaim(reader, namespace),
   ]);
+  return { set, pod, claim };
+};
+
+type CanaryParts = Awaited<ReturnType<typeof readParts>>;
+
+/** Returns the objects of a canary that are there, in words. */
+const partsThere = async (reader: Reader, canary: CanaryOptions): Promise<readonly string[]> => {
+  const { namespace } = canary;
+  const { set, pod, claim } = await readParts(reader, canary);
   const parts = [set && `statefulset/${CANARY}`, pod && `pod/${CANARY_POD}`, claim && `pvc/${CANARY_CLAIM}`].filter(
     (part) => part !== null,
   );
@@ -208,23 +219,32 @@ const viewCanary = async (reader: Reader, { namespace }: CanaryOptions, node: st
   return { pod: pod && podView(pod), volume, here, there };
 };
 
-const unlessGone = async (call: Promise<unknown>): Promise<void> => {
+/** Deletes an object that was read, unless it is gone. Another drill may have made one of the same name since. */
+const askToDelete = async (
+  found: { readonly metadata?: V1ObjectMeta } | null,
+  send: (body: V1DeleteOptions) => Promise<unknown>,
+): Promise<void> => {
+  const uid = found?.metadata?.uid;
+  if (uid === undefined) return;
   try {
-    await call;
+    await send({ preconditions: { uid }, propagationPolicy: 'Background' });
   } catch (error) {
-    if (!isNotFound(error)) throw error;
+    if (!isNotFound(error) && !isPreconditionFailed(error)) throw error;
   }
 };
 
 /** Deletes the set first, because it would create its pod again. */
-const askToDelete = async (writer: Writer, namespace: string): Promise<void> => {
-  const propagationPolicy = 'Background';
-  await unlessGone(
-    writer.write(AppsV1Api, (apps) => apps.deleteNamespacedStatefulSet({ name: CANARY, namespace, propagationPolicy })),
+const askToDeleteAll = async (writer: Writer, namespace: string, { set, pod, claim }: CanaryParts): Promise<void> => {
+  await askToDelete(set, (body) =>
+    writer.write(AppsV1Api, (apps) => apps.deleteNamespacedStatefulSet({ name: CANARY, namespace, body })),
   );
-  await unlessGone(writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ name: CANARY_POD, namespace })));
-  await unlessGone(
-    writer.write(CoreV1Api, (core) => core.deleteNamespacedPersistentVolumeClaim({ name: CANARY_CLAIM, namespace })),
+  await askToDelete(pod, (body) =>
+    writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ name: CANARY_POD, namespace, body })),
+  );
+  await askToDelete(claim, (body) =>
+    writer.write(CoreV1Api, (core) =>
+      core.deleteNamespacedPersistentVolumeClaim({ name: CANARY_CLAIM, namespace, body }),
+    ),
   );
 };
 
@@ -259,9 +279,9 @@ export const createDrillCluster = (name: string, connection: Connection): DrillC
     remove: (canary, volume, signal) =>
       asked(async () => {
         const asking = reader(signal);
-        const set = await readSet(asking, canary.namespace);
-        if (set && isOfAnotherDrill(set, canary.node)) return volumeLeft(asking, volume);
-        await askToDelete(writer(null, signal), canary.namespace);
+        const parts = await readParts(asking, canary);
+        if (parts.set && isOfAnotherDrill(parts.set, canary.node)) return volumeLeft(asking, volume);
+        await askToDeleteAll(writer(null, signal), canary.namespace, parts);
         return [...(await partsThere(asking, canary)), ...(await volumeLeft(asking, volume))];
       }),
     removeCommands: removeCommandsFor,

@@ -52,7 +52,7 @@ export const computeClients = ({ newRequestId, endpoint, fetch, onRequestsSent }
   const options = { fallback: true, auth, libName: 'cloudfence', libVersion: '0', ...place };
   return {
     anonymous: isAnonymous(endpoint),
-    ready: () => loadCredentials(auth),
+    ready: () => loadCredentials(auth, transporterOptions),
     instances: new InstancesClient({ ...options }),
     disks: new DisksClient({ ...options }),
     regionDisks: new RegionDisksClient({ ...options }),

@@ -32,12 +32,18 @@ export const createAuth = ({ scopes = [], endpoint, transporterOptions }: AuthOp
 
 /**
  * Finds the credentials. Every call must do this first: without credentials, the library ends the whole process.
+ * The requests of all kinds of credentials then have the options of `transporterOptions`. The library forgets them for
+ * credentials that impersonate a service account.
  *
  * @throws PermissionDenied when there are none
  */
-export const loadCredentials = async (auth: GoogleAuth): Promise<void> => {
+export const loadCredentials = async (
+  auth: GoogleAuth,
+  transporterOptions: gaxios.GaxiosOptions = {},
+): Promise<void> => {
   try {
-    await auth.getClient();
+    const { transporter } = await auth.getClient();
+    Object.assign(transporter.defaults, transporterOptions);
   } catch (cause) {
     throw new PermissionDenied(
       'there are no credentials for Google Cloud: run `gcloud auth application-default login`, or use a service account',

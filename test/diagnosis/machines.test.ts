@@ -3,6 +3,7 @@ import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { QUARANTINE } from '../../kubernetes/names.ts';
 import { forgotten, nodeGone, stage, stopped, stopMachine } from '../simulation/incidents.ts';
+import { forget } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { theCause } from './any-rig.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
@@ -164,6 +165,16 @@ describe('a pod whose volume is on a machine that', () => {
     world.advance(30_000);
     const answer = await diagnoseSandbox(world, 'pod/default/app');
     expect(theCause(answer), answer.text).toMatchObject({ kind: 'target-machine-gone', confidence: 'proved' });
+  });
+
+  it('is unknown to the cloud, while its kubelet reports: then no fence is possible', async () => {
+    const { world, scene } = stage(1);
+    addClaim(world);
+    addPod(world, 'app', scene.nodeOf(scene.spare));
+    world.parts.cluster.knobs.attacherDown = true;
+    forget(world, scene.spare);
+    const answer = await diagnoseSandbox(world, 'pod/default/app');
+    expect(theCause(answer).kind).not.toBe('target-machine-gone');
   });
 
   it('is off, although somebody has deleted the claim meanwhile: that is no reason for a pod that ran', async () => {

@@ -158,6 +158,20 @@ describe('a pool', () => {
     https.destroy();
   });
 
+  it('opens no second connection for a question that uses a connection again', async () => {
+    trustOnly(front.cert);
+    onTestFinished(() => trustOnly(null));
+    const { https } = createConnectionPool();
+    await ask(https);
+    await expect.poll(() => front.connections()).toBe(2);
+    endUnused(Object.getPrototypeOf(https));
+    await ask(https);
+    await ask(https);
+    expect(standing(https, new URL(front.url))).toBe(1);
+    expect(front.connections()).toBe(2);
+    https.destroy();
+  });
+
   it('does not say so while another question waits for its connection', async () => {
     trustOnly(front.cert);
     onTestFinished(() => trustOnly(null));

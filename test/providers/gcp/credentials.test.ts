@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { PermissionDenied } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, ProofExpired } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
@@ -67,4 +67,54 @@ it.each([400, 401, 403])('a token service that answers %i denies every call that
   const { clients, machine, bearers } = behindTokens(() => Response.json({ error: 'invalid_grant' }, { status }));
   await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(PermissionDenied);
   expect(bearers).toEqual([]);
+});
+
+const user = { type: 'authorized_user', client_id: 'id', client_secret: 'secret', refresh_token: 'refresh' };
+const tokenUrl = 'https://sts.googleapis.com/v1/token';
+
+/** https://cloud.google.com/docs/authentication/application-default-credentials */
+const files = {
+  'a person': user,
+  'a key of a service account': { type: 'service_account', ...key },
+  'a service account that a person impersonates': {
+    type: 'impersonated_service_account',
+    service_account_impersonation_url:
+      'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@p.iam.gserviceaccount.com:generateAccessToken',
+    delegates: [],
+    source_credentials: user,
+  },
+  'workload identity': {
+    type: 'external_account',
+    audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    token_url: tokenUrl,
+    credential_source: { file: '/nowhere' },
+  },
+  'a person of a workforce pool': {
+    ...user,
+    type: 'external_account_authorized_user',
+    audience: '//iam.googleapis.com/locations/global/workforcePools/p/providers/q',
+    token_url: tokenUrl,
+    token_info_url: 'https://sts.googleapis.com/v1/introspect',
+  },
+};
+
+describe.each(Object.entries(files))('with the credentials of %s', (_who, file) => {
+  it('no destructive call leaves without a permit', async () => {
+    const left: string[] = [];
+    const fetch: InProcessFetch = async (input, init) => {
+      left.push(wireCall(input, init).url);
+      return Response.json({});
+    };
+    const clients = computeClients({ newRequestId: requestIds(), endpoint: 'https://sandbox.invalid', fetch });
+    clients.instances.auth.jsonContent = file;
+    await clients.ready();
+    const { transporter } = await clients.instances.auth.getClient();
+    const instance = new URL('https://sandbox.invalid/compute/v1/projects/p/zones/z/instances/i');
+    await transporter.request({ url: instance, method: 'GET' });
+    expect(left).toHaveLength(1);
+    const detach = transporter.request({ url: `${instance.href}/detachDisk`, method: 'POST' });
+    await expect(detach).rejects.toMatchObject({ cause: expect.any(ProofExpired) });
+    expect(left).toHaveLength(1);
+  });
 });
