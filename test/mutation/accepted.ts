@@ -36,7 +36,7 @@ export const accepted: readonly Accepted[] = [
   ),
   {
     file: 'fencing/loop/survey.ts',
-    line: "const { nodesNamingMachine: naming } = await cluster.surveyConnectivity('', STALE_LEASE_MS, machine, signal);",
+    line: "const { nodesNamingMachine: naming } = await asked(cluster, '', machine, ports);",
     from: "''",
     to: '"Stryker was here!"',
     because:
