@@ -43,7 +43,7 @@ const exploreAll = async (chosen: readonly Scenario[], most: number | null, stor
   const begun = performance.now();
   const secondsSince = (from: number): number => Math.round((performance.now() - from) / 1_000);
   const waiting = [...chosen];
-  const sum = { states: 0, transitions: 0, exhausted: 0 };
+  const sum = { states: 0, transitions: 0, exhausted: 0, broken: 0 };
   const workThrough = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const from = performance.now();
@@ -52,13 +52,14 @@ const exploreAll = async (chosen: readonly Scenario[], most: number | null, stor
       sum.states += found.states;
       sum.transitions += found.transitions;
       if (found.exhausted) sum.exhausted += 1;
+      if (found.story) sum.broken += 1;
       if (found.story && storyFile !== undefined) await saveStory(storyFile, next.name, found.story);
       if (found.story || !found.exhausted) process.exitCode = 1;
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, workThrough));
   console.log(
-    `${sum.exhausted} of ${chosen.length} scenarios exhausted: ${counted(sum.states)} states, ${counted(sum.transitions)} transitions, ${secondsSince(begun)} s`,
+    `${sum.exhausted} of ${chosen.length} scenarios exhausted, ${sum.broken} broken: ${counted(sum.states)} states, ${counted(sum.transitions)} transitions, ${secondsSince(begun)} s`,
   );
 };
 
