@@ -35,7 +35,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   status: ['cloudfence status --watch'],
   doctor: ['cloudfence doctor --region eu-west-1'],
-  cap: ['cloudfence cap', 'cloudfence cap --lift 30m --reason "zone a is lost, checked in the console"'],
+  cap: ['cloudfence cap', 'cloudfence cap --override 30m --reason "zone a is lost, checked in the console"'],
   drill: [
     'cloudfence drill --node ip-10-0-0-11.ec2.internal --dry-run',
     'cloudfence drill --node ip-10-0-0-11.ec2.internal --threshold 2m --output drill.md',

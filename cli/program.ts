@@ -105,10 +105,15 @@ const addReading = (root: Command, terminal: Terminal, done: Done): void => {
 };
 
 const addCap = (root: Command, terminal: Terminal, done: Done): Command =>
-  withCommonOptions(root.command('cap').description('show how much of the cap is used, or suspend the cap for a time'))
-    .addOption(new Option('--lift <time>', 'suspend the cap for this time, such as 30m (at most 24h)').argParser(time))
-    .option('--reason <text>', 'the reason for --lift: say what you checked')
-    .option('--end', 'end a --lift before its time is up')
+  withCommonOptions(root.command('cap').description('show how much of the cap is used, or override the cap for a time'))
+    .addOption(
+      new Option('--override <time>', 'let fences exceed the cap for this time, such as 30m (at most 24h)').argParser(
+        time,
+      ),
+    )
+    .addOption(new Option('--lift <time>', 'the name of --override in version 0.1.0').argParser(time).hideHelp())
+    .option('--reason <text>', 'the reason for --override: say what you checked')
+    .option('--end', 'end an --override before its time is up')
     .option('--cluster <name>', 'the cluster to use')
     .action(async (options: CapOptions) => done(await (await import('./commands/cap.ts')).cap(options, terminal)));
 

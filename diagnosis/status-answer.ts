@@ -26,7 +26,7 @@ const capJson = (cap: ClusterStatus['cap']) =>
     limits: cap.limits,
     nodes: cap.nodes,
     opens: cap.opens === null ? null : time(cap.opens),
-    lifted: cap.lifted && { until: time(cap.lifted.until), reason: cap.lifted.reason },
+    override: cap.override && { until: time(cap.override.until), reason: cap.override.reason },
   };
 
 const clusterJson = ({ cluster, paused, cap, fences, tombstones, stopping }: ClusterStatus) => ({
@@ -93,9 +93,9 @@ const fenceLines = (fence: FenceStatus, now: number): readonly string[] => [
 
 const capLine = (cap: ClusterStatus['cap']): string => {
   if (cap === null) return '  cap: there is no ledger, so nothing is fenced: apply infra/kubernetes/rbac.yaml';
-  const { begun, unfinished, limits, nodes, lifted, opens } = cap;
-  const extra = lifted
-    ? `; lifted until ${time(lifted.until)}: ${lifted.reason}`
+  const { begun, unfinished, limits, nodes, override, opens } = cap;
+  const extra = override
+    ? `; overridden until ${time(override.until)}: ${override.reason}`
     : opens === null
       ? ''
       : `; the next fence can begin at ${time(opens)}`;

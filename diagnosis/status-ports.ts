@@ -11,7 +11,7 @@ export interface Standing {
   /** Why people paused Cloudfence in this cluster, or null. */
   readonly paused: string | null;
   /** Null if there is no ledger. Without it, nothing is fenced. */
-  readonly cap: (CapUse & { readonly lifted: { readonly until: number; readonly reason: string } | null }) | null;
+  readonly cap: (CapUse & { readonly override: { readonly until: number; readonly reason: string } | null }) | null;
 }
 
 /** Reads the state of one cluster. @throws CloudfenceError */

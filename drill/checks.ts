@@ -195,7 +195,7 @@ const nothingWouldHappen: Check = ({ cluster: { surroundings, node, pods }, node
   ];
 };
 
-/** A fence of the drill has to be admitted, too, unless a person has suspended the cap. */
+/** A fence of the drill has to be admitted, too, unless a person has overridden the cap. */
 const noRoomUnderCap: Check = ({ scene: { cap } }) => {
   if (!cap)
     return refusal(
@@ -203,7 +203,7 @@ const noRoomUnderCap: Check = ({ scene: { cap } }) => {
       'apply `infra/kubernetes/rbac.yaml`',
     );
   const isFull = cap.begun >= cap.limits.begun || cap.unfinished >= cap.limits.unfinished;
-  return isFull && !cap.isLifted
+  return isFull && !cap.isOverridden
     ? refusal(
         `the cap is reached, so nothing would happen: ${cap.begun} of at most ${cap.limits.begun} fences within 15 minutes, ${cap.unfinished} of at most ${cap.limits.unfinished} unfinished`,
         'wait until `cloudfence cap` shows room',

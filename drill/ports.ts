@@ -83,8 +83,8 @@ export interface DrillScene {
   readonly spares: readonly string[];
   /** Null if the class does not exist, or if the cluster has no default class. */
   readonly storageClass: StorageClassFacts | null;
-  /** How much of the cap is used, and whether a person has suspended it. Null if the cluster has no ledger. */
-  readonly cap: (CapUse & { readonly isLifted: boolean }) | null;
+  /** How much of the cap is used, and whether a person has overridden it. Null if the cluster has no ledger. */
+  readonly cap: (CapUse & { readonly isOverridden: boolean }) | null;
   /** What another drill, or a part of one, has left. */
   readonly leftovers: readonly string[];
 }

@@ -114,7 +114,7 @@ export const neededPermissions: readonly NeededPermission[] = [
     group: '',
     resource: 'configmaps',
     ...SETTINGS,
-    for: 'reading the global pause and the lift of the cap',
+    for: 'reading the global pause and the override of the cap',
   },
   { verb: 'get', group: '', resource: 'configmaps', ...ledgerMap, for: 'counting recent fences' },
   { verb: 'patch', group: '', resource: 'configmaps', ...ledgerMap, for: 'recording a fence before it begins' },

@@ -21,11 +21,11 @@ import {
 import { shortBoot, shortMachine } from './ledger-text.ts';
 import { LEDGER } from './names.ts';
 import {
-  type CapLift,
-  activeCapLift,
+  type CapOverride,
+  activeCapOverride,
   countNodes,
-  endCapLift,
-  liftCap,
+  endCapOverride,
+  overrideCap,
   readSettings,
   type SettingsMap,
 } from './settings-map.ts';
@@ -108,7 +108,7 @@ const reserved = async (
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
   const decide = (read: LedgerState) => {
     const now = access.clock.now();
-    const decided = admitReservation(read, { ...short, now, lifted: activeCapLift(settings, now) !== null });
+    const decided = admitReservation(read, { ...short, now, isOverridden: activeCapOverride(settings, now) !== null });
     return onlyAsked ? { ...decided, write: null } : decided;
   };
   return changes.change(access, decide, ledger);
@@ -148,7 +148,7 @@ export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {
 
 /** The state of one cluster's cap. */
 export interface CapStatus extends CapUse {
-  readonly lifted: CapLift | null;
+  readonly override: CapOverride | null;
   /** The fences that count, oldest first. Of a large number, those of one minute are together. */
   readonly fences: readonly DatedFences[];
 }
@@ -157,8 +157,8 @@ export interface CapStatus extends CapUse {
 export interface CapControl {
   /** Returns null when there is no ledger that could count fences. */
   readonly status: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStatus | null>;
-  readonly lift: (lift: CapLift, signal: AbortSignal) => Promise<void>;
-  readonly endLift: (signal: AbortSignal) => Promise<void>;
+  readonly override: (decision: CapOverride, signal: AbortSignal) => Promise<void>;
+  readonly endOverride: (signal: AbortSignal) => Promise<void>;
 }
 
 export const createCapControl = ({ reader, writer, clock }: Connection): CapControl => ({
@@ -168,8 +168,8 @@ export const createCapControl = ({ reader, writer, clock }: Connection): CapCont
     if (read === null) return null;
     const now = clock.now();
     const { ledger } = pruneLedger(read, now);
-    return { ...capUse(ledger, cap, nodes), lifted: activeCapLift(settings, now), fences: oldestFirst(ledger) };
+    return { ...capUse(ledger, cap, nodes), override: activeCapOverride(settings, now), fences: oldestFirst(ledger) };
   },
-  lift: (lift, signal) => liftCap(writer(null, signal), lift),
-  endLift: (signal) => endCapLift(writer(null, signal)),
+  override: (decision, signal) => overrideCap(writer(null, signal), decision),
+  endOverride: (signal) => endCapOverride(writer(null, signal)),
 });

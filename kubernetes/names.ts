@@ -54,7 +54,9 @@ export const INSTANCE_ID_ANNOTATIONS = ['cloudfence.dev/instance-id', 'container
 /** The ConfigMap with which the people who run the cluster control Cloudfence. Cloudfence may only read it. */
 export const SETTINGS = { namespace: 'kube-system', name: 'cloudfence' } as const;
 export const PAUSE_KEY = 'pause';
-export const CAP_LIFT = { until: 'cap-lifted-until', reason: 'cap-lifted-because' } as const;
+
+/** A person overrides the cap with these keys. They say `lifted` because version 0.1.0 reads and writes them. */
+export const CAP_OVERRIDE = { until: 'cap-lifted-until', reason: 'cap-lifted-because' } as const;
 
 /** The ConfigMap that counts fences, and its two keys. Only Cloudfence and administrators may write it. */
 export const LEDGER = {

@@ -3,7 +3,7 @@ import type { Surroundings } from '../fencing/model/cluster-facts.ts';
 import { patience } from '../fencing/model/policy.ts';
 import type { Reader, Writer } from './connection.ts';
 import { isNotFound } from './errors.ts';
-import { CAP_LIFT, PAUSE_KEY, SETTINGS } from './names.ts';
+import { CAP_OVERRIDE, PAUSE_KEY, SETTINGS } from './names.ts';
 
 /** The ConfigMap with which people pause all fencing, or let it exceed the cap. */
 
@@ -11,7 +11,7 @@ import { CAP_LIFT, PAUSE_KEY, SETTINGS } from './names.ts';
 export type SettingsMap = Readonly<Record<string, string>>;
 
 /** A person's decision that fences may exceed the cap until a time (epoch ms), and why. */
-export interface CapLift {
+export interface CapOverride {
   readonly until: number;
   readonly reason: string;
 }
@@ -28,12 +28,12 @@ const pauseIn = (settings: SettingsMap): string | null => {
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** Returns the lift that is in effect now, or null. A value that cannot be read lifts nothing. */
-export const activeCapLift = (settings: SettingsMap, now: number): CapLift | null => {
-  const text = settings[CAP_LIFT.until]?.trim() ?? '';
+/** Returns the override that is in effect now, or null. A value that cannot be read overrides nothing. */
+export const activeCapOverride = (settings: SettingsMap, now: number): CapOverride | null => {
+  const text = settings[CAP_OVERRIDE.until]?.trim() ?? '';
   const until = RFC_3339.test(text) ? Date.parse(text) : NaN;
-  const counts = until > now && until <= now + patience.longestLift;
-  return counts ? { until, reason: settings[CAP_LIFT.reason]?.trim() || 'no reason given' } : null;
+  const counts = until > now && until <= now + patience.longestCapOverride;
+  return counts ? { until, reason: settings[CAP_OVERRIDE.reason]?.trim() || 'no reason given' } : null;
 };
 
 /**
@@ -58,11 +58,11 @@ const writeSettings = async (writer: Writer, data: Readonly<Record<string, strin
 
 const inSeconds = (until: number): string => new Date(until).toISOString().replace(/\.\d+Z$/, 'Z');
 
-export const liftCap = (writer: Writer, { until, reason }: CapLift): Promise<void> =>
-  writeSettings(writer, { [CAP_LIFT.until]: inSeconds(until), [CAP_LIFT.reason]: reason });
+export const overrideCap = (writer: Writer, { until, reason }: CapOverride): Promise<void> =>
+  writeSettings(writer, { [CAP_OVERRIDE.until]: inSeconds(until), [CAP_OVERRIDE.reason]: reason });
 
-export const endCapLift = (writer: Writer): Promise<void> =>
-  writeSettings(writer, { [CAP_LIFT.until]: null, [CAP_LIFT.reason]: null });
+export const endCapOverride = (writer: Writer): Promise<void> =>
+  writeSettings(writer, { [CAP_OVERRIDE.until]: null, [CAP_OVERRIDE.reason]: null });
 
 /** A list of metadata. Its items are null when the list is empty, despite the client's types. */
 interface CountedList {

@@ -6,7 +6,9 @@ import type { Terminal } from '../answer.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';
 
 export interface CapOptions extends CommonOptions {
-  /** How long to lift the cap, in ms. */
+  /** How long fences may exceed the cap, in ms. */
+  readonly override?: number;
+  /** The name of `override` in version 0.1.0. */
   readonly lift?: number;
   readonly reason?: string;
   readonly end?: boolean;
@@ -20,23 +22,23 @@ interface Shown extends CapStatus {
 
 const HOUR_MS = 3_600_000;
 
-const refuseMisuse = ({ lift, reason, end = false }: CapOptions): void => {
-  if (lift !== undefined && end) throw new InvalidInput('give --lift or --end, not both');
-  if (lift === undefined && reason !== undefined) throw new InvalidInput('--reason is valid only with --lift');
-  if (lift === undefined) return;
-  if ((reason ?? '').trim() === '') throw new InvalidInput('--lift requires a --reason: say what you checked');
-  if (lift <= 0 || lift > patience.longestLift)
-    throw new InvalidInput(`--lift must be more than 0 and at most ${patience.longestLift / HOUR_MS}h`);
+const refuseMisuse = ({ override, reason, end = false }: CapOptions): void => {
+  if (override !== undefined && end) throw new InvalidInput('give --override or --end, not both');
+  if (override === undefined && reason !== undefined) throw new InvalidInput('--reason is valid only with --override');
+  if (override === undefined) return;
+  if ((reason ?? '').trim() === '') throw new InvalidInput('--override requires a --reason: say what you checked');
+  if (override <= 0 || override > patience.longestCapOverride)
+    throw new InvalidInput(`--override must be more than 0 and at most ${patience.longestCapOverride / HOUR_MS}h`);
 };
 
 /**
- * Returns the clusters to work on. Without a change, these are all clusters. To lift a cap, or to end a lift, you name
- * one of several clusters.
+ * Returns the clusters to work on. Without a change, these are all clusters. To override a cap, or to end an override, you
+ * name one of several clusters.
  * @throws InvalidInput
  */
-const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions): readonly OpenCluster[] => {
+const meant = ({ clusters }: Session, { cluster, override, end = false }: CapOptions): readonly OpenCluster[] => {
   const names = clusters.map((one) => one.cluster.name).join(', ');
-  if (cluster === undefined && clusters.length > 1 && (lift !== undefined || end))
+  if (cluster === undefined && clusters.length > 1 && (override !== undefined || end))
     throw new InvalidInput(`there are several clusters: choose one with --cluster: ${names}`);
   const found = clusters.filter((one) => cluster === undefined || one.cluster.name === cluster);
   if (found.length === 0)
@@ -46,34 +48,39 @@ const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions
 
 const change = async (
   control: CapControl,
-  { lift, reason = '', end = false }: CapOptions,
+  { override, reason = '', end = false }: CapOptions,
   { policy, ports: { signal, clock } }: Session,
 ): Promise<void> => {
   if (policy.dryRun) return;
-  if (lift !== undefined) await control.lift({ until: clock.now().wall + lift, reason: reason.trim() }, signal);
-  if (end) await control.endLift(signal);
+  if (override !== undefined)
+    await control.override({ until: clock.now().wall + override, reason: reason.trim() }, signal);
+  if (end) await control.endOverride(signal);
 };
 
 const time = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;
 
 const linesOf = (
-  { cluster, begun, unfinished, limits, nodes, opens, lifted, fences }: Shown,
+  { cluster, begun, unfinished, limits, nodes, opens, override, fences }: Shown,
   cap: Policy['cap'],
 ): readonly string[] => [
   `${cluster}: Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} (${percent(cap.share)} of ${nodes}); unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)})`,
-  ...(lifted ? [`  lifted until ${time(lifted.until)}: ${lifted.reason}`] : []),
-  ...(!lifted && opens !== null ? [`  the next fence can begin at ${time(opens)}`] : []),
+  ...(override ? [`  overridden until ${time(override.until)}: ${override.reason}`] : []),
+  ...(!override && opens !== null ? [`  the next fence can begin at ${time(opens)}`] : []),
   ...fences.map(
     ({ begun, finished, count }) =>
       `  ${count === 1 ? 'begun' : `${count} begun until`} ${time(begun)}, ${finished ? 'finished' : 'unfinished'}`,
   ),
 ];
 
-const asJson = ({ opens, lifted, fences, ...use }: Shown) => ({
+const overrideJson = (override: Shown['override']) =>
+  override && { until: time(override.until), reason: override.reason };
+
+const asJson = ({ opens, override, fences, ...use }: Shown) => ({
   ...use,
   opens: opens === null ? null : time(opens),
-  lifted: lifted && { until: time(lifted.until), reason: lifted.reason },
+  override: overrideJson(override),
+  lifted: overrideJson(override), // its name in version 0.1.0
   fences: fences.map((fence) => ({ ...fence, begun: time(fence.begun) })),
 });
 
@@ -88,10 +95,11 @@ const show = (
 };
 
 /**
- * Shows how much of the cap is used, lifts the cap for a while, or ends a lift. Uses a person's own credentials,
- * because the functions may only read the lift.
+ * Shows how much of the cap is used, overrides the cap for a while, or ends an override. Uses a person's own
+ * credentials, because the functions may only read the override.
  */
-export const cap = async (options: CapOptions, terminal: Terminal): Promise<number> => {
+export const cap = async ({ lift, ...given }: CapOptions, terminal: Terminal): Promise<number> => {
+  const options = lift === undefined ? given : { override: lift, ...given };
   refuseMisuse(options);
   return withSession(options, terminal, async (session) => {
     const shown: Shown[] = [];

@@ -83,7 +83,8 @@ const withoutOldEntries = ({ entries, counted }: LedgerState): LedgerState => {
 /** A reservation as the ledger handles it: with short names, and with what the cluster says at that moment. */
 export interface ReservationContext extends Pick<CapReservation, 'cap' | 'boot' | 'machine'> {
   readonly nodes: number;
-  readonly lifted: boolean;
+  /** A person allows fences beyond the cap for now. */
+  readonly isOverridden: boolean;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -104,7 +105,7 @@ export const admitReservation = (
   const use = capUse({ ...ledger, entries: others }, reserving.cap, reserving.nodes);
   const admitted =
     entered !== undefined ||
-    reserving.lifted ||
+    reserving.isOverridden ||
     (use.begun < use.limits.begun && use.unfinished < use.limits.unfinished);
   const begins: LedgerEntry = entered
     ? { ...entered, finished: false }

@@ -83,8 +83,8 @@ export const patience = {
    * to a Node that is gone.
    */
   fenceShows: 2 * 60_000,
-  /** A lift of the cap is for an incident. A lift that ends later than this is a mistake and does not count. */
-  longestLift: 24 * 3_600_000,
+  /** An override of the cap is for an incident. One that ends later than this is a mistake and does not count. */
+  longestCapOverride: 24 * 3_600_000,
   /** Our own clocks may differ by this much. A time that lies further ahead was not written by Cloudfence. */
   clocksDiffer: 60_000,
   /** A machine that is `stopping` for longer than this is an alarm. */

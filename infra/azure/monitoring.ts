@@ -205,7 +205,7 @@ const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly Log
 const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'cap-reached',
-    says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, suspend the cap with `cloudfence cap --lift`',
+    says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap with `cloudfence cap --override`',
     query: `${lines} | where toint(line.${metricNames.capReached}) > 0`,
     operator: 'GreaterThan',
     threshold: 0,

@@ -54,7 +54,7 @@ const linesOfRuns: readonly Line[] = [
     name: metricNames.capReached,
     alarm: {
       name: 'cap-reached',
-      says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, suspend the cap with `cloudfence cap --lift`.',
+      says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap with `cloudfence cap --override`.',
       moreThan: 0,
       within: FIVE_MINUTES,
     },

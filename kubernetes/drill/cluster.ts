@@ -178,7 +178,7 @@ const inspect = async (
     spares,
     storageClass,
     leftovers,
-    cap: use && { ...use, isLifted: use.lifted !== null },
+    cap: use && { ...use, isOverridden: use.override !== null },
   };
 };
 

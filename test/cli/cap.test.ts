@@ -17,7 +17,7 @@ afterEach(() => sandbox.close());
 
 const cli = (...args: string[]) => runCli(args, sandbox);
 const settings = () => getObject(sandbox.world, 'configmaps', 'cloudfence', 'kube-system')?.data;
-const lifted = (minutes: number) =>
+const inMinutes = (minutes: number) =>
   expect.toSatisfy((text: string) => Math.abs(Date.parse(text) - Date.now() - minutes * 60_000) < 60_000);
 
 it('shows how many fences began lately, and out of how many Nodes', async () => {
@@ -40,7 +40,8 @@ it('shows how many fences began lately, and out of how many Nodes', async () => 
         begun: 1,
         unfinished: 0,
         limits: { begun: 1, unfinished: 1 },
-        opens: lifted(15),
+        opens: inMinutes(15),
+        override: null,
         lifted: null,
         fences: [{ begun: expect.any(String), finished: true, count: 1 }],
       },
@@ -62,7 +63,7 @@ it('shows together what the ledger only counts', async () => {
   );
 });
 
-describe('a lift', () => {
+describe('an override', () => {
   it('lets fences begin past the cap and can be taken back', async () => {
     await cli('fence', sandbox.scene.holder);
     stopMachine(sandbox.world, sandbox.scene.spare);
@@ -71,21 +72,28 @@ describe('a lift', () => {
       code: 4,
       stdout: expect.stringContaining('cap-reached: Nodes fenced within 15 minutes: 1 of at most 1 (49 % of 2)'),
     });
-    expect(await cli('cap', '--lift', '30m', '--reason', 'both are off, the console says so')).toMatchObject({
+    expect(await cli('cap', '--override', '30m', '--reason', 'both are off, the console says so')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/lifted until .*Z: both are off, the console says so/),
+      stdout: expect.stringMatching(/overridden until .*Z: both are off, the console says so/),
     });
     expect(settings()).toEqual({
-      'cap-lifted-until': lifted(30),
+      'cap-lifted-until': inMinutes(30),
       'cap-lifted-because': 'both are off, the console says so',
     });
     expect((await cli('fence', sandbox.scene.spare, '--json')).code).toBe(0);
-    expect(await cli('cap', '--end')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('lifted') });
+    expect(await cli('cap', '--end')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('overridden') });
     expect(settings()).toEqual({});
   });
 
+  it('has its name of version 0.1.0 too, in the options and in the JSON', async () => {
+    const { code, stdout } = await cli('cap', '--lift', '1h', '--reason', 'a drill', '--json');
+    const override = { until: inMinutes(60), reason: 'a drill' };
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ clusters: [{ override, lifted: override }] });
+  });
+
   it('does not end a pause', async () => {
-    await cli('cap', '--lift', '1h', '--reason', 'a drill');
+    await cli('cap', '--override', '1h', '--reason', 'a drill');
     const map = getObject(sandbox.world, 'configmaps', 'cloudfence', 'kube-system');
     if (map) map.data = { ...map.data, pause: 'upgrade' };
     await cli('cap', '--end');
@@ -93,20 +101,20 @@ describe('a lift', () => {
   });
 
   it('changes nothing in a dry run', async () => {
-    expect((await cli('cap', '--lift', '1h', '--reason', 'asking', '--dry-run')).code).toBe(0);
+    expect((await cli('cap', '--override', '1h', '--reason', 'asking', '--dry-run')).code).toBe(0);
     expect(settings()).toBeUndefined();
   });
 
   it.each([
-    ['without a reason', ['--lift', '30m'], /--reason/],
-    ['with an empty one', ['--lift', '30m', '--reason', ' '], /--reason/],
-    ['for more than a day', ['--lift', '25h', '--reason', 'x'], /at most 24h/],
-    ['for zero time', ['--lift', '0s', '--reason', 'x'], /more than 0/],
-    ['that is not a time', ['--lift', 'soon', '--reason', 'x'], /such as 90s/],
-    ['that ends at once', ['--lift', '5m', '--reason', 'x', '--end'], /not both/],
+    ['without a reason', ['--override', '30m'], /--reason/],
+    ['with an empty one', ['--override', '30m', '--reason', ' '], /--reason/],
+    ['for more than a day', ['--override', '25h', '--reason', 'x'], /at most 24h/],
+    ['for zero time', ['--override', '0s', '--reason', 'x'], /more than 0/],
+    ['that is not a time', ['--override', 'soon', '--reason', 'x'], /such as 90s/],
+    ['that ends at once', ['--override', '5m', '--reason', 'x', '--end'], /not both/],
     [
       'of an unknown cluster',
-      ['--cluster', 'other', '--lift', '5m', '--reason', 'x'],
+      ['--cluster', 'other', '--override', '5m', '--reason', 'x'],
       /cluster "other" does not exist/,
     ],
   ])('%s is refused', async (_, args, words) => {
@@ -120,11 +128,11 @@ describe('a lift', () => {
       config,
       `clusters: [{ name: a, kubeconfig: ${sandbox.kubeconfig} }, { name: b, kubeconfig: ${sandbox.kubeconfig} }]\n`,
     );
-    expect(await cli('cap', '--config', config, '--lift', '5m', '--reason', 'x')).toMatchObject({
+    expect(await cli('cap', '--config', config, '--override', '5m', '--reason', 'x')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--cluster: a, b'),
     });
-    const { stdout } = await cli('cap', '--config', config, '--cluster', 'b', '--lift', '5m', '--reason', 'x');
+    const { stdout } = await cli('cap', '--config', config, '--cluster', 'b', '--override', '5m', '--reason', 'x');
     expect(stdout).toMatch(/^b: /);
   });
 });

@@ -37,7 +37,7 @@ const shortPatience: Readonly<Record<keyof typeof patience, number>> = {
   nudge: ticks(1),
   fenceShows: ticks(2),
   capWindow: ticks(2),
-  longestLift: ticks(2),
+  longestCapOverride: ticks(2),
   clocksDiffer: ticks(1),
   stopping: ticks(2),
   stoppingNoted: ticks(2),

@@ -29,7 +29,7 @@ const claimant = (change: Partial<ReservationContext> = {}): ReservationContext 
   boot: 'b',
   cap: { share: 0.49, atOnce: 0.2 },
   nodes: 9,
-  lifted: false,
+  isOverridden: false,
   now: NOW,
   ...change,
 });
@@ -78,7 +78,7 @@ describe('a claim', () => {
     ],
     ['for a later boot, which counts only against the others', [...finished(3), { ...mine, boot: 'a' }], {}, true],
     ['for a later boot if the others have used up the share', [...finished(4), { ...mine, boot: 'a' }], {}, false],
-    ['while the cap is lifted', finished(9, { finished: false }), { lifted: true }, true],
+    ['while the cap is overridden', finished(9, { finished: false }), { isOverridden: true }, true],
     [
       'next to a line dated ahead, which counts as begun now',
       [entry('a', { begun: NOW + 365 * 86_400_000, finished: false })],

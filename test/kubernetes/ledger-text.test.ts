@@ -129,7 +129,7 @@ describe('both versions side by side', () => {
             data = { ...data, fences: text };
             return admitted;
           }
-          const asked = { machine: shortMachine(machine), boot: 'boot-1', cap, nodes: NODES, lifted: false, now };
+          const asked = { machine: shortMachine(machine), boot: 'boot-1', cap, nodes: NODES, isOverridden: false, now };
           const { says, write } = admitReservation(parseLedger(data), asked);
           if (write) data = writtenLedger(write);
           return says.admitted;

@@ -76,7 +76,7 @@ describe('the ledger of fences', () => {
     expect(ledgers(world)).toEqual(before);
   });
 
-  it('admits all fences while people have lifted the cap, and counts them afterwards', async () => {
+  it('admits all fences while people have overridden the cap, and counts them afterwards', async () => {
     const { world, machines } = allOff(9);
     const data = {
       'cap-lifted-until': new Date(world.now() + 30 * MINUTE).toISOString(),

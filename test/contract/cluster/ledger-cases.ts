@@ -122,8 +122,8 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect((await text()).length).toBeLessThan(1_000_000);
   });
 
-  describe('while people have lifted the cap', () => {
-    const lifted = (until: string) =>
+  describe('while people have overridden the cap', () => {
+    const overridden = (until: string) =>
       made(harness(), MAPS, {
         metadata: { name: 'cloudfence' },
         data: { 'cap-lifted-until': until, 'cap-lifted-because': 'the zone is lost' },
@@ -132,12 +132,12 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     it.each([
       ['admits every claim and enters it', () => inMinutes(30), true],
       ['admits no more claims when the time is over', () => inMinutes(-1), false],
-      ['ignores a lift of several days', () => inMinutes(48 * 60), false],
+      ['ignores an override of several days', () => inMinutes(48 * 60), false],
       ['ignores a value that is not a time', () => 'always', false],
     ])('%s', async (_, until, admitted) => {
       const cap = await capOf(1);
       await claim(wanting(cap));
-      await lifted(until());
+      await overridden(until());
       const says = await claim(wanting(cap));
       await harness().admin('DELETE', `${MAPS}/cloudfence`);
       expect(says.admitted).toBe(admitted);

@@ -23,7 +23,7 @@ const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<Program
     ...flags,
   ]);
 
-it('a second machine is refused although the first is fenced to the end, until a person lifts the cap; Cloudfence itself may not', async () => {
+it('a second machine is refused although the first is fenced to the end, until a person overrides the cap; Cloudfence itself may not', async () => {
   const [first, second] = [await openStage(testbed, 'first'), await openStage(testbed, 'second')];
   await first.home.stop();
   expect((await cloudfence(access, 'fence', first.home.instance)).says.outcome).toBe('fenced');
@@ -37,18 +37,18 @@ it('a second machine is refused although the first is fenced to the end, until a
   });
   await expectUntouched(second);
 
-  const lift = ['--lift', '5m', '--reason', 'both are off'];
-  expect(await capAs('cloudfence', ...lift)).toMatchObject({
+  const override = ['--override', '5m', '--reason', 'both are off'];
+  expect(await capAs('cloudfence', ...override)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/cannot patch resource .*configmaps/),
   });
-  expect(await capAs('admin', ...lift)).toMatchObject({
+  expect(await capAs('admin', ...override)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(
-      /fenced within 15 minutes: 1 of at most 1 .*\n {2}lifted until .*: both are off\n {2}begun .*, finished/,
+      /fenced within 15 minutes: 1 of at most 1 .*\n {2}overridden until .*: both are off\n {2}begun .*, finished/,
     ),
   });
   expect((await cloudfence(access, 'fence', second.home.instance)).says.outcome).toBe('fenced');
   await expectMoved(second, { fenced: [second.home] });
-  expect(await capAs('admin', '--end')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('lifted') });
+  expect(await capAs('admin', '--end')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('overridden') });
 });

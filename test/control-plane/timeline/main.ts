@@ -41,16 +41,22 @@ const WITH_A_CROWD = ['--kube-api-qps', '1000', '--kube-api-burst', '2000', '--n
  * Two Nodes exist here at a time, and each crash fences another one. Within a quarter of an hour, that is more than the
  * cluster has.
  */
-const liftCap = async (access: TestbedAccess): Promise<void> => {
+const overrideCap = async (access: TestbedAccess): Promise<void> => {
   const asAdmin = { ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs.admin } };
-  const { code, stderr } = await runAtHand(asAdmin, ['cap', '--lift', '6h', '--reason', 'one crash after the other']);
-  if (code !== 0) throw new Error(`the cap could not be lifted: ${stderr}`);
+  const { code, stderr } = await runAtHand(asAdmin, [
+    'cap',
+    '--override',
+    '6h',
+    '--reason',
+    'one crash after the other',
+  ]);
+  if (code !== 0) throw new Error(`the cap could not be overridden: ${stderr}`);
 };
 
 const on = async <T>({ access, stop }: Installed, work: (testbed: Testbed) => Promise<T>): Promise<T> => {
   const testbed = await testbedAt(access);
   try {
-    await liftCap(access);
+    await overrideCap(access);
     return await work(testbed);
   } finally {
     await testbed.close();

@@ -51,7 +51,7 @@ const commands = [
   ['sweep', '--json', '--timeout', '1s'],
   ['release', 'a-node', '--accept', 'I looked at it', '--timeout', '1s'],
   ['release', '--all', '--timeout', '1s', '--json'],
-  ['cap', '--lift', '30m', '--reason', 'the zone is lost', '--cluster', 'default', '--timeout', '1s'],
+  ['cap', '--override', '30m', '--reason', 'the zone is lost', '--cluster', 'default', '--timeout', '1s'],
   ['kubeconfig', '--name', 'c', '--server', `https://${nowhere}`, '--timeout', '1s'],
   ['demo', '--scenario', 'none', '--seed', '1', '--json'],
 ].map((args) => JSON.stringify({ args, input: '{"instanceId":"i-0123456789abcdef0"}' }));

@@ -5,7 +5,7 @@ import { sweep } from '../../../functions/sweep.ts';
 import { bodyText } from '../../../functions/messages.ts';
 import { openConnection } from '../../../kubernetes/cluster.ts';
 import { type CapStatus, createCapControl } from '../../../kubernetes/ledger.ts';
-import { CAP_LIFT, LEDGER, PAUSE_KEY, SETTINGS } from '../../../kubernetes/names.ts';
+import { CAP_OVERRIDE, LEDGER, PAUSE_KEY, SETTINGS } from '../../../kubernetes/names.ts';
 import { type AwsWorld, apiOf, createAwsSandbox } from '../../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
@@ -35,8 +35,8 @@ const samples = [
   {
     ledger: line('machine-01', 2_000, 'f'),
     settings: {
-      [CAP_LIFT.until]: new Date(off.now() + 1_800_000).toISOString(),
-      [CAP_LIFT.reason]: 'the zone is lost',
+      [CAP_OVERRIDE.until]: new Date(off.now() + 1_800_000).toISOString(),
+      [CAP_OVERRIDE.reason]: 'the zone is lost',
       [PAUSE_KEY]: 'false',
     },
   },
@@ -91,10 +91,10 @@ const open = (text: string) => {
 
 const isMoment = (ms: number | null): boolean => ms === null || Number.isFinite(new Date(ms).getTime());
 
-const impossible = ({ fences, opens, lifted, limits }: CapStatus): readonly string[] => [
+const impossible = ({ fences, opens, override, limits }: CapStatus): readonly string[] => [
   ...(fences.every(({ begun }) => isMoment(begun)) ? [] : ['a fence began at no time']),
   ...(isMoment(opens) ? [] : ['the cap opens at no time']),
-  ...(isMoment(lifted?.until ?? null) ? [] : ['the lift ends at no time']),
+  ...(isMoment(override?.until ?? null) ? [] : ['the lift ends at no time']),
   ...(Object.values(limits).every((limit) => limit >= 1) ? [] : ['the cap is below one']),
 ];
 
@@ -105,8 +105,8 @@ const shown = async (world: AwsWorld): Promise<Reading> => {
     never(),
   );
   return {
-    outcome: status?.lifted ? 'lifted' : 'shown',
-    said: [status?.lifted?.reason ?? ''],
+    outcome: status?.override ? 'override' : 'shown',
+    said: [status?.override?.reason ?? ''],
     wrong: status ? impossible(status) : ['finds no ledger'],
   };
 };
