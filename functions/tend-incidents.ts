@@ -56,8 +56,8 @@ export const tendIncidents = async (dependencies: TendDependencies, remaining: n
     const { watched, unsent } = await abortOnSignal(signal, () => readNotes(objects, now(), signal));
     await Promise.all([
       ...drawn(unsent, chance).map((note) => limited(() => sendLate(note, keeper, now(), signal))),
-      ...drawn(watched, chance).map((name) =>
-        limited(() => watchIncident(name, lookAfter(dependencies, signal), now, objects, signal)),
+      ...drawn(watched, chance).map((note) =>
+        limited(() => watchIncident(note, lookAfter(dependencies, signal), now, keeper, signal)),
       ),
     ]);
   } catch (caught) {

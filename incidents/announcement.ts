@@ -70,9 +70,27 @@ const durationIn = ({ phases }: Incident): readonly string[] => {
   return took === null ? [] : [`From the proof to the end of the fence: ${took}.`];
 };
 
-/** Without markup: `<!channel>` from others' words would call everybody in a chat. */
+/**
+ * What others' words could do in a chat, and what it becomes. Slack and Teams share no escape for `*`, so characters that
+ * look alike stand in. An underscore between letters is only text, and names of resource groups have such.
+ */
+const MARKUP: readonly (readonly [RegExp, string])[] = [
+  [/&/g, '&amp;'],
+  [/</g, '&lt;'],
+  [/>/g, '&gt;'],
+  [/\*/g, '∗'],
+  [/~/g, '∼'],
+  [/`/g, "'"],
+  [/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '＿'],
+  [/\](?=[([])/g, '] '],
+  [/:\/\//g, '[:]//'],
+  [/\b(mailto|www)(?=[:.])/gi, '$1 '],
+  [/@(?=channel|here|everyone)/gi, '@ '],
+];
+
+/** Without markup: `<!channel>` from others' words would call everybody in a chat, and a link could be anybody's. */
 const escaped = (text: string): string =>
-  onOneLine(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  MARKUP.reduce((safe, [what, instead]) => safe.replaceAll(what, instead), onOneLine(text));
 
 const textsOf = (about: About, incident: Incident, { because }: End): Announcement['texts'] => {
   const { machine, zone, id } = incident;

@@ -93,10 +93,14 @@ export const phasesOf = (
 
 const REMOVED_BY_HAND: ReadonlySet<string> = new Set(['fence-removed-by-hand', 'taint-removed-by-hand']);
 
+type Shown = Pick<Incident, 'fence' | 'steps' | 'ends' | 'phases'>;
+
 /** Returns how far a fence is: what was done last to the Node says it. */
-const stateOfFence = (steps: readonly IncidentStep[]): Incident['state'] => {
+const stateOfFence = ({ steps, ends }: Shown): Incident['state'] => {
   const lifted = endsOf(steps, 'lift-out-of-service').at(-1) ?? '';
-  const over = endsOf(steps, 'park', 'delete-node').at(-1) ?? '';
+  // If the Node went in the meantime, nobody parks or deletes it.
+  const ended = ends.findLast(({ outcome }) => outcome === 'fenced')?.at ?? '';
+  const over = [...endsOf(steps, 'park', 'delete-node').slice(-1), ended].toSorted().at(-1) ?? '';
   const marked = endsOf(steps, 'mark').at(-1) ?? '';
   if (lifted > marked && lifted > over) return 'returning';
   return over > marked ? 'fenced' : 'fencing';
@@ -110,13 +114,11 @@ const stateByEnd: Readonly<Partial<Record<End['outcome'], Incident['state']>>> =
   failed: 'failed',
 };
 
-type Shown = Pick<Incident, 'fence' | 'steps' | 'ends' | 'phases'>;
-
 /** Returns how far the incident is. */
 export const stateOf = ({ fence, steps, ends, phases }: Shown): Incident['state'] => {
   if (endsOf(steps, 'release-node').length > 0) return 'released';
   if (ends.some(({ because }) => REMOVED_BY_HAND.has(because.code))) return 'ended-by-hand';
-  if (fence !== null) return stateOfFence(steps);
+  if (fence !== null) return stateOfFence({ fence, steps, ends, phases });
   const last = ends.at(-1)?.outcome;
   // The Node was gone before, and no later run finds anything of this machine. Only a later look sees the end.
   if (last === 'waiting') return phases.attachmentsGone === null ? 'fencing' : 'fenced';

@@ -54,22 +54,31 @@ interface Change {
   readonly after: Incident;
 }
 
-/** Changes the incident in an object, and does something `first`. Returns it before and after, or null if nothing is new. */
+interface Wanted {
+  readonly name: string;
+  readonly change: (before: Incident | null) => Incident | null;
+  /** What is done before each write. */
+  readonly first: (change: Change) => Promise<void>;
+  /** What somebody has just read of the object. Without it, the object is read. */
+  readonly found?: StoredObject;
+}
+
+/** Changes the incident in an object. Returns it before and after, or null if nothing is new. */
 const changed = async (
-  name: string,
-  change: (before: Incident | null) => Incident | null,
+  { name, change, first, ...known }: Wanted,
   objects: ObjectStore,
   signal: AbortSignal,
-  first: (change: Change) => Promise<void> = async () => undefined,
 ): Promise<Change | null> => {
+  let { found } = known;
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
-    const found = await objects.read(name, signal);
-    const before = incidentIn(name, found);
+    const stored: StoredObject | null = found ?? (await objects.read(name, signal));
+    found = undefined;
+    const before = incidentIn(name, stored);
     const after = change(before);
     if (after === null || after === before) return null;
     await first({ before, after });
     const text = `${JSON.stringify(after, null, 2)}\n`;
-    if (await objects.write(name, text, found?.version ?? null, signal)) return { before, after };
+    if (await objects.write(name, text, stored?.version ?? null, signal)) return { before, after };
   }
   throw new Unavailable(`${name} was written by others ${MOST_ATTEMPTS} times in a row`);
 };
@@ -108,40 +117,45 @@ const noteUnsent = async (
   return made;
 };
 
+const watchNote = (name: string): string => `${WATCHED}${name}`;
+
+/** What is done beside a write of an incident: notes before it, so that a sweep does what a process left undone. */
+const withNotes = async (
+  wanted: Pick<Wanted, 'name' | 'change' | 'found'>,
+  { objects, announce }: IncidentKeeper,
+  signal: AbortSignal,
+): Promise<Change | null> => {
+  const made = new Set<string>();
+  const first = async (change: Change): Promise<void> => {
+    for (const note of await noteUnsent(change, objects, signal)) made.add(note);
+    if (isWatched(change.after) && !(change.before && isWatched(change.before)))
+      await objects.write(watchNote(wanted.name), '{}\n', null, signal);
+  };
+  const news = await changed({ ...wanted, first }, objects, signal);
+  const unsent = news ? announcementsOf(news.before, news.after) : [];
+  // Another run has written these ends meanwhile, and sends their messages.
+  for (const note of made.difference(new Set(unsent.map(unsentNote)))) await objects.remove(note, signal);
+  for (const one of announce === null ? [] : unsent) {
+    await announce?.(one, signal);
+    await objects.remove(unsentNote(one), signal);
+  }
+  return news;
+};
+
 /**
  * Keeps what a run shows, and announces what is new. The write decides which run announces: of several runs with the
  * same result, one completes the object.
  *
  * @throws CloudfenceError
  */
-export const keepIncident = async (
-  shown: Incident,
-  { objects, announce }: IncidentKeeper,
-  signal: AbortSignal,
-): Promise<void> => {
-  const made = new Set<string>();
-  const note = async (change: Change) => {
-    for (const name of await noteUnsent(change, objects, signal)) made.add(name);
-  };
-  const news = await changed(objectNameOf(shown), (before) => joined(before, shown), objects, signal, note);
-  const unsent = news ? announcementsOf(news.before, news.after) : [];
-  // Another run has written these ends meanwhile, and sends their messages.
-  for (const name of made.difference(new Set(unsent.map(unsentNote)))) await objects.remove(name, signal);
-  if (!news) return;
-  for (const one of unsent) {
-    if (announce === null) break;
-    await announce(one, signal);
-    await objects.remove(unsentNote(one), signal);
-  }
-  const { before, after } = news;
-  if (isWatched(after) && !(before && isWatched(before)))
-    await objects.write(`${WATCHED}${objectNameOf(after)}`, '{}\n', null, signal);
+export const keepIncident = async (shown: Incident, keeper: IncidentKeeper, signal: AbortSignal): Promise<void> => {
+  await withNotes({ name: objectNameOf(shown), change: (before) => joined(before, shown) }, keeper, signal);
 };
 
 /** What is left to do. */
 interface Notes {
-  /** Names of the incidents to watch. */
-  readonly watched: readonly string[];
+  /** The incidents to watch, by name, and when that was noted. */
+  readonly watched: readonly IncidentObject[];
   /** The notes of messages whose run had time enough to send them. */
   readonly unsent: readonly IncidentObject[];
 }
@@ -156,7 +170,7 @@ const startingWith = (prefix: string, notes: readonly IncidentObject[]): readonl
 export const readNotes = async ({ list }: ObjectStore, now: number, signal: AbortSignal): Promise<Notes> => {
   const notes = await list(NOTES, signal);
   return {
-    watched: startingWith(WATCHED, notes).map(({ name }) => name.slice(WATCHED.length)),
+    watched: startingWith(WATCHED, notes).map(({ name, written }) => ({ name: name.slice(WATCHED.length), written })),
     unsent: startingWith(UNSENT, notes).filter(({ written }) => now - (written ?? 0) >= SENDS_ITSELF_MS),
   };
 };
@@ -202,12 +216,13 @@ export const sendLate = async (
   const found = await objects.read(note.object, signal);
   const incident = found && parseIncident(found.text);
   const message = incident && announcementsOf(null, incident).find((one) => unsentNote(one) === name);
+  const again = { objects, since, now, signal };
   // Without the end in the incident, its run has died before the write. Another run may still write it.
-  if (!message) return;
+  if (!message) return postpone(name, note, stored, again);
   try {
     if (announce) await announce(message, signal);
   } catch (error) {
-    await postpone(name, note, stored, { objects, since, now, signal });
+    await postpone(name, note, stored, again);
     throw error;
   }
   await objects.remove(name, signal);
@@ -217,23 +232,28 @@ export const sendLate = async (
 export type LookAfter = (incident: Incident) => Promise<Aftermath | null>;
 
 /**
- * Looks once at what has become of a watched incident, and keeps what is new. Removes the note once the watch has ended.
+ * Looks once at what has become of a watched incident, keeps what is new, and announces an end that only this look sees.
+ * Removes the note once the watch has ended.
  *
  * @throws CloudfenceError
  */
 export const watchIncident = async (
-  name: string,
+  { name, written }: IncidentObject,
   lookAfter: LookAfter,
   now: () => number,
-  objects: ObjectStore,
+  keeper: IncidentKeeper,
   signal: AbortSignal,
 ): Promise<void> => {
+  const { objects } = keeper;
   const found = await objects.read(name, signal);
+  // The run that has noted it may be about to write it.
+  if (!found && now() - (written ?? 0) < SENDS_ITSELF_MS) return;
   const before = found && parseIncident(found.text);
-  const forget = () => objects.remove(`${WATCHED}${name}`, signal);
-  if (!before || !isWatched(before)) return forget();
+  const forget = () => objects.remove(watchNote(name), signal);
+  if (!found || !before || !isWatched(before)) return forget();
   const seen = await lookAfter(before);
   const at = now();
-  const news = await changed(name, (one) => one && withAftermath(one, seen, at), objects, signal);
+  const change = (one: Incident | null) => one && withAftermath(one, seen, at);
+  const news = await withNotes({ name, change, found }, keeper, signal);
   if (news && !isWatched(news.after)) await forget();
 };

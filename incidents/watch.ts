@@ -1,5 +1,6 @@
+import { because } from '../fencing/model/reason.ts';
 import { earlier, stateOf } from './join.ts';
-import type { Incident } from './incident.ts';
+import type { End, Incident } from './incident.ts';
 
 /**
  * What Kubernetes does after a run, as later looks at the cluster show it. A run ends with its fence, and shadow mode
@@ -23,6 +24,8 @@ export interface Aftermath {
   readonly returnedSince: number | null;
   /** The Node carries a fence of ours. */
   readonly fenced: boolean;
+  /** The Node is gone, or another one has its name. */
+  readonly nodeGone: boolean;
 }
 
 /** Looks at a cluster. @throws CloudfenceError */
@@ -72,6 +75,17 @@ const endOf = (incident: Incident, seen: Aftermath | null, now: number): Why | n
   return isTimeUp(incident, now) ? 'time-up' : null;
 };
 
+const FREED = because('fenced', 'a later look found no volume attached to the machine any more, so the fence is done');
+
+/**
+ * Returns the end of a fence whose Node is gone. No run finds anything of its machine once Kubernetes has detached the
+ * last volume, so only this look sees the end.
+ */
+const lateEnd = ({ state, fence }: Incident, { detached, nodeGone }: Aftermath, now: number): End | null =>
+  state === 'fencing' && detached && (fence === null || nodeGone)
+    ? { outcome: 'fenced', because: FREED, at: isoTime(now), run: 'watch' }
+    : null;
+
 const withSeen = (incident: Incident, seen: Aftermath, now: number): Incident => {
   // What happens under a fence of ours is not what Kubernetes did by itself.
   if (isImagined(incident) && seen.fenced) return incident;
@@ -81,15 +95,21 @@ const withSeen = (incident: Incident, seen: Aftermath, now: number): Incident =>
   const at = earlier(isoTime(now), running);
   const returned =
     !isImagined(incident) || seen.returnedSince === null ? null : within(seen.returnedSince, incident, now);
+  const end = lateEnd(incident, seen, now);
   const news = {
     attachmentsGone: phases.attachmentsGone ?? (seen.detached ? at : null),
     attachedElsewhere: phases.attachedElsewhere ?? (seen.attachedElsewhere ? at : null),
     running: earlier(phases.running, running),
     returned: earlier(phases.returned, returned),
+    fenced: phases.fenced ?? end?.at ?? null,
   };
   const isNew = Object.entries(news).some(([phase, time]) => time !== null && Reflect.get(phases, phase) === null);
   if (!isNew) return incident;
-  const after = { ...incident, phases: { ...phases, ...news } };
+  const after = {
+    ...incident,
+    ends: end === null ? incident.ends : [...incident.ends, end],
+    phases: { ...phases, ...news },
+  };
   return { ...after, state: stateOf(after) };
 };
 

@@ -79,6 +79,7 @@ const readAftermath = async (reader: Reader, query: AftermathQuery): Promise<Aft
     runningSince: attachedElsewhere ? lastOf(successors.map((one) => one?.readySince ?? null)) : null,
     returnedSince: returnedSince(node, query),
     fenced: node !== null && bearsFence(node),
+    nodeGone: node === null || (query.nodeUid !== null && node.uid !== query.nodeUid),
   };
 };
 

@@ -150,10 +150,43 @@ describe('a fence whose Node was gone before', () => {
     ]);
     world.parts.cluster.knobs.attacherDown = false;
     world.advance(MINUTE_MS);
-    await sweep(get)({}, install.context());
+    for (let times = 0; times < 2; times += 1) await sweep(get)({}, install.context());
+    const [incident] = install.history.incidents();
     expect(install.history.incidents()).toMatchObject([
-      { state: 'fenced', phases: { attachmentsGone: expect.stringMatching(/T/) }, watch: null },
+      {
+        state: 'fenced',
+        phases: { attachmentsGone: expect.stringMatching(/T/), fenced: expect.stringMatching(/T/) },
+        ends: [{ outcome: 'waiting' }, { outcome: 'fenced' }],
+        watch: null,
+      },
     ]);
+    expect(install.history.told).toMatchObject([{ about: 'fence', incident: incident?.id }]);
+    expect(install.history.unsent()).toEqual([]);
+  });
+});
+
+describe('a fence whose Node goes in the middle', () => {
+  it('ends with the look of a sweep, which also sends its message', async () => {
+    const { world, scene } = attacherDown();
+    const install = installOver(world, { detach: 'never' });
+    const get = async () => install.dependencies;
+    await onEvent(get)(batchOf(stateChange(scene.holder)), install.context());
+    expect(install.history.incidents()).toMatchObject([{ state: 'fencing', fence: expect.stringMatching(/./) }]);
+    const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
+    if (node) writerAs(world, 'person').remove('nodes', node);
+    await tendIncidents(install.dependencies, 60_000);
+    expect(install.history.incidents()).toMatchObject([{ state: 'fencing' }]);
+    world.parts.cluster.knobs.attacherDown = false;
+    const attachment = Object.values(world.parts.cluster.objects.volumeattachments).find(
+      ({ spec }) => spec.nodeName === scene.nodeOf(scene.holder),
+    );
+    if (attachment) writerAs(world, 'person').remove('volumeattachments', attachment);
+    world.advance(MINUTE_MS);
+    for (let times = 0; times < 2; times += 1) await tendIncidents(install.dependencies, 60_000);
+    expect(install.history.incidents()).toMatchObject([
+      { state: 'fenced', ends: [{ outcome: 'waiting' }, { outcome: 'fenced', run: 'watch' }] },
+    ]);
+    expect(install.history.told.map(({ about }) => about)).toEqual(['fence']);
   });
 });
 
@@ -192,6 +225,33 @@ describe('a message', () => {
     expect(unsent()).toEqual([]);
   });
 
+  it('that cannot be sent costs no watch', async () => {
+    const { deliver, sweeping, incidents, world } = staged();
+    await deliver({ announce: dies });
+    world.advance(MINUTE_MS);
+    await sweeping();
+    expect(incidents()).toMatchObject([{ phases: { running: expect.stringMatching(/T/) } }]);
+  });
+
+  it('whose incident is not there is looked for a few times a day, and then forgotten', async () => {
+    const { unsent, keeper, world, install } = staged();
+    const note = 'notes/unsent/a%20fence';
+    await keeper.objects.write(note, '{"object":"incidents/-/-/a.json"}', null, new AbortController().signal);
+    let reads = 0;
+    const read: typeof keeper.objects.read = (name, signal) => {
+      reads += name.startsWith('incidents/') ? 1 : 0;
+      return keeper.objects.read(name, signal);
+    };
+    const counting = { ...install.dependencies, incidents: { ...keeper, objects: { ...keeper.objects, read } } };
+    for (let minutes = 0; minutes < 25 * 60; minutes += 5) {
+      world.advance(5 * MINUTE_MS);
+      await tendIncidents(counting, 60_000);
+    }
+    expect(reads).toBeGreaterThan(5);
+    expect(reads).toBeLessThan(12);
+    expect(unsent()).toEqual([]);
+  });
+
   it('that nobody can send is tried a few times a day, and then given up', async () => {
     const { deliver, unsent, keeper, world, install } = staged();
     await deliver({ announce: dies });
@@ -220,6 +280,25 @@ describe('a message', () => {
     const { deliver, told, unsent } = staged();
     await deliver();
     expect([told.length, unsent().length]).toEqual([1, 0]);
+  });
+});
+
+describe('a watch', () => {
+  it('reads an incident once in each look, and writes only what is new', async () => {
+    const { install, watched } = await stage({ shadow: true });
+    const { incidents } = install.dependencies;
+    if (!incidents) throw new Error('the install keeps incidents');
+    const reads: string[] = [];
+    const read: typeof incidents.objects.read = (name, signal) => {
+      reads.push(name);
+      return incidents.objects.read(name, signal);
+    };
+    const writes = install.history.writes();
+    const counting = { ...incidents, objects: { ...incidents.objects, read } };
+    await watched(1, { ...install.dependencies, incidents: counting });
+    // The sweep's own run reads it once as well.
+    expect(reads.filter((name) => name.startsWith('incidents/'))).toHaveLength(2);
+    expect(install.history.writes()).toBe(writes);
   });
 });
 

@@ -117,11 +117,32 @@ describe('runs of one incident', () => {
 });
 
 describe('the text for a chat', () => {
-  it('has no lines and no markup from the words of others', async () => {
-    const { incident } = await record(stopped(), wentOff, null, { policy: { paused: 'a & b\n<!channel>\u001B[2K' } });
+  const textOf = async (paused: string) => {
+    const { incident } = await record(stopped(), wentOff, null, { policy: { paused } });
     const [message] = incident ? announcementsOf(null, incident) : [];
-    expect(message?.texts.chat.split('\n')).toHaveLength(3);
-    expect(message?.texts.chat).toContain('a &amp; b &lt;!channel&gt; [2K');
+    return message?.texts.chat ?? '';
+  };
+
+  it('has no lines and no markup from the words of others', async () => {
+    const chat = await textOf('a & b\n<!channel>\u001B[2K');
+    expect(chat.split('\n')).toHaveLength(3);
+    expect(chat).toContain('a &amp; b &lt;!channel&gt; [2K');
+  });
+
+  it.each([
+    ['bold and struck words', '*now* **now** ~old~', '∗now∗ ∗∗now∗∗ ∼old∼'],
+    ['slanted words and code', '_now_ __now__ `rm`', "＿now＿ ＿＿now＿＿ 'rm'"],
+    ['a link', 'https://evil.example/x', 'https[:]//evil.example/x'],
+    ['a link with a title', '[the console](https://evil.example)', '[the console] (https[:]//evil.example)'],
+    ['a link without a scheme', '[x](www.evil.example) mailto:a@b', '[x] (www .evil.example) mailto :a@b'],
+    ['a call to everybody', '@channel @here @Everyone', '@ channel @ here @ Everyone'],
+    ['a name as it is', 'MC_rg-aks_prod_westeurope gke_p_z_c', 'MC_rg-aks_prod_westeurope gke_p_z_c'],
+  ])('shows %s as text, in Slack and in Teams', async (_, words, shown) => {
+    expect((await textOf(words)).split('\n')[1]).toContain(shown);
+  });
+
+  it('has one mark-up of its own: its title', async () => {
+    expect((await textOf('a pause')).match(/\*/g)).toHaveLength(2);
   });
 });
 
