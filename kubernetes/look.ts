@@ -72,6 +72,19 @@ interface OnNode {
 }
 
 /**
+ * Returns whether the claim of a volume matters: to a pod with a claim that cannot be resolved, or to find the next
+ * attachment of the volume.
+ */
+const claimsNeeded = (
+  pods: readonly V1Pod[],
+  claimed: ReadonlyMap<string, V1PersistentVolume>,
+  { follow }: LookRequest,
+): VolumeTraces['needsClaim'] => {
+  const isUnresolved = pods.some((pod) => podFactsOf(pod, claimed).unresolved.length > 0);
+  return (key) => isUnresolved || follow.includes(key);
+};
+
+/**
  * Reads the volumes of a Node, and those of its pods' claims. Reads the attachments whose names can be computed by now
  * side by side with the claims. They show most of the volumes that the claims are bound to.
  */
@@ -95,6 +108,7 @@ const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: On
     read: [...claimed.values(), ...found.read],
     asked,
     owns: () => true,
+    needsClaim: claimsNeeded(pods, claimed, request),
   });
   return { claimed, volumes };
 };
@@ -227,6 +241,7 @@ const volumesLeft = async (
     ...found,
     remembered: noted,
     owns: mayBelongTo(query),
+    needsClaim: () => true,
   });
   return withSuccessors(reader, volumes, { node, old: remembered?.pods ?? [] }, follow);
 };

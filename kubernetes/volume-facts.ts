@@ -36,6 +36,11 @@ export interface VolumeTraces {
    * Returns whether an attachment with the computed name belongs to this Node and not to a later Node of the same name.
    */
   readonly owns: (attachment: V1VolumeAttachment) => boolean;
+  /**
+   * Returns whether the claim of this volume matters. If not, the name of the PersistentVolume is enough, and a standing
+   * attachment shows it.
+   */
+  readonly needsClaim: (key: string) => boolean;
 }
 
 /** A volume's facts, and what only the look itself needs. */
@@ -104,10 +109,17 @@ const volumeWithHandle = async (
 
 type ReadAttachment = (name: string) => Promise<V1VolumeAttachment | null>;
 
+/**
+ * Returns the PersistentVolume that a standing attachment shows, or null. The API server lets no one change what an
+ * attachment names, and the attacher keeps the PersistentVolume for as long.
+ */
+const shownBy = (attachment: V1VolumeAttachment | null, { driver }: VolumeHandle): string | null =>
+  attachment?.spec.attacher === driver ? (attachment.spec.source.persistentVolumeName ?? null) : null;
+
 const findVolume = async (
   reader: Reader,
   candidate: Candidate,
-  { node, read, reported, owns }: VolumeTraces,
+  { node, read, reported, owns, needsClaim }: VolumeTraces,
   attachmentAt: ReadAttachment,
 ): Promise<FoundVolume> => {
   const { driver, handle } = candidate;
@@ -115,17 +127,15 @@ const findVolume = async (
   const found = await attachmentAt(name);
   const attachment = found && owns(found) ? found : null;
   const source = attachment?.spec.source.persistentVolumeName;
-  const volume = await volumeWithHandle(
-    reader,
-    candidate,
-    new Set([...(source === undefined ? [] : [source]), ...candidate.names]),
-    read,
-  );
+  const names = new Set([...(source === undefined ? [] : [source]), ...candidate.names]);
+  const isRead = read.some(({ metadata }) => metadata?.name === source);
+  const shown = isRead || needsClaim(volumeKey(candidate)) ? null : shownBy(attachment, candidate);
+  const volume = shown === null ? await volumeWithHandle(reader, candidate, names, read) : null;
   const facts = {
     driver,
     handle,
     key: volumeKey(candidate),
-    persistentVolume: volume?.metadata?.name ?? null,
+    persistentVolume: shown ?? volume?.metadata?.name ?? null,
     pvc: volume && claimedBy(volume),
     attachmentName: name,
     attachment: attachment && attachmentFacts(attachment),

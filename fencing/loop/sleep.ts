@@ -1,18 +1,27 @@
 import type { AttachmentFacts } from '../model/cluster-facts.ts';
-import { pollDelay } from '../rules/waits.ts';
+import type { MachineFacts } from '../model/machine.ts';
+import { patience } from '../model/policy.ts';
 import type { Awaited } from '../rules/view.ts';
+import { pollDelay } from '../rules/waits.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
-import type { RunState } from './state.ts';
+import { createSharedLooks } from './shared-looks.ts';
+import { type RunState, saysOff } from './state.ts';
 
-/** How a run waits. A full look costs nine calls and two of the cloud's, and a question after one attachment costs one. */
+/**
+ * How a run waits. A full look costs a call for nearly everything that it shows. So a wait asks for one attachment at a
+ * time, and sometimes for the machine. A look follows as soon as an answer shows that it is worth it.
+ */
 
 type Sleep = Extract<Command, { do: 'sleep' }>;
 
+/** How many attachments have to be gone before a look follows. */
+const ASKED_AT_ONCE = 2;
+
 /**
- * Waits for `ms`, or until the awaited attachments end the wait. The times between two questions grow as those between
- * looks.
+ * Waits for `ms`, or until the awaited attachments or their machine end the wait. The times between two questions grow
+ * as those between looks.
  */
 export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
@@ -22,24 +31,50 @@ export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: 
   }
   const deadline = clock.now().mono + ms;
   const { memory } = state;
-  let left = until.attachments;
+  const hasChanged = machineWatch(state, ports);
+  let standing = until.attachments;
   for (let polls = 0; ; polls += 1) {
     const delay = pollDelay({ memory: { ...memory, polls: memory.polls + polls } });
     await clock.sleep(Math.max(0, Math.min(delay, deadline - clock.now().mono)), signal);
     if (clock.now().mono >= deadline) return { to: 'sleep', polls };
-    const standing = await ask(left, until, state, ports);
-    if (standing.length === 0) return { to: 'sleep', polls: polls + 1 };
-    left = standing;
+    standing = await ask(standing, until, state, ports);
+    if (standing.length === 0 || (await hasChanged())) return { to: 'sleep', polls: polls + 1 };
   }
 };
 
-/** Returns whether a look has to follow: an error, or a deletion that does not begin, concerns the rules. */
-const concerns = (now: AttachmentFacts, seen: AttachmentFacts, { deletedBy }: Awaited, mono: number): boolean =>
-  now.detachError !== seen.detachError || (now.deletingSince === null && mono >= deletedBy);
+/** An operation on a machine that is off is mostly the awaited detach itself. */
+const seemsOff = ({ power, offUnderOperation = false }: MachineFacts): boolean =>
+  saysOff.has(power) || offUnderOperation;
+
+/** Returns whether a machine whose attachments are awaited is as a look showed it. */
+export const isAsBefore = (before: MachineFacts, now: MachineFacts): boolean =>
+  (now.power === before.power || (seemsOff(before) && seemsOff(now))) &&
+  (now.generation === before.generation || now.generationDrifts === true);
 
 /**
- * Returns the attachments that still go away by themselves. Returns none if the wait is over. Asks for the first, and
- * if it is gone, for twice as many each time: usually they all go together.
+ * Returns a question that is asked from time to time: whether the machine is no longer as the last look showed it. A
+ * machine that runs again loses our mark, so a long wait must not miss it.
+ */
+const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): (() => Promise<boolean>) => {
+  const { clock, signal } = ports;
+  const { look } = ports.looks ?? createSharedLooks(ports, () => 1);
+  let askedAt = clock.now().mono;
+  return async () => {
+    if (!seen || clock.now().mono - askedAt < patience.askMachine) return false;
+    askedAt = clock.now().mono;
+    const { value } = await look(request.machine, false, signal);
+    return !isAsBefore(seen.value, value);
+  };
+};
+
+/** Returns whether Kubernetes has not begun with the deletion in time. */
+const isLate = ({ deletingSince }: AttachmentFacts, { deletedBy }: Awaited, mono: number): boolean =>
+  deletingSince === null && mono >= deletedBy;
+
+/**
+ * Returns the attachments that may still stand, each as it was last seen. Returns none if the wait is over. Asks for
+ * one, and next time for another. If it is gone, asks for one more: if that is gone, too, usually all are, and a look
+ * costs less than a question after each.
  */
 const ask = async (
   awaited: readonly AttachmentFacts[],
@@ -48,17 +83,15 @@ const ask = async (
   ports: Ports,
 ): Promise<readonly AttachmentFacts[]> => {
   const cluster = clusterAt(location, ports);
-  for (let at = 0, size = 1; at < awaited.length; at += size, size *= 2) {
-    const some = awaited.slice(at, at + size);
-    const found = await Promise.all(some.map(({ name }) => cluster.attachment(name, ports.signal)));
-    const standing = some.filter(({ uid }, nth) => found[nth]?.uid === uid);
-    if (standing.length === 0) continue;
+  let left = awaited;
+  for (const seen of awaited.slice(0, ASKED_AT_ONCE)) {
+    const found = await cluster.attachment(seen.name, ports.signal);
+    left = left.slice(1);
+    if (found?.uid !== seen.uid) continue;
+    const standing = [...left, found];
     const { mono } = ports.clock.now();
-    const isOver = some.some((seen, nth) => {
-      const one = found[nth];
-      return one?.uid === seen.uid && concerns(one, seen, until, mono);
-    });
-    return isOver ? [] : [...standing, ...awaited.slice(at + size)];
+    const isOver = found.detachError !== seen.detachError || standing.some((one) => isLate(one, until, mono));
+    return isOver ? [] : standing;
   }
   return [];
 };

@@ -116,7 +116,12 @@ export const patience = {
   survey: 30_000,
   /** The shortest and the longest time between two looks at something that goes away by itself. */
   pollShortest: 250,
-  /** While only attachments are awaited, everything else is read again after this time. */
-  lookAgain: 5_000,
+  /** The longest time between two questions after one object, and between two looks that cost little. */
   pollLongest: 2_000,
+  /** While only attachments are awaited, the machine is asked again after this time. */
+  askMachine: 5_000,
+  /** While only attachments are awaited, everything is read again after this time. */
+  lookAgain: 10_000,
+  /** The longest time between two looks at something that goes away by itself, whatever a look costs. */
+  lookLongest: 20_000,
 } as const;

@@ -125,8 +125,14 @@ export const nudgeAttacher: Rule = (view) => {
 
 const nudge = ({ name, uid }: AttachmentFacts, on: boolean): Step => ({ do: 'nudge', attachment: { name, uid }, on });
 
-const nudgedLately = ({ memory, now }: View, step: Step): boolean =>
-  now.mono - (memory.takenAt.get(stepKey(step)) ?? -Infinity) < patience.nudge;
+const nudgeEndsIn = ({ memory, now }: View, step: Step): number =>
+  patience.nudge - (now.mono - (memory.takenAt.get(stepKey(step)) ?? -Infinity));
+
+const nudgedLately = (view: View, step: Step): boolean => nudgeEndsIn(view, step) > 0;
+
+/** Returns how long (ms) this run leaves its nudge on the attachment. Not positive if the time is over. */
+export const nudgeLastsFor = (view: View, attachment: AttachmentFacts): number =>
+  nudgeEndsIn(view, nudge(attachment, true));
 
 /**
  * Nudges the old attachment if the driver failed to detach and the cloud shows the disk free by now. The attacher only

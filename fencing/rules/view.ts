@@ -97,9 +97,9 @@ export interface Act {
   readonly because: Reason;
 }
 
-/** Attachments that go away by themselves. Asking for one of them costs less than a look. */
+/** Attachments that go away by themselves while their machine is off. Asking for one of them costs less than a look. */
 export interface Awaited {
-  /** The attachments as they were seen. The wait ends once all are gone, or one reports another error. */
+  /** The attachments as they were seen. The wait ends when they go, or when one reports another error. */
   readonly attachments: readonly AttachmentFacts[];
   /** The wait also ends if Kubernetes has not begun to delete one of them by then (monotonic ms). */
   readonly deletedBy: number;

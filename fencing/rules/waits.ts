@@ -1,9 +1,9 @@
 import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import { because, counted, listSome, type Reason } from '../model/reason.ts';
-import { type Awaited, type Decision, type Rule, type View, wait } from './view.ts';
+import { type Awaited, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
 import { patience } from '../model/policy.ts';
 import { unwantedForMs } from './attachments.ts';
-import { attachedDiskOf, detachDueIn, isDetachDeclined } from './disks.ts';
+import { attachedDiskOf, detachDueIn, isDetachDeclined, nudgeLastsFor } from './disks.ts';
 import {
   hasComeBack,
   isDeletionDeclined,
@@ -16,12 +16,26 @@ import {
 
 /** What a fence waits for, and how long it waits before the next look. */
 
+const growing = ({ polls }: Pick<Memory, 'polls'>): number => Math.round(patience.pollShortest * 1.33 ** polls);
+
 /**
- * Returns the time until the next look (ms). Looks come quickly at first and slowly later: what goes away by itself
- * goes within a second or within minutes.
+ * Returns the time until the next question (ms). Questions come quickly at first and slowly later: what goes away by
+ * itself goes within a second or within minutes.
  */
-export const pollDelay = ({ memory }: Pick<View, 'memory'>): number =>
-  Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));
+export const pollDelay = ({ memory }: Pick<View, 'memory'>): number => Math.min(patience.pollLongest, growing(memory));
+
+/** The calls of a look, and those for each volume: its attachment and its PersistentVolume. */
+const LOOK_TAKES = 7;
+const VOLUME_TAKES = 2;
+const CALLS_PER_SECOND = 2;
+
+/** Returns the time (ms) between two looks at which a wait costs no more than two calls a second. */
+const affordable = ({ cluster }: View): number =>
+  Math.min(patience.lookLongest, ((LOOK_TAKES + VOLUME_TAKES * cluster.volumes.length) / CALLS_PER_SECOND) * 1_000);
+
+/** Returns the time until the next look (ms). Looks at many volumes become rarer than those at few. */
+const lookDelay = (view: View): number =>
+  Math.min(Math.max(patience.pollLongest, affordable(view)), growing(view.memory));
 
 /** Waits for pods that Cloudfence deleted and that still exist. */
 export const waitForPods: Rule = (view) => {
@@ -41,7 +55,7 @@ export const waitForPods: Rule = (view) => {
   );
   const held = told(isHeldByFinalizer, 'is held by its finalizers', 'are held by their finalizers');
   const says = `${counted(going.length, 'pod is', 'pods are')} being deleted${back}${held}`;
-  return wait(pollDelay(view), because('pods-going', says));
+  return wait(lookDelay(view), because('pods-going', says));
 };
 
 /** Returns what ends the wait for the attachments of these volumes. */
@@ -52,13 +66,14 @@ const awaited = (view: View, volumes: readonly VolumeFacts[]): Awaited => ({
   ),
 });
 
-/**
- * Returns for how long (ms) it is enough to look at the attachments themselves: until the first disk is due for a
- * detach through the cloud, and never for long.
- */
+/** Returns for how long (ms) it is enough to ask for the machine and the attachments themselves. Never for long. */
+const lookAgainIn = (view: View): number => Math.max(patience.lookAgain, affordable(view));
+
+/** Returns the same, but ends when the first disk is due for a detach through the cloud. */
 const untilLook = (view: View, volumes: readonly VolumeFacts[]): number => {
-  const times = volumes.map((volume) => detachDueIn(view, volume)).filter((ms) => ms > 0);
-  return Math.max(pollDelay(view), Math.min(patience.lookAgain, ...times));
+  const detached = view.policy.detach === 'never' ? [] : volumes;
+  const times = detached.map((volume) => detachDueIn(view, volume)).filter((ms) => ms > 0);
+  return Math.max(pollDelay(view), Math.min(lookAgainIn(view), ...times));
 };
 
 const volumesGoing = (view: View): readonly VolumeFacts[] =>
@@ -71,7 +86,7 @@ const volumesGoing = (view: View): readonly VolumeFacts[] =>
 export const waitForOperation = (view: View, reason: Reason): Decision => {
   const attachments = volumesGoing(view).flatMap(({ attachment }) => attachment ?? []);
   return attachments.length > 0
-    ? wait(patience.lookAgain, reason, { attachments, deletedBy: Infinity })
+    ? wait(lookAgainIn(view), reason, { attachments, deletedBy: Infinity })
     : wait(pollDelay(view), reason);
 };
 
@@ -94,12 +109,16 @@ export const waitForDisks: Rule = (view) => {
     .map((volume) => attachedDiskOf(view, volume))
     .filter((disk) => disk !== null && disk.keep === null && !isDetachDeclined(view, disk));
   return going.length > 0
-    ? wait(pollDelay(view), because('disks-going', `${counted(going.length, 'disk is', 'disks are')} still attached`))
+    ? wait(lookDelay(view), because('disks-going', `${counted(going.length, 'disk is', 'disks are')} still attached`))
     : null;
 };
 
 /** Waits while a new attachment has a nudge, so that the nudge can be removed. */
 export const waitForNudge: Rule = (view) => {
-  const nudged = view.cluster.volumes.some(({ successor }) => successor?.nudged);
-  return nudged ? wait(pollDelay(view), because('attacher-nudged', 'the CSI attacher handles a nudge')) : null;
+  const times = view.cluster.volumes.flatMap(({ successor }) =>
+    successor?.nudged ? nudgeLastsFor(view, successor) : [],
+  );
+  return times.length > 0
+    ? wait(Math.max(pollDelay(view), ...times), because('attacher-nudged', 'the CSI attacher handles a nudge'))
+    : null;
 };

@@ -19,7 +19,7 @@ import {
   sweptBy,
   worldLater,
 } from './explore.ts';
-import { attachmentFacts } from './facts.ts';
+import { attachmentFacts, machineFacts } from './facts.ts';
 import { named } from './effects.ts';
 import {
   acted,
@@ -221,7 +221,9 @@ const runEdges = (numbers: Numbers) => {
   const movesOf = (world: number, number: number, run: RunAt): readonly RunEdge[] => {
     if (run.at === 'act') return acts(world, number, run);
     if (run.at !== 'sleep') return learns(world, number);
-    if (!isOver(run, attachmentFacts(worlds.valueOf(world), scenario.cloud))) return [];
+    const now = worlds.valueOf(world);
+    const { cloud } = scenario;
+    if (!isOver(run, attachmentFacts(now, cloud), machineFacts(now, false, cloud))) return [];
     const after = restedRuns(number, () => runs.numberOf(rested(run)));
     return [{ says: 'wakes up', world, wrote: false, breaks: null, run: after }];
   };

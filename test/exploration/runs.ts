@@ -8,6 +8,7 @@ import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fenci
 import type { StepAnswer } from '../../fencing/loop/apply-answers.ts';
 import { reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
+import { isAsBefore } from '../../fencing/loop/sleep.ts';
 import type { Awaited, Memory, Moment } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { NODE } from './facts.ts';
@@ -235,10 +236,15 @@ const awaitedLater = (until: Awaited | null): Awaited | null =>
 /** Returns the run after its sleep. */
 export const rested = ({ known, command }: Sleeping): RunAt => learned(known, command, { to: 'sleep', polls: 0 });
 
-/** Returns whether the run is told by an attachment that its sleep is over. */
-export const isOver = ({ command: { until } }: Sleeping, attachment: AttachmentFacts | null): boolean => {
+/** Returns whether the run is told by an attachment, or by the machine, that its sleep is over. */
+export const isOver = (
+  { command: { until }, known: { machine: before } }: Sleeping,
+  attachment: AttachmentFacts | null,
+  machine: MachineFacts,
+): boolean => {
   const [seen] = until?.attachments ?? [];
   if (!until || !seen) return false;
+  if (before && !isAsBefore(before.value, machine)) return true;
   return attachment?.uid !== seen.uid || (attachment.deletingSince === null && NOW.mono >= until.deletedBy);
 };
 

@@ -48,6 +48,8 @@ const shortPatience: Readonly<Record<keyof typeof patience, number>> = {
   clusterFacts: ticks(2),
   survey: ticks(2),
   lookAgain: ticks(2),
+  lookLongest: ticks(2),
+  askMachine: ticks(1),
   pollShortest: ticks(1),
   pollLongest: ticks(1),
 };

@@ -3,10 +3,11 @@ import type { Clock } from '../../fencing/loop/ports.ts';
 import { sleepOrPoll } from '../../fencing/loop/sleep.ts';
 import type { AttachmentFacts } from '../../fencing/model/cluster-facts.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { patience } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';
-import { begun, clusterThat, portsThat } from './ports.ts';
-import { ago, attachment, NOW } from './view-builder.ts';
+import { begun, cloudThat, clusterThat, portsThat } from './ports.ts';
+import { ago, attachment, machine, NOW } from './view-builder.ts';
 
 /** How a run waits for attachments: what it asks meanwhile, and what ends the wait. */
 
@@ -28,7 +29,17 @@ const sleepingClock = () => {
 type Answer = (name: string, mono: number) => AttachmentFacts | null;
 const stands: Answer = (name) => going(name);
 
-const waited = async (names: readonly string[], answer: Answer, { ms = 5_000, deletedBy = 60_000, polls = 0 } = {}) => {
+interface Waits {
+  readonly ms?: number;
+  readonly deletedBy?: number;
+  readonly polls?: number;
+  /** The machine as the look showed it, and as the cloud shows it during the wait. */
+  readonly seen?: MachineFacts | null;
+  readonly shown?: (mono: number) => MachineFacts;
+}
+
+const waited = async (names: readonly string[], answer: Answer, waits: Waits = {}) => {
+  const { ms = 4_500, deletedBy = 60_000, polls = 0, seen = machine(), shown = () => machine() } = waits;
   const { clock, now } = sleepingClock();
   const asked: string[] = [];
   const blue = clusterThat({
@@ -37,34 +48,47 @@ const waited = async (names: readonly string[], answer: Answer, { ms = 5_000, de
       return answer(name, now());
     },
   });
+  const cloud = cloudThat({
+    look: async (_, { disks }) => {
+      asked.push(`machine ${now()}${disks ? ' with disks' : ''}`);
+      return [shown(now())];
+    },
+  });
   const until = { attachments: names.map((name) => going(name)), deletedBy };
   const known = begun({ location });
   const result = await sleepOrPoll(
     { do: 'sleep', ms, because: because('attachments-going', ''), until },
-    { ...known, memory: { ...known.memory, polls } },
-    portsThat({ clusters: [blue], clock }),
+    {
+      ...known,
+      machine: seen && { value: seen, requestedAt: clock.now(), receivedAt: 0 },
+      memory: { ...known.memory, polls },
+    },
+    portsThat({ clusters: [blue], cloud, clock }),
   );
   return { result, asked, lasted: now() };
 };
 
+const gone: Answer = () => null;
+
 describe('a wait for attachments', () => {
-  it('asks for one of them, less and less often, until its time is over', async () => {
+  it('asks for one after the other, less and less often, until its time is over', async () => {
     const { asked, lasted, result } = await waited(['a', 'b'], stands, { ms: 1_500 });
-    expect(asked).toEqual(['a 250', 'a 575', 'a 998']);
+    expect(asked).toEqual(['a 250', 'b 583', 'a 1025']);
     expect([lasted, result]).toEqual([1_500, { to: 'sleep', polls: 3 }]);
     expect((await waited(['a'], stands, { ms: 2_500, polls: 50 })).asked).toEqual([`a ${patience.pollLongest}`]);
   });
 
-  it('ends once all are gone, and asks for the others when the first is', async () => {
+  it('ends once the only one is gone, or two of several are', async () => {
+    expect(await waited(['a'], gone)).toMatchObject({ asked: ['a 250'], lasted: 250 });
     const names = ['a', 'b', 'c', 'd', 'e'];
     const { asked, lasted } = await waited(names, (name, mono) => (mono < 300 ? going(name) : null));
-    expect(asked).toEqual(['a 250', 'a 575', 'b 575', 'c 575', 'd 575', 'e 575']);
-    expect(lasted).toBe(575);
+    expect(asked).toEqual(['a 250', 'b 583', 'c 583']);
+    expect(lasted).toBe(583);
   });
 
-  it('goes on with those that are left', async () => {
-    const { asked } = await waited(['a', 'b', 'c', 'd'], (name) => (name === 'b' ? going(name) : null), { ms: 600 });
-    expect(asked).toEqual(['a 250', 'b 250', 'c 250', 'b 575']);
+  it('goes on with the others while one that it asks for stands', async () => {
+    const { asked } = await waited(['a', 'b', 'c'], (name) => (name === 'a' ? null : going(name)), { ms: 1_500 });
+    expect(asked).toEqual(['a 250', 'b 250', 'c 583', 'b 1025']);
   });
 
   it.each<readonly [string, Answer]>([
@@ -77,19 +101,16 @@ describe('a wait for attachments', () => {
 
   it('does not end before a deletion has to begin', async () => {
     const { lasted } = await waited(['a'], (name) => going(name, { deletingSince: null }), { deletedBy: 900 });
-    expect(lasted).toBe(998);
+    expect(lasted).toBe(1_025);
+  });
+
+  it('ends if the deletion of one that it asked for before has not begun by then', async () => {
+    const answer: Answer = (name) => going(name, name === 'a' ? { deletingSince: null } : {});
+    expect((await waited(['a', 'b'], answer, { deletedBy: 500 })).asked).toEqual(['a 250', 'b 583']);
   });
 
   it('does not end because a deletion that has begun takes long', async () => {
     expect((await waited(['a'], stands, { ms: 1_500, deletedBy: 250 })).lasted).toBe(1_500);
-  });
-
-  it('ends if one of several that are asked side by side needs a look', async () => {
-    const answer: Answer = (name) => {
-      if (name === 'a') return null;
-      return going(name, name === 'c' ? { detachError: 'timeout' } : {});
-    };
-    expect((await waited(['a', 'b', 'c'], answer)).lasted).toBe(250);
   });
 
   it('fails if the cluster does not answer', async () => {
@@ -97,5 +118,38 @@ describe('a wait for attachments', () => {
       throw new Unavailable('no route to host');
     };
     await expect(waited(['a'], silent)).rejects.toThrow('no route');
+  });
+});
+
+describe('the machine during a wait for attachments', () => {
+  const questions = async (waits: Waits) => {
+    const { asked, lasted } = await waited(['a'], stands, { ms: 20_000, ...waits });
+    return { asked: asked.filter((one) => one.startsWith('machine')), lasted };
+  };
+
+  it('is asked for every five seconds, without its disks', async () => {
+    const { asked, lasted } = await questions({});
+    expect(asked).toEqual(['machine 6659', 'machine 12659', 'machine 18659']);
+    expect(lasted).toBe(20_000);
+  });
+
+  it.each<readonly [string, Partial<MachineFacts>]>([
+    ['it runs', { power: 'running' }],
+    ['it starts', { power: 'starting' }],
+    ['nobody knows', { power: 'unknown' }],
+    ['it was started in between', { generation: 'another boot' }],
+  ])('ends the wait if %s', async (_, change) => {
+    expect((await questions({ shown: () => machine(change) })).lasted).toBe(6_659);
+  });
+
+  it.each<readonly [string, Partial<MachineFacts>]>([
+    ['an operation on it, which is the detach', { power: 'stopping', offUnderOperation: true }],
+    ['a generation that changes with each detach', { generation: 'drifted', generationDrifts: true }],
+  ])('does not end the wait because of %s', async (_, change) => {
+    expect((await questions({ shown: () => machine(change) })).lasted).toBe(20_000);
+  });
+
+  it('is not asked for if no look has shown it', async () => {
+    expect((await questions({ seen: null })).asked).toEqual([]);
   });
 });

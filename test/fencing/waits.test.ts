@@ -24,7 +24,7 @@ const waits = (given: View) => {
 it('looks come quickly at first and slowly later', () => {
   const after = (polls: number) => pollDelay(fencing({}, { polls }));
   expect(after(0)).toBe(patience.pollShortest);
-  expect(after(2)).toBe(Math.round(patience.pollShortest * 1.69));
+  expect(after(2)).toBe(Math.round(patience.pollShortest * 1.33 ** 2));
   expect(after(99)).toBe(patience.pollLongest);
 });
 
@@ -42,6 +42,18 @@ describe('pods that go', () => {
   it('are counted', () => {
     expect(wait([going('a')])).toBe('pods-going: 1 pod is being deleted');
     expect(wait([going('a'), going('b')])).toBe('pods-going: 2 pods are being deleted');
+  });
+
+  it('are looked at less often, the more volumes a look reads', () => {
+    const held = { pods: [going('a')], node: marked({ pods: [going('a')] }) };
+    const lasts = (volumes: number, polls: number) => {
+      const memory = { sinceLook: new Set(['delete-pod a']), polls };
+      const all = Array.from({ length: volumes }, (_, nth) => volume({ key: `disk-${nth}`, attachment: null }));
+      const decision = decide(fencing({ ...held, volumes: all }, memory));
+      return decision.do === 'wait' ? decision.ms : null;
+    };
+    expect([0, 1, 10, 100].map((volumes) => lasts(volumes, 99))).toEqual([3_500, 4_500, 13_500, patience.lookLongest]);
+    expect(lasts(100, 0)).toBe(patience.pollShortest);
   });
 
   it('are named if finalizers hold them', () => {
@@ -108,6 +120,13 @@ describe('disks that go', () => {
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
+it('a nudge is waited for until it is to be removed', () => {
+  const nudged = volume({ attachment: null, successor: attachment({ uid: 'new', attached: false, nudged: true }) });
+  const { now } = view();
+  const memory = { takenAt: new Map([['nudge new on', now.mono - 500]]) };
+  expect(decide(fencing({ volumes: [nudged] }, memory))).toMatchObject({ do: 'wait', ms: patience.nudge - 500 });
+});
+
 describe('a wait for attachments', () => {
   const until = (change: Partial<View['cluster']>, memory: Partial<Memory> = {}, rest: Partial<View> = {}) => {
     const decision = decide(fencing({ node: marked(), ...change }, memory, rest));
@@ -128,6 +147,15 @@ describe('a wait for attachments', () => {
     expect(until({ volumes: [soon] })).toMatchObject({ ms: 3_000 });
     const late = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
     expect(until({ volumes: [late] })).toMatchObject({ ms: patience.lookAgain });
+  });
+
+  it('lasts longer, the more volumes a look reads', () => {
+    const many = Array.from({ length: 25 }, (_, nth) =>
+      volume({ key: `disk-${nth}`, attachment: attachment({ name: `${nth}`, deletingSince: NOW - 1_000 }) }),
+    );
+    const never = { policy: { ...defaultPolicy, detach: 'never' as const } };
+    expect(until({ volumes: many }, {}, never)).toMatchObject({ ms: patience.lookLongest });
+    expect(until({ volumes: many.slice(0, 8) }, {}, never)).toMatchObject({ ms: 11_500 });
   });
 
   it('also lasts for an operation on the machine, which is their detach', () => {

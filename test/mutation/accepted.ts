@@ -50,13 +50,6 @@ export const accepted: readonly Accepted[] = [
     because: 'A look that found the Node has its name.',
   },
   {
-    file: 'fencing/loop/sleep.ts',
-    line: 'for (let at = 0, size = 1; at < awaited.length; at += size, size *= 2) {',
-    from: 'at < awaited.length',
-    to: 'at <= awaited.length',
-    because: 'One more round asks for no attachment, and finds none.',
-  },
-  {
     file: 'kubernetes/fence-patch.ts',
     line: "case 'park':",
     from: "case 'park': return text === serializeRecord(step.record);",

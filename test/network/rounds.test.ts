@@ -35,13 +35,14 @@ const most = (
 // oxfmt-ignore
 const rows: readonly Row[] = [
   //                       to the first, last delete; calls to the cluster, cloud; kB; calls for each second of waiting
-  ['aws',   'cold', ONE,  most(6,  6,  37, 4,  97, 1.8)],
-  ['aws',   'warm', ONE,  most(6,  6,  36, 4,  64, 1.8)],
-  ['aws',   'cold', FULL, most(9, 13, 293, 4, 840)],
-  ['azure', 'cold', ONE,  most(7,  7,  46, 8,  114, 1.4)],
-  ['azure', 'warm', ONE,  most(7,  7,  45, 8,  81, 1.4)],
-  ['gcp',   'cold', ONE,  most(7,  7,  37, 5,  94, 1.8)],
-  ['gcp',   'warm', ONE,  most(7,  7,  36, 5,  62, 1.8)],
+  ['aws',   'cold', ONE,  most(6,  6,  37, 4,  97, 1.7)],
+  ['aws',   'warm', ONE,  most(6,  6,  36, 4,  64, 1.7)],
+  ['aws',   'cold', FULL, most(9, 13, 270, 4, 820, 2)],
+  ['azure', 'cold', ONE,  most(7,  7,  39, 5,  99, 1.2)],
+  ['azure', 'warm', ONE,  most(7,  7,  38, 5,  67, 1.2)],
+  ['azure', 'cold', FULL, most(12, 16, 880, 175, 2_300, 1.7)],
+  ['gcp',   'cold', ONE,  most(7,  7,  37, 5,  94, 1.7)],
+  ['gcp',   'warm', ONE,  most(7,  7,  36, 5,  62, 1.7)],
 ];
 
 const exceeded = (counts: Counts, limits: Partial<Counts>): Readonly<Record<string, string>> =>
