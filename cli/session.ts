@@ -56,6 +56,11 @@ interface SessionEnd {
   readonly whenInterrupted?: number | null;
   /** Signals that interrupt the command as Ctrl-C does, however often they come. */
   readonly alsoOn?: readonly NodeJS.Signals[];
+  /**
+   * What ends the renewal of the credentials for the clusters, if that is not the first Ctrl-C: a command that cleans up
+   * afterwards still needs them.
+   */
+  readonly renewsUntil?: AbortSignal | null;
 }
 
 /** Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. */
@@ -63,7 +68,7 @@ export const withSession = async (
   options: CommonOptions,
   terminal: Terminal,
   work: (session: Session) => Promise<number>,
-  { whenInterrupted = null, alsoOn = [] }: SessionEnd = {},
+  { whenInterrupted = null, alsoOn = [], renewsUntil = null }: SessionEnd = {},
 ): Promise<number> => {
   const ending = new AbortController();
   let interrupted = false;
@@ -81,7 +86,7 @@ export const withSession = async (
       progress.observe(...shown);
       logs.observe(...shown);
     };
-    const session = await open(options, terminal, { signal: ending.signal, observe }, opened);
+    const session = await open(options, terminal, { signal: ending.signal, observe, renewsUntil }, opened);
     const code = await work({ ...session, logs }).finally(progress.stop);
     return interrupted && whenInterrupted === null ? sayInterrupted(options, terminal, true) : code;
   } catch (error) {
@@ -118,7 +123,7 @@ const clusterClock = ({ now, sleep, timeout }: Clock): ClusterClock => ({
 const open = async (
   options: CommonOptions,
   { clock, ...output }: Terminal,
-  { signal, observe }: Pick<Ports, 'signal' | 'observe'>,
+  { signal, observe, renewsUntil }: Pick<Ports, 'signal' | 'observe'> & Pick<SessionEnd, 'renewsUntil'>,
   opened: PreparedCluster[],
 ): Promise<Omit<Session, 'logs'>> => {
   const settings = await loadSettings(readEnvironment(), options);
@@ -126,7 +131,7 @@ const open = async (
   const onRequestsSent = () => connectAhead(opened);
   const own = { variable: readVariable, region, account: null, onRequestsSent };
   const openedCloud = await openClouds({ ...own, cloud, clusters, territories });
-  opened.push(...openClusters(clusters, openedCloud.access, signal, clusterClock(clock)));
+  opened.push(...openClusters(clusters, openedCloud.access, renewsUntil ?? signal, clusterClock(clock)));
   await Promise.all(opened.map((cluster) => openNow(cluster, output)));
   return {
     settings,

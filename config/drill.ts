@@ -42,9 +42,7 @@ export const openDrill = async (
   { machine, cluster }: { readonly machine: MachineId; readonly cluster: string },
   parts: DrillParts,
   fenceHere: boolean,
-): Promise<
-  Pick<DrillTools, 'cloud' | 'drillCloud' | 'cluster' | 'drillCluster' | 'clusters' | 'clock' | 'signal' | 'fenceHere'>
-> => {
+): Promise<Omit<DrillTools, 'giveUp' | 'tell' | 'confirm'>> => {
   const { openedCloud, openClusters, ports } = parts;
   const own = openClusters.find((one) => one.cluster.name === cluster);
   const drillCloud = await openedCloud.drill?.(machine);
@@ -58,6 +56,7 @@ export const openDrill = async (
     drillCloud,
     cluster: own.cluster,
     drillCluster: createDrillCluster(cluster, await own.connection()),
+    drill: newRunId(),
     fenceHere: fenceHere ? fencing(machine, parts) : null,
   };
 };

@@ -1,7 +1,8 @@
-import { asCloudfenceError, PermissionDenied, Refused, Unavailable } from '../fencing/model/errors.ts';
+import { asCloudfenceError, Refused, Unavailable } from '../fencing/model/errors.ts';
 import { listSome } from '../fencing/model/reason.ts';
 import type { Refusal } from './checks.ts';
-import { type DrillOptions, type DrillTools, POLL_MS, type Progress } from './tools.ts';
+import type { CanaryView } from './ports.ts';
+import { type DrillOptions, type DrillTools, type Note, POLL_MS, type Progress, writeNoted } from './tools.ts';
 
 /** Makes the canary of a drill, and removes it. */
 
@@ -21,38 +22,46 @@ const untilSome = async <T>(
   }
 };
 
+/** A canary that runs with its volume. */
+export interface RunningCanary {
+  readonly pod: string;
+  readonly volume: CanaryView['volume'];
+}
+
+/** Returns null until the canary runs on the Node. @throws Refused if it was put elsewhere */
+const runningOn = (node: string, { pod, volume, here }: CanaryView): RunningCanary | null => {
+  if (pod?.node != null && pod.node !== node)
+    throw new Refused(
+      `the scheduler put the canary on Node ${pod.node} and not on ${node}: \`kubectl describe node ${node}\` may say why`,
+    );
+  return pod?.ready && here?.attached ? { pod: pod.uid, volume } : null;
+};
+
 /** Creates the canary, and waits until it runs on the Node with its volume. */
 export const makeCanary = async (
   { target: { node }, canary, patience }: DrillOptions,
   tools: DrillTools,
   hostname: string,
-  progress: Progress,
-): Promise<void> => {
+  note: Note,
+): Promise<RunningCanary> => {
+  const { drillCluster, drill, signal } = tools;
   tools.tell(`creates a StatefulSet with one volume in namespace ${canary.namespace}`);
-  progress.made = true;
-  await tools.drillCluster.create({ ...canary, node, hostname }, tools.signal).catch((error: unknown) => {
-    // Nothing was made. What has the canary's name belongs to another drill.
-    if (error instanceof Refused || error instanceof PermissionDenied) progress.made = false;
-    throw error;
-  });
+  const create = (answered: AbortSignal) => drillCluster.create({ ...canary, node, hostname, drill }, answered);
+  await writeNoted('made', create, tools, note);
   let waits: string | null = null;
-  const view = await untilSome(
+  const running = await untilSome(
     async () => {
-      const seen = await tools.drillCluster.canary(canary, node, tools.signal);
-      progress.volume = seen.volume ?? progress.volume;
+      const seen = await drillCluster.canary(canary, node, signal);
+      if (seen.volume) note({ volume: seen.volume });
       waits = seen.pod?.waits ?? waits;
-      if (seen.pod?.node != null && seen.pod.node !== node)
-        throw new Refused(
-          `the scheduler put the canary on Node ${seen.pod.node} and not on ${node}: \`kubectl describe node ${node}\` may say why`,
-        );
-      return seen.pod?.ready && seen.here?.attached ? seen : null;
+      return runningOn(node, seen);
     },
     tools,
     patience,
     () => `the canary does not run on Node ${node}${waits === null ? '' : `: ${waits}`}`,
   );
-  tools.tell(`the canary runs on Node ${node}, and ${view.volume?.handle ?? 'its volume'} is attached`);
-  progress.before = { node, pod: view.pod?.uid ?? '', bootID: progress.facts?.cluster.node?.bootID ?? '' };
+  tools.tell(`the canary runs on Node ${node}, and ${running.volume?.handle ?? 'its volume'} is attached`);
+  return running;
 };
 
 /** How long undoing one thing may take (ms). */
@@ -74,21 +83,21 @@ export const whyNotUndone = (error: unknown, giveUp: AbortSignal): string =>
 
 /** Removes everything that the canary consists of. Returns what could not be removed. */
 export const removeCanary = async (
-  { canary, target: { node } }: DrillOptions,
+  { canary: { namespace } }: DrillOptions,
   tools: DrillTools,
   progress: Progress,
 ): Promise<readonly Refusal[]> => {
-  const { clock, drillCluster, giveUp, tell } = tools;
+  const { clock, drill, drillCluster, giveUp, tell } = tools;
   const kept = keptVolume(progress);
   const volume = kept ? null : progress.volume;
   const signal = AbortSignal.any([clock.timeout(CLEANUP_MS), giveUp]);
   const ends = clock.now().mono + CLEANUP_MS;
-  const remedy = drillCluster.removeCommands(canary).join(' && ');
+  const remedy = drillCluster.removeCommand({ namespace }, drill);
   tell('removes the canary and its volume');
   let left: readonly string[] = [];
   try {
     do {
-      left = await drillCluster.remove({ ...canary, node }, volume, signal);
+      left = await drillCluster.remove({ namespace, drill }, volume, signal);
       if (left.length === 0) return kept ? [kept] : [];
       await clock.sleep(POLL_MS, signal);
     } while (clock.now().mono < ends);

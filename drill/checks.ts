@@ -32,7 +32,10 @@ export interface DrillFacts {
 export interface CheckOptions {
   readonly policy: Policy;
   readonly allowCommand: string;
-  readonly removeCommands: readonly string[];
+  readonly removeCommand: string;
+  readonly freeCommand: string;
+  /** The drill that has to hold the reservation, or null before there is one. */
+  readonly reservation: string | null;
   /** The group that a person has suspended, or null. */
   readonly suspendedGroup: string | null;
   readonly storageClass: string | null;
@@ -73,7 +76,7 @@ const identity: Check = ({ cluster: { node }, machine, identityRules, named, nod
  * What a Node says about its machine, its kubelet wrote. A drill stops a machine that runs, so the cloud has to say, too,
  * that the machine is this Node or belongs to this cluster.
  */
-const unconfirmed: Check = ({ machine: { machine, nodeNames, clusters }, nodeName, clusterName }) =>
+const unconfirmed: Check = ({ machine: { machine, clusters }, drilled: { nodeNames }, nodeName, clusterName }) =>
   nodeNames.includes(nodeName) || clusters.includes(clusterName)
     ? null
     : refusal(
@@ -223,13 +226,20 @@ const storage: Check = ({ scene }, { storageClass }) =>
       ? refusal('the cluster has no default StorageClass', 'name one with --storage-class')
       : refusal(`there is no StorageClass ${storageClass}`, '`kubectl get storageclass` lists them');
 
-const leftovers: Check = ({ scene }, { removeCommands }) =>
+const reserved: Check = ({ scene: { reservedBy }, nodeName }, { reservation, freeCommand }) => {
+  if (reservedBy === reservation) return null;
+  return reservedBy === null
+    ? refusal(`the reservation of Node ${nodeName} for this drill is gone`, 'begin the drill again')
+    : refusal(
+        `another drill (${reservedBy}) has reserved Node ${nodeName}`,
+        `wait for its end. If it died, \`${freeCommand}\` ends its reservation`,
+      );
+};
+
+const leftovers: Check = ({ scene }, { removeCommand }) =>
   scene.leftovers.length === 0
     ? null
-    : refusal(
-        `another drill runs, or has left ${listSome(scene.leftovers)}`,
-        `\`${removeCommands.join('`, then `')}\` removes it`,
-      );
+    : refusal(`another drill runs, or has left ${listSome(scene.leftovers)}`, `\`${removeCommand}\` removes it`);
 
 const checks: readonly Check[] = [
   notAllowed,
@@ -245,6 +255,7 @@ const checks: readonly Check[] = [
   noRoomUnderCap,
   hazards,
   storage,
+  reserved,
   leftovers,
 ];
 

@@ -45,8 +45,8 @@ export interface FactRequest {
   readonly target: DrillTarget;
   readonly canary: CanaryOptions;
   readonly cap: Policy['cap'];
-  /** The volume of the drill's own canary, null if the canary has none yet, or `none` before there is a canary. */
-  readonly own: CanaryView['volume'] | 'none';
+  /** The drill whose canary may be there and the volume of that canary, or null before there is a canary. */
+  readonly own: { readonly drill: string; readonly volume: CanaryView['volume'] } | null;
 }
 
 /**
@@ -64,7 +64,7 @@ export const readFacts = async (
   const [[facts], found, scene, named] = await Promise.all([
     cloud.look([machine], { disks: false }, signal),
     cluster.look({ query, node, nodeOnly: true, remembered: null, follow: [] }, signal),
-    drillCluster.inspect(node, { canary, cap, own: own !== 'none' }, signal),
+    drillCluster.inspect(node, { canary, cap, own: own?.drill ?? null }, signal),
     nodesNaming(query, node, tools, signal),
   ]);
   if (!facts || !scene) throw new InvalidInput(`there is no Node ${node} in cluster ${cluster.name}`);
@@ -77,7 +77,7 @@ export const readFacts = async (
     scene,
     named,
     identityRules,
-    ownVolume: own === 'none' || own === null ? null : `${own.driver}^${own.handle}`,
+    ownVolume: own?.volume ? `${own.volume.driver}^${own.volume.handle}` : null,
   };
 };
 

@@ -51,20 +51,21 @@ const withPermit = async <T>(
 /**
  * Stops the machine hard, as a failure would. `confirm` looks at everything once more and throws if the machine must
  * not be stopped. The call leaves within two seconds of the beginning of that look, or not at all. `leaves` is called
- * right before the request.
+ * right before the request, and its result is returned.
  */
-export const stopMachine = (
+export const stopMachine = <T>(
   target: MachineTarget,
   tools: MachineTools,
   confirm: () => Promise<void>,
-  leaves: () => void,
+  leaves: () => T,
   signal: AbortSignal,
-): Promise<void> =>
+): Promise<T> =>
   withPermit(tools, async (permit) => {
     await confirm();
     permit.check();
-    leaves();
+    const left = leaves();
     await tools.cloud.powerOff(target, permit, signal);
+    return left;
   });
 
 const startOnce = (target: MachineTarget, tools: MachineTools, signal: AbortSignal): Promise<MachineFacts> =>

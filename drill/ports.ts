@@ -17,6 +17,11 @@ export interface Hazard {
 /** What the cloud says about a machine that a drill would stop. */
 export interface DrilledMachine {
   readonly hazards: readonly Hazard[];
+  /**
+   * The names that the cloud itself gives to the machine, and by which its Node may be registered. A name that only
+   * repeats the machine's id says nothing about a Node.
+   */
+  readonly nodeNames: readonly string[];
   /** The command with which a person starts the machine. */
   readonly startCommand: string;
   /** The calls that the drill makes, as the cloud names them. */
@@ -65,6 +70,8 @@ export interface PlacedCanary extends CanaryOptions {
   readonly node: string;
   /** The name by which the pod prefers this Node. */
   readonly hostname: string;
+  /** The drill that makes it. */
+  readonly drill: string;
 }
 
 /** What the cluster says about a Node in addition to what a fence reads. */
@@ -87,6 +94,8 @@ export interface DrillScene {
   readonly cap: (CapUse & { readonly isOverridden: boolean }) | null;
   /** What another drill, or a part of one, has left. */
   readonly leftovers: readonly string[];
+  /** The drill that has reserved the Node, or null. */
+  readonly reservedBy: string | null;
 }
 
 export interface CanaryPod {
@@ -108,31 +117,47 @@ export interface CanaryView {
 
 export interface SceneRequest {
   readonly canary: CanaryOptions;
-  /** The drill's own canary may be there. Otherwise a canary is a leftover. */
-  readonly own: boolean;
+  /** The drill whose canary may be there, or null. Any other canary is a leftover. */
+  readonly own: string | null;
   readonly cap: Policy['cap'];
 }
 
 /** Every method throws a `CloudfenceError`. */
 export interface DrillCluster {
   readonly inspect: (node: string, request: SceneRequest, signal: AbortSignal) => Promise<DrillScene | null>;
+  /**
+   * Reserves the Node for one drill, wherever the canary of another one is.
+   *
+   * @throws Refused if another drill has reserved it, or if it is no longer the Node with this uid
+   */
+  readonly reserve: (node: ReservedNode, signal: AbortSignal) => Promise<void>;
+  /** Ends the reservation, unless the Node is gone or another drill has reserved it by now. */
+  readonly free: (node: Omit<ReservedNode, 'uid'>, signal: AbortSignal) => Promise<void>;
+  /** The command with which a person ends a reservation. */
+  readonly freeCommand: (node: string) => string;
   /** Creates the canary, which prefers its Node. */
   readonly create: (canary: PlacedCanary, signal: AbortSignal) => Promise<void>;
   readonly canary: (canary: CanaryOptions, node: string, signal: AbortSignal) => Promise<CanaryView>;
   readonly node: (name: string, signal: AbortSignal) => Promise<NodeFacts | null>;
   /**
-   * Asks for the deletion of everything that `create` made for this Node, and returns what is still there, in words. A
-   * canary of another drill stays.
+   * Asks for the deletion of everything that `create` made for this drill, and returns what is still there, in words.
+   * What another drill has made by the same names stays.
    */
   readonly remove: (
-    canary: Omit<PlacedCanary, 'hostname'>,
+    canary: Pick<PlacedCanary, 'namespace' | 'drill'>,
     volume: CanaryView['volume'],
     signal: AbortSignal,
   ) => Promise<readonly string[]>;
-  /** The commands with which a person removes the canary. */
-  readonly removeCommands: (canary: CanaryOptions) => readonly string[];
+  /** The command with which a person removes the canary of one drill, or of any if `drill` is null. */
+  readonly removeCommand: (canary: Pick<CanaryOptions, 'namespace'>, drill: string | null) => string;
   /** The command with which a person allows drills on a Node. */
   readonly allowCommand: (node: string) => string;
+}
+
+export interface ReservedNode {
+  readonly name: string;
+  readonly uid: string;
+  readonly drill: string;
 }
 
 export interface DrillTarget {

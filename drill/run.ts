@@ -1,19 +1,33 @@
 import { asCloudfenceError, PermissionDenied, Refused, Unavailable } from '../fencing/model/errors.ts';
+import type { NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { MachineTarget } from '../fencing/model/machine.ts';
 import { listSome, onOneLine } from '../fencing/model/reason.ts';
 import { makeCanary } from './canary.ts';
 import { type CheckOptions, type DrillFacts, type Refusal, refusalsOf } from './checks.ts';
 import { readFacts, renewFacts, targetOf } from './facts.ts';
 import { lookAtMachine, startMachine, stopMachine } from './machine.ts';
-import { restart, firstMissing, isComplete, newlyReached, newNodeOf, recovery, type Snapshot } from './phases.ts';
+import {
+  type Before,
+  firstMissing,
+  isComplete,
+  newlyReached,
+  newNodeOf,
+  type Reached,
+  recovery,
+  restart,
+  type Snapshot,
+} from './phases.ts';
+import type { CanaryView } from './ports.ts';
 import {
   checkOptionsOf,
   type DrillOptions,
   type DrillResult,
   type DrillTools,
+  type Note,
   POLL_MS,
   type Progress,
   requestOf,
+  writeNoted,
 } from './tools.ts';
 import { undo } from './undo.ts';
 
@@ -39,26 +53,32 @@ const refuseChanges = (before: DrillFacts, now: DrillFacts, options: CheckOption
   if (refusals.length > 0) throw new Refused(`nothing was stopped: ${sentence(refusals)}`);
 };
 
+/** What stands when the machine is stopped. */
+interface Scenario {
+  readonly facts: DrillFacts;
+  readonly machine: MachineTarget;
+  readonly before: Before;
+  readonly volume: CanaryView['volume'];
+}
+
+/** Returns when the request of the stop left (monotonic ms). */
 const stop = async (
   options: DrillOptions,
   tools: DrillTools,
-  target: MachineTarget,
-  progress: Progress,
-): Promise<void> => {
-  const { clock, signal, tell } = tools;
-  const checks = checkOptionsOf(options, tools, options.target.node);
-  const last = await readFacts(requestOf(options, progress.volume), tools, signal);
-  const confirm = async (): Promise<void> => {
-    if (!progress.facts) throw new Refused('nothing was checked');
-    refuseChanges(progress.facts, await renewFacts(last, tools, signal), checks);
+  { facts, machine, volume }: Scenario,
+  note: Note,
+): Promise<number> => {
+  const { clock, drill, signal, tell } = tools;
+  const checks = checkOptionsOf(options, tools, drill);
+  const last = await readFacts(requestOf(options, { drill, volume }), tools, signal);
+  const confirm = async (): Promise<void> => refuseChanges(facts, await renewFacts(last, tools, signal), checks);
+  const leaves = (): number => {
+    const { wall, mono } = clock.now();
+    note({ stoppedAt: wall, mayBeOff: true });
+    return mono;
   };
-  const leaves = (): void => {
-    progress.stoppedAt = clock.now().wall;
-    progress.began = clock.now().mono;
-    progress.mayBeOff = true;
-  };
-  tell(`stops ${target.machine}. If this terminal dies, start it with: ${last.drilled.startCommand}`);
-  await stopMachine(target, tools, confirm, leaves, signal);
+  tell(`stops ${machine.machine}. If this terminal dies, start it with: ${last.drilled.startCommand}`);
+  return stopMachine(machine, tools, confirm, leaves, signal);
 };
 
 /** Gives null for what did not answer this time. Missing permissions end the drill. */
@@ -87,59 +107,78 @@ const takeSnapshot = async (
   return { machine: facts, node: seen, canary: view };
 };
 
+/** One part of a drill that is watched: what has to happen, and since when (monotonic ms). */
+interface Part {
+  readonly name: 'recovery' | 'restart';
+  readonly began: number;
+}
+
+interface Watched {
+  readonly reached: readonly Reached[];
+  /** The Node on which the canary runs since it moved, or null. */
+  readonly movedTo: string | null;
+}
+
 /** Watches until all phases of one part are reached, or the time is up. */
 const watch = async (
-  part: 'recovery' | 'restart',
+  part: Part,
   options: DrillOptions,
   tools: DrillTools,
-  machine: MachineTarget,
-  progress: Progress,
-): Promise<void> => {
+  { before, machine }: Scenario,
+  note: Note,
+): Promise<Watched> => {
   const { clock, signal, tell } = tools;
-  const phases = part === 'recovery' ? recovery : restart;
-  const { before, began } = progress;
-  if (!before) return;
-  const lasted = (): number => Math.round(clock.now().mono - began);
+  const phases = part.name === 'recovery' ? recovery : restart;
+  const lasted = (): number => Math.round(clock.now().mono - part.began);
+  let [reached, movedTo]: [readonly Reached[], string | null] = [[], null];
   while (lasted() < options.patience) {
     const snapshot = await takeSnapshot(options, tools, machine);
-    const fresh = newlyReached(phases, progress[part], snapshot, { before, ms: lasted() });
+    const fresh = newlyReached(phases, reached, snapshot, { before, ms: lasted() });
     for (const { ms, says } of fresh) tell(`${seconds(ms).padStart(8)}  ${says}`);
-    progress[part] = [...progress[part], ...fresh];
-    if (part === 'restart') progress.mayBeOff = snapshot.machine?.power !== 'running';
-    if (part === 'recovery') progress.movedTo = newNodeOf(snapshot, before) ?? progress.movedTo;
-    if (isComplete(phases, progress[part])) return;
+    reached = reached.concat(fresh);
+    movedTo = newNodeOf(snapshot, before) ?? movedTo;
+    const isBack = snapshot.machine?.power === 'running';
+    note({ [part.name]: reached, ...(part.name === 'recovery' ? { movedTo } : { mayBeOff: !isBack }) });
+    if (isComplete(phases, reached)) break;
     await clock.sleep(POLL_MS, signal);
   }
+  return { reached, movedTo };
 };
 
+/** Returns when the start was requested (monotonic ms). */
 const start = async (
   { patience }: DrillOptions,
   tools: DrillTools,
   machine: MachineTarget,
-  progress: Progress,
-): Promise<void> => {
+  note: Note,
+): Promise<number> => {
   tools.tell(`starts ${machine.machine}`);
-  progress.began = tools.clock.now().mono;
+  const began = tools.clock.now().mono;
   await startMachine(machine, tools, { lasts: patience, signal: tools.signal });
-  progress.mayBeOff = false;
+  note({ mayBeOff: false });
+  return began;
+};
+
+type Ending = Pick<DrillResult, 'end' | 'says' | 'refusals'>;
+
+const endingOf = (moved: readonly Reached[], back: readonly Reached[], movedTo: string | null): Ending => {
+  const missing = firstMissing(recovery, moved) ?? firstMissing(restart, back);
+  if (missing === null)
+    return { end: 'recovered', says: `the canary moved to Node ${movedTo ?? ''}, and the Node is back`, refusals: [] };
+  return { end: 'not-recovered', says: `the drill did not see this in time: ${missing}`, refusals: [] };
 };
 
 /** Stops the machine, watches, and starts it again. Fences from here, if that was asked. */
-const incident = async (
-  options: DrillOptions,
-  tools: DrillTools,
-  facts: DrillFacts,
-  progress: Progress,
-): Promise<void> => {
-  const machine = targetOf(facts.machine);
-  await stop(options, tools, machine, progress);
+const incident = async (options: DrillOptions, tools: DrillTools, scenario: Scenario, note: Note): Promise<Ending> => {
+  const stopped = await stop(options, tools, scenario, note);
   const ending = new AbortController();
   // A fault of the fencing must not end the process while the machine is off.
   const fencing = Promise.allSettled([tools.fenceHere?.(AbortSignal.any([tools.signal, ending.signal]))]);
   try {
-    await watch('recovery', options, tools, machine, progress);
-    await start(options, tools, machine, progress);
-    await watch('restart', options, tools, machine, progress);
+    const { reached, movedTo } = await watch({ name: 'recovery', began: stopped }, options, tools, scenario, note);
+    const started = await start(options, tools, scenario.machine, note);
+    const back = await watch({ name: 'restart', began: started }, options, tools, scenario, note);
+    return endingOf(reached, back.reached, movedTo);
   } finally {
     ending.abort(new Unavailable('the drill is over'));
     const [fenced] = await fencing;
@@ -147,32 +186,51 @@ const incident = async (
   }
 };
 
-type Ending = Pick<DrillResult, 'end' | 'says' | 'refusals'>;
+const refused = (refusals: readonly Refusal[]): Ending => ({ end: 'refused', says: sentence(refusals), refusals });
 
-const endingOf = ({ recovery: seen, restart: back, movedTo }: Progress): Ending => {
-  const missing = firstMissing(recovery, seen) ?? firstMissing(restart, back);
-  if (missing === null)
-    return { end: 'recovered', says: `the canary moved to Node ${movedTo ?? ''}, and the Node is back`, refusals: [] };
-  return { end: 'not-recovered', says: `the drill did not see this in time: ${missing}`, refusals: [] };
+/** Reserves the Node, so that no other drill stops the same machine. Returns why that is not possible, or null. */
+const reserve = async (
+  node: NodeFacts,
+  { tools, note }: { readonly tools: DrillTools; readonly note: Note },
+): Promise<Refusal | null> => {
+  const { drill, drillCluster } = tools;
+  const wanted = { name: node.name, uid: node.uid, drill };
+  try {
+    await writeNoted('reserved', (signal) => drillCluster.reserve(wanted, signal), tools, note);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { says: error.message, remedy: 'begin again when the other drill is over' };
+  }
 };
 
-const conduct = async (options: DrillOptions, tools: DrillTools, progress: Progress): Promise<Ending> => {
-  const facts = await readFacts(requestOf(options, 'none'), tools, tools.signal);
-  progress.facts = facts;
-  const refusals = refusalsOf(facts, checkOptionsOf(options, tools, options.target.node));
+/** Does all that has to be undone: reserves the Node, makes the canary, and stops the machine. */
+const perform = async (options: DrillOptions, tools: DrillTools, facts: DrillFacts, note: Note): Promise<Ending> => {
   const { hostname } = facts.scene;
-  if (refusals.length > 0 || hostname === null) return { end: 'refused', says: sentence(refusals), refusals };
+  const { node } = facts.cluster;
+  if (!node || hostname === null) throw new Refused(`Node ${facts.nodeName} is gone, or has lost its labels`);
+  const taken = await reserve(node, { tools, note });
+  if (taken) return refused([taken]);
+  tools.signal.throwIfAborted();
+  const { pod, volume } = await makeCanary(options, tools, hostname, note);
+  const before = { node: node.name, pod, bootID: node.bootID };
+  return incident(options, tools, { facts, machine: targetOf(facts.machine), before, volume }, note);
+};
+
+const conduct = async (options: DrillOptions, tools: DrillTools, note: Note): Promise<Ending> => {
+  const facts = await readFacts(requestOf(options, null), tools, tools.signal);
+  note({ facts });
+  const refusals = refusalsOf(facts, checkOptionsOf(options, tools, null));
+  if (refusals.length > 0) return refused(refusals);
   if (options.dryRun) return { end: 'checked', says: 'nothing speaks against the drill', refusals: [] };
   if (!(await tools.confirm(facts)))
     return { end: 'declined', says: 'the name was not typed, so nothing was done', refusals: [] };
-  await makeCanary(options, tools, hostname, progress);
-  await incident(options, tools, facts, progress);
-  return endingOf(progress);
+  return perform(options, tools, facts, note);
 };
 
-const ended = async (options: DrillOptions, tools: DrillTools, progress: Progress): Promise<Ending> => {
+const ended = async (options: DrillOptions, tools: DrillTools, note: Note): Promise<Ending> => {
   try {
-    return await conduct(options, tools, progress);
+    return await conduct(options, tools, note);
   } catch (error) {
     if (tools.signal.aborted)
       return {
@@ -184,23 +242,24 @@ const ended = async (options: DrillOptions, tools: DrillTools, progress: Progres
   }
 };
 
+const NOTHING: Progress = {
+  facts: null,
+  reserved: false,
+  made: false,
+  volume: null,
+  stoppedAt: null,
+  mayBeOff: false,
+  recovery: [],
+  restart: [],
+  movedTo: null,
+};
+
 /** Conducts one drill. Always undoes what it did, and says what it could not undo. */
 export const conductDrill = async (options: DrillOptions, given: DrillTools): Promise<DrillResult> => {
   const tools = { ...given, tell: (says: string) => given.tell(onOneLine(says)) };
-  const progress: Progress = {
-    facts: null,
-    made: false,
-    volume: null,
-    before: null,
-    stoppedAt: null,
-    began: 0,
-    mayBeOff: false,
-    recovery: [],
-    restart: [],
-    movedTo: null,
-  };
-  const ending = await ended(options, tools, progress);
+  let progress = NOTHING;
+  const ending = await ended(options, tools, (more) => (progress = { ...progress, ...more }));
   const left = await undo(options, tools, progress);
-  const { facts, stoppedAt, recovery: seen, restart: back, movedTo } = progress;
-  return { ...ending, facts, stoppedAt, recovery: seen, restart: back, movedTo, left };
+  const { facts, stoppedAt, recovery: moved, restart: back, movedTo } = progress;
+  return { ...ending, facts, stoppedAt, recovery: moved, restart: back, movedTo, left };
 };

@@ -1,7 +1,8 @@
+import { PermissionDenied, Refused } from '../fencing/model/errors.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
 import type { CheckOptions, DrillFacts, Refusal } from './checks.ts';
 import type { FactRequest, FactTools } from './facts.ts';
-import type { Before, Reached } from './phases.ts';
+import type { Reached } from './phases.ts';
 import type { CanaryOptions, CanaryView, DrillCloud, DrillCluster, DrillTarget } from './ports.ts';
 
 /** What the parts of a drill share. */
@@ -10,6 +11,8 @@ export interface DrillTools extends FactTools {
   readonly drillCloud: DrillCloud;
   readonly drillCluster: DrillCluster;
   readonly clock: Clock;
+  /** Names this drill. */
+  readonly drill: string;
   /** Ends the drill early. What it made is removed nevertheless. */
   readonly signal: AbortSignal;
   /** Ends the cleanup early, too. */
@@ -24,7 +27,7 @@ export interface DrillTools extends FactTools {
 export interface DrillOptions {
   readonly target: DrillTarget;
   readonly canary: CanaryOptions;
-  readonly checks: Omit<CheckOptions, 'allowCommand' | 'removeCommands' | 'storageClass'>;
+  readonly checks: Pick<CheckOptions, 'policy' | 'suspendedGroup'>;
   /** How long each part may take (ms). */
   readonly patience: number;
   /** Only check whether the machine may be stopped. */
@@ -53,32 +56,60 @@ export interface DrillResult {
 
 /** What the drill has done so far, and has to undo. */
 export interface Progress {
-  facts: DrillFacts | null;
-  made: boolean;
-  volume: CanaryView['volume'];
-  before: Before | null;
-  stoppedAt: number | null;
-  /** When the part that is watched began: the request of the stop, or of the start (monotonic ms). */
-  began: number;
+  readonly facts: DrillFacts | null;
+  /** The Node may be reserved for this drill. */
+  readonly reserved: boolean;
+  /** Parts of the canary may be there. */
+  readonly made: boolean;
+  readonly volume: CanaryView['volume'];
+  readonly stoppedAt: number | null;
   /** The stop may have left, and the last look does not say that the machine runs. */
-  mayBeOff: boolean;
-  recovery: readonly Reached[];
-  restart: readonly Reached[];
-  movedTo: string | null;
+  readonly mayBeOff: boolean;
+  readonly recovery: readonly Reached[];
+  readonly restart: readonly Reached[];
+  readonly movedTo: string | null;
 }
+
+/** Adds to the progress. What a step may have done is noted before it does it, because the step may fail. */
+export type Note = (more: Partial<Progress>) => void;
+
+/** How long the answer to a write may take (ms). */
+const ANSWER_MS = 30_000;
+
+/**
+ * Sends a write that the drill has to undo. It waits for the answer after a first interruption, too: a request that is
+ * cut off may still arrive, after the cleanup has looked.
+ */
+export const writeNoted = async (
+  what: 'reserved' | 'made',
+  write: (signal: AbortSignal) => Promise<void>,
+  { clock, giveUp }: Pick<DrillTools, 'clock' | 'giveUp'>,
+  note: Note,
+): Promise<void> => {
+  note({ [what]: true });
+  try {
+    await write(AbortSignal.any([clock.timeout(ANSWER_MS), giveUp]));
+  } catch (error) {
+    // Nothing was written. What is there belongs to another drill.
+    if (error instanceof Refused || error instanceof PermissionDenied) note({ [what]: false });
+    throw error;
+  }
+};
 
 /** The pause between two looks (ms). */
 export const POLL_MS = 1_000;
 
 export const checkOptionsOf = (
-  { checks, canary }: DrillOptions,
+  { checks, canary, target: { node } }: DrillOptions,
   { drillCluster }: DrillTools,
-  node: string,
+  reservation: string | null,
 ): CheckOptions => ({
   ...checks,
+  reservation,
   storageClass: canary.storageClass,
   allowCommand: drillCluster.allowCommand(node),
-  removeCommands: drillCluster.removeCommands(canary),
+  removeCommand: drillCluster.removeCommand(canary, null),
+  freeCommand: drillCluster.freeCommand(node),
 });
 
 export const requestOf = ({ target, canary, checks }: DrillOptions, own: FactRequest['own']): FactRequest => ({

@@ -96,17 +96,40 @@ const takeFenceBack = async (node: string, tools: DrillTools, runs: boolean): Pr
   }
 };
 
+/** Ends the reservation, so that another drill may begin. */
+const freeNode = async (
+  { target: { node } }: DrillOptions,
+  { clock, drill, drillCluster, giveUp }: DrillTools,
+): Promise<readonly Refusal[]> => {
+  try {
+    await drillCluster.free({ name: node, drill }, AbortSignal.any([clock.timeout(CLEANUP_MS), giveUp]));
+    return [];
+  } catch (error) {
+    const says = `Node ${node} is still reserved for this drill: ${whyNotUndone(error, giveUp)}`;
+    return [{ says, remedy: drillCluster.freeCommand(node) }];
+  }
+};
+
+const undoStop = async (
+  { target: { node } }: DrillOptions,
+  tools: DrillTools,
+  facts: DrillFacts,
+  mayBeOff: boolean,
+): Promise<{ readonly off: readonly Refusal[]; readonly fenced: readonly Refusal[] }> => {
+  const off = mayBeOff ? await startAgain(tools, facts) : [];
+  return { off, fenced: await takeFenceBack(node, tools, off.length === 0) };
+};
+
 /** Undoes everything, and returns what is left with the commands for it. */
 export const undo = async (
   options: DrillOptions,
   tools: DrillTools,
   progress: Progress,
 ): Promise<readonly Refusal[]> => {
-  const { facts, stoppedAt, mayBeOff } = progress;
-  const canary = async () => (progress.made ? removeCanary(options, tools, progress) : []);
-  if (!facts || stoppedAt === null) return canary();
-  const off = mayBeOff ? await startAgain(tools, facts) : [];
-  const fenced = await takeFenceBack(options.target.node, tools, off.length === 0);
-  const removed = await canary();
-  return [...(off.length > 0 ? off : await offAfterAll(tools, facts)), ...fenced, ...removed];
+  const { facts, stoppedAt, mayBeOff, made, reserved } = progress;
+  const stopped = facts !== null && stoppedAt !== null;
+  const { off, fenced } = stopped ? await undoStop(options, tools, facts, mayBeOff) : { off: [], fenced: [] };
+  const canary = made ? await removeCanary(options, tools, progress) : [];
+  const offNow = stopped && off.length === 0 ? await offAfterAll(tools, facts) : off;
+  return [...offNow, ...fenced, ...canary, ...(reserved ? await freeNode(options, tools) : [])];
 };

@@ -31,14 +31,16 @@ export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
 export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
 /** A label of a Node, which no kubelet can write. */
 export const OPT_OUT_LABEL = 'cloudfence.node-restriction.kubernetes.io/opt-out';
-/** On the canary of a drill: the Node of the drill that made it, so that no other drill removes it. */
-export const DRILL_NODE_ANNOTATION = 'cloudfence.dev/drill-node';
+/** On each part of a canary: the drill that made it, so that no other drill removes it. */
+export const DRILL_OF_LABEL = 'cloudfence.dev/drill';
 
 export const NUDGE_ANNOTATION = 'cloudfence.dev/nudge';
 
 /** A label of a Node with which people allow `cloudfence drill` to stop its machine. No kubelet can write it. */
 export const DRILL_LABEL = 'cloudfence.node-restriction.kubernetes.io/drill';
 export const DRILL_ALLOWED = 'allowed';
+/** A label of a Node that names the drill which has reserved it. No kubelet can write it. */
+export const DRILL_RESERVED_LABEL = 'cloudfence.node-restriction.kubernetes.io/drill-reserved-by';
 
 /**
  * Labels whose value may be the machine's id. A Node that is found by such a label must still prove that it is the

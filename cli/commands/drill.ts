@@ -100,31 +100,34 @@ const refuseUnknownForm = ({ output }: DrillCommandOptions): void => {
 };
 
 /** A first Ctrl-C ends the drill and lets it clean up. A second one ends the cleanup. */
-const secondInterrupt = (terminal: Terminal, first: AbortSignal) => {
-  const giveUp = new AbortController();
+const endOnSecondInterrupt = (terminal: Terminal, first: AbortSignal, giveUp: AbortController): (() => void) => {
   const end = (): void => giveUp.abort(new Error('interrupted again'));
   const listen = (): void => {
     terminal.complain('interrupted: the drill undoes what it did. Press Ctrl-C again to leave it as it is');
     process.once('SIGINT', end);
   };
   first.addEventListener('abort', listen, { once: true });
-  const forget = (): void => {
+  return () => {
     first.removeEventListener('abort', listen);
     process.removeListener('SIGINT', end);
   };
-  return { signal: giveUp.signal, forget };
 };
 
-const conduct = async (options: DrillCommandOptions, session: Session, terminal: Terminal): Promise<number> => {
+const conduct = async (
+  options: DrillCommandOptions,
+  session: Session,
+  terminal: Terminal,
+  giveUp: AbortController,
+): Promise<number> => {
   const { machine, cluster, node } = await locate(options, session);
   await openCloudsOf([machine], session);
   const { clusters: openClusters, openedCloud, ports, policy } = session;
   const fenceHere = options.fenceHere ?? false;
   const opened = await openDrill({ machine, cluster }, { openClusters, openedCloud, ports, policy }, fenceHere);
-  const { signal: giveUp, forget } = secondInterrupt(terminal, ports.signal);
+  const forget = endOnSecondInterrupt(terminal, ports.signal, giveUp);
   const confirm = asksPerson(options, terminal, session);
   try {
-    const tools = { ...opened, giveUp, tell: terminal.complain, confirm };
+    const tools = { ...opened, giveUp: giveUp.signal, tell: terminal.complain, confirm };
     const result: DrillResult = await conductDrill(optionsOf(options, machine, session), tools);
     const threshold = options.threshold ?? null;
     const report: DrillReport = { ...result, node, cluster, machine, threshold, proofs: { fencedHere: fenceHere } };
@@ -141,8 +144,11 @@ const conduct = async (options: DrillCommandOptions, session: Session, terminal:
  */
 export const drill = (options: DrillCommandOptions, terminal: Terminal): Promise<number> => {
   refuseUnknownForm(options);
-  return withSession({ ...options, json: true }, terminal, (session) => conduct(options, session, terminal), {
+  const giveUp = new AbortController();
+  const work = (session: Session): Promise<number> => conduct(options, session, terminal, giveUp);
+  return withSession({ ...options, json: true }, terminal, work, {
     whenInterrupted: INTERRUPTED,
     alsoOn: ['SIGTERM', 'SIGHUP'],
+    renewsUntil: giveUp.signal,
   });
 };

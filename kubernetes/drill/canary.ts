@@ -1,6 +1,6 @@
-import type { V1StatefulSet } from '@kubernetes/client-node/dist/gen/index.js';
-import type { CanaryOptions, PlacedCanary } from '../../drill/ports.ts';
-import { DRILL_NODE_ANNOTATION, HOSTNAME_LABEL } from '../names.ts';
+import type { V1ObjectMeta, V1StatefulSet } from '@kubernetes/client-node/dist/gen/index.js';
+import type { PlacedCanary } from '../../drill/ports.ts';
+import { DRILL_OF_LABEL, HOSTNAME_LABEL } from '../names.ts';
 
 /** The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one runs. */
 
@@ -8,7 +8,9 @@ export const CANARY = 'cloudfence-drill';
 export const CANARY_POD = `${CANARY}-0`;
 export const CANARY_CLAIM = `data-${CANARY_POD}`;
 
-const labels = { 'app.kubernetes.io/name': CANARY };
+const selected = { 'app.kubernetes.io/name': CANARY };
+
+const labelsOf = (drill: string) => ({ ...selected, [DRILL_OF_LABEL]: drill });
 
 /** More than any common class needs at least, such as 10 GB for a disk of Compute Engine. */
 const SIZE = '10Gi';
@@ -49,8 +51,8 @@ const podOf = ({ image, hostname }: PlacedCanary) => ({
   containers: [containerOf(image)],
 });
 
-const claimOf = ({ storageClass }: CanaryOptions) => ({
-  metadata: { name: 'data', labels },
+const claimOf = ({ storageClass, drill }: PlacedCanary) => ({
+  metadata: { name: 'data', labels: labelsOf(drill) },
   spec: {
     accessModes: ['ReadWriteOnce'],
     resources: { requests: { storage: SIZE } },
@@ -58,9 +60,9 @@ const claimOf = ({ storageClass }: CanaryOptions) => ({
   },
 });
 
-/** Reports whether the drill of another Node made this StatefulSet. */
-export const isOfAnotherDrill = ({ metadata }: V1StatefulSet, node: string): boolean =>
-  metadata?.annotations?.[DRILL_NODE_ANNOTATION] !== node;
+/** Reports whether this drill made the object. Kubernetes copies the label from the StatefulSet's templates. */
+export const isOfDrill = ({ metadata }: { readonly metadata?: V1ObjectMeta }, drill: string): boolean =>
+  metadata?.labels?.[DRILL_OF_LABEL] === drill;
 
 /** Kubernetes deletes the claim with the StatefulSet, even if the drill dies before it can. */
 export const canarySet = (options: PlacedCanary): V1StatefulSet => ({
@@ -69,14 +71,13 @@ export const canarySet = (options: PlacedCanary): V1StatefulSet => ({
   metadata: {
     name: CANARY,
     namespace: options.namespace,
-    labels,
-    annotations: { [DRILL_NODE_ANNOTATION]: options.node },
+    labels: labelsOf(options.drill),
   },
   spec: {
     replicas: 1,
     serviceName: CANARY,
-    selector: { matchLabels: labels },
-    template: { metadata: { labels }, spec: podOf(options) },
+    selector: { matchLabels: selected },
+    template: { metadata: { labels: labelsOf(options.drill) }, spec: podOf(options) },
     persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Delete' },
     volumeClaimTemplates: [claimOf(options)],
   },

@@ -1,10 +1,7 @@
 import {
   AppsV1Api,
-  CoreV1Api,
   StorageV1Api,
-  type V1DeleteOptions,
   type V1Node,
-  type V1ObjectMeta,
   type V1Pod,
   type V1StorageClass,
 } from '@kubernetes/client-node/dist/gen/index.js';
@@ -19,15 +16,17 @@ import type {
   StorageClassFacts,
 } from '../../drill/ports.ts';
 import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment } from '../attachments.ts';
-import { type Connection, pages, type Reader, type Writer } from '../connection.ts';
-import { CANARY, CANARY_CLAIM, CANARY_POD, canarySet, isOfAnotherDrill } from './canary.ts';
+import { type Connection, pages, type Reader } from '../connection.ts';
+import { withReadableAnswers } from '../errors.ts';
 import { type CapControl, createCapControl } from '../ledger.ts';
-import { isNotFound, isPreconditionFailed, withReadableAnswers } from '../errors.ts';
-import { DRILL_ALLOWED, DRILL_LABEL, HOSTNAME_LABEL, MIRROR_POD, ZONE_LABEL } from '../names.ts';
+import { DRILL_ALLOWED, DRILL_LABEL, DRILL_RESERVED_LABEL, HOSTNAME_LABEL, MIRROR_POD, ZONE_LABEL } from '../names.ts';
 import { nodePages, readExistingNode, readNode } from '../node.ts';
 import { nodeFacts } from '../node-facts.ts';
 import { controllerOf, isFinished, readNodePods, readPod } from '../pods.ts';
 import { csiHandleOf } from '../volumes.ts';
+import { CANARY_POD, canarySet, isOfDrill } from './canary.ts';
+import { boundVolume, partsOfOthers, readVolume, removeCommandFor, removeParts } from './parts.ts';
+import { freeNode, reservationOf, reserveNode } from './reservation.ts';
 
 /** What a drill reads and writes in a cluster, with the credentials of the person who runs it. */
 
@@ -51,6 +50,7 @@ const disksOf = ({ spec }: V1Pod): readonly string[] =>
     return kinds.length === 0 ? [] : [claim === undefined ? `volume ${volume.name}` : `claim ${claim}`];
   });
 
+/** Whatever has the name of a canary's pod is reported as a leftover, unless the drill itself made it. */
 const isCanary = ({ metadata }: V1Pod, { namespace }: CanaryOptions): boolean =>
   metadata?.name === CANARY_POD && metadata.namespace === namespace;
 
@@ -113,42 +113,6 @@ const storageClassOf = async (reader: Reader, name: string | null): Promise<Stor
   return found && classFacts(found);
 };
 
-const readSet = (reader: Reader, namespace: string) =>
-  reader.readIfPresent(AppsV1Api, { name: CANARY, namespace }, (apps, place) => apps.readNamespacedStatefulSet(place));
-
-const readClaim = (reader: Reader, namespace: string) =>
-  reader.readIfPresent(CoreV1Api, { name: CANARY_CLAIM, namespace }, (core, place) =>
-    core.readNamespacedPersistentVolumeClaim(place),
-  );
-
-const readVolume = (reader: Reader, name: string) =>
-  reader.readIfPresent(CoreV1Api, { name }, (core, place) => core.readPersistentVolume(place));
-
-/** Reads the objects of a canary. Each is null if it does not exist. */
-const readParts = async (reader: Reader, { namespace }: CanaryOptions) => {
-  const [set, pod, claim] = await Promise.all([
-    readSet(reader, namespace),
-    readPod(reader, { namespace, name: CANARY_POD }),
-    readClaim(reader, namespace),
-  ]);
-  return { set, pod, claim };
-};
-
-type CanaryParts = Awaited<ReturnType<typeof readParts>>;
-
-/** Returns the objects of a canary that are there, in words. */
-const partsThere = async (reader: Reader, canary: CanaryOptions): Promise<readonly string[]> => {
-  const { namespace } = canary;
-  const { set, pod, claim } = await readParts(reader, canary);
-  const parts = [set && `statefulset/${CANARY}`, pod && `pod/${CANARY_POD}`, claim && `pvc/${CANARY_CLAIM}`].filter(
-    (part) => part !== null,
-  );
-  return parts.map((part) => `${part} in namespace ${namespace}`);
-};
-
-const ownVolumeName = async (reader: Reader, { namespace }: CanaryOptions): Promise<string | null> =>
-  (await readClaim(reader, namespace))?.spec?.volumeName ?? null;
-
 const inspect = async (
   readerFor: Connection['reader'],
   name: string,
@@ -164,8 +128,8 @@ const inspect = async (
     listAttachmentsOnNode(reader, name),
     sparesFor(reader, node),
     storageClassOf(reader, canary.storageClass),
-    own ? [] : partsThere(reader, canary),
-    own ? ownVolumeName(reader, canary) : null,
+    partsOfOthers(reader, canary.namespace, own),
+    own === null ? null : boundVolume(reader, canary.namespace, (claim) => isOfDrill(claim, own)),
     readCap(cap, signal),
   ]);
   const others = attachments.filter(({ spec }) => ownVolume === null || spec.source.persistentVolumeName !== ownVolume);
@@ -178,6 +142,7 @@ const inspect = async (
     spares,
     storageClass,
     leftovers,
+    reservedBy: reservationOf(node),
     cap: use && { ...use, isOverridden: use.override !== null },
   };
 };
@@ -199,8 +164,8 @@ const podView = (pod: V1Pod): CanaryPod => ({
 });
 
 const volumeView = async (reader: Reader, namespace: string): Promise<CanaryView['volume']> => {
-  const name = (await readClaim(reader, namespace))?.spec?.volumeName;
-  const volume = name === undefined ? null : await readVolume(reader, name);
+  const name = await boundVolume(reader, namespace);
+  const volume = name === null ? null : await readVolume(reader, name);
   const handle = volume && csiHandleOf(volume);
   return handle && { persistentVolume: name ?? '', driver: handle.driver, handle: handle.handle };
 };
@@ -218,44 +183,6 @@ const viewCanary = async (reader: Reader, { namespace }: CanaryOptions, node: st
   const [here, there] = await Promise.all([at(node), at(elsewhere === node ? null : elsewhere)]);
   return { pod: pod && podView(pod), volume, here, there };
 };
-
-/** Deletes an object that was read, unless it is gone. Another drill may have made one of the same name since. */
-const askToDelete = async (
-  found: { readonly metadata?: V1ObjectMeta } | null,
-  send: (body: V1DeleteOptions) => Promise<unknown>,
-): Promise<void> => {
-  const uid = found?.metadata?.uid;
-  if (uid === undefined) return;
-  try {
-    await send({ preconditions: { uid }, propagationPolicy: 'Background' });
-  } catch (error) {
-    if (!isNotFound(error) && !isPreconditionFailed(error)) throw error;
-  }
-};
-
-/** Deletes the set first, because it would create its pod again. */
-const askToDeleteAll = async (writer: Writer, namespace: string, { set, pod, claim }: CanaryParts): Promise<void> => {
-  await askToDelete(set, (body) =>
-    writer.write(AppsV1Api, (apps) => apps.deleteNamespacedStatefulSet({ name: CANARY, namespace, body })),
-  );
-  await askToDelete(pod, (body) =>
-    writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ name: CANARY_POD, namespace, body })),
-  );
-  await askToDelete(claim, (body) =>
-    writer.write(CoreV1Api, (core) =>
-      core.deleteNamespacedPersistentVolumeClaim({ name: CANARY_CLAIM, namespace, body }),
-    ),
-  );
-};
-
-const volumeLeft = async (reader: Reader, volume: CanaryView['volume']): Promise<readonly string[]> => {
-  const left = volume && (await readVolume(reader, volume.persistentVolume));
-  return left ? [`pv/${volume.persistentVolume} with ${volume.handle}`] : [];
-};
-
-const removeCommandsFor = ({ namespace }: CanaryOptions): readonly string[] => [
-  `kubectl -n ${namespace} delete statefulset/${CANARY} pvc/${CANARY_CLAIM} --ignore-not-found`,
-];
 
 /** Returns what a drill needs of a cluster. */
 export const createDrillCluster = (name: string, connection: Connection): DrillCluster => {
@@ -276,15 +203,12 @@ export const createDrillCluster = (name: string, connection: Connection): DrillC
         const found = await readExistingNode(reader(signal), node);
         return found && nodeFacts(found.node, found.identitySources);
       }),
+    reserve: (node, signal) => asked(() => reserveNode(reader(signal), writer(null, signal), node)),
+    free: (node, signal) => asked(() => freeNode(reader(signal), writer(null, signal), node)),
+    freeCommand: (node) => `kubectl label node ${node} ${DRILL_RESERVED_LABEL}-`,
     remove: (canary, volume, signal) =>
-      asked(async () => {
-        const asking = reader(signal);
-        const parts = await readParts(asking, canary);
-        if (parts.set && isOfAnotherDrill(parts.set, canary.node)) return volumeLeft(asking, volume);
-        await askToDeleteAll(writer(null, signal), canary.namespace, parts);
-        return [...(await partsThere(asking, canary)), ...(await volumeLeft(asking, volume))];
-      }),
-    removeCommands: removeCommandsFor,
+      asked(() => removeParts({ reader: reader(signal), writer: writer(null, signal) }, canary, volume)),
+    removeCommand: removeCommandFor,
     allowCommand: (node) => `kubectl label node ${node} ${DRILL_LABEL}=${DRILL_ALLOWED}`,
   };
 };

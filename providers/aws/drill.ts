@@ -1,4 +1,9 @@
-import { DescribeInstancesCommand, type Instance, StartInstancesCommand } from '@aws-sdk/client-ec2';
+import {
+  DescribeInstancesCommand,
+  DescribeInstanceTypesCommand,
+  type Instance,
+  StartInstancesCommand,
+} from '@aws-sdk/client-ec2';
 import type { DrillCloud, DrilledMachine, Hazard } from '../../drill/ports.ts';
 import { PermissionDenied, Refused } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
@@ -10,6 +15,7 @@ import { toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 /** What a drill asks of EC2. The stop itself is the power-off of fencing. */
 
 const DESCRIBE = 'ec2:DescribeInstances';
+const DESCRIBE_TYPES = 'ec2:DescribeInstanceTypes';
 const START = 'ec2:StartInstances';
 
 const tagOf = ({ Tags }: Instance, key: string): string | null => Tags?.find(({ Key }) => Key === key)?.Value ?? null;
@@ -98,6 +104,44 @@ const startHazard = async (
   return [];
 };
 
+const storeHazard = (says: string, remedy: string): readonly Hazard[] => [{ group: null, says, remedy }];
+
+const CHOOSE_TYPE = 'choose a Node whose instance type has no instance store';
+
+/**
+ * A stop loses the data on instance-store volumes, and a description of the instance does not list them. So the instance
+ * type decides: the NVMe types present their volumes whatever the block device mapping says.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-lifetime.html
+ * @throws Unavailable
+ */
+const instanceStoreHazard = async (
+  { reads }: Ec2Clients,
+  { InstanceId = '', InstanceType: type }: Instance,
+  signal: AbortSignal,
+): Promise<readonly Hazard[]> => {
+  if (type === undefined)
+    return storeHazard(
+      `EC2 does not say of which type ${InstanceId} is, so it may have an instance store`,
+      CHOOSE_TYPE,
+    );
+  try {
+    const answer = await withCloudfenceErrors(DESCRIBE_TYPES, () =>
+      reads.send(new DescribeInstanceTypesCommand({ InstanceTypes: [type] }), { abortSignal: signal }),
+    );
+    const found = requireList(answer.InstanceTypes, DESCRIBE_TYPES).find(({ InstanceType }) => InstanceType === type);
+    if (found?.InstanceStorageSupported === false) return [];
+    return found?.InstanceStorageSupported === true
+      ? storeHazard(`${InstanceId} is a ${type}, whose instance-store volumes lose their data in a stop`, CHOOSE_TYPE)
+      : storeHazard(`EC2 does not say whether a ${type} such as ${InstanceId} has an instance store`, CHOOSE_TYPE);
+  } catch (error) {
+    if (!(error instanceof PermissionDenied)) throw error;
+    return storeHazard(
+      `it is not known whether ${InstanceId} (${type}) has instance-store volumes: ${error.message}`,
+      `grant ${DESCRIBE_TYPES} (docs/drill.md, "Permissions")`,
+    );
+  }
+};
+
 /** Finds the account and region that know the machine. Each of the others declines the call. */
 const placeOf = async (places: readonly Ec2Clients[], machine: MachineId, signal: AbortSignal) => {
   const declined: Refused[] = [];
@@ -119,10 +163,15 @@ const inspect = async (
   signal: AbortSignal,
 ): Promise<DrilledMachine> => {
   const { clients, instance } = await placeOf(places, machine, signal);
+  const asked = await Promise.all([
+    instanceStoreHazard(clients, instance, signal),
+    startHazard(clients, machine, signal),
+  ]);
   return {
-    hazards: [...groupHazard(instance), ...ownHazards(instance), ...(await startHazard(clients, machine, signal))],
+    hazards: [...groupHazard(instance), ...ownHazards(instance), ...asked.flat()],
+    nodeNames: instance.PrivateDnsName ? [instance.PrivateDnsName.toLowerCase()] : [],
     startCommand: `aws ec2 start-instances --instance-ids ${machine}`,
-    calls: [DESCRIBE, 'ec2:StopInstances', START],
+    calls: [DESCRIBE, DESCRIBE_TYPES, 'ec2:StopInstances', START],
     standIn,
   };
 };

@@ -7,6 +7,7 @@ import type { AzureClients } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import type { MachinePath } from './identity.ts';
 import { readIncarnation, sendStart, type Vm } from './machines.ts';
+import { nodeNamesOf } from './power.ts';
 import { missingActions, type PermissionOptions } from './plugin/permissions.ts';
 
 /** What a drill asks of Azure. The stop itself is the power-off of fencing, which leaves the machine allocated. */
@@ -16,6 +17,22 @@ const SPOT_HAZARD: Hazard = {
   says: 'the machine is a Spot VM, which may not start again',
   remedy: 'choose a regular VM',
 };
+
+/**
+ * A power-off leaves the machine on its host, with its temporary disk. An OS disk in the host is gone as soon as Azure or
+ * a person has to place the machine elsewhere to start it: the machine then begins anew from its image, or not at all.
+ * https://learn.microsoft.com/azure/virtual-machines/ephemeral-os-disks
+ */
+const ephemeralHazard = ({ storageProfile }: Vm): readonly Hazard[] =>
+  storageProfile?.osDisk?.diffDiskSettings?.option?.toLowerCase() === 'local'
+    ? [
+        {
+          group: null,
+          says: 'the machine has an ephemeral OS disk, which is lost if its host cannot start it again',
+          remedy: 'choose a Node with a managed OS disk',
+        },
+      ]
+    : [];
 
 /**
  * A scale set replaces its instance only if automatic repairs are on.
@@ -102,8 +119,10 @@ const inspect = async (
     hazards: [
       ...(await groupHazard(clients, setOf(path, vm), signal)),
       ...(vm.priority === 'Spot' ? [SPOT_HAZARD] : []),
+      ...ephemeralHazard(vm),
       ...(await permissionHazards(options, target, orders, signal)),
     ],
+    nodeNames: nodeNamesOf(vm),
     startCommand: startCommandOf(path),
     calls: [`Microsoft.Compute/${kind}/read`, ...orders],
     standIn: options.endpoint,

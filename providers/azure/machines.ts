@@ -87,7 +87,7 @@ const inForm = z.object({
   additionalCapabilities: z.object({ hibernationEnabled: z.boolean().nullish() }).nullish(),
   storageProfile: z
     .object({
-      osDisk: managed.nullish(),
+      osDisk: managed.extend({ diffDiskSettings: z.object({ option: text }).nullish() }).nullish(),
       dataDisks: z.array(managed.extend({ toBeDetached: z.boolean().nullish() })).nullish(),
     })
     .nullish(),

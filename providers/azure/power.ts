@@ -160,7 +160,7 @@ const generationOf = (vmId: string | null, owned: Date | null, { provisionedAt }
  * Returns the names of the Node, which is named after the computer or after the virtual machine.
  * https://github.com/kubernetes-sigs/cloud-provider-azure
  */
-const nodeNamesOf = ({ osProfile, name }: Vm): readonly string[] =>
+export const nodeNamesOf = ({ osProfile, name }: Vm): readonly string[] =>
   [...new Set([osProfile?.computerName ?? '', name ?? ''].map((one) => one.toLowerCase()))].filter((one) => one !== '');
 
 const evidenceOf = (statuses: Statuses, osDisk: Disk | null, rest: Evidence): Evidence => ({

@@ -4,7 +4,7 @@ import type { MachineTarget } from '../../fencing/model/machine.ts';
 import { type ComputeClients, destructiveCallOptions } from './client.ts';
 import type { Instance } from './disks.ts';
 import { withCloudfenceErrors } from './errors.ts';
-import { instancePath, type InstancePath } from './identity.ts';
+import { candidateNodeNames, instancePath, type InstancePath } from './identity.ts';
 import { readInstance } from './look.ts';
 import { missingMachinePermissions } from './plugin/permissions.ts';
 
@@ -90,6 +90,7 @@ const inspect = async (
       ...ownHazards(machine, instance),
       ...(await permissionHazard(clients, machine, signal)),
     ],
+    nodeNames: candidateNodeNames({ ...path, instance: instance.name ?? '' }, instance.hostname ?? ''),
     startCommand: `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ${path.zone}`,
     calls: ['compute.instances.get', STOP, START],
     standIn,

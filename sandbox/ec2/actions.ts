@@ -1,5 +1,5 @@
 import { attach, detach } from './attachments.ts';
-import { describeInstances, describeVolumes } from './describe.ts';
+import { describeInstances, describeInstanceTypes, describeVolumes } from './describe.ts';
 import type { StopOrder } from './instances.ts';
 import { mayStart, mayStop, reboot, start, stopByUser, terminate } from './instances.ts';
 import { flag, namedInstance, namedInstances, namedVolume, noSuchInstances } from './params.ts';
@@ -68,6 +68,7 @@ const holderOf = (world: Ec2World, volume: Volume, params: URLSearchParams): Ins
 
 export const actions: Readonly<Record<string, Action>> = {
   DescribeInstances: describeInstances,
+  DescribeInstanceTypes: describeInstanceTypes,
   DescribeVolumes: describeVolumes,
   StopInstances: stopInstances,
   StartInstances: startInstances,

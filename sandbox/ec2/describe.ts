@@ -34,6 +34,18 @@ export const describeVolumes = (world: Ec2World, params: URLSearchParams): Tree 
   return { volumeSet: setOf(page.items.map(volumeTree)), ...page.next };
 };
 
+/** The families with a local disk have a `d` after their generation (m6id, i4i and is4gen aside). */
+const LOCAL_DISKS = /^(?:[a-z]+\d[a-z]*d[a-z]*|i\d[a-z]*|is\d[a-z]*|d\d[a-z]*)\./;
+
+export const describeInstanceTypes = (_world: Ec2World, params: URLSearchParams): Tree => {
+  const asked = [...params].filter(([name]) => name.startsWith('InstanceType.')).map(([, type]) => type);
+  return {
+    instanceTypeSet: setOf(
+      asked.map((type) => ({ instanceType: type, instanceStorageSupported: LOCAL_DISKS.test(type) })),
+    ),
+  };
+};
+
 /** Returns the objects of a response, each at its own age up to the allowed one. Without ids, it returns all. */
 const visibleObjects = <T>(world: Ec2World, shelf: VersionedStore<T>, ids: readonly string[]): readonly T[] =>
   (ids.length > 0 ? ids : Object.keys(shelf)).flatMap((id) => asOf(shelf, id, world.now() - ageOf(world)) ?? []);

@@ -42,6 +42,7 @@ export const changeTree = (before: Instance, after: Instance): Tree => ({
 
 export const instanceTree = (instance: Instance, volumes: readonly Volume[]): Tree => ({
   instanceId: instance.id,
+  instanceType: instance.type,
   instanceState: stateTree(instance.state),
   privateDnsName: instance.privateDnsName,
   ...(instance.privateIp ? { privateIpAddress: instance.privateIp } : {}),

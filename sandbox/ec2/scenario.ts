@@ -7,6 +7,9 @@ import { instanceIn, nextSerial } from './state.ts';
 
 const domainOf = (region: string): string => (region === 'us-east-1' ? 'ec2.internal' : `${region}.compute.internal`);
 
+const addRootDisk = (world: Ec2World, { id, zone, rootDevice }: Instance): string =>
+  addVolume(world, { zone }, { instance: id, device: rootDevice, deleteOnTermination: true });
+
 /** Adds a machine with its root disk, as if it had always existed. It runs by default. Returns its id. */
 export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): string => {
   const { ec2 } = world.parts;
@@ -19,6 +22,7 @@ export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): st
     launchTime: world.now(),
     stateReason: null,
     transitionReason: '',
+    type: 'm6i.large',
     zone: `${ec2.region}a`,
     privateIp: address.join('.'),
     privateDnsName: `ip-${address.join('-')}.${domainOf(ec2.region)}`,
@@ -35,12 +39,7 @@ export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): st
     ...wanted,
   };
   put(ec2.instances, instance.id, instance);
-  if (instance.state !== 'terminated')
-    addVolume(
-      world,
-      { zone: instance.zone },
-      { instance: instance.id, device: instance.rootDevice, deleteOnTermination: true },
-    );
+  if (instance.state !== 'terminated') addRootDisk(world, instance);
   return instance.id;
 };
 

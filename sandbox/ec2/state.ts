@@ -19,6 +19,7 @@ export interface Instance {
   readonly launchTime: number;
   readonly stateReason: StateReason | null;
   readonly transitionReason: string;
+  readonly type: string;
   readonly zone: string;
   readonly privateIp: string;
   readonly privateDnsName: string;

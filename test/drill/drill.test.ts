@@ -167,12 +167,13 @@ describe('a drill', () => {
           again.abort(new Error('interrupted again'));
         }
       };
-      const result = await rig.drill({}, { tell, giveUp: again.signal });
+      const result = await rig.drill({}, { tell, giveUp: again.signal, drill: 'night' });
       expect(result).toMatchObject({ end: 'interrupted', movedTo: null });
       expect(result.left.map(({ remedy }) => remedy)).toEqual([
         `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
         `\`cloudfence release ${rig.node}\` ends a fence once the machine runs`,
-        'kubectl -n default delete statefulset/cloudfence-drill pvc/data-cloudfence-drill-0 --ignore-not-found',
+        'kubectl -n default delete statefulset,pvc -l cloudfence.dev/drill=night',
+        `kubectl label node ${rig.node} cloudfence.node-restriction.kubernetes.io/drill-reserved-by-`,
       ]);
       expect(result.left.every(({ says }) => says.includes('interrupted again'))).toBe(true);
     }));

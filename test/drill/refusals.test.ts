@@ -8,6 +8,7 @@ import { SANDBOX_REGION, type AwsParts } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { addFault } from '../../sandbox/ec2/faults.ts';
 import { change } from '../../sandbox/ec2/instances.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { type Rig, withRig } from './rig.ts';
@@ -119,6 +120,25 @@ const cases: Readonly<Record<string, Case>> = {
     says: /the Auto Scaling group workers replaces i-/,
     spoils: (rig) => retag(rig, { 'aws:autoscaling:groupName': 'workers' }),
   },
+  'a machine with an instance store': {
+    says: /is a m6id.large, whose instance-store volumes lose their data in a stop/,
+    spoils: ({ world, scene }) => {
+      const instance = instanceIn(world, scene.spare);
+      if (instance) change(world, instance, { type: 'm6id.large' });
+    },
+  },
+  'a machine of which the credentials may not ask whether it has an instance store': {
+    says: /not known whether i-.* \(m6i.large\) has instance-store volumes: ec2:DescribeInstanceTypes/,
+    spoils: ({ world }) =>
+      addFault(world.parts.ec2, {
+        action: 'DescribeInstanceTypes',
+        mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 },
+      }),
+  },
+  'a Node that another drill has reserved': {
+    says: /another drill \(night\) has reserved Node/,
+    spoils: ({ label }) => label({ 'cloudfence.node-restriction.kubernetes.io/drill-reserved-by': 'night' }),
+  },
   'a machine of Karpenter': {
     says: /Karpenter manages i-/,
     spoils: (rig) => retag(rig, { 'karpenter.sh/nodeclaim': 'default-x' }),
@@ -172,6 +192,13 @@ it('a drill accepts the tag of the cluster where the cloud knows no name of the 
     const { name } = rig.cluster;
     rename(rig, { [`kubernetes.io/cluster/${name}`]: 'owned' });
     expect(await rig.drill({ dryRun: true })).toMatchObject({ end: 'checked' });
+  }));
+
+it('a drill asks which names EC2 gives to the machine, and takes none that only repeats its id', () =>
+  onAws(async (rig) => {
+    const { facts } = await rig.drill({ dryRun: true });
+    expect(facts?.machine.nodeNames).toContain(`${rig.scene.spare}.eu-west-1.compute.internal`);
+    expect(facts?.drilled.nodeNames).toEqual([rig.node]);
   }));
 
 it('a drill does nothing if the person does not type the name', () =>

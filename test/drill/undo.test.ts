@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { demoCloud } from '../../demo/aws-cloud.ts';
-import type { DrillTools } from '../../drill/tools.ts';
+import type { DrillResult, DrillTools } from '../../drill/tools.ts';
 import { Refused } from '../../fencing/model/errors.ts';
 import type { Power } from '../../fencing/model/machine.ts';
 import { awsDrill } from '../../providers/aws/drill.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
 import { SANDBOX_REGION, type AwsParts } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { type Rig, withRig } from './rig.ts';
 
@@ -83,9 +83,13 @@ it('a drill leaves the canary of another drill alone, which has taken the name o
       if (!says.startsWith('the canary runs on')) return;
       const set = getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default');
       if (set)
-        writerAs(rig.world, 'another drill').change('statefulsets', set, ({ metadata }) => {
-          metadata.annotations = { 'cloudfence.dev/drill-node': 'another-node' };
-        });
+        for (const kind of ['statefulsets', 'pods', 'persistentvolumeclaims'] as const)
+          for (const part of listObjects(rig.world, kind).filter(({ metadata }) =>
+            metadata.name.includes('cloudfence-drill'),
+          ))
+            writerAs(rig.world, 'another drill').change(kind, part, ({ metadata }) => {
+              metadata.labels = { ...metadata.labels, 'cloudfence.dev/drill': 'another' };
+            });
       rig.ending.abort(new Error('interrupted'));
     };
     const result = await rig.drill({}, { here: true, tell });
@@ -94,7 +98,74 @@ it('a drill leaves the canary of another drill alone, which has taken the name o
       'deletionTimestamp',
     );
     expect(getObject(rig.world, 'pods', 'cloudfence-drill-0', 'default')).toBeDefined();
+    expect(getObject(rig.world, 'persistentvolumeclaims', 'data-cloudfence-drill-0', 'default')).toBeDefined();
   }));
+
+describe('two drills', () => {
+  const RESERVED = 'cloudfence.node-restriction.kubernetes.io/drill-reserved-by';
+  const reservationOn = ({ world, node }: Rig<AwsParts>) =>
+    getObject(world, 'nodes', node)?.metadata.labels?.[RESERVED];
+
+  it('do not stop one Node at once, even with their canaries in two namespaces', () =>
+    onAws(async (rig) => {
+      const other = { namespace: 'other', image: 'example.org/pause:1', storageClass: null };
+      const second: Promise<DrillResult>[] = [];
+      const tell = (says: string): void => {
+        if (says.startsWith('the canary runs on')) second.push(rig.drill({ canary: other }, { drill: 'second' }));
+        if (says.includes('the Node is marked')) rig.ending.abort(new Error('interrupted'));
+      };
+      const first = await rig.drill({}, { here: true, tell, drill: 'first' });
+      const [refused] = await Promise.all(second);
+      expect(refused).toMatchObject({ end: 'refused', stoppedAt: null, left: [] });
+      expect(refused?.says).toContain('another drill (first) has reserved Node');
+      expect(first).toMatchObject({ end: 'interrupted', left: [] });
+      expectUndone(rig);
+      expect(reservationOn(rig)).toBeUndefined();
+    }));
+
+  it('that a person begins in the same moment: one of them gets the Node', () =>
+    onAws(async (rig) => {
+      const [first, second] = await Promise.all(
+        ['first', 'second'].map((drill) => {
+          const canary = { namespace: drill, image: 'example.org/pause:1', storageClass: null };
+          return rig.drill({ canary, patience: 5_000 }, { drill });
+        }),
+      );
+      expect([first?.end, second?.end].filter((end) => end === 'refused')).toHaveLength(1);
+      expect([...(first?.left ?? []), ...(second?.left ?? [])]).toEqual([]);
+      expectUndone(rig);
+      expect(reservationOn(rig)).toBeUndefined();
+    }));
+
+  it('stop nothing if the reservation is taken away before the stop', () =>
+    onAws(async (rig) => {
+      const tell = (says: string): void => {
+        if (says.startsWith('the canary runs on')) rig.label({ [RESERVED]: 'another' });
+      };
+      const result = await rig.drill({}, { tell, drill: 'first' });
+      expect(result).toMatchObject({ end: 'failed', stoppedAt: null, left: [] });
+      expect(result.says).toContain('another drill (another) has reserved Node');
+      expect(reservationOn(rig)).toBe('another');
+    }));
+});
+
+/** When a person interrupts a drill, and what it has told by then. */
+const moments = ['creates a StatefulSet', 'the canary runs on', 'stops i-', 'starts i-', 'the fence is released'];
+
+it.each(moments)('a drill that a person interrupts at "%s" leaves nothing', (moment) =>
+  onAws(async (rig) => {
+    const tell = (says: string): void => {
+      if (says.includes(moment)) rig.ending.abort(new Error('interrupted'));
+    };
+    const result = await rig.drill({}, { here: true, tell });
+    expect(result).toMatchObject({ left: [] });
+    expect(rig.ending.signal.aborted, rig.told.join('\n')).toBe(true);
+    rig.world.advance(60_000);
+    expectUndone(rig);
+    expect(listObjects(rig.world, 'pods').filter(({ metadata }) => metadata.name.includes('drill'))).toEqual([]);
+    expect(Object.keys(getObject(rig.world, 'nodes', rig.node)?.metadata.labels ?? {}).join()).not.toMatch(/reserved/);
+  }),
+);
 
 describe('a drill where functions are installed', () => {
   it('waits for them to take the fence back if a person interrupts it', () =>

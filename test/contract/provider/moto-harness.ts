@@ -37,7 +37,9 @@ export const motoControl = async (endpoint: string): Promise<MotoControl> => {
   return {
     client,
     machine: async (more = {}) => {
-      const input = { ImageId, MinCount: 1, MaxCount: 1, Placement: { AvailabilityZone: zone }, ...more };
+      // Moto's own choice is a type with an instance store.
+      const type = { ImageId, InstanceType: 'm6i.large' } as const;
+      const input = { ...type, MinCount: 1, MaxCount: 1, Placement: { AvailabilityZone: zone }, ...more };
       const run = await client.send(new RunInstancesCommand(input));
       return run.Instances?.[0]?.InstanceId ?? '';
     },

@@ -69,6 +69,7 @@ const toolsFor = (node: TestbedNode) => {
     clusters: [cluster],
     drillCluster: createDrillCluster('bench', openConnection({ name: 'bench', link, clock: callClock })),
     clock: systemClock(),
+    drill: 'e2e-drill',
   };
 };
 

@@ -50,6 +50,12 @@ const REPAIRS = [expect.stringMatching(/^pool: the scale set pool repairs or rep
 it.each<[string, Answers, readonly unknown[]]>([
   ['nothing', {}, []],
   ['a Spot VM', { properties: { priority: 'Spot' } }, ['-: the machine is a Spot VM, which may not start again']],
+  [
+    'an OS disk in the host',
+    { properties: { storageProfile: { osDisk: { diffDiskSettings: { option: 'Local' } } } } },
+    ['-: the machine has an ephemeral OS disk, which is lost if its host cannot start it again'],
+  ],
+  ['a managed OS disk', { properties: { storageProfile: { osDisk: { managedDisk: { id: 'disk-1' } } } } }, []],
   ['a scale set that repairs', { machine: MEMBER, repairs: true }, REPAIRS],
   ['a scale set that does not', { machine: MEMBER }, []],
   [
