@@ -1,4 +1,4 @@
-import { openIncidents } from '../config/clouds.ts';
+import { openIncidents, openTestChain } from '../config/clouds.ts';
 import { readVariable } from '../config/environment.ts';
 import type { Configuration } from '../config/schema.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
@@ -7,6 +7,7 @@ import type { Outcome } from '../fencing/model/outcome.ts';
 import { keepIncidents, type RunLogs } from '../functions/keep-incidents.ts';
 import type { Occasion } from '../incidents/of-run.ts';
 import type { IncidentPlace } from '../providers/plugin.ts';
+import type { TestChain } from '../providers/test-chain.ts';
 import type { Output } from './answer.ts';
 
 /** Where the CLI finds incidents, and where it leaves its own. */
@@ -17,6 +18,10 @@ export const isAddress = (place: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.
 /** Opens the incidents at an address. @throws CloudfenceError */
 export const openPlace = (address: string, { region }: Pick<Configuration, 'region'>): Promise<IncidentPlace> =>
   openIncidents(address, { variable: readVariable, region: region ?? null });
+
+/** Opens the chain of events behind an entrance. @throws CloudfenceError */
+export const openChain = (entrance: string, { region }: Pick<Configuration, 'region'>): Promise<TestChain> =>
+  openTestChain(entrance, { variable: readVariable, region: region ?? null });
 
 /** Tells people what could not be kept. */
 export const warnings =

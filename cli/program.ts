@@ -9,6 +9,7 @@ import { readOutputOptions, reportFailure } from './failure.ts';
 import { helpAfter } from './help.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
+import type { DoctorOptions } from './commands/doctor.ts';
 import type { DrillCommandOptions } from './commands/drill.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
@@ -99,9 +100,15 @@ const addReading = (root: Command, terminal: Terminal, done: Done): void => {
     .action(async (options: StatusOptions) =>
       done(await (await import('./commands/status.ts')).status(options, terminal)),
     );
-  add('doctor', 'check whether a fence would work with this configuration and these credentials').action(
-    async (options: CommonOptions) => done(await (await import('./commands/doctor.ts')).doctor(options, terminal)),
-  );
+  add('doctor', 'check whether a fence would work with this configuration and these credentials')
+    .option(
+      '--test-event <entrance>',
+      'also send a test event to where events enter an install, and wait for its arrival',
+      given,
+    )
+    .action(async (options: DoctorOptions) =>
+      done(await (await import('./commands/doctor.ts')).doctor(options, terminal)),
+    );
 };
 
 const addCap = (root: Command, terminal: Terminal, done: Done): Command =>

@@ -8,7 +8,9 @@ import type {
   IncidentPlace,
   OpenedCloud,
   OpenIncidentPlace,
+  OpenTestChain,
 } from '../providers/plugin.ts';
+import type { TestChain } from '../providers/test-chain.ts';
 import {
   type ClusterEntry,
   cloudOfEntry,
@@ -54,6 +56,19 @@ export const openIncidents = async (
   if (open) return open(options);
   throw new InvalidInput(
     `"${shorten(withoutQuery(address), LONGEST_SHOWN)}" is no place of incidents: write ${places.map(({ form }) => form).join(', ')}, or a folder`,
+  );
+};
+
+/**
+ * Opens the chain of events behind an entrance, for a test event. Only the cloud of that entrance is loaded.
+ * @throws InvalidInput if no cloud has such entrances
+ */
+export const openTestChain = async (entrance: string, options: Parameters<OpenTestChain>[0]): Promise<TestChain> => {
+  const chains = (await registeredClouds()).flatMap(({ testChains }) => testChains ?? []);
+  const [open] = chains.flatMap(({ at }) => at(entrance) ?? []);
+  if (open) return open(options);
+  throw new InvalidInput(
+    `"${shorten(withoutQuery(entrance), LONGEST_SHOWN)}" is no place where events enter an install: write ${chains.map(({ form }) => form).join(', or ')}`,
   );
 };
 

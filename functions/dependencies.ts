@@ -4,6 +4,7 @@ import type { Ports } from '../fencing/loop/ports.ts';
 import type { IncidentKeeper, TellingKeeper } from '../incidents/keep.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
+import type { TestChain } from '../providers/test-chain.ts';
 import type { Queues } from './acknowledge.ts';
 import type { WorkItem } from './messages.ts';
 import type { Measurement } from './metrics.ts';
@@ -44,25 +45,6 @@ export interface ExaminedFunction {
 export interface NamingDependencies extends FunctionDependencies {
   readonly openedCloud: Pick<OpenedCloud, 'viewDisks' | 'driverFaultOf'>;
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis' | 'status'>[];
-}
-
-/** A test event of the doctor. It names no machine. */
-export interface TestEvent {
-  readonly cloudfence: 'test-event';
-  readonly id: string;
-}
-
-/** How the doctor sends a test event into the chain of its install. */
-export interface TestChain {
-  /** The parts that the event passes, such as `bus → rule → queue → on-event`. */
-  readonly path: string;
-  /** What of the chain of real events it does not pass. Null if nothing. */
-  readonly notTried: string | null;
-  /** Where to look if it does not arrive. */
-  readonly remedy: string;
-  /** The command that shows more. */
-  readonly next: string;
-  readonly send: (event: TestEvent, signal: AbortSignal) => Promise<void>;
 }
 
 /** The dependencies of the doctor, which also needs the opened cloud and clusters. */

@@ -3,7 +3,9 @@ import { asCloudfenceError, CloudfenceError } from '../fencing/model/errors.ts';
 import { jsonTextSchema, parseJsonOrNull } from '../fencing/model/json-text.ts';
 import type { Check } from '../providers/check.ts';
 import { messageLine } from './decision-log.ts';
-import type { DoctorDependencies, FunctionDependencies, TestChain } from './dependencies.ts';
+import type { ObjectStore } from '../incidents/keep.ts';
+import { TEST_DETAIL_TYPE, TEST_SOURCE, type TestChain } from '../providers/test-chain.ts';
+import type { DoctorDependencies, FunctionDependencies } from './dependencies.ts';
 import type { Message } from './messages.ts';
 import { logDecision } from './metrics.ts';
 
@@ -11,9 +13,6 @@ import { logDecision } from './metrics.ts';
  * An event of the doctor that goes through the deployed chain. It names no machine, and on-event takes it out of a batch
  * before it looks at anything. The object that on-event then writes is the witness of its arrival.
  */
-
-export const TEST_SOURCE = 'cloudfence.test';
-export const TEST_DETAIL_TYPE = 'Cloudfence Test Event';
 
 const testEvent = z.object({ cloudfence: z.literal('test-event'), id: z.string().regex(/^[\w-]{1,64}$/) });
 /**
@@ -59,21 +58,33 @@ const confirm = async ({ id }: Arrival, { incidents, ports: { clock }, log }: Co
   }
 };
 
-/** Takes the test events out of a batch, and confirms them. Returns the other messages. */
-export const confirmTestEvents = async <M extends Pick<Message, 'messageId' | 'body'>>(
+/**
+ * Takes the test events out of a batch, confirms them, and does the work on the other messages. The work does not wait for
+ * the confirmation, but the process must not end before it.
+ */
+export const confirmTestEvents = async <M extends Pick<Message, 'messageId' | 'body'>, T>(
   messages: readonly M[],
   dependencies: ConfirmDependencies,
-): Promise<readonly M[]> => {
+  work: (others: readonly M[]) => Promise<T>,
+): Promise<T> => {
   const judged = messages.map((message) => ({ message, arrival: testEventIn(message) }));
-  await Promise.all(judged.flatMap(({ arrival }) => (arrival ? [confirm(arrival, dependencies)] : [])));
-  return judged.flatMap(({ message, arrival }) => (arrival ? [] : [message]));
+  const confirmed = Promise.all(judged.flatMap(({ arrival }) => (arrival ? [confirm(arrival, dependencies)] : [])));
+  try {
+    return await work(judged.flatMap(({ message, arrival }) => (arrival ? [] : [message])));
+  } finally {
+    await confirmed;
+  }
 };
 
 /** A cold function behind a queue needs seconds (ms). */
 const ARRIVES_WITHIN_MS = 30_000;
 const EVERY_MS = 500;
 
-type TestDependencies = Pick<DoctorDependencies, 'incidents' | 'ports' | 'newRunId'>;
+interface TestDependencies {
+  readonly ports: Pick<DoctorDependencies['ports'], 'clock'>;
+  readonly incidents?: { readonly objects: Pick<ObjectStore, 'read'> };
+  readonly newRunId: () => string;
+}
 
 /** Returns when on-event received the event (epoch ms), or null if it did not in time. */
 const arrivalOf = async (

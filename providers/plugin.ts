@@ -8,6 +8,7 @@ import type { ObjectStore } from '../incidents/keep.ts';
 import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
 import type { StageWriter } from './stage.ts';
+import type { TestChain } from './test-chain.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
 
@@ -146,6 +147,17 @@ export interface IncidentPlaces {
   readonly at: (address: string) => OpenIncidentPlace | null;
 }
 
+/** Opens a chain with a person's own credentials. @throws CloudfenceError */
+export type OpenTestChain = (options: Pick<CloudOptions, 'variable' | 'region'>) => Promise<TestChain>;
+
+/** Where the events of a cloud enter an install. */
+export interface TestChains {
+  /** The form of an entrance, such as `<service>-<stage>`. */
+  readonly form: string;
+  /** Returns how to open the chain behind an entrance, or null if the text has another form. Pure. */
+  readonly at: (entrance: string) => OpenTestChain | null;
+}
+
 /** What is known about a cloud without its SDK, and how to open the rest. */
 export interface CloudPlugin {
   readonly name: string;
@@ -163,6 +175,8 @@ export interface CloudPlugin {
   readonly ownsId: (id: MachineId) => boolean;
   /** Absent for a cloud that keeps no incidents. */
   readonly incidents?: IncidentPlaces;
+  /** Absent for a cloud whose installs take no test events. */
+  readonly testChains?: TestChains;
   /** Opens only the access to clusters. @throws InvalidConfiguration */
   readonly access: (options: CloudOptions) => Promise<CloudAccess>;
   /** Opens the cloud. The SDK is loaded here and nowhere else. @throws InvalidConfiguration */

@@ -11,20 +11,13 @@ import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { readUrl } from '../../providers/plugin.ts';
 import type { PutEvent } from '../../providers/aws/event-bus.ts';
+import { testChainOver } from '../../providers/aws/test-chain.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { type Measurement, metricFields } from '../metrics.ts';
-import {
-  clustersOf,
-  type DoctorDependencies,
-  type ExaminedFunction,
-  incidentsAt,
-  memoized,
-  type TestChain,
-} from '../dependencies.ts';
-import { TEST_DETAIL_TYPE, TEST_SOURCE } from '../test-event.ts';
+import { clustersOf, type DoctorDependencies, type ExaminedFunction, incidentsAt, memoized } from '../dependencies.ts';
 
 /** What the environment of a deployed function contains, besides its settings. */
 interface AwsFunctionEnvironment {
@@ -153,28 +146,6 @@ const testChainIn = (
   };
   return { testChain: testChainOver(install, put, () => now().wall) };
 };
-
-/**
- * Returns the chain of test events. Users cannot put events of `aws.ec2` on the bus, so test events have a rule of their
- * own. `install` is the beginning of all names.
- */
-export const testChainOver = (install: string, put: PutEvent, now: () => number): TestChain => ({
-  path: `event bus → rule ${install}-test-event → queue ${install} → on-event`,
-  notTried: `the rule ${install}-state-change, because only EC2 can send its events; it has the same target`,
-  remedy: `look whether the rule ${install}-test-event is enabled, whether the event is in the queue ${install}-dead-letters, and whether the trigger of ${install}-on-event is enabled; \`serverless deploy\` restores all of them`,
-  next: `aws lambda list-event-source-mappings --function-name ${install}-on-event`,
-  send: (event, signal) =>
-    put(
-      {
-        Source: TEST_SOURCE,
-        DetailType: TEST_DETAIL_TYPE,
-        Resources: [],
-        Time: now() / 1_000,
-        Detail: JSON.stringify({ ...event, install }),
-      },
-      signal,
-    ),
-});
 
 interface QueueUrls {
   readonly queueUrl: string | null;

@@ -26,24 +26,29 @@ export const onEvent =
     const dependencies = await getDependencies();
     const messages = messagesIn(event);
     if (messages[0]?.messageId === null) return handleManualReplay(messages, dependencies, context);
-    const real = await confirmTestEvents(messages, dependencies);
-    const items = real.flatMap((message) => message.items);
-    return processItems(
-      items,
-      { policy: dependencies.policy, queued: true, vouched: null },
-      dependencies,
-      context,
-      async (outcomes) => {
-        const again = await acknowledgeAll(real, outcomes, dependencies);
-        await Promise.all(again.map(({ message }) => postpone(message, dependencies)));
-        return {
-          batchItemFailures: again.flatMap(({ message }) =>
-            message.messageId === null ? [] : [{ itemIdentifier: message.messageId }],
-          ),
-        };
-      },
-    );
+    return confirmTestEvents(messages, dependencies, (real) => processBatch(real, dependencies, context));
   };
+
+const processBatch = (
+  batch: readonly Received[],
+  dependencies: FunctionDependencies,
+  context: TimeLimit,
+): Promise<BatchAnswer> =>
+  processItems(
+    batch.flatMap(({ items }) => items),
+    { policy: dependencies.policy, queued: true, vouched: null },
+    dependencies,
+    context,
+    async (outcomes) => {
+      const again = await acknowledgeAll(batch, outcomes, dependencies);
+      await Promise.all(again.map(({ message }) => postpone(message, dependencies)));
+      return {
+        batchItemFailures: again.flatMap(({ message }) =>
+          message.messageId === null ? [] : [{ itemIdentifier: message.messageId }],
+        ),
+      };
+    },
+  );
 
 export const handler = examinedHandler(lazyDependencies(), onEvent);
 

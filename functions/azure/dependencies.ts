@@ -9,10 +9,11 @@ import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { readAzureVariables } from '../../providers/azure/plugin/register.ts';
 import { readUrl } from '../../providers/plugin.ts';
 import type { SendMessage } from '../../providers/azure/service-bus.ts';
+import { testChainOf } from '../../providers/azure/test-chain.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
-import { clustersOf, type DoctorDependencies, incidentsAt, memoized, type TestChain } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, incidentsAt, memoized } from '../dependencies.ts';
 
 /** What the environment of a function on Azure contains, besides `CLOUDFENCE_SETTINGS` and the function's place. */
 interface AzureFunctionEnvironment {
@@ -87,7 +88,7 @@ const createDependencies: GetDependencies = async () => {
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, served),
     queues,
-    testChain: testChainOf(queues),
+    testChain: testChainOf((text) => queues.events(text, 0)),
     ...incidentsIn(environment),
     expand: expandServed(openedCloud.cloud.expand, served),
     formatMeasurements: metricFields,
@@ -98,16 +99,6 @@ const createDependencies: GetDependencies = async () => {
 };
 
 export const lazyDependencies = (): GetDependencies => memoized(createDependencies);
-
-/** Only Azure can put events on a system topic, so a test event begins in the queue behind it. */
-export const testChainOf = ({ events }: Pick<ServiceBusQueues, 'events'>): TestChain => ({
-  path: 'queue events → on-event',
-  notTried: 'the delivery from Event Grid to the queue, because only Azure can send events of a system topic',
-  remedy:
-    'look at the log of on-event, whether the event is in the queue dead-letters, and whether the app runs; `serverless deploy` restores all of them',
-  next: 'npx serverless logs -c serverless.azure.yml --stage <stage> -f on-event',
-  send: (event) => events(JSON.stringify(event), 0),
-});
 
 const incidentsIn = ({
   incidentContainer,

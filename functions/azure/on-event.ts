@@ -44,21 +44,23 @@ export const onEvent =
   (getDependencies: GetDependencies) =>
   async (messages: unknown, context: PlatformLogger): Promise<void> => {
     const invocation = await invocationContext(getDependencies, context);
-    const { dependencies, limit } = invocation;
-    const real = await confirmTestEvents(receivedIn(messages), dependencies);
-    const batch = await opened(real, invocation);
-    const items = batch.ready.flatMap(({ items }) => items);
-    await processItems(
-      items,
-      { policy: dependencies.policy, queued: true, vouched: null },
-      dependencies,
-      limit,
-      async (outcomes) => {
-        const again = await acknowledgeAll(batch.ready, outcomes, dependencies);
-        for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, dependencies);
-      },
-    );
+    await confirmTestEvents(receivedIn(messages), invocation.dependencies, (real) => processBatch(real, invocation));
   };
+
+const processBatch = async (received: readonly Received[], invocation: InvocationContext): Promise<void> => {
+  const { dependencies, limit } = invocation;
+  const batch = await opened(received, invocation);
+  await processItems(
+    batch.ready.flatMap(({ items }) => items),
+    { policy: dependencies.policy, queued: true, vouched: null },
+    dependencies,
+    limit,
+    async (outcomes) => {
+      const again = await acknowledgeAll(batch.ready, outcomes, dependencies);
+      for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, dependencies);
+    },
+  );
+};
 
 /**
  * Wraps a failed message in an envelope with a count of its failures. Without it, Service Bus would redeliver the

@@ -10,10 +10,11 @@ import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
 import { readGcpEndpoint } from '../../providers/gcp/plugin/register.ts';
 import type { Publish } from '../../providers/gcp/publish.ts';
+import { waitingChain } from '../../providers/gcp/test-chain.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { logDecision, metricFields } from '../metrics.ts';
-import { clustersOf, type DoctorDependencies, incidentsAt, memoized, type TestChain } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, incidentsAt, memoized } from '../dependencies.ts';
 
 /** What the environment of a function on Google Cloud contains, besides `CLOUDFENCE_SETTINGS`. */
 export interface GcpFunctionEnvironment {
@@ -119,7 +120,10 @@ const createDependencies = async (): Promise<GcpDependencies> => {
     whyNotServed: (item) => whyNotServed(item, environment.projects),
     queues: pubSubQueues(publish, environment, () => clock.now().wall),
     ...incidentsIn(environment, endpoint),
-    testChain: testChainOf(publish, environment),
+    testChain: waitingChain(
+      async (...message) => (await publish())(...message),
+      () => named(environment.againTopic, 'CLOUDFENCE_AGAIN_TOPIC'),
+    ),
     formatMeasurements: metricFields,
     newRunId,
     chance: Math.random,
@@ -136,22 +140,6 @@ export const lazyDependencies = (): (() => Promise<GcpDependencies>) => memoized
  * docs/decisions/0006-waiting-on-pub-sub.md.
  */
 export const NOT_BEFORE = 'notBefore';
-
-/** The account that fences may publish to the topic of messages that waited, and not to the topic of the log sink. */
-export const testChainOf = (
-  publish: () => Promise<Publish>,
-  { againTopic }: Pick<TopicNames, 'againTopic'>,
-): TestChain => ({
-  path: 'topic again → push → on-event',
-  notTried: 'the log sink and the topic events, because only Cloud Logging may publish there',
-  remedy:
-    'look at the log of on-event, at the topic dead-letters, and at the push subscription of the topic again; `serverless deploy` restores all of them',
-  next: 'npx serverless logs -c serverless.gcp.yml --stage <stage> -f on-event',
-  send: async (event) => {
-    const send = await publish();
-    await send(named(againTopic, 'CLOUDFENCE_AGAIN_TOPIC'), { text: JSON.stringify(event), attributes: {} });
-  },
-});
 
 const incidentsIn = (
   { incidentBucket, incidentTopic: topic }: GcpFunctionEnvironment,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { structuredCloudEvent, readHints } from '../../providers/gcp/events/read-hints.ts';
-import { processItems } from '../invocation.ts';
+import { processItems, type TimeLimit } from '../invocation.ts';
 import { acknowledgeAll } from '../acknowledge.ts';
 import { type Message, parseMessage, bodyText } from '../messages.ts';
 import { confirmTestEvents } from '../test-event.ts';
@@ -26,18 +26,20 @@ export const onEvent =
     if (refusal) return refusal;
     const { message, notBefore } = parsePushedMessage(request.body);
     if (notBefore !== null && dependencies.ports.clock.now().wall < notBefore) return TOO_EARLY;
-    if ((await confirmTestEvents([message], dependencies)).length === 0) return DONE;
-    return processItems(
-      message.items,
-      { policy: dependencies.policy, queued: true, vouched: null },
-      dependencies,
-      limit,
-      async (outcomes) => {
-        const again = await acknowledgeAll([message], outcomes, dependencies);
-        return again.length === 0 ? DONE : AGAIN;
-      },
-    );
+    return confirmTestEvents([message], dependencies, (batch) => processBatch(batch, dependencies, limit));
   };
+
+const processBatch = (batch: readonly Message[], dependencies: GcpDependencies, limit: TimeLimit) =>
+  processItems(
+    batch.flatMap(({ items }) => items),
+    { policy: dependencies.policy, queued: true, vouched: null },
+    dependencies,
+    limit,
+    async (outcomes) => {
+      const again = await acknowledgeAll(batch, outcomes, dependencies);
+      return again.length === 0 ? DONE : AGAIN;
+    },
+  );
 
 export const handler = httpFunction(onEvent(lazyDependencies()));
 

@@ -52,13 +52,24 @@ const storage = (install: Install): readonly TemplateResource[] => {
   ];
 };
 
-/** The container of incidents, in the storage of the app that fences, and the rule that ends their time. */
+/** A rule that deletes what has not been written for so many days. */
+const forgets = (name: string, daysAfterModificationGreaterThan: number, prefix: string): object => ({
+  name,
+  type: 'Lifecycle',
+  enabled: true,
+  definition: {
+    actions: { baseBlob: { delete: { daysAfterModificationGreaterThan } } },
+    filters: { blobTypes: ['blockBlob'], prefixMatch: [prefix] },
+  },
+});
+
+/** The container of incidents, in the storage of the app that fences, and the rules that end their time. */
 const incidentStorage = ({ names, parameters }: Install): readonly TemplateResource[] => {
   const { storage, storageId } = names.apps.app;
-  const definition = {
-    actions: { baseBlob: { delete: { daysAfterModificationGreaterThan: parameters.incidentDays } } },
-    filters: { blobTypes: ['blockBlob'], prefixMatch: [`${INCIDENT_CONTAINER}/`] },
-  };
+  const rules = [
+    forgets(INCIDENT_CONTAINER, parameters.incidentDays, `${INCIDENT_CONTAINER}/`),
+    forgets('test-events', 1, `${INCIDENT_CONTAINER}/test-events/`),
+  ];
   return [
     {
       type: 'Microsoft.Storage/storageAccounts/blobServices/containers',
@@ -72,7 +83,7 @@ const incidentStorage = ({ names, parameters }: Install): readonly TemplateResou
       apiVersion: STORAGE_API,
       name: `${storage}/default`,
       dependsOn: [storageId],
-      properties: { policy: { rules: [{ name: INCIDENT_CONTAINER, type: 'Lifecycle', enabled: true, definition }] } },
+      properties: { policy: { rules } },
     },
   ];
 };

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { onEvent } from '../../functions/azure/on-event.ts';
-import { type GetDependencies, testChainOf } from '../../functions/azure/dependencies.ts';
+import type { GetDependencies } from '../../functions/azure/dependencies.ts';
+import { doctor } from '../../functions/azure/handlers.ts';
+import { testChainOf } from '../../providers/azure/test-chain.ts';
 import { addFault } from '../../sandbox/azure/faults.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { shutdownTakes } from '../../sandbox/azure/scenario.ts';
@@ -14,6 +16,7 @@ import {
   cloudEvent,
   gridEvent,
   takeAll,
+  post,
   waiting,
   drainQueue,
   type AzureInstall,
@@ -31,18 +34,50 @@ const off = () => {
   return { ...staged, install: azureInstall(staged.world) };
 };
 
-it('confirms a test event of the doctor, and looks at no machine', async () => {
-  const { world, install } = off();
-  const { keeper, names } = memoryKeeper();
-  const wired: GetDependencies = async () => ({ ...(await install.getDependencies()), incidents: keeper });
-  const { queues } = await wired();
-  await testChainOf(queues).send({ cloudfence: 'test-event', id: 'one' }, new AbortController().signal);
-  await onEvent(wired)(takeAll(install), install.context);
-  expect([names(), decisions(install), waiting(world, install)]).toEqual([
-    ['test-events/one.json'],
-    ['test-event'],
-    [],
-  ]);
+describe('a test event that the function doctor sends', () => {
+  const asked = async (delivers: boolean) => {
+    const { world, install } = off();
+    const { keeper, names } = memoryKeeper();
+    const wired: GetDependencies = async () => {
+      const dependencies = await install.getDependencies();
+      const testChain = testChainOf((text) => dependencies.queues.events(text, 0));
+      const send: typeof testChain.send = async (...sent) => {
+        await testChain.send(...sent);
+        world.advance(1_000);
+        if (delivers) await onEvent(wired)(takeAll(install), install.context);
+      };
+      return { ...dependencies, incidents: keeper, testChain: { ...testChain, send } };
+    };
+    const { status, body } = await doctor(wired)(post({ question: 'test-event' }), install.context);
+    return { world, install, names, status, report: JSON.parse(body) };
+  };
+
+  it('is confirmed by on-event, which looks at no machine', async () => {
+    const { world, install, names, status, report } = await asked(true);
+    expect(report.checks).toContainEqual({
+      what: 'test event: queue events → on-event',
+      verdict: 'ok',
+      says: expect.stringMatching(
+        /^on-event received it after 1\d{3} ms, and acted on nothing\. Not tried: .*Event Grid/,
+      ),
+    });
+    expect(status).toBe(200);
+    expect([names(), decisions(install), waiting(world, install)]).toEqual([
+      ['test-events/run-1.json'],
+      ['test-event'],
+      [],
+    ]);
+  });
+
+  it('makes the call fail if it does not arrive', async () => {
+    const { status, report } = await asked(false);
+    expect(status).toBe(500);
+    expect(report.conclusion).toMatchObject({
+      readiness: 'not-ready',
+      missing: ['test event: queue events → on-event'],
+      next: expect.stringContaining('-f on-event'),
+    });
+  });
 });
 
 describe('a batch', () => {

@@ -3,11 +3,12 @@ import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/erro
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { examinedHandler } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
-import type { ExaminedFunction, NamingDependencies, TestChain } from '../../functions/dependencies.ts';
+import type { ExaminedFunction, NamingDependencies } from '../../functions/dependencies.ts';
 import { createCluster, openConnection } from '../../kubernetes/cluster.ts';
 import { createCapControl } from '../../kubernetes/ledger.ts';
 import { createDoctor } from '../../kubernetes/doctor.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import type { TestChain } from '../../providers/test-chain.ts';
 import { apiOf } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';

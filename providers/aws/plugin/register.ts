@@ -1,23 +1,38 @@
 import { diskOf, INSTANCE_ID, machineOf } from '../identity.ts';
 import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
-import { type CloudPlugin, type OpenIncidentPlace, readUrl } from '../../plugin.ts';
+import { type CloudPlugin, type OpenIncidentPlace, type OpenTestChain, readUrl } from '../../plugin.ts';
+import type { SignedCalls } from '../signed-call.ts';
 
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/incidents)?\/?$/;
 
-/** Opens a bucket with the credentials of all other calls. The functions read the same variable. */
+/** Signs with the credentials of all other calls. The functions read the same variable. */
+const signingIn = async ({ region: given, variable }: Parameters<OpenIncidentPlace>[0]): Promise<SignedCalls> => {
+  const endpoint = readUrl(variable, 'AWS_ENDPOINT_URL');
+  const [{ requireRegion }, { ec2Clients }] = await Promise.all([import('./open.ts'), import('../client.ts')]);
+  const region = await requireRegion(given);
+  return { region, endpoint, credentials: ec2Clients({ region }).reads.config.credentials };
+};
+
 const openBucket =
   (bucket: string): OpenIncidentPlace =>
-  async ({ region: given, variable }) => {
-    const endpoint = readUrl(variable, 'AWS_ENDPOINT_URL');
-    const [{ requireRegion }, { ec2Clients }, { objectsIn }] = await Promise.all([
-      import('./open.ts'),
-      import('../client.ts'),
-      import('../incidents.ts'),
-    ]);
-    const region = await requireRegion(given);
-    const signing = { region, endpoint, credentials: ec2Clients({ region }).reads.config.credentials };
+  async (options) => {
+    const [signing, { objectsIn }] = await Promise.all([signingIn(options), import('../incidents.ts')]);
     return { where: `the bucket ${bucket}`, objects: objectsIn(bucket, signing) };
+  };
+
+/** A service and a stage, as `serverless` names an install. */
+const INSTALL = /^[a-z][a-z0-9-]{1,60}$/i;
+
+const chainBehind =
+  (install: string): OpenTestChain =>
+  async (options) => {
+    const [signing, { putEventOn }, { testChainOver }] = await Promise.all([
+      signingIn(options),
+      import('../event-bus.ts'),
+      import('../test-chain.ts'),
+    ]);
+    return testChainOver(install, putEventOn(signing), Date.now);
   };
 
 export const aws: CloudPlugin = {
@@ -34,6 +49,10 @@ export const aws: CloudPlugin = {
       const bucket = BUCKET.exec(address)?.[1];
       return bucket === undefined ? null : openBucket(bucket);
     },
+  },
+  testChains: {
+    form: '<service>-<stage>',
+    at: (entrance) => (INSTALL.test(entrance) ? chainBehind(entrance) : null),
   },
   access: async (options) => (await (await import('./open.ts')).openAws(options)).access,
   open: async (options) => (await import('./open.ts')).openAws(options),

@@ -2,7 +2,13 @@ import { diskOf, immutableIdsOf, machineOf, machinesNamed } from '../identity.ts
 import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { subjectOf } from '../events/kinds.ts';
-import { readUrl, type ReadVariable, type CloudPlugin, type OpenIncidentPlace } from '../../plugin.ts';
+import {
+  readUrl,
+  type ReadVariable,
+  type CloudPlugin,
+  type OpenIncidentPlace,
+  type OpenTestChain,
+} from '../../plugin.ts';
 
 /** Returns where to send calls. Azure's SDK has no variable of its own for the subscription or the endpoint. */
 export const readAzureVariables = (
@@ -23,6 +29,21 @@ const openContainer =
     return { where: `the container ${container}`, objects: objectsIn(container, options) };
   };
 
+/** A queue of a Service Bus namespace. */
+const QUEUE = /^(https?:\/\/[^/?#@\s]+)\/([a-z0-9][a-z0-9-]{0,48})$/i;
+
+const chainBehind =
+  (host: string, queue: string): OpenTestChain =>
+  async () => {
+    const [{ lazyCredential }, { createSender }, { testChainOf }] = await Promise.all([
+      import('../rest.ts'),
+      import('../service-bus.ts'),
+      import('../test-chain.ts'),
+    ]);
+    const send = createSender({ host, credential: lazyCredential() });
+    return testChainOf((text) => send(queue, { text, notBefore: null, properties: {} }));
+  };
+
 export const azure: CloudPlugin = {
   name: 'azure',
   machineOf,
@@ -35,6 +56,13 @@ export const azure: CloudPlugin = {
   incidents: {
     form: 'https://<account>.blob.core.windows.net/incidents',
     at: (address) => (CONTAINER.test(address) ? openContainer(address.replace(/\/$/, '')) : null),
+  },
+  testChains: {
+    form: 'https://<namespace>.servicebus.windows.net/events',
+    at: (entrance) => {
+      const [, host, queue] = QUEUE.exec(entrance) ?? [];
+      return host === undefined || queue === undefined ? null : chainBehind(host, queue);
+    },
   },
   access: async ({ account, variable }) => {
     const { subscription, endpoint } = readAzureVariables(variable);

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { diskOf, immutableIdsOf, INSTANCE_PATH, machineOf, identityRulesFor } from '../identity.ts';
 import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
-import { readUrl, type ReadVariable, type CloudPlugin, type OpenIncidentPlace } from '../../plugin.ts';
+import {
+  readUrl,
+  type ReadVariable,
+  type CloudPlugin,
+  type OpenIncidentPlace,
+  type OpenTestChain,
+} from '../../plugin.ts';
 
 /** Returns the URL of another endpoint. Google's SDK has no variable of its own for it. */
 export const readGcpEndpoint = (variable: ReadVariable): string | null => readUrl(variable, 'CLOUDFENCE_GCP_ENDPOINT');
@@ -15,6 +21,15 @@ const openBucket =
     const { objectsIn } = await import('../incidents.ts');
     const options = { endpoint: readGcpEndpoint(variable) };
     return { where: `the bucket ${bucket}`, objects: objectsIn(bucket, options) };
+  };
+
+const TOPIC = /^projects\/[a-z0-9.:-]+\/topics\/[\w.~+%-]+$/i;
+
+const chainBehind =
+  (topic: string): OpenTestChain =>
+  async ({ variable }) => {
+    const [{ createPublisher }, { chainOf }] = await Promise.all([import('../publish.ts'), import('../test-chain.ts')]);
+    return chainOf(topic, createPublisher({ endpoint: readGcpEndpoint(variable) }));
   };
 
 export const gcp: CloudPlugin = {
@@ -32,6 +47,10 @@ export const gcp: CloudPlugin = {
       const bucket = BUCKET.exec(address)?.[1];
       return bucket === undefined ? null : openBucket(bucket);
     },
+  },
+  testChains: {
+    form: 'projects/<project>/topics/<service>-<stage>-events',
+    at: (entrance) => (TOPIC.test(entrance) ? chainBehind(entrance) : null),
   },
   access: async ({ variable }) => (await import('./access.ts')).gcpAccess({ endpoint: readGcpEndpoint(variable) }),
   open: async ({ variable, onRequestsSent }) =>

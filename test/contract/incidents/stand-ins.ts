@@ -17,6 +17,8 @@ export interface KeeperHarness {
   readonly place: IncidentPlace;
   /** What arrived at each topic. */
   readonly told: { readonly topic: string; readonly message: unknown }[];
+  /** What happens with each message, before its sender has an answer. */
+  readonly arrival: { act: ((message: unknown) => Promise<unknown>) | null };
   /** The status that everything answers, and what a list answers in place of its page, or null. */
   readonly trouble: { status: number | null; list: Answered | null };
   /** How a person writes the place, and the variables with which the CLI finds it. */
@@ -25,7 +27,7 @@ export interface KeeperHarness {
   readonly close: () => Promise<void>;
 }
 
-type World = Pick<KeeperHarness, 'objects' | 'told' | 'trouble'>;
+type World = Pick<KeeperHarness, 'objects' | 'told' | 'arrival' | 'trouble'>;
 
 /** How one cloud names what all of them do. */
 interface Dialect {
@@ -111,12 +113,18 @@ interface Opened {
 }
 
 const opened = async (dialect: Dialect, openAt: (url: string) => Opened): Promise<KeeperHarness> => {
-  const world: World = { objects: new Map(), told: [], trouble: { status: null, list: null } };
-  const standIn = await openStandIn((request) => {
+  const world: World = {
+    objects: new Map(),
+    told: [],
+    arrival: { act: null },
+    trouble: { status: null, list: null },
+  };
+  const standIn = await openStandIn(async (request) => {
     if (world.trouble.status !== null) return { status: world.trouble.status };
     const fault = dialect.fault(request);
     if (fault !== null) return { status: 400, body: fault };
     const said = dialect.tell(request, world);
+    if (said) await world.arrival.act?.(world.told.at(-1)?.message);
     const name = decodeURIComponent(request.url.slice(dialect.prefix.length));
     return said ?? listed(request, world, dialect) ?? store(request, name, world, dialect);
   });
@@ -153,6 +161,9 @@ const awsDialect: Dialect = {
   },
 };
 
+const TOPIC_URL = '/api/events?api-version=2018-01-01';
+const QUEUE_URL = '/events/messages';
+
 const azureDialect: Dialect = {
   prefix: '/incidents-container/',
   version: 'etag',
@@ -160,12 +171,16 @@ const azureDialect: Dialect = {
   exists: 409,
   list: blobList,
   fault: ({ method, headers, url }) => {
-    if (method === 'POST') return url === '/api/events?api-version=2018-01-01' ? null : 'not a topic';
+    if (method === 'POST') return [TOPIC_URL, QUEUE_URL].includes(url) ? null : 'neither a topic nor a queue';
     if (headers['x-ms-version'] === undefined) return 'no version';
     return method === 'PUT' && headers['x-ms-blob-type'] !== 'BlockBlob' ? 'no type' : null;
   },
-  tell: ({ method, body }, { told }) => {
+  tell: ({ method, url, body }, { told }) => {
     if (method !== 'POST') return null;
+    if (url === QUEUE_URL) {
+      told.push({ topic: 'events', message: JSON.parse(body.toString()) });
+      return { status: 201, body: '' };
+    }
     for (const { type, data } of JSON.parse(body.toString())) told.push({ topic: type, message: data });
     return { body: '' };
   },

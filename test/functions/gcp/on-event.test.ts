@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_ATTEMPTS } from '../../../functions/acknowledge.ts';
-import { testChainOf } from '../../../functions/gcp/dependencies.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
+import { sweep } from '../../../functions/gcp/sweep.ts';
+import type { Publish } from '../../../providers/gcp/publish.ts';
+import { waitingChain } from '../../../providers/gcp/test-chain.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
@@ -12,7 +14,7 @@ import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/gce-d
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
 import { memoryKeeper } from '../../incidents/memory-keeper.ts';
 import { MINUTE } from '../../sandbox/gce/gce-world.ts';
-import { bearer, installOver, pushOf, type GcpInstall } from './install.ts';
+import { bearer, claims, DOCTOR, installOver, pushOf, type GcpInstall } from './install.ts';
 
 let keys: KeyServer;
 beforeAll(async () => {
@@ -39,21 +41,49 @@ const taints = (world: WholeGceWorld, machine: string) =>
 const decisions = ({ lines }: GcpInstall) => lines.map((line) => line['decision']);
 const QUARANTINE = 'cloudfence.dev/quarantine';
 
-it('confirms a test event of the doctor, and looks at no machine', async () => {
-  const { world, install, holder } = stage();
-  const { keeper, names } = memoryKeeper();
-  const published: string[] = [];
-  const chain = testChainOf(
-    async () =>
-      async (_topic, { text }) =>
-        void published.push(text),
-    { againTopic: 'again' },
-  );
-  await chain.send({ cloudfence: 'test-event', id: 'one' }, new AbortController().signal);
-  const wired = async () => ({ ...install.dependencies, incidents: keeper });
-  for (const text of published)
-    expect(await onEvent(wired)(pushOf(keys, text), install.limit())).toEqual({ status: 204 });
-  expect([names(), decisions(install), taints(world, holder)]).toEqual([['test-events/one.json'], ['test-event'], []]);
+describe('a test event that the function doctor sends, through the sweep', () => {
+  const asked = async (delivers: boolean) => {
+    const { world, install, holder } = stage();
+    const { keeper, names } = memoryKeeper();
+    const topics: string[] = [];
+    const publish: Publish = async (topic, { text }) => {
+      topics.push(topic);
+      world.advance(1_000);
+      if (delivers) expect(await onEvent(wired)(pushOf(keys, text), install.limit())).toEqual({ status: 204 });
+    };
+    const testChain = waitingChain(publish, () => 'again');
+    const wired = async () => ({ ...install.dependencies, incidents: keeper, testChain });
+    const byDoctor = `Bearer ${keys.token({ ...claims(), email: DOCTOR })}`;
+    const request = { headers: { authorization: byDoctor }, body: { question: 'test-event' } };
+    return { world, install, holder, names, topics, answer: await sweep(wired)(request, install.limit()) };
+  };
+
+  it('is confirmed by on-event, which looks at no machine', async () => {
+    const { world, install, holder, names, topics, answer } = await asked(true);
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        checks: expect.arrayContaining([
+          {
+            what: 'test event: topic again → push → on-event',
+            verdict: 'ok',
+            says: expect.stringMatching(
+              /^on-event received it after 1\d{3} ms, and acted on nothing\. Not tried: the log/,
+            ),
+          },
+        ]),
+      },
+    });
+    expect([topics, names(), decisions(install)]).toEqual([['again'], ['test-events/run-1.json'], ['test-event']]);
+    expect(taints(world, holder)).toEqual([]);
+  });
+
+  it('makes the call fail if it does not arrive', async () => {
+    expect((await asked(false)).answer).toMatchObject({
+      status: 500,
+      body: { conclusion: { missing: ['test event: topic again → push → on-event'] } },
+    });
+  });
 });
 
 it('does not confirm a test event that came without Pub/Sub', async () => {
