@@ -211,6 +211,8 @@ const follow = (state: RunState, decision: Decision, now: Moment): Command => {
       return reserve(state, decision.boot);
     case 'search':
       return lookAt({ cluster: true, search: true });
+    case 'reread':
+      return lookAt({ machine: true, disks: false });
     case 'wait':
       return imaginedWaitEnds(state) ?? waitOrEnd(state, decision, now);
     case 'end':

@@ -1,5 +1,5 @@
 import type { Cloud, CloudIdentityRules } from '../model/cloud.ts';
-import type { ClusterFacts } from '../model/cluster-facts.ts';
+import { type ClusterFacts, ownMark } from '../model/cluster-facts.ts';
 import type { MachineFacts, Power } from '../model/machine.ts';
 import type { OutcomeKind, StepReport } from '../model/outcome.ts';
 import type { Policy } from '../model/policy.ts';
@@ -109,6 +109,8 @@ export const emptyMemory: Memory = {
   declined: new Map(),
   searched: false,
   marks: 0,
+  mark: null,
+  markIsNew: false,
   connectivity: null,
   admission: null,
   polls: 0,
@@ -217,6 +219,7 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
       admission,
       witness: null,
       testified: [],
+      markIsNew: false,
     },
   };
 };
@@ -249,6 +252,15 @@ export const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment
 const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): readonly string[] | null =>
   node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
 
+/**
+ * Returns our mark as it was read, and whether it may be younger than the newest read of the machine. A mark that this
+ * run had seen before that read is older.
+ */
+const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' | 'markIsNew'> => {
+  const mark = node && ownMark(node);
+  return { mark, markIsNew: mark !== null && (memory.markIsNew || mark !== memory.mark) };
+};
+
 /** Adds a read of the cluster. It contains everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
   const { memory } = state;
@@ -261,6 +273,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       sinceLook: new Set(),
       failedSinceLook: new Set(),
       ...baselineLease(memory, cluster.value.lease, cluster.requestedAt),
+      ...markSeen(memory, cluster.value),
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
       attachments: attachmentsLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),

@@ -68,6 +68,10 @@ export interface NodeFacts {
 export const bearsFence = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
   label !== null || taints.ours || taints.quarantine;
 
+/** Returns the out-of-service taint of ours that stands on the Node, as a text that no other mark has, or null. */
+export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'taintedFor'>): string | null =>
+  taints.ours && taintedFor ? `${taintedFor.fence} in ${taintedFor.boot}` : null;
+
 /** A fence, and the boot of the machine that it is for. */
 export interface FenceInBoot {
   readonly fence: string;

@@ -179,10 +179,7 @@ const isOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolea
   (view.machine.generation === null || isSameGeneration(record, view));
 
 const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
-  record.nodeUid === node.uid &&
-  record.bootID === node.bootID &&
-  record.machine === view.machine.machine &&
-  isSameGeneration(record, view);
+  record.nodeUid === node.uid && isOfEndedBoot(record, node, view);
 
 /** Returns the record of a mark that Cloudfence lifted in this very boot, or null. Its quarantine is still set. */
 const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null =>

@@ -314,14 +314,16 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
  * Removes our out-of-service taint from a machine that may write. A proof covers one call, but Kubernetes keeps acting
  * on the taint: it would delete the pods of a machine that has come back, and detach its mounted disks as soon as its
  * kubelet is cut off. So the taint goes before any other question is asked, even under a pause. The quarantine stays
- * until the return is proven.
+ * until the return is proven. Only a read that this run requested after it saw the mark lifts it: another run may have set
+ * the mark since an older one.
  * https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
  */
 export const liftMark: Rule = (view) => {
   const { node } = view.cluster;
   if (!node?.taints.ours || isAnothers(view, node)) return null;
   const reason = whyLift(view, node);
-  return (
-    reason && takeStep({ do: 'lift-out-of-service', node: targetNode(node), record: liftedRecord(view, node) }, reason)
-  );
+  if (!reason) return null;
+  return view.memory.markIsNew && !hasBootedSince(node)
+    ? { do: 'reread', because: reason }
+    : takeStep({ do: 'lift-out-of-service', node: targetNode(node), record: liftedRecord(view, node) }, reason);
 };

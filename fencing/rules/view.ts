@@ -63,6 +63,10 @@ export interface Memory {
   /** The list of all attachments was searched for those of this Node. */
   readonly searched: boolean;
   readonly marks: number;
+  /** Our out-of-service taint on the Node, in the form of `ownMark`, as the cluster was last read. Null without one. */
+  readonly mark: string | null;
+  /** The newest read of the machine was requested before this run saw that mark. So the mark may be younger. */
+  readonly markIsNew: boolean;
   /** The survey of the other Nodes, and when it was requested (monotonic ms). */
   readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */
@@ -114,6 +118,8 @@ export type Decision =
   | { readonly do: 'reserve'; readonly boot: string | null; readonly because: Reason }
   /** Looks again, this time through the list of all attachments. */
   | { readonly do: 'search'; readonly because: Reason }
+  /** Reads the machine again, because what the Node shows may be younger than the newest read of the machine. */
+  | { readonly do: 'reread'; readonly because: Reason }
   /** `until`: what may end the wait earlier. Null if only time does. */
   | { readonly do: 'wait'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
   | {

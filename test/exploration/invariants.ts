@@ -11,6 +11,8 @@ export const invariants = [
   'one-writer',
   // Our out-of-service taint is not on the Node of a machine that a run has seen running.
   'taint-off-a-running-machine',
+  // That taint goes only once the machine may have been up since the mark.
+  'lift-after-start',
   // Nothing destructive takes effect without a proof that is young enough.
   'act-under-proof',
   // No step takes effect on a Node, or in a boot, for which it was not decided.
@@ -145,6 +147,20 @@ const powersOffWrongly = ({ rival }: World, assumption: Assumption, policy: Poli
   return isLong(rival?.age ?? null, assumption) ? 'unclaimed-power-off' : null;
 };
 
+/**
+ * Returns whether the machine has been off since the mark that the step lifts. A machine that has been started since has
+ * another kernel than the Node shows, or has posted another boot than the record names.
+ */
+const liftsTooEarly = (step: Step, { machine, node, asked }: World): boolean =>
+  step.do === 'lift-out-of-service' &&
+  step.record?.phase === 'lifted' &&
+  node !== null &&
+  step.record.bootID === bootIdOf(node) &&
+  node.boot === machine.kernel &&
+  (machine.power === 'off' || machine.power === 'gone' || machine.power === 'forgotten') &&
+  !machine.hibernates &&
+  asked === 'about it';
+
 /** Returns what a step of Cloudfence breaks by taking effect in this world. */
 export const brokenBy = (
   step: Step,
@@ -156,6 +172,7 @@ export const brokenBy = (
   if (step.do === 'power-off') return powersOffWrongly(world, assumption, policy);
   if (stepProperties[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
   if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
+  if (liftsTooEarly(step, world)) return 'lift-after-start';
   if (releasesTooMuch(step, world)) return 'release-after-return';
   if (step.do === 'delete-node' && isOfLiveMachine(world)) return 'no-live-node-deleted';
   return isAfterRemoval(step, world, assumption) ? 'removed-stays-removed' : null;

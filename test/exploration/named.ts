@@ -1,9 +1,9 @@
 import type { Scenario } from './explore.ts';
-import { brokenAssumptions, knownToBreak, larger, scenarios } from './scenarios.ts';
+import { brokenAssumptions, larger, scenarios } from './scenarios.ts';
 import { explore, type Explored } from './search.ts';
 import { shortenPatience } from './time.ts';
 
-const all = [...scenarios, ...larger, ...knownToBreak, ...brokenAssumptions.map(({ scenario }) => scenario)];
+const all = [...scenarios, ...larger, ...brokenAssumptions.map(({ scenario }) => scenario)];
 
 /** Returns the scenario of this name. */
 export const scenarioNamed = (name: string): Scenario => {

@@ -7,7 +7,7 @@ import type { Step } from '../../fencing/model/steps.ts';
 import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fencing/loop/next-command.ts';
 import type { StepAnswer } from '../../fencing/loop/apply-answers.ts';
 import { reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
-import { startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
+import { saysOff, startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
 import { isAsBefore } from '../../fencing/loop/sleep.ts';
 import type { Awaited, Memory, Moment } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
@@ -160,12 +160,17 @@ const canonical = (known: RunState): RunState => ({
     connectivity: connectivityOf(known.memory),
     polls: 0,
     marks: 0,
+    markIsNew: markIsNewTo(known),
     takenAt: takenAtOf(known.memory),
     unwanted: new Map([...known.memory.unwanted].map(([key, at]) => [key, notOlder(at)])),
     deleted: new Map(),
     detached: new Set(),
   },
 });
+
+/** Whether the mark is younger than the read decides only about a lift, and a machine that is off gets none. */
+const markIsNewTo = ({ machine, memory }: RunState): boolean =>
+  memory.markIsNew && machine !== null && !saysOff.has(machine.value.power);
 
 const readLater = <T extends object>(read: Observation<T> | null): Observation<T> | null =>
   read && {

@@ -408,6 +408,25 @@ const within = (
 const twoRunsFromHealth: readonly Scenario[] = [
   within(1, 'two-runs-from-the-stop', 'The machine is stopped', { stops: 1 }),
   within(0, 'two-runs-and-restart', 'The machine is stopped and started again', { stops: 1, starts: 1 }),
+  within(
+    0,
+    'two-runs-and-termination',
+    'Azure: the machine is deallocated and deleted',
+    { stops: 1, terminations: 1 },
+    { cloud: azureManaged },
+  ),
+  within(
+    0,
+    'google-two-runs-and-termination',
+    'Google Cloud: the machine is stopped and deleted',
+    { stops: 1, terminations: 1 },
+    { cloud: gce },
+  ),
+  within(0, 'two-runs-and-forgotten', 'The machine is terminated, and EC2 forgets it', {
+    stops: 1,
+    terminations: 1,
+    forgets: 1,
+  }),
   within(0, 'two-runs-and-removal', 'The machine is stopped, and a person takes the fence or our taint away', {
     stops: 1,
     removals: 1,
@@ -450,17 +469,6 @@ const twoPods: readonly Scenario[] = [
     'A run died right after the mark, two pods are on the Node, and a person takes the fence or our taint away.',
     { removals: 1 },
     { from: 'mark', but: { neighbor: 'deleting' } },
-  ),
-];
-
-/** One of these ends stuck, in a way that is known: docs/safety.md tells it. `--scenario NAME` explores one. */
-export const knownToBreak: readonly Scenario[] = [
-  within(
-    0,
-    'two-runs-and-termination',
-    'Azure: the machine is deallocated and deleted',
-    { stops: 1, terminations: 1 },
-    { cloud: azureManaged },
   ),
 ];
 

@@ -83,7 +83,7 @@ export const timeline = (says: readonly string[]): readonly string[] => {
 
 const storyFile = z.object({
   scenario: z.string(),
-  breaks: z.enum(broken),
+  breaks: z.enum(broken).nullable(),
   says: z.array(z.string()).nonempty(),
 });
 
@@ -91,8 +91,14 @@ const storyFile = z.object({
 export const saveStory = (path: string, scenario: string, story: Story): Promise<void> =>
   writeFile(path, `${JSON.stringify({ scenario, ...story }, null, 2)}\n`);
 
+/** A story in a file. One that broke something before the code was mended breaks nothing any more. */
+interface PinnedStory extends Pick<Story, 'says'> {
+  readonly scenario: string;
+  readonly breaks: Broken | null;
+}
+
 /** Reads a story. Throws if the file is not one. */
-export const loadStory = async (path: string): Promise<Story & { readonly scenario: string }> => {
+export const loadStory = async (path: string): Promise<PinnedStory> => {
   const read = storyFile.safeParse(JSON.parse(await readFile(path, 'utf8')));
   if (!read.success) throw new Error(`${path} is not a story: ${z.prettifyError(read.error)}`);
   return read.data;

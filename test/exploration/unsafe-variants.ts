@@ -254,6 +254,13 @@ export const variants: readonly Variant[] = [
     'act-under-proof',
   ),
   edited(
+    'our taint is lifted by a read of the machine that may be older than the mark',
+    'fencing/rules/running.ts',
+    ['return view.memory.markIsNew && !hasBootedSince(node)', 'return Number.isNaN(0)'],
+    'two-runs-and-termination',
+    'lift-after-start',
+  ),
+  edited(
     'our taint is lifted only from a machine that is up',
     'fencing/rules/running.ts',
     ["new Set<Power>(['running', 'starting', 'stopping', 'suspended']);", "new Set<Power>(['running']);"],

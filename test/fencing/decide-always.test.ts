@@ -74,6 +74,8 @@ it('our out-of-service taint is removed first if the machine is not off or has b
       const goes = (lifted(view) && view.request.vouched === null) || outlived(view);
       if (!goes || (view.cluster.node?.record?.machine ?? 'm-1') !== 'm-1') return;
       expect(decide(view)).toMatchObject({ do: 'step', step: { do: 'lift-out-of-service' } });
+      const late = decide({ ...view, memory: { ...view.memory, markIsNew: true } });
+      expect(late.do).toBe(outlived(view) ? 'step' : 'reread');
     }),
     { numRuns: runsOf(30_000), seed: 7 },
   );

@@ -158,6 +158,19 @@ describe('what someone else removed', () => {
     expect(remembering({ generation: 'boot-0' })).toBe('mark');
   });
 
+  it('is a fence that a person is releasing, also if the cloud has forgotten the machine since', () => {
+    const releasing = marked({ phase: 'releasing', released: ago(5_000) }, { taints: { ...NONE, quarantine: true } });
+    const given = at(releasing, { remembered: releasing.record });
+    const silent = ago(90_000);
+    const deleted = {
+      ...given,
+      machine: machine({ power: 'missing', generation: null, since: null, disks: [] }),
+      cluster: { ...given.cluster, lease: silent },
+      memory: { ...given.memory, witness: 'released', testified: ['va-uid'], lease: silent },
+    } as const;
+    expect([said(given), said(deleted)]).toEqual(['set-tombstone', 'set-tombstone']);
+  });
+
   it('is our taint if only its label is left, and no other taint stands in its place', () => {
     const labelled = (taints: Partial<NodeFacts['taints']>) =>
       at(node({ label: 'run.1', taintedFor: here, taints: { ...NONE, quarantine: true, ...taints } }));

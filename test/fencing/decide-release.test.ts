@@ -178,6 +178,30 @@ describe('our out-of-service taint never stays on a machine that may write', () 
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
+  // Another run may have set the mark since, under a proof that this run does not know.
+  describe('but a read of the machine that may be older than the mark', () => {
+    const late = (power: Power, node = marked()) =>
+      now(power, node, {}, { memory: { ...view().memory, markIsNew: true } });
+    const outlived = (memory: View['memory']) =>
+      now('off', marked({}, { identitySources: [] }), { pods: [], volumes: [] }, { memory });
+    it.each([
+      ['lifts nothing, and the machine is read again', late('stopping'), 'reread no-longer-off'],
+      ['... if it runs', late('running'), 'reread no-longer-off'],
+      [
+        '... or if nothing names it any more',
+        outlived({ ...view().memory, markIsNew: true }),
+        'reread nothing-left-to-free',
+      ],
+      ['is no matter once the mark was seen before', outlived(view().memory), 'lift-out-of-service'],
+      [
+        'lifts the mark of a boot that is over, which needs no read at all',
+        late('running', marked({}, { taintedFor: ofBoot('boot-before') })),
+        'lift-out-of-service',
+      ],
+      ['asks for no other read of a machine that is off', late('off'), 'delete-pod'],
+    ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+  });
+
   it('the record says that and when it was lifted', () => {
     const decision = decide(now('running', marked()));
     expect(decision).toMatchObject({ step: { record: { phase: 'lifted', released: new Date(NOW).toISOString() } } });

@@ -62,6 +62,15 @@ describe('a run looks', () => {
       look({ cluster: true }),
     ],
     [
+      'at the machine alone, and not at its disks, if our mark may be younger than the read that would lift it',
+      {
+        ...facts({ node: marked() }),
+        ...read(0, 0, machine({ power: 'running' })),
+        memory: { ...memory, markIsNew: true },
+      },
+      look({ machine: true, disks: false }),
+    ],
+    [
       'through the list of all attachments if a disk is unexplained',
       facts({ volumes: [] }),
       look({ cluster: true, search: true }),

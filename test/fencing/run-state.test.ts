@@ -230,6 +230,42 @@ describe('a look', () => {
   });
 });
 
+describe('our mark on the Node', () => {
+  const ours = { outOfService: true, ours: true, quarantine: true };
+  const markOf = (fence: string) => ({ node: marked({}, { taints: ours, taintedFor: { fence, boot: 'boot' } }) });
+  const both = (known: RunState, change: Partial<ClusterFacts>): RunState =>
+    reduce(known, look, { to: 'look', machine: ofMachine({}, 500), cluster: ofCluster(change, 500) }, at(500));
+  const seen = both(begun, markOf('run.1'));
+
+  it('may be younger than a read of the machine that was requested before this run saw the mark', () => {
+    expect(seen.memory).toMatchObject({ mark: 'run.1 in boot', markIsNew: true });
+    expect(withClusterRead(seen, ofCluster(markOf('run.1')), at(600)).memory.markIsNew).toBe(true);
+  });
+
+  it('is older than the next read', () => {
+    expect(withMachineRead(seen, ofMachine({}, 600), at(600)).memory).toMatchObject({
+      mark: 'run.1 in boot',
+      markIsNew: false,
+    });
+    expect(both(seen, markOf('run.1')).memory.markIsNew).toBe(false);
+  });
+
+  it('is another one if it is of another fence', () => {
+    expect(both(seen, markOf('run.2')).memory).toMatchObject({ mark: 'run.2 in boot', markIsNew: true });
+    const standing = both(seen, markOf('run.1'));
+    expect(withClusterRead(standing, ofCluster(markOf('run.1')), at(600)).memory.markIsNew).toBe(false);
+    expect(withClusterRead(standing, ofCluster(markOf('run.2')), at(600)).memory.markIsNew).toBe(true);
+  });
+
+  it.each([
+    ['a Node without our taint', { node: node({ taintedFor: { fence: 'run.1', boot: 'boot' } }) }],
+    ['a taint that does not say which fence it is of', { node: marked({}, { taints: ours, taintedFor: null }) }],
+    ['no Node', { node: null }],
+  ])('is none: %s', (_, change) => {
+    expect(both(seen, change).memory).toMatchObject({ mark: null, markIsNew: false });
+  });
+});
+
 describe('a recheck', () => {
   const standing = withClusterRead(read, ofCluster({ node: marked() }), at(100));
   const same = { uid: 'node-uid', recordText: marked().recordText, taints: marked().taints, lease: ago(20_000) };

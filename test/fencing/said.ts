@@ -14,6 +14,7 @@ export const said = (given: View): string => {
     case 'survey-connectivity':
     case 'reserve':
     case 'search':
+    case 'reread':
       return `${decision.do} ${decision.because.code}`;
   }
 };

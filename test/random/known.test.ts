@@ -82,3 +82,9 @@ test('a machine whose clock is wrong is released (seed 72000080)', async () => {
 test('a removal counts although the fence ends at that moment (seed 80051197)', async () => {
   expect(failureOf(await play(planFor(80_051_197)))).toBeNull();
 });
+
+// A person removed our taint, the cloud forgot the machine, and another person ended the fence on their word. Before that
+// command had ended, a sweep marked the Node again.
+test('a fence that a person is releasing does not begin again (seed 110062515)', async () => {
+  expect(failureOf(await play(planFor(110_062_515)))).toBeNull();
+});
