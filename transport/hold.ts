@@ -28,7 +28,10 @@ const whenItStands = (socket: Socket, go: (error?: Error) => void): void => {
   socket.once(stands, settled).once('error', settle).once('close', closed);
 };
 
-/** Returns the connection to the agent for other requests. Destroys a connection that is still being established. */
+/**
+ * Leaves the connection to the request that waits for one. If none does, the agent closes it. Destroys a connection that
+ * is still being established.
+ */
 const handBack = (socket: Socket): void => {
   if (isBeingMade(socket)) socket.destroy();
   else process.nextTick(() => socket.emit('free'));

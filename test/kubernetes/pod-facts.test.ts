@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { Refused } from '../../fencing/model/errors.ts';
 import type { V1PersistentVolume } from '@kubernetes/client-node/dist/gen/index.js';
-import { podFactsOf } from '../../kubernetes/pods.ts';
+import { createConnection } from '../../kubernetes/connection.ts';
+import { transportLink } from '../../kubernetes/exchange.ts';
+import { podFactsOf, readNodePods } from '../../kubernetes/pods.ts';
 import { granted, makePod, unhurried } from '../contract/cluster/harness.ts';
+import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
+import { inProcess } from '../sandbox/in-process.ts';
 import type { ApiAnswer } from '../../sandbox/cluster/api/wire.ts';
-import { faultyCluster } from './wire.ts';
+import { faultyCluster, patientClock } from './wire.ts';
 
 /** What is read from a pod, and what becomes of it while a step is on its way to it. */
 
@@ -36,6 +40,10 @@ describe('the facts about a pod', () => {
       volumes: [],
       unresolved: [],
     });
+  });
+
+  it('have no name if the pod has none', () => {
+    expect(podFactsOf({}, new Map())).toMatchObject({ namespace: '', name: '', uid: '' });
   });
 
   it('name each volume once, and each claim or volume that cannot be resolved', () => {
@@ -94,6 +102,15 @@ describe('the facts about a pod', () => {
   it('carry its priority', () => {
     expect(podFactsOf(podWith([], { priority: 7 }), new Map()).priority).toBe(7);
   });
+});
+
+it('no pods are read for a name that would be another selector', async () => {
+  const stage = faultyCluster({});
+  await makePod(stage, 'node');
+  const { reader } = createConnection(transportLink(inProcess(stage.server), FENCE_TOKEN), patientClock(), 1_000);
+  expect(await readNodePods(reader(unhurried()), 'node')).toHaveLength(1);
+  expect(await readNodePods(reader(unhurried()), 'gone,spec.nodeName=node')).toEqual([]);
+  expect(await readNodePods(reader(unhurried()), 'node,metadata.namespace=default')).toEqual([]);
 });
 
 describe('a pod that changes while it is being failed', () => {

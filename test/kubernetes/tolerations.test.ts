@@ -15,6 +15,7 @@ describe('a pod', () => {
       { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
       false,
     ],
+    ['tolerates another taint with any effect', { key: 'node.kubernetes.io/unreachable', operator: 'Exists' }, false],
     ['has an empty toleration', {}, false],
   ])('that %s is left alone: %j → %s', (_case, toleration, tolerates) => {
     expect(toleratesOutOfService({ spec: { containers: [], tolerations: [toleration] } })).toBe(tolerates);

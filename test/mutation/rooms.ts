@@ -51,8 +51,12 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'permits',
-    mutates: ['transport/{under-permit,hold}.ts'],
-    tests: ['test/transport/{permitted-call,ahead,under-permit}.test.ts', 'test/transport/{late-bytes,tunnel}.test.ts'],
+    mutates: ['transport/{under-permit,hold,ahead}.ts', 'kubernetes/exchange.ts'],
+    tests: [
+      'test/transport/{permitted-call,hold,ahead,under-permit}.test.ts',
+      'test/kubernetes/{exchange,https}.test.ts',
+      'test/transport/{late-bytes,tunnel}.test.ts',
+    ],
     least: 0.9,
   },
   {
@@ -63,7 +67,9 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'preconditions',
-    mutates: ['kubernetes/{fence-patch,apply,node,pods,attachments}.ts'],
+    mutates: [
+      'kubernetes/{fence-patch,apply,node,node-facts,pods,attachments,leases,suspects,volumes,volume-facts,errors}.ts',
+    ],
     tests: [
       'test/kubernetes/{node-patch,tolerations,attachment-name,pod-facts,suspects}.test.ts',
       'test/contract/cluster/sandbox.test.ts',

@@ -124,6 +124,15 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
       taints: { outOfService: true, ours: false },
       lease: null,
     });
+    const ours = {
+      key: 'node.kubernetes.io/out-of-service',
+      value: `fence-1_in_${'a'.repeat(14)}`,
+      effect: 'NoSchedule',
+    };
+    const { name } = await makeNode(harness(), { spec: { taints: [ours] } });
+    expect(await harness().cluster.recheck(name, unhurried())).toMatchObject({
+      taints: { outOfService: true, ours: true },
+    });
     expect(await harness().cluster.recheck(fresh('gone'), unhurried())).toEqual({
       uid: null,
       recordText: null,
@@ -154,7 +163,13 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     const { items } = (await harness().admin('GET', EVENTS)).body;
     const told = Array.isArray(items) ? items.filter((event) => event.regarding.name === node.name) : [];
     expect(told).toMatchObject([
-      { reason, type: 'Warning', reportingController: 'cloudfence.dev', regarding: { kind: 'Node', uid: node.uid } },
+      {
+        metadata: { name: expect.stringMatching(/^cloudfence-/) },
+        reason,
+        type: 'Warning',
+        reportingController: 'cloudfence.dev',
+        regarding: { apiVersion: 'v1', kind: 'Node', uid: node.uid },
+      },
     ]);
     expect(told[0].note).toMatch(/^ä{400,510}…$/);
     await harness().cluster.recordEvent(
@@ -164,12 +179,16 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     );
     const ofPods = (await harness().admin('GET', EVENTS.replace('/default/', '/kube-system/'))).body.items;
     expect(Array.isArray(ofPods) ? ofPods.filter((event) => event.regarding.name === node.name) : ofPods).toMatchObject(
-      [{ regarding: { kind: 'Pod', namespace: 'kube-system', uid: 'pod-uid' }, reason: 'ForceDeleted' }],
+      [{ regarding: { kind: 'Pod', namespace: 'kube-system', uid: 'pod-uid' }, reason: 'ForceDeleted', note: 'off' }],
     );
+    const gone = fresh('gone');
+    const longest = 'x'.repeat(1024);
     await harness().cluster.recordEvent(
-      { kind: 'Node', name: fresh('gone'), uid: null },
-      { type: 'Normal', reason: 'Freed', message: 'done' },
+      { kind: 'Node', name: gone, uid: null },
+      { type: 'Normal', reason: 'Freed', message: longest },
       unhurried(),
     );
+    const { items: all } = (await harness().admin('GET', EVENTS)).body;
+    expect(Array.isArray(all) ? all.find((event) => event.regarding.name === gone)?.note : all).toBe(longest);
   });
 };

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { createRechecks } from '../../kubernetes/apply.ts';
+import { granted, makeNode, NODES, recordFor, targetOf, unhurried } from '../contract/cluster/harness.ts';
+import { faultyCluster } from './wire.ts';
+
+/** How long a Node that was read serves for the patch that follows. */
+
+const nodeCalled = (name: string) => ({ metadata: { name } });
+
+const stage = () => {
+  const clock = { at: 10_000 };
+  const { keepNode, takeNode } = createRechecks({ now: () => clock.at });
+  const keep = (name: string, ago = 0): void => keepNode(nodeCalled(name), clock.at - ago);
+  return { clock, keep, take: (name: string) => takeNode(name)?.metadata?.name ?? null };
+};
+
+describe('a Node that was read', () => {
+  it('serves for one patch', () => {
+    const { keep, take } = stage();
+    keep('node');
+    expect([take('node'), take('node')]).toEqual(['node', null]);
+  });
+
+  it.each([
+    [499, 'node'],
+    [500, null],
+    [-499, 'node'],
+    [-500, null],
+  ])('serves after %i ms: %s', (passed, taken) => {
+    const { clock, keep, take } = stage();
+    keep('node');
+    clock.at += passed;
+    expect(take('node')).toBe(taken);
+  });
+
+  it('is as old as its question, not as its answer', () => {
+    const { keep, take } = stage();
+    keep('node', 500);
+    expect(take('node')).toBeNull();
+  });
+
+  it('stays beside the Nodes that are read after it', () => {
+    const { keep, take } = stage();
+    for (const name of ['one', 'two', 'three']) keep(name);
+    expect([take('two'), take('none'), take('three'), take('one')]).toEqual(['two', null, 'three', 'one']);
+  });
+});
+
+it('a Node that has changed since its recheck is not marked, and the API server says why', async () => {
+  const stage = faultyCluster({});
+  const node = await makeNode(stage);
+  await stage.cluster.recheck(node.name, unhurried());
+  const { body } = await stage.admin('PATCH', `${NODES}/${node.name}/status`, {
+    status: { nodeInfo: { bootID: 'boot-2' } },
+  });
+  const step = { do: 'mark', node: targetOf(node), record: recordFor(node, 'i-1'), addOutOfService: true } as const;
+  await expect(stage.cluster.apply(step, granted, unhurried())).rejects.toMatchObject({
+    name: 'Refused',
+    message: expect.stringContaining(`uid ${node.uid}, boot boot-1, no fence`),
+    cause: expect.any(Error),
+  });
+  const { body: after } = await stage.admin('GET', `${NODES}/${node.name}`);
+  expect(after.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
+});
