@@ -31,6 +31,10 @@ describe('the clusters to ask for a machine', () => {
     [['green'], ['green']],
     [['red'], ['blue', 'green']],
     [['red', 'blue'], ['blue']],
+    [
+      ['gre', 'green-2', 'GREEN'],
+      ['blue', 'green'],
+    ],
   ])('whose tags name %j are %j', (clusters, asked) => {
     expect(clustersToAsk({ clusters }, all).map(({ name }) => name)).toEqual(asked);
   });

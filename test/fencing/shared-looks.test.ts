@@ -94,6 +94,20 @@ describe('a look of a run that is alone', () => {
   });
 });
 
+describe('a look at a machine of a place that is not known', () => {
+  it('ends when its run has no time left, and not only when the occasion ends', async () => {
+    const over = new AbortController();
+    const cloud = cloudThat({
+      placeReadAtOnce: () => null,
+      look: (_, __, signal) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    });
+    const asked = createSharedLooks({ ...portsThat({ cloud }), signal: never }, () => 1).look('m-1', true, over.signal);
+    over.abort(new Unavailable('the time is up'));
+    await expect(asked).rejects.toThrow('the time is up');
+  });
+});
+
 describe('looks that come while another is under way', () => {
   it('go out as one call, and each gets its own machine', async () => {
     const { calls, looks } = looksAt();
