@@ -42,7 +42,7 @@ export const createCluster = ({ jitter = Math.random, ...options }: ClusterOptio
 type Jitter = NonNullable<ClusterOptions['jitter']>;
 
 /** Returns what each call needs, with what one call prepares for the next. */
-const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter) => {
+const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter, entriesKept?: number) => {
   const rechecks = createRechecks(clock);
   const session = (permit: Permit, signal: AbortSignal): StepSession => ({
     reader: reader(signal),
@@ -57,7 +57,7 @@ const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter) => 
     signal,
     jitter,
   });
-  return { rechecks, ledger: createLedger(clock), session, registry };
+  return { rechecks, ledger: createLedger(clock, entriesKept), session, registry };
 };
 
 /** Returns the look, which also reads for a reservation that may follow, and for a patch of the Node. */
@@ -73,10 +73,18 @@ const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger, { keepNode
   };
 };
 
-/** Returns a cluster behind the interface that fencing needs, over a connection to its API server. */
-export const clusterFromConnection = (name: string, connection: Connection, jitter: Jitter): Cluster => {
+/**
+ * Returns a cluster behind the interface that fencing needs, over a connection to its API server. `entriesKept` is how
+ * many finished fences keep their entries in the ledger, if not as many as usual.
+ */
+export const clusterFromConnection = (
+  name: string,
+  connection: Connection,
+  jitter: Jitter,
+  entriesKept?: number,
+): Cluster => {
   const { reader, writer, clock } = connection;
-  const { rechecks, ledger, session, registry } = sessionsOver(connection, jitter);
+  const { rechecks, ledger, session, registry } = sessionsOver(connection, jitter, entriesKept);
   const look = lookOver(connection, ledger, rechecks);
   const asked = <T>(read: () => Promise<T>): Promise<T> => withReadableAnswers(name, read);
   return {

@@ -104,17 +104,20 @@ const reserved = async (
   access: LedgerAccess,
   { machine, boot, cap, onlyAsked }: CapReservation,
   { nodes, settings, ledger }: ReservationBasis,
+  kept?: number,
 ): Promise<Admission> => {
   const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
   const decide = (read: LedgerState) => {
     const now = access.clock.now();
-    const decided = admitReservation(read, { ...short, now, isOverridden: activeCapOverride(settings, now) !== null });
+    const isOverridden = activeCapOverride(settings, now) !== null;
+    const decided = admitReservation(read, { ...short, now, isOverridden }, kept);
     return onlyAsked ? { ...decided, write: null } : decided;
   };
   return changes.change(access, decide, ledger);
 };
 
-export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {
+/** `kept`: how many finished fences keep their entries, if not as many as usual. */
+export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledger => {
   const changes = createLedgerChanges();
   const bases = createReservationBases(clock);
   return {
@@ -126,6 +129,7 @@ export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {
           access,
           wanted,
           (await bases.take()) ?? (await readReservationBasis(access.reader)),
+          kept,
         );
       } catch (error) {
         throw withRemedy(error);
@@ -134,13 +138,13 @@ export const createLedger = (clock: Pick<CallClock, 'now'>): Ledger => {
     conclude: (access, machine) =>
       changes.change(access, (read) => ({
         says: undefined,
-        write: concludeEntry(read, shortMachine(machine), access.clock.now()),
+        write: concludeEntry(read, shortMachine(machine), access.clock.now(), kept),
       })),
     concludeUnless: (access, showing) => {
       const names = new Set(showing.map(shortMachine));
       return changes.change(access, (read) => ({
         says: undefined,
-        write: finishVanishedFences(read, names, access.clock.now()),
+        write: finishVanishedFences(read, names, access.clock.now(), kept),
       }));
     },
   };

@@ -71,9 +71,9 @@ const byMinute = (fences: readonly CountedFences[]): readonly CountedFences[] =>
 };
 
 /** Returns the ledger without the entries of all but the latest finished fences. They are counted instead. */
-const withoutOldEntries = ({ entries, counted }: LedgerState): LedgerState => {
+const withoutOldEntries = ({ entries, counted }: LedgerState, kept: number): LedgerState => {
   const over = entries.filter(({ finished }) => finished).sort((a, b) => b.begun - a.begun);
-  const old = new Set(over.slice(ENTRIES_KEPT));
+  const old = new Set(over.slice(kept));
   return {
     entries: entries.filter((entry) => !old.has(entry)),
     counted: byMinute([...counted, ...[...old].map(({ begun, nodes }) => ({ begun, nodes, count: 1 }))]),
@@ -92,11 +92,13 @@ export interface ReservationContext extends Pick<CapReservation, 'cap' | 'boot' 
 /**
  * Returns whether the fence may begin, and the ledger to write. `write` is null if the ledger is right already. A fence
  * that is entered already is admitted again: a message may arrive twice, a run may die after its reservation, and work may
- * return to a finished fence. The entry is then open once more and keeps its age.
+ * return to a finished fence. The entry is then open once more and keeps its age. `kept` is how many finished fences keep
+ * their entries.
  */
 export const admitReservation = (
   read: LedgerState,
   reserving: ReservationContext,
+  kept = ENTRIES_KEPT,
 ): { readonly says: Admission; readonly write: LedgerState | null } => {
   const { machine, boot, now } = reserving;
   const { ledger, corrected } = pruneLedger(read, now);
@@ -112,21 +114,30 @@ export const admitReservation = (
     : { machine, boot: boot ?? '', begun: now, finished: false, nodes: reserving.nodes };
   const isNew = admitted && entered?.finished !== false;
   const after = isNew ? { ...ledger, entries: [...others, begins] } : ledger;
-  return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after) : null };
+  return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after, kept) : null };
 };
 
 /** Returns the ledger after the end of the fences that are over, or null if no entry of them is open. */
-const finish = (read: LedgerState, now: number, isOver: (entry: LedgerEntry) => boolean): LedgerState | null => {
+const finish = (
+  read: LedgerState,
+  now: number,
+  kept: number,
+  isOver: (entry: LedgerEntry) => boolean,
+): LedgerState | null => {
   const { ledger } = pruneLedger(read, now);
   const ends = (entry: LedgerEntry): boolean => !entry.finished && isOver(entry);
   if (!ledger.entries.some(ends)) return null;
   const entries = ledger.entries.map((entry) => (ends(entry) ? { ...entry, finished: true } : entry));
-  return withoutOldEntries({ ...ledger, entries });
+  return withoutOldEntries({ ...ledger, entries }, kept);
 };
 
 /** Returns the ledger after the machine's fence is over, or null if the ledger already says so. */
-export const concludeEntry = (read: LedgerState, machine: string, now: number): LedgerState | null =>
-  finish(read, now, (entry) => entry.machine === machine);
+export const concludeEntry = (
+  read: LedgerState,
+  machine: string,
+  now: number,
+  kept = ENTRIES_KEPT,
+): LedgerState | null => finish(read, now, kept, (entry) => entry.machine === machine);
 
 /**
  * Returns the ledger after the end of every fence that has left no trace in the cluster, or null if there is none. The
@@ -137,9 +148,11 @@ export const finishVanishedFences = (
   read: LedgerState,
   showing: ReadonlySet<string>,
   now: number,
+  kept = ENTRIES_KEPT,
 ): LedgerState | null =>
   finish(
     read,
     now,
+    kept,
     ({ machine, begun, nodes }) => nodes > 0 && !showing.has(machine) && now - begun >= patience.fenceShows,
   );

@@ -2,6 +2,7 @@ import { run } from '../../fencing/loop/run.ts';
 import { reportsOf } from '../../fencing/loop/reduce.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { StepReport } from '../../fencing/model/outcome.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
@@ -73,6 +74,8 @@ export interface InstallOptions {
   readonly fail: (error: unknown) => void;
   /** Is told whose fence the cap admits. */
   readonly admitted: (machine: MachineId) => void;
+  /** How many finished fences keep their entries in the ledger, if not as many as usual. */
+  readonly entriesKept?: number;
   /** Receives each dead letter. */
   readonly buried: (letter: DeadLetter) => void;
   /** How many batches are processed at once, if not as by default. */
@@ -142,19 +145,20 @@ export const createInstall = (options: InstallOptions): Install => {
     chance: () => dice.between(0, 1_000) / 1_000,
     log,
   });
-  const clusterFor = (process: Process) => {
-    const over = (tag: unknown) => clusterFromConnection(CLUSTER, connect(served, network, process, tag), dice.roll);
+  const clusterFor = (process: Process): Cluster => {
+    const over = (tag: unknown) =>
+      clusterFromConnection(CLUSTER, connect(served, network, process, tag), dice.roll, options.entriesKept);
     // One for all its runs: they enter their fences in the ledger together.
     const cluster = over(null);
-    return {
-      ...cluster,
-      reserve: async (...asked: Parameters<typeof cluster.reserve>) => {
+    const told = {
+      reserve: async (...asked) => {
         const admission = await cluster.reserve(...asked);
         if (admission.admitted) options.admitted(asked[0].machine);
         return admission;
       },
-      apply: (...[step, ...rest]: Parameters<typeof cluster.apply>) => over(step).apply(step, ...rest),
-    };
+      apply: (...[step, ...rest]) => over(step).apply(step, ...rest),
+    } satisfies Pick<Cluster, 'reserve' | 'apply'>;
+    return { ...cluster, ...told };
   };
 
   /** Processes that wait for their next invocation. They keep what they have opened. */
