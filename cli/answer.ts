@@ -32,7 +32,7 @@ export interface Terminal extends Output {
 const withoutControls = (text: string): string => text.split('\n').map(onOneLine).join('\n');
 
 /** Returns the terminal without control characters in its lines, because they may quote what anybody wrote. */
-export const guarded = (terminal: Terminal): Terminal => ({
+export const withSafeLines = (terminal: Terminal): Terminal => ({
   ...terminal,
   line: (text) => terminal.line(withoutControls(text)),
   complain: (text) => terminal.complain(withoutControls(text)),

@@ -3,14 +3,14 @@ import { InvalidInput } from '../fencing/model/errors.ts';
 
 /** Scripts with which a shell completes the commands and options of the CLI. They contain the names, and call nothing. */
 
-interface Completed {
+interface CompletedCommand {
   readonly name: string;
   readonly says: string;
   /** Such as `--cloud`, with what each says. */
   readonly options: readonly { readonly flag: string; readonly says: string }[];
 }
 
-const completedIn = (root: Command): readonly Completed[] =>
+const commandsIn = (root: Command): readonly CompletedCommand[] =>
   root.commands.map((command) => ({
     name: command.name(),
     says: command.description(),
@@ -19,10 +19,10 @@ const completedIn = (root: Command): readonly Completed[] =>
     ),
   }));
 
-const flagsOf = ({ options }: Completed): string => options.map(({ flag }) => flag).join(' ');
+const flagsOf = ({ options }: CompletedCommand): string => options.map(({ flag }) => flag).join(' ');
 
 /** A word that begins with a hyphen is an option. Without a command, the shell completes commands, else files. */
-const bash = (commands: readonly Completed[]): string => `_cloudfence() {
+const bash = (commands: readonly CompletedCommand[]): string => `_cloudfence() {
   local word=\${COMP_WORDS[COMP_CWORD]} command= one
   for one in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $one in -*) ;; *) command=$one; break ;; esac
@@ -36,14 +36,14 @@ complete -o default -F _cloudfence cloudfence
 `;
 
 const zsh = (
-  commands: readonly Completed[],
+  commands: readonly CompletedCommand[],
 ): string => `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
 autoload -U +X bashcompinit && bashcompinit
 ${bash(commands)}`;
 
 const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
 
-const fish = (commands: readonly Completed[]): string =>
+const fish = (commands: readonly CompletedCommand[]): string =>
   commands
     .flatMap(({ name, says, options }) => [
       `complete -c cloudfence -n __fish_use_subcommand -f -a ${name} -d ${quoted(says)}`,
@@ -55,7 +55,7 @@ const fish = (commands: readonly Completed[]): string =>
     .map((line) => `${line}\n`)
     .join('');
 
-const shells: Readonly<Record<string, (commands: readonly Completed[]) => string>> = { bash, zsh, fish };
+const shells: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = { bash, zsh, fish };
 
 export const shellNames: readonly string[] = Object.keys(shells);
 
@@ -66,5 +66,5 @@ export const shellNames: readonly string[] = Object.keys(shells);
 export const completionScript = (shell: string, root: Command): string => {
   const script = Object.entries(shells).find(([name]) => name === shell)?.[1];
   if (!script) throw new InvalidInput(`"${shell}" is not a supported shell: use one of ${shellNames.join(', ')}`);
-  return script(completedIn(root));
+  return script(commandsIn(root));
 };

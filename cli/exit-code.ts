@@ -27,9 +27,9 @@ const codes: Record<OutcomeKind, number> = {
  * Among several outcomes, the one that most needs a person determines the exit code: a failure, then a refusal, then a
  * wait.
  */
-const gravest: readonly OutcomeKind[] = ['failed', 'refused', 'waiting'];
+const mostSevereFirst: readonly OutcomeKind[] = ['failed', 'refused', 'waiting'];
 
 export const exitCodeOf = (outcomes: readonly OutcomeKind[]): number => {
-  const worst = gravest.find((kind) => outcomes.includes(kind));
+  const worst = mostSevereFirst.find((kind) => outcomes.includes(kind));
   return worst ? codes[worst] : 0;
 };

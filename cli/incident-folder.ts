@@ -11,7 +11,7 @@ const LARGEST_BYTES = 16_000_000;
 const codeOf = (caught: unknown): string =>
   caught instanceof Error && 'code' in caught && typeof caught.code === 'string' ? caught.code : 'unknown';
 
-const listed = async (folder: string): Promise<readonly IncidentObject[]> => {
+const listFiles = async (folder: string): Promise<readonly IncidentObject[]> => {
   try {
     const entries = await readdir(folder, { withFileTypes: true, recursive: true });
     return entries
@@ -28,7 +28,7 @@ const listed = async (folder: string): Promise<readonly IncidentObject[]> => {
   }
 };
 
-const textIn = async (file: string, signal: AbortSignal): Promise<string | null> => {
+const readFileText = async (file: string, signal: AbortSignal): Promise<string | null> => {
   try {
     const { size } = await stat(file);
     if (size > LARGEST_BYTES) throw new InvalidInput(`it has ${size} bytes, more than any incident`);
@@ -45,6 +45,6 @@ const textIn = async (file: string, signal: AbortSignal): Promise<string | null>
 /** Opens a folder. The content of a file counts, not its name. Only names that end with `.json` count. */
 export const incidentFolder = (folder: string): IncidentSource => ({
   where: `the folder ${folder}`,
-  list: () => listed(folder),
-  read: (name, signal) => textIn(path.join(folder, name), signal),
+  list: () => listFiles(folder),
+  read: (name, signal) => readFileText(path.join(folder, name), signal),
 });

@@ -30,7 +30,7 @@ export const warnings =
     complain(`cloudfence: ${'says' in line ? String(line.says) : 'the incident is not complete'}`);
 
 /** A person asked, with this command. */
-const byHand = (command: string): Occasion => ({
+const occasionOfCommand = (command: string): Occasion => ({
   trigger: { kind: 'person', event: null, says: `cloudfence ${command}`, happened: null },
   account: null,
   region: null,
@@ -61,7 +61,7 @@ export const keepByHand = async (
   try {
     const { objects } = await openPlace(address, settings);
     const keeping = { incidents: { objects, announce: null }, ports, log };
-    await keepIncidents(outcomes, logs, () => byHand(command), keeping, LASTS_MS);
+    await keepIncidents(outcomes, logs, () => occasionOfCommand(command), keeping, LASTS_MS);
   } catch (caught) {
     log({ says: `the incident is not complete: ${asCloudfenceError(caught).message}` });
   }

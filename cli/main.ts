@@ -1,20 +1,20 @@
 import type { WriteStream } from 'node:tty';
 import { systemClock } from '../config/system.ts';
-import { guarded, type Screen, type Terminal } from './answer.ts';
+import { withSafeLines, type Screen, type Terminal } from './answer.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
 import { runCommand } from './program.ts';
 
 const DEFAULT_COLUMNS = 80;
 
 /** The timer does not keep the process alive. */
-const every = (ms: number, work: () => void): (() => void) => {
+const repeatEvery = (ms: number, work: () => void): (() => void) => {
   const timer = setInterval(work, ms).unref();
   return () => clearInterval(timer);
 };
 
 const screenOf = (stream: WriteStream): Screen | null =>
   stream.isTTY
-    ? { write: (text) => void stream.write(text), columns: () => stream.columns || DEFAULT_COLUMNS, every }
+    ? { write: (text) => void stream.write(text), columns: () => stream.columns || DEFAULT_COLUMNS, every: repeatEvery }
     : null;
 
 const terminal: Terminal = {
@@ -36,7 +36,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 /** Ends the process after an error that no command awaited, because nothing is known about the state that it left. */
 process.once('uncaughtException', (error) =>
-  process.exit(reportFailure(error, readOutputOptions(args), guarded(terminal))),
+  process.exit(reportFailure(error, readOutputOptions(args), withSafeLines(terminal))),
 );
 
 process.exitCode = await runCommand(args, terminal);

@@ -3,7 +3,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { cloudNames } from '../config/clouds.ts';
 import { parseDuration } from '../config/schema.ts';
 import { shorten } from '../fencing/model/reason.ts';
-import { guarded, type Terminal } from './answer.ts';
+import { withSafeLines, type Terminal } from './answer.ts';
 import { completionScript, shellNames } from './completion.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
 import { helpAfter } from './help.ts';
@@ -30,7 +30,7 @@ const time = (text: string): number => {
  * Rejects an empty value of an option. A person who gives an option never means an empty value, even if a variable in a
  * script turned out to be empty.
  */
-const given = (text: string): string => {
+const nonEmpty = (text: string): string => {
   if (text.trim() === '') throw new InvalidArgumentError('The value is empty: give a value, or omit the option.');
   return text;
 };
@@ -41,11 +41,11 @@ const given = (text: string): string => {
  */
 const withCommonOptions = (command: Command): Command =>
   command
-    .option('--cloud <name>', 'the cloud of the machines (default: derived from each machine id)', given)
-    .option('--region <name>', 'the region of the machines', given)
-    .option('--kubeconfig <file>', 'the kubeconfig of the only cluster to use', given)
-    .option('--context <name>', 'the context in the kubeconfig', given)
-    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)', given)
+    .option('--cloud <name>', 'the cloud of the machines (default: derived from each machine id)', nonEmpty)
+    .option('--region <name>', 'the region of the machines', nonEmpty)
+    .option('--kubeconfig <file>', 'the kubeconfig of the only cluster to use', nonEmpty)
+    .option('--context <name>', 'the context in the kubeconfig', nonEmpty)
+    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)', nonEmpty)
     .option('--dry-run', 'show what the command would do, without changing anything')
     .option('--json', 'print exactly one JSON object')
     .option('--debug', 'also print the stack trace of an error')
@@ -104,7 +104,7 @@ const addReading = (root: Command, terminal: Terminal, done: Done): void => {
     .option(
       '--test-event <entrance>',
       'also send a test event to where events enter an install, and wait for its arrival',
-      given,
+      nonEmpty,
     )
     .action(async (options: DoctorOptions) =>
       done(await (await import('./commands/doctor.ts')).doctor(options, terminal)),
@@ -133,16 +133,20 @@ const addDrill = (root: Command, terminal: Terminal, done: Done): Command =>
     .requiredOption(
       '--node <name>',
       'the Node, which has the label cloudfence.node-restriction.kubernetes.io/drill=allowed',
-      given,
+      nonEmpty,
     )
     .option('--yes', 'do not ask for the name of the Node')
-    .option('--namespace <name>', 'the namespace of the canary', given, 'default')
-    .option('--image <image>', 'the image of the canary', given, 'registry.k8s.io/pause:3.10')
-    .option('--storage-class <name>', 'the StorageClass of its volume (default: that of the cluster)', given)
-    .option('--suspended-group <name>', 'the group that would replace the machine, and that you have suspended', given)
+    .option('--namespace <name>', 'the namespace of the canary', nonEmpty, 'default')
+    .option('--image <image>', 'the image of the canary', nonEmpty, 'registry.k8s.io/pause:3.10')
+    .option('--storage-class <name>', 'the StorageClass of its volume (default: that of the cluster)', nonEmpty)
+    .option(
+      '--suspended-group <name>',
+      'the group that would replace the machine, and that you have suspended',
+      nonEmpty,
+    )
     .option('--fence-here', 'fence from this command, where no functions are installed')
     .addOption(new Option('--threshold <time>', 'fail if the recovery takes longer, such as 90s').argParser(time))
-    .option('-o, --output <file>', 'also write the report into a file that ends with .md or .json', given)
+    .option('-o, --output <file>', 'also write the report into a file that ends with .md or .json', nonEmpty)
     .action(async (options: DrillCommandOptions) =>
       done(await (await import('./commands/drill.ts')).drill(options, terminal)),
     );
@@ -154,16 +158,16 @@ const addReport = (root: Command, terminal: Terminal, done: Done): Command =>
     .option(
       '--from <place>',
       'where the incidents are: a bucket, a container, or a folder (default: `incidents` of the configuration)',
-      given,
+      nonEmpty,
     )
-    .option('--region <name>', 'the region of the bucket on AWS', given)
-    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)', given)
+    .option('--region <name>', 'the region of the bucket on AWS', nonEmpty)
+    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)', nonEmpty)
     .addOption(new Option('--since <time>', 'only what happened within this time, such as 7d').argParser(time))
     .option('--shadow', 'only what shadow mode saw, summed up')
     .option(
       '-o, --output <file>',
       'a file that ends with .html, .md or .json, or just html, md or json (default: md)',
-      given,
+      nonEmpty,
     )
     .option('--debug', 'also print the stack trace of an error')
     .addOption(new Option('--timeout <time>', 'how long reading may take').argParser(time).default(600_000, '10m'))
@@ -175,13 +179,13 @@ const addKubeconfig = (root: Command, terminal: Terminal, done: Done): Command =
   root
     .command('kubeconfig')
     .description('print a kubeconfig for the service account that infra/kubernetes/rbac.yaml creates')
-    .option('--kubeconfig <file>', 'your own kubeconfig, which the command uses to create the token', given)
-    .option('--context <name>', 'the context in the kubeconfig', given)
-    .option('--name <name>', 'the name of the cluster in the printed kubeconfig', given, 'cluster')
+    .option('--kubeconfig <file>', 'your own kubeconfig, which the command uses to create the token', nonEmpty)
+    .option('--context <name>', 'the context in the kubeconfig', nonEmpty)
+    .option('--name <name>', 'the name of the cluster in the printed kubeconfig', nonEmpty, 'cluster')
     .option(
       '--server <url>',
       'the URL where the functions reach the API server, if different from your kubeconfig',
-      given,
+      nonEmpty,
     )
     .option('--debug', 'also print the stack trace of an error')
     .addOption(new Option('--timeout <time>', 'how long to wait for the token').argParser(time).default(60_000, '60s'))
@@ -189,16 +193,16 @@ const addKubeconfig = (root: Command, terminal: Terminal, done: Done): Command =
       done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, terminal)),
     );
 
-const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, given(text)];
+const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, nonEmpty(text)];
 
 const addInit = (root: Command, terminal: Terminal, done: Done): Command =>
   root
     .command('init')
     .description('look at clusters and their cloud, write a stage file for them, and print the remaining steps')
-    .option('--kubeconfig <file>', 'the kubeconfig to read', given)
+    .option('--kubeconfig <file>', 'the kubeconfig to read', nonEmpty)
     .option('--context <name>', 'a context in the kubeconfig; may be repeated (default: the current one)', collect)
     .option('--all-contexts', 'look at every context of the kubeconfig')
-    .option('--cloud <name>', 'the cloud to write for (default: the one of the Nodes)', given)
+    .option('--cloud <name>', 'the cloud to write for (default: the one of the Nodes)', nonEmpty)
     .addOption(
       new Option('--stage <name>', 'the stage to deploy').default('prod').argParser((text) => {
         if (!/^[a-z0-9][a-z0-9-]{0,19}$/.test(text))
@@ -211,7 +215,11 @@ const addInit = (root: Command, terminal: Terminal, done: Done): Command =>
         .choices(['functions', 'cli'])
         .default('functions'),
     )
-    .option('-o, --output <file>', 'where to write it (default: the stage file, or cloudfence.yml for the CLI)', given)
+    .option(
+      '-o, --output <file>',
+      'where to write it (default: the stage file, or cloudfence.yml for the CLI)',
+      nonEmpty,
+    )
     .option('--force', 'replace the file if it exists')
     .option('--dry-run', 'print the file instead of writing it')
     .option('--json', 'print exactly one JSON object')
@@ -236,7 +244,12 @@ const addSandbox = (root: Command, terminal: Terminal, done: Done): Command =>
     .command('sandbox [command...]')
     .description('serve a simulated cloud and cluster to practise on, or send a command to it, such as `stop <Node>`')
     .option('--cloud <name>', `the cloud to simulate: ${cloudNames.join(', ')}`, cloudNames[0])
-    .option('--folder <folder>', 'where its kubeconfig, variables, and events are written', given, 'cloudfence-sandbox')
+    .option(
+      '--folder <folder>',
+      'where its kubeconfig, variables, and events are written',
+      nonEmpty,
+      'cloudfence-sandbox',
+    )
     .option('--installed', 'also run the functions of Cloudfence, which react to the events')
     .option('--debug', 'also print the stack trace of an error')
     .action(async (words: string[], options: SandboxOptions) =>
@@ -281,7 +294,7 @@ const program = (terminal: Terminal, done: Done): Command => {
 
 /** Runs the command that the arguments name, without the name of the program. Returns the exit code. */
 export const runCommand = async (args: readonly string[], bare: Terminal): Promise<number> => {
-  const terminal = guarded(bare);
+  const terminal = withSafeLines(bare);
   let exitCode = 0;
   try {
     await program(terminal, (code) => {

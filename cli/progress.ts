@@ -42,7 +42,7 @@ const timeOfDay = (wall: number): string => new Date(wall).toISOString().slice(1
 const SECOND = 1_000;
 const MINUTE = 60_000;
 
-const lasted = (ms: number): string =>
+const shortDuration = (ms: number): string =>
   ms < MINUTE ? `${Math.floor(ms / SECOND)}s` : `${Math.floor(ms / MINUTE)}m${Math.floor((ms % MINUTE) / SECOND)}s`;
 
 const stepLine = ({ step, target, at, ms, result, message, because }: StepReport): string =>
@@ -59,7 +59,7 @@ const liveLine = (screen: Screen, now: () => Moment) => {
     const [first, ...more] = waits;
     if (!first) return;
     const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
-    const text = `… ${lasted(now().mono - first.since.mono)}${others}  ${first.run.request.machine}: ${first.reason.says}`;
+    const text = `… ${shortDuration(now().mono - first.since.mono)}${others}  ${first.run.request.machine}: ${first.reason.says}`;
     screen.write(CLEAR + shorten(onOneLine(text), screen.columns() - 1));
   };
   return {
@@ -82,7 +82,7 @@ const liveLine = (screen: Screen, now: () => Moment) => {
   };
 };
 
-const AGAIN_FOR_PEOPLE_MS = 30_000;
+const REPRINT_FOR_PEOPLE_MS = 30_000;
 
 /** Lines for people. Without a terminal, a long wait is printed again from time to time. */
 const forPeople = ({ line, clock, screens }: Terminal): Printer => {
@@ -93,14 +93,14 @@ const forPeople = ({ line, clock, screens }: Terminal): Printer => {
     failed: (says) => print(`${INDENT}! ${says}`),
     wait: ({ reason, since }, { mono }) => {
       const waited = mono - since.mono;
-      print(`${INDENT}… ${waited < SECOND ? '' : `${lasted(waited)}: `}${reason.says}`);
+      print(`${INDENT}… ${waited < SECOND ? '' : `${shortDuration(waited)}: `}${reason.says}`);
     },
-    every: live ? Infinity : AGAIN_FOR_PEOPLE_MS,
+    every: live ? Infinity : REPRINT_FOR_PEOPLE_MS,
     show: (waits) => live?.show(waits),
   };
 };
 
-const AGAIN_FOR_PROGRAMS_MS = 10_000;
+const REPRINT_FOR_PROGRAMS_MS = 10_000;
 const iso = (wall: number): string => new Date(wall).toISOString();
 
 /** JSON lines. The answer of the command is the last line. */
@@ -126,19 +126,19 @@ const forPrograms = ({ line, clock }: Terminal): Printer => {
         since: iso(since.wall),
         until: iso(now.wall + run.deadline - now.mono),
       }),
-    every: AGAIN_FOR_PROGRAMS_MS,
+    every: REPRINT_FOR_PROGRAMS_MS,
     show: () => undefined,
   };
 };
 
 /** A look belongs to the wait before it, because it only asks whether the wait is over. */
-const goesOn = ({ do: next }: Command): boolean => next === 'look' || next === 'locate';
+const continuesWait = ({ do: next }: Command): boolean => next === 'look' || next === 'locate';
 
 /** Returns the wait that follows `before`: the same one if the reason is the same, or a new one. */
 const waitAfter = (before: Wait | undefined, run: RunState, reason: Reason, moment: Moment): Wait =>
   before?.reason.code === reason.code ? { ...before, run, reason } : { run, reason, since: moment, printed: moment };
 
-const following = (printer: Printer, now: () => Moment): Progress => {
+const followWaits = (printer: Printer, now: () => Moment): Progress => {
   const waits = new Map<string, Wait>();
   /** Notes what the run waits for next, if it waits. */
   const note = (run: RunState): void => {
@@ -146,7 +146,7 @@ const following = (printer: Printer, now: () => Moment): Progress => {
     const next = nextCommand(run, moment);
     const before = waits.get(run.runId);
     if (next.do !== 'sleep') {
-      if (!goesOn(next)) waits.delete(run.runId);
+      if (!continuesWait(next)) waits.delete(run.runId);
       return;
     }
     const wait = waitAfter(before, run, next.because, moment);
@@ -178,5 +178,5 @@ export interface ProgressOptions {
 
 export const createProgress = ({ json = false, progress = false }: ProgressOptions, terminal: Terminal): Progress => {
   if (json && !progress) return SILENT;
-  return following(json ? forPrograms(terminal) : forPeople(terminal), terminal.clock.now);
+  return followWaits(json ? forPrograms(terminal) : forPeople(terminal), terminal.clock.now);
 };

@@ -6,7 +6,7 @@ import type { CallClock as ClusterClock } from '../kubernetes/connection.ts';
 import { openClouds } from '../config/clouds.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import { readEnvironment, readVariable } from '../config/environment.ts';
-import { connectAhead, openClusters, type PreparedCluster } from '../config/open-clusters.ts';
+import { connectClustersAhead, openClusters, type PreparedCluster } from '../config/open-clusters.ts';
 import { policyOf, type Configuration } from '../config/schema.ts';
 import { loadSettings, type CommandLineFlags } from '../config/settings.ts';
 import { printOutcome, outcomeOfError, type Output, type Terminal } from './answer.ts';
@@ -86,7 +86,7 @@ export const withSession = async (
       progress.observe(...shown);
       logs.observe(...shown);
     };
-    const session = await open(options, terminal, { signal: ending.signal, observe, renewsUntil }, opened);
+    const session = await openSession(options, terminal, { signal: ending.signal, observe, renewsUntil }, opened);
     const code = await work({ ...session, logs }).finally(progress.stop);
     return interrupted && whenInterrupted === null ? sayInterrupted(options, terminal, true) : code;
   } catch (error) {
@@ -120,7 +120,7 @@ const clusterClock = ({ now, sleep, timeout }: Clock): ClusterClock => ({
   deadline: timeout,
 });
 
-const open = async (
+const openSession = async (
   options: CommonOptions,
   { clock, ...output }: Terminal,
   { signal, observe, renewsUntil }: Pick<Ports, 'signal' | 'observe'> & Pick<SessionEnd, 'renewsUntil'>,
@@ -128,7 +128,7 @@ const open = async (
 ): Promise<Omit<Session, 'logs'>> => {
   const settings = await loadSettings(readEnvironment(), options);
   const { cloud = null, region = null, clusters, territories } = settings;
-  const onRequestsSent = () => connectAhead(opened);
+  const onRequestsSent = () => connectClustersAhead(opened);
   const own = { variable: readVariable, region, account: null, onRequestsSent };
   const openedCloud = await openClouds({ ...own, cloud, clusters, territories });
   opened.push(...openClusters(clusters, openedCloud.access, renewsUntil ?? signal, clusterClock(clock)));

@@ -6,10 +6,10 @@ import { type StageValue, tally } from '../providers/stage.ts';
 /** Writes what a survey found as YAML, with comments that say where each value comes from. */
 
 /** Who reads the file: the deployed functions, or the CLI. */
-export type Reader = 'functions' | 'cli';
+export type StageFileReader = 'functions' | 'cli';
 
 export interface StageFileOptions {
-  readonly reader: Reader;
+  readonly reader: StageFileReader;
   /** Paths of the kubeconfig files, in the format of KUBECONFIG. */
   readonly kubeconfig: string;
   /** The schema's path as seen from the file; null if it is not known. */
@@ -42,7 +42,7 @@ const driverLines = (
     : [...lines, `No CSI driver for disks of ${writer.title} (${writer.diskDrivers.join(', ')})`];
 };
 
-const nameless = ({ nodes }: SurveyedCluster): readonly string[] => {
+const nodesWithoutMachine = ({ nodes }: SurveyedCluster): readonly string[] => {
   const without = nodes.filter(({ machine }) => machine === null).map(({ name }) => name);
   return without.length === 0
     ? []
@@ -70,7 +70,7 @@ const clusterComment = (cluster: SurveyedCluster, survey: Survey, options: Stage
   return comment([
     `Context ${cluster.context}: ${managed ?? 'a control plane of your own'}, ${versionsOf(cluster)}`,
     ...driverLines(cluster, survey),
-    ...nameless(cluster),
+    ...nodesWithoutMachine(cluster),
     ...nameLines(cluster, survey, options),
     ...(options.reader === 'functions' ? [`access: ${says}`] : []),
   ]);
@@ -83,7 +83,7 @@ const entryOf = (cluster: SurveyedCluster, survey: Survey, { reader, kubeconfig 
     : survey.writer.access(cluster, survey.clusters).entry),
 });
 
-const leftOut = ({ unreachable, others }: Survey): readonly string[] => [
+const omittedClusters = ({ unreachable, others }: Survey): readonly string[] => [
   ...unreachable.map(({ context, says }) => `Not reachable, and so not here: context ${context}: ${says}`),
   ...others.map(({ context, says }) => `Not here: context ${context}: ${says}`),
 ];
@@ -102,14 +102,14 @@ const header = (survey: Survey, { date, reader, schema }: StageFileOptions): str
   ]);
 };
 
-const put = (document: Document, map: YAMLMap, key: string, value: unknown, says: string): void => {
+const setWithComment = (document: Document, map: YAMLMap, key: string, value: unknown, says: string): void => {
   const pair = document.createPair(key, value);
   if (isScalar(pair.key)) pair.key.commentBefore = says;
   map.add(pair);
 };
 
 /** Returns the values that this reader of the file understands. */
-export const valuesFor = ({ writer, clusters }: Survey, reader: Reader): readonly StageValue[] =>
+export const valuesFor = ({ writer, clusters }: Survey, reader: StageFileReader): readonly StageValue[] =>
   writer.values(clusters).filter(({ key }) => reader === 'functions' || writer.cliKeys.includes(key));
 
 /** A value that nobody knows stands in the comment before the next key. */
@@ -129,14 +129,14 @@ export const stageFile = (survey: Survey, options: StageFileOptions): string => 
   const map = document.contents;
   if (!isMap(map)) throw new TypeError('an empty document is a map');
   const values = valueComments(valuesFor(survey, options.reader));
-  for (const { key, value, said } of values) if (value !== null) put(document, map, key, value, said);
-  put(document, map, 'shadow', true, comment([...(values.at(-1)?.waiting ?? []), SHADOW]));
-  put(
+  for (const { key, value, said } of values) if (value !== null) setWithComment(document, map, key, value, said);
+  setWithComment(document, map, 'shadow', true, comment([...(values.at(-1)?.waiting ?? []), SHADOW]));
+  setWithComment(
     document,
     map,
     'clusters',
     survey.clusters.map((cluster) => entryOf(cluster, survey, options)),
-    comment(leftOut(survey)),
+    comment(omittedClusters(survey)),
   );
   survey.clusters.forEach((cluster, at) => {
     const entry = document.getIn(['clusters', at], true);

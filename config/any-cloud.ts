@@ -16,14 +16,14 @@ import type { OpenedCloud, CloudProbe, CloudPlugin } from '../providers/plugin.t
  * that cloud is opened.
  */
 
-type Open = (name: string) => Promise<OpenedCloud>;
+type OpenCloud = (name: string) => Promise<OpenedCloud>;
 type Registered = readonly CloudPlugin[];
 
 /**
  * Returns the facts about an id of no known cloud. No identity source contains such an id, but a record that someone
  * has written by hand may.
  */
-const ofNoCloud = (machine: MachineId): MachineFacts => ({
+const factsOfUnknownCloud = (machine: MachineId): MachineFacts => ({
   ...emptyMachineFacts(machine),
   power: 'unknown',
   evidence: { state: 'this is not a machine id of any supported cloud' },
@@ -46,18 +46,22 @@ type IdentityRules = ReturnType<NonNullable<Cloud['identityRulesFor']>>;
  * The opened clouds, by name. A run that has looked at a machine has opened the machine's cloud. By then, that cloud
  * knows which places it serves.
  */
-type Opened = ReadonlyMap<string, Cloud>;
+type OpenedClouds = ReadonlyMap<string, Cloud>;
 
-const unservedPlaceOf = (source: IdentitySource, registered: Registered, opened: Opened): UnservedScope | null => {
+const unservedPlaceOf = (
+  source: IdentitySource,
+  registered: Registered,
+  opened: OpenedClouds,
+): UnservedScope | null => {
   const cloud = registered.find(({ machineOf }) => machineOf(source) !== null);
   return (cloud && opened.get(cloud.name)?.unservedScope(source)) ?? null;
 };
 
 /**
- * Returns the readings that determine which cloud a machine belongs to. Only the readings of that one cloud judge what
+ * Returns the rules that determine which cloud a machine belongs to. Only the rules of that one cloud judge what
  * an identity source is worth.
  */
-const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedScope']): IdentityRules => {
+const identityRulesOf = (registered: Registered, unservedPlace: Cloud['unservedScope']): IdentityRules => {
   const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null =>
     registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
   return {
@@ -70,7 +74,7 @@ const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedScope'
 };
 
 /** Determines the cloud that a call goes to. The first call to a cloud opens it. */
-const routesTo = (registered: Registered, open: Open) => {
+const routesTo = (registered: Registered, open: OpenCloud) => {
   const owning = async (machine: MachineId): Promise<Cloud> => {
     const owner = ownerOf(machine, registered);
     if (!owner) throw new Refused(`${machine} is not a machine id of any supported cloud`);
@@ -82,7 +86,7 @@ const routesTo = (registered: Registered, open: Open) => {
     ...how: readonly [{ readonly disks: boolean }, AbortSignal]
   ): Promise<readonly MachineFacts[]> => {
     if (machines.length === 0) return [];
-    return cloud ? (await open(cloud.name)).cloud.look(machines, ...how) : machines.map(ofNoCloud);
+    return cloud ? (await open(cloud.name)).cloud.look(machines, ...how) : machines.map(factsOfUnknownCloud);
   };
   const holdersIn = async (
     cloud: CloudPlugin,
@@ -95,20 +99,20 @@ const routesTo = (registered: Registered, open: Open) => {
   return { owning, lookAt, holdersIn };
 };
 
-const cloudOf = (registered: Registered, openKit: Open): Cloud => {
+const cloudOf = (registered: Registered, openCloud: OpenCloud): Cloud => {
   const opened = new Map<string, Cloud>();
   const { owning, lookAt, holdersIn } = routesTo(registered, async (name) => {
-    const openedCloud = await openKit(name);
+    const openedCloud = await openCloud(name);
     opened.set(name, openedCloud.cloud);
     return openedCloud;
   });
   const unservedPlace = (source: IdentitySource): UnservedScope | null => unservedPlaceOf(source, registered, opened);
-  const readings = readingsOf(registered, unservedPlace);
+  const rules = identityRulesOf(registered, unservedPlace);
   return {
-    ...readings,
+    ...rules,
     identityRulesFor: (machine) => {
       const owner = ownerOf(machine, registered);
-      return { ...readings, ...owner, ...owner?.identityRulesFor?.(machine), unservedScope: unservedPlace };
+      return { ...rules, ...owner, ...owner?.identityRulesFor?.(machine), unservedScope: unservedPlace };
     },
     look: async (machines, ...how) =>
       (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
@@ -126,7 +130,11 @@ const cloudOf = (registered: Registered, openKit: Open): Cloud => {
 };
 
 /** Returns the probes of a cloud. A cloud that cannot be opened counts as a place that does not answer. */
-const probesOf = async (name: string, machines: readonly MachineId[], open: Open): Promise<readonly CloudProbe[]> => {
+const probesOf = async (
+  name: string,
+  machines: readonly MachineId[],
+  open: OpenCloud,
+): Promise<readonly CloudProbe[]> => {
   try {
     const { probes, probesFor = async () => [] } = await open(name);
     return [...probes, ...(await probesFor(machines))];
@@ -138,11 +146,11 @@ const probesOf = async (name: string, machines: readonly MachineId[], open: Open
 };
 
 /** Replaces scale sets by their machines. A cloud that cannot be opened for this makes the call fail. */
-const expand = async (
+const expandScaleSets = async (
   named: readonly MachineId[],
   signal: AbortSignal,
   registered: Registered,
-  open: Open,
+  open: OpenCloud,
 ): Promise<readonly MachineId[]> => {
   const perCloud = byOwner(named, registered).map(async ([cloud, own]) => {
     if (!cloud || own.length === 0) return own;
@@ -158,7 +166,7 @@ const expand = async (
  */
 export const anyCloud = (
   registered: Registered,
-  open: Open,
+  open: OpenCloud,
   configured: ReadonlySet<string>,
 ): Omit<OpenedCloud, 'access'> => ({
   driverFaultOf: (sentence) =>
@@ -172,7 +180,7 @@ export const anyCloud = (
   },
   cloud: cloudOf(registered, open),
   readHints: (raw) => readEventOfAnyCloud(raw, registered),
-  expand: (named, signal) => expand(named, signal, registered, open),
+  expand: (named, signal) => expandScaleSets(named, signal, registered, open),
   drill: async (machine) => {
     const owner = ownerOf(machine, registered);
     if (!owner) throw new Refused(`${machine} is not a machine id of any supported cloud`);
@@ -190,7 +198,7 @@ export const anyCloud = (
   },
 });
 
-interface Attempt extends ParsedEvent {
+interface ReadAttempt extends ParsedEvent {
   readonly name: string;
 }
 
@@ -203,14 +211,14 @@ const depthOf = ({ where }: Fault): number => where.split(/[.[(]/).length;
 const deepest = ({ faults }: ParsedEvent): number => Math.max(0, ...faults.map(depthOf));
 
 /** Returns a negative number when `one` has understood more. */
-const byUnderstanding = (one: Attempt, other: Attempt): number =>
+const compareUnderstanding = (one: ReadAttempt, other: ReadAttempt): number =>
   other.hints.length - one.hints.length || other.ignored.length - one.ignored.length || deepest(other) - deepest(one);
 
 /**
  * Returns the faults of an event that no cloud understood better than another. The event belongs to none of them, so
  * the remedy says what each cloud accepts.
  */
-const ofNone = (attempts: readonly Attempt[]): readonly Fault[] => {
+const faultsOfNoCloud = (attempts: readonly ReadAttempt[]): readonly Fault[] => {
   const [first, ...others] = attempts.flatMap(({ faults }) => faults.slice(0, 1));
   if (!first) return [];
   const remedies = [first, ...others].map(({ remedy }) => remedy.replace(/^send /, ''));
@@ -223,13 +231,13 @@ export const readEventOfAnyCloud = (
   clouds: readonly Pick<CloudPlugin, 'name' | 'readHints'>[],
 ): ParsedEvent => {
   const attempts = clouds
-    .map(({ name, readHints }): Attempt => ({ name, ...readHints(raw) }))
-    .toSorted(byUnderstanding);
+    .map(({ name, readHints }): ReadAttempt => ({ name, ...readHints(raw) }))
+    .toSorted(compareUnderstanding);
   const [best] = attempts;
   if (!best) return { hints: [], faults: [], ignored: [] };
-  const equals = attempts.filter((one) => byUnderstanding(best, one) === 0);
+  const equals = attempts.filter((one) => compareUnderstanding(best, one) === 0);
   if (equals.length > 1 && best.hints.length === 0 && best.ignored.length === 0)
-    return { hints: [], faults: ofNone(equals), ignored: [] };
+    return { hints: [], faults: faultsOfNoCloud(equals), ignored: [] };
   const { name, hints, faults, ignored } = best;
   return {
     hints,

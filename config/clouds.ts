@@ -78,7 +78,7 @@ const LONGEST_SHOWN = 200;
 const withoutQuery = (address: string): string => address.replace(/\?.*$/s, '?…');
 
 /** Calls `make` once for each name and keeps the result. After a failure, the next call tries again. */
-const onceEach = <T>(make: (name: string) => Promise<T>): ((name: string) => Promise<T>) => {
+const memoizeByName = <T>(make: (name: string) => Promise<T>): ((name: string) => Promise<T>) => {
   const made = new Map<string, Promise<T>>();
   const makeAnew = (name: string): Promise<T> => {
     const making = make(name);
@@ -102,8 +102,8 @@ interface WantedClouds extends CloudOptions {
  * @throws InvalidConfiguration
  */
 export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds): Promise<OpenedCloud> => {
-  const open = onceEach(async (name) => (await registered(name)).open(options));
-  const access = clusterAccess(onceEach(async (name) => (await registered(name)).access(options)));
+  const open = memoizeByName(async (name) => (await registered(name)).open(options));
+  const access = clusterAccess(memoizeByName(async (name) => (await registered(name)).access(options)));
   if (cloud !== null) return { ...(await open(cloud)), access };
   const configured = new Set([...managedClouds(clusters), ...(options.territories.length > 0 ? ['aws'] : [])]);
   return { ...anyCloud(await registeredClouds(), open, configured), access };

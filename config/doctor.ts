@@ -37,20 +37,21 @@ const cloudChecks = async (
   return [...reads, ...tried];
 };
 
-const spelledOut = ({ verb, group, resource, subresource, namespace, name }: CheckedPermission): string =>
+const describePermission = ({ verb, group, resource, subresource, namespace, name }: CheckedPermission): string =>
   `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` "${name}"`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 
 /** The cluster's name in the configuration need not be a context of kubectl, so it is only a comment. */
-const applied = (manifest: string, cluster: string): string => `kubectl apply -f ${manifest}   # in cluster ${cluster}`;
+const applyCommand = (manifest: string, cluster: string): string =>
+  `kubectl apply -f ${manifest}   # in cluster ${cluster}`;
 
 const RBAC = 'infra/kubernetes/rbac.yaml';
 const DIAGNOSE_RBAC = 'infra/kubernetes/diagnose-rbac.yaml';
 
 const permissionCheck = (cluster: string, permission: CheckedPermission): Check => ({
-  what: `${cluster}: may ${spelledOut(permission)}`,
+  what: `${cluster}: may ${describePermission(permission)}`,
   verdict: permission.allowed ? 'ok' : 'fail',
   says: permission.allowed ? permission.for : `denied. Cloudfence needs it for ${permission.for}: apply ${RBAC}`,
-  ...(!permission.allowed && { next: applied(RBAC, cluster) }),
+  ...(!permission.allowed && { next: applyCommand(RBAC, cluster) }),
 });
 
 const versionCheck = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
@@ -76,7 +77,7 @@ const ledgerCheck = async (name: string, doctor: Doctor, signal: AbortSignal): P
           what,
           verdict: 'fail',
           says: `the ConfigMap kube-system/cloudfence-ledger does not exist. Cloudfence fences nothing without it: apply ${RBAC}`,
-          next: applied(RBAC, name),
+          next: applyCommand(RBAC, name),
         },
       ];
 };
@@ -124,10 +125,10 @@ const diagnosisChecks = async (name: string, doctor: Doctor, signal: AbortSignal
       },
     ];
   return denied.map((permission) => ({
-    what: `${name}: diagnose may ${spelledOut(permission)}`,
+    what: `${name}: diagnose may ${describePermission(permission)}`,
     verdict: 'warn',
     says: `denied. Its answers lack ${permission.for}: apply ${DIAGNOSE_RBAC}. A fence works without it`,
-    next: applied(DIAGNOSE_RBAC, name),
+    next: applyCommand(DIAGNOSE_RBAC, name),
   }));
 };
 

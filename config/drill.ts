@@ -19,10 +19,10 @@ export interface DrillParts {
 
 /** How long one run may take (ms), and how long to wait before the next one. */
 const RUN_LASTS_MS = 60_000;
-const BETWEEN_MS = 2_000;
+const PAUSE_MS = 2_000;
 
 /** Reacts to the machine again and again, as the functions would, until the signal ends. */
-const fencing =
+const fenceRepeatedly =
   (machine: MachineId, { ports, policy }: DrillParts) =>
   async (signal: AbortSignal): Promise<void> => {
     const own = { ...ports, signal };
@@ -30,7 +30,7 @@ const fencing =
       for (;;) {
         const deadline = ports.clock.now().mono + RUN_LASTS_MS;
         await runAll([machine], { policy, deadline, newRunId }, own);
-        await ports.clock.sleep(BETWEEN_MS, signal);
+        await ports.clock.sleep(PAUSE_MS, signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -57,6 +57,6 @@ export const openDrill = async (
     cluster: own.cluster,
     drillCluster: createDrillCluster(cluster, await own.connection()),
     drill: newRunId(),
-    fenceHere: fenceHere ? fencing(machine, parts) : null,
+    fenceHere: fenceHere ? fenceRepeatedly(machine, parts) : null,
   };
 };

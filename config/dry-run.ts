@@ -17,18 +17,18 @@ export interface DryRunTools {
 }
 
 /** How long a dry run may take (ms). If it would wait longer, it reports what it waits for. */
-const LASTS_MS = 20_000;
+const DRY_RUN_LASTS_MS = 20_000;
 
 const limitsOf = ({ policy, ports, deadline }: DryRunTools) => ({
   policy: { ...policy, dryRun: true },
-  deadline: Math.min(deadline, ports.clock.now().mono + LASTS_MS),
+  deadline: Math.min(deadline, ports.clock.now().mono + DRY_RUN_LASTS_MS),
 });
 
-const unobserved = ({ ports }: DryRunTools): Ports => ({ ...ports, observe: () => undefined });
+const withoutObserver = ({ ports }: DryRunTools): Ports => ({ ...ports, observe: () => undefined });
 
 /** What a fence of the machine would do. */
 export const dryRunFence = async (machine: MachineId, tools: DryRunTools): Promise<Outcome | null> => {
-  const [outcome] = await runAll([machine], { ...limitsOf(tools), newRunId }, unobserved(tools));
+  const [outcome] = await runAll([machine], { ...limitsOf(tools), newRunId }, withoutObserver(tools));
   return outcome ?? null;
 };
 
@@ -37,7 +37,7 @@ export const dryRunRelease = (
   { cluster, machine }: { readonly cluster: string; readonly machine: MachineId },
   tools: DryRunTools,
 ): Promise<Outcome> => {
-  const ports = unobserved(tools);
+  const ports = withoutObserver(tools);
   return run(
     startRun({
       ...limitsOf(tools),

@@ -31,7 +31,7 @@ const factsOf = async (
   }
 };
 
-const judged = (
+const judgeIdentity = (
   identity: NodeIdentity,
   machine: MachineId,
   facts: MachineFacts | undefined,
@@ -87,7 +87,7 @@ const identityCheck = (
   takenBy.set(machine, identity.node);
   if (other !== undefined)
     return { what, verdict: 'fail', says: `Node ${other} also names ${machine}: delete the Node that is not running` };
-  return { what, ...judged(identity, machine, facts.get(machine), openedCloud) };
+  return { what, ...judgeIdentity(identity, machine, facts.get(machine), openedCloud) };
 };
 
 /**

@@ -31,7 +31,7 @@ export interface PreparedCluster extends OpenCluster {
 }
 
 /** Returns a cluster that the first call opens. That call also loads the client. Many events need no cluster at all. */
-const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => ({
+const lazyCluster = (name: string, opened: () => Promise<OpenedCluster>): Cluster => ({
   name,
   find: async (...args) => (await opened()).cluster.find(...args),
   identify: async (...args) => (await opened()).cluster.identify(...args),
@@ -60,7 +60,7 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     return held;
   };
   return {
-    cluster: lazily(entry.name, opened),
+    cluster: lazyCluster(entry.name, opened),
     doctor: async () => (await opened()).doctor,
     cap: async () => (await opened()).cap,
     diagnosis: async () => (await opened()).diagnosis,
@@ -89,14 +89,14 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
  * How many connections to open ahead, in all clusters together: as many as the calls of the first look at a Node that
  * leave side by side.
  */
-const AHEAD = 8;
+const CONNECTIONS_AHEAD = 8;
 
 /**
  * Opens connections to the clusters in which a machine may live, while the cloud answers the question about it. With
  * many clusters, the answer says which one it is, and nothing is opened before.
  */
-export const connectAhead = (clusters: readonly Pick<PreparedCluster, 'connect'>[]): void => {
-  const each = Math.floor(AHEAD / clusters.length);
+export const connectClustersAhead = (clusters: readonly Pick<PreparedCluster, 'connect'>[]): void => {
+  const each = Math.floor(CONNECTIONS_AHEAD / clusters.length);
   if (each > 0) for (const { connect } of clusters) void connect(each);
 };
 

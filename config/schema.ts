@@ -104,7 +104,7 @@ const territory = z
 /** A region becomes part of a host name. */
 export const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-const namedTwice = (names: readonly string[]): readonly string[] => [
+const duplicates = (names: readonly string[]): readonly string[] => [
   ...new Set(names.filter((name, at) => names.indexOf(name) !== at)),
 ];
 
@@ -124,14 +124,14 @@ export const configurationSchema = z
     incidents: z.string().min(1).optional(),
   })
   .superRefine(({ clusters, territories }, context) => {
-    for (const name of namedTwice(clusters.map(({ name: one }) => one))) {
+    for (const name of duplicates(clusters.map(({ name: one }) => one))) {
       context.addIssue({
         code: 'custom',
         path: ['clusters'],
         message: `two clusters have the name "${name}": give each cluster its own name`,
       });
     }
-    for (const place of namedTwice(territories.map(({ account, region }) => `${account} ${region}`))) {
+    for (const place of duplicates(territories.map(({ account, region }) => `${account} ${region}`))) {
       context.addIssue({ code: 'custom', path: ['territories'], message: `${place} is listed twice` });
     }
   });
@@ -149,10 +149,10 @@ export const policyOf = ({ pause, shadow, policy: rules }: Configuration, dryRun
  * Returns the issues of the union member that was meant. Every member that was tried reports issues; the one that came
  * furthest, with the fewest issues, is the one that was meant.
  */
-const furthest = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
+const issuesOfClosestMember = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const [meant = []] = [...issue.errors].sort((a, b) => a.length - b.length);
-  return meant.flatMap((inner) => furthest({ ...inner, path: [...issue.path, ...inner.path] }));
+  return meant.flatMap((inner) => issuesOfClosestMember({ ...inner, path: [...issue.path, ...inner.path] }));
 };
 
 /**
@@ -178,5 +178,5 @@ const inWords =
 export const configurationFrom = (raw: unknown, source: string): Configuration => {
   const read = configurationSchema.safeParse(raw);
   if (read.success) return read.data;
-  throw new InvalidConfiguration(read.error.issues.flatMap(furthest).map(inWords(source)));
+  throw new InvalidConfiguration(read.error.issues.flatMap(issuesOfClosestMember).map(inWords(source)));
 };

@@ -35,7 +35,7 @@ export const loadWithoutClusters = async (
 ): Promise<Configuration> => {
   const path = flags.config ?? environment.config;
   const written =
-    path === null ? configurationSchema.parse({}) : await parsed(await readText(path, 'the configuration'), path);
+    path === null ? configurationSchema.parse({}) : await parseText(await readText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
   if (region !== null && !REGION.test(region))
     throw new InvalidConfiguration([
@@ -58,14 +58,14 @@ export const loadFunctionSettings = async (): Promise<Configuration> => {
   const text = readVariable(SETTINGS);
   if (text === null) return loadSettings(readEnvironment());
   const json = parseJsonOrNull(text);
-  return JSON.stringify(json) === text ? configurationFrom(json, SETTINGS) : parsed(text, SETTINGS);
+  return JSON.stringify(json) === text ? configurationFrom(json, SETTINGS) : parseText(text, SETTINGS);
 };
 
 /**
  * Parses a text that a person has written: YAML, or JSON in another form than the deployment's. The parser refuses a key
  * that occurs twice, and is loaded only then.
  */
-const parsed = async (text: string, source: string): Promise<Configuration> =>
+const parseText = async (text: string, source: string): Promise<Configuration> =>
   (await import('./configuration-text.ts')).parseConfiguration(text, source);
 
 const SETTINGS = 'CLOUDFENCE_SETTINGS';

@@ -41,13 +41,13 @@ export interface SurveyOptions {
   readonly cloud: string | null;
 }
 
-interface Chosen {
+interface ChosenContexts {
   readonly contexts: readonly KubeContext[];
   readonly others: Survey['others'];
 }
 
 /** Two contexts of one API server are one cluster with two users. */
-const choose = ({ kubeconfigs, contexts: named, all }: SurveyOptions): Chosen => {
+const chooseContexts = ({ kubeconfigs, contexts: named, all }: SurveyOptions): ChosenContexts => {
   const { contexts, current } = contextsOf(kubeconfigs);
   const wanted = named.length > 0 ? named : current === null ? [] : [current];
   const unknown = named.filter((name) => !contexts.some((context) => context.name === name));
@@ -69,16 +69,16 @@ const choose = ({ kubeconfigs, contexts: named, all }: SurveyOptions): Chosen =>
   };
 };
 
-type Looked =
+type ContextResult =
   | { readonly context: KubeContext; readonly inventory: Inventory }
   | { readonly context: KubeContext; readonly says: string };
 
-const lookAt = async (
+const readContext = async (
   context: KubeContext,
   kubeconfigs: readonly KubeConfigText[],
   clock: CallClock,
   signal: AbortSignal,
-): Promise<Looked> => {
+): Promise<ContextResult> => {
   try {
     const link = linkFromKubeConfigs(kubeconfigs, context.name);
     const connection = openConnection({ name: context.name, link, clock });
@@ -93,16 +93,20 @@ const lookAt = async (
   }
 };
 
-type Found = Extract<Looked, { readonly inventory: Inventory }>;
+type ReachedContext = Extract<ContextResult, { readonly inventory: Inventory }>;
 
 const machineOn = ({ identitySources }: InventoryNode, { machineOf }: CloudPlugin): MachineId | null =>
   identitySources.map(machineOf).find((machine) => machine !== null) ?? null;
 
-const cloudsOf = ({ inventory }: Found, plugins: readonly CloudPlugin[]): readonly CloudPlugin[] =>
+const cloudsOf = ({ inventory }: ReachedContext, plugins: readonly CloudPlugin[]): readonly CloudPlugin[] =>
   plugins.filter((plugin) => inventory.nodes.some((node) => machineOn(node, plugin) !== null));
 
 /** @throws InvalidInput if the Nodes are not of one cloud, and nobody said which one counts */
-const cloudFor = (found: readonly Found[], plugins: readonly CloudPlugin[], wanted: string | null): CloudPlugin => {
+const cloudFor = (
+  found: readonly ReachedContext[],
+  plugins: readonly CloudPlugin[],
+  wanted: string | null,
+): CloudPlugin => {
   const named = plugins.find(({ name }) => name === wanted);
   if (named) return named;
   if (wanted !== null)
@@ -121,7 +125,11 @@ const cloudFor = (found: readonly Found[], plugins: readonly CloudPlugin[], want
 const providerIDOf = ({ identitySources }: InventoryNode): string | null =>
   identitySources.find(({ source }) => source === 'providerID')?.value ?? null;
 
-const seenIn = ({ context, inventory }: Found, plugin: CloudPlugin, writer: StageWriter): SeenCluster => ({
+const clusterSeen = (
+  { context, inventory }: ReachedContext,
+  plugin: CloudPlugin,
+  writer: StageWriter,
+): SeenCluster => ({
   name: writer.shortName(context.cluster),
   context: context.name,
   kubeconfigCluster: context.cluster,
@@ -145,7 +153,7 @@ interface Answer {
   readonly says: string;
 }
 
-const knows = ({ power }: MachineFacts): boolean => power !== 'missing' && power !== 'unknown';
+const isKnown = ({ power }: MachineFacts): boolean => power !== 'missing' && power !== 'unknown';
 
 /** Asks the cloud about some machines, with the credentials that its SDK finds. Without an answer, says why. */
 const askCloud = async (
@@ -168,7 +176,7 @@ const askCloud = async (
       ...place,
     });
     const facts = await cloud.look(machines, { disks: false }, signal);
-    const known = facts.filter(knows).length;
+    const known = facts.filter(isKnown).length;
     const doubt = known === facts.length ? '' : '. Check the credentials, and where the machines are';
     return { facts, says: `${writer.machines} knows ${known} of ${counted(facts.length, 'machine')} there${doubt}` };
   } catch (error) {
@@ -178,14 +186,17 @@ const askCloud = async (
 };
 
 /** Returns the one name by which the tags of a cluster's machines call the cluster. */
-const tagOf = ({ nodes }: SeenCluster, facts: readonly MachineFacts[]): string | null => {
+const clusterTagOf = ({ nodes }: SeenCluster, facts: readonly MachineFacts[]): string | null => {
   const own = facts.filter(({ machine }) => nodes.some((node) => node.machine === machine));
   const [only, second] = [...new Set(own.flatMap(({ clusters }) => clusters))];
   return only !== undefined && second === undefined ? only : null;
 };
 
 /** Each entry has its own name. The tag counts most, because the functions find the cluster by it. */
-const named = (clusters: readonly Omit<SurveyedCluster, 'name'>[], writer: StageWriter): readonly SurveyedCluster[] => {
+const withUniqueNames = (
+  clusters: readonly Omit<SurveyedCluster, 'name'>[],
+  writer: StageWriter,
+): readonly SurveyedCluster[] => {
   const shortName = (one: Omit<SurveyedCluster, 'name'>): string =>
     one.tagged ?? writer.shortName(one.kubeconfigCluster);
   return clusters.map((one) => {
@@ -199,8 +210,8 @@ const named = (clusters: readonly Omit<SurveyedCluster, 'name'>[], writer: Stage
  * @throws InvalidConfiguration, InvalidInput, Unavailable (no cluster answers)
  */
 export const survey = async (options: SurveyOptions, clock: CallClock, signal: AbortSignal): Promise<Survey> => {
-  const { contexts, others } = choose(options);
-  const looked = await Promise.all(contexts.map((context) => lookAt(context, options.kubeconfigs, clock, signal)));
+  const { contexts, others } = chooseContexts(options);
+  const looked = await Promise.all(contexts.map((context) => readContext(context, options.kubeconfigs, clock, signal)));
   const found = looked.flatMap((one) => ('inventory' in one ? [one] : []));
   const unreachable = looked.flatMap((one) => ('says' in one ? [{ context: one.context.name, says: one.says }] : []));
   if (found.length === 0)
@@ -213,14 +224,14 @@ export const survey = async (options: SurveyOptions, clock: CallClock, signal: A
   const ofCloud = found.filter((one) => cloudsOf(one, plugins).every(({ name }) => name === plugin.name));
   if (ofCloud.length === 0)
     throw new InvalidInput(`no cluster has Nodes on ${plugin.name}: omit --cloud, or name another context`);
-  const seen = ofCloud.map((one) => ({ ...seenIn(one, plugin, writer), inventory: one.inventory }));
+  const seen = ofCloud.map((one) => ({ ...clusterSeen(one, plugin, writer), inventory: one.inventory }));
   const { facts, says } = await askCloud(plugin, writer, seen, signal);
   const elsewhere = found.filter((one) => !ofCloud.includes(one));
   return {
     cloud: plugin.name,
     writer,
-    clusters: named(
-      seen.map((one) => ({ ...one, tagged: tagOf(one, facts) })),
+    clusters: withUniqueNames(
+      seen.map((one) => ({ ...one, tagged: clusterTagOf(one, facts) })),
       writer,
     ),
     unreachable,
@@ -229,6 +240,6 @@ export const survey = async (options: SurveyOptions, clock: CallClock, signal: A
       ...elsewhere.map(({ context }) => ({ context: context.name, says: 'its Nodes are machines of another cloud' })),
     ],
     confirmed: says,
-    answered: facts.some(knows),
+    answered: facts.some(isKnown),
   };
 };

@@ -9,16 +9,16 @@ import type { Scenario } from './scenarios.ts';
 import type { DemoCloud } from './story.ts';
 
 /** The result of a demo, on any cloud. */
-interface Shown {
+interface DemoResult {
   readonly right: boolean;
   readonly lines: readonly string[];
   readonly json: object;
 }
 
-type Show = (demo: Demo, tell: ReportNews) => Promise<Shown>;
+type PlayDemo = (demo: Demo, tell: ReportNews) => Promise<DemoResult>;
 
-const showOn =
-  (demoCloud: DemoCloud<ClusterParts>): Show =>
+const playOn =
+  (demoCloud: DemoCloud<ClusterParts>): PlayDemo =>
   async (demo, tell) => {
     const end = await playScenario(demoCloud, demo, tell);
     return {
@@ -47,11 +47,11 @@ const loadCloud = async (cloud: string): Promise<DemoCloud<ClusterParts>> => {
  * Returns how to show the scenario on a cloud.
  * @throws InvalidInput if there is no such cloud, or if the scenario shows nothing on it
  */
-export const loadDemo = async (cloud: string, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
+export const loadDemo = async (cloud: string, { name }: Pick<Scenario, 'name'>): Promise<PlayDemo> => {
   const demoCloud = await loadCloud(cloud);
   const lack = demoCloud.without[name];
   if (lack !== undefined) throw new InvalidInput(`the scenario "${name}" shows nothing on ${cloud}: ${lack}`);
-  return showOn(demoCloud);
+  return playOn(demoCloud);
 };
 
 /**

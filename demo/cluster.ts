@@ -27,7 +27,7 @@ export interface SimulatedServers {
 export const TOKEN = 'demo-token';
 
 /** Injects no fault. It only reports each request before the request has any effect. */
-const heard = (arrived: () => void): Faults => ({
+const reportRequests = (arrived: () => void): Faults => ({
   before: () => {
     arrived();
     return undefined;
@@ -42,7 +42,7 @@ export const openServers = async <P extends ClusterParts>(
   arrived: () => void,
 ): Promise<SimulatedServers> => {
   const server = { store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world) };
-  const api = await openKubernetesServer(apiServerOf({ ...server, users, faults: heard(arrived) }));
+  const api = await openKubernetesServer(apiServerOf({ ...server, users, faults: reportRequests(arrived) }));
   const cloud = await demoCloud.openServer(world, arrived);
   return {
     kubernetes: { url: api.url, ca: api.caData, token: TOKEN },
@@ -55,10 +55,10 @@ export const openServers = async <P extends ClusterParts>(
 };
 
 /** Typical duration of a call, in ms of virtual time. */
-const TAKES = { kubernetes: 8, cloud: 80 } as const;
+const CALL_TAKES_MS = { kubernetes: 8, cloud: 80 } as const;
 
 /** Returns a random duration between 0.5 and 1.5 times `ms`. */
-const around = (ms: number, random: () => number): number => Math.round(ms * (0.5 + random()));
+const randomAround = (ms: number, random: () => number): number => Math.round(ms * (0.5 + random()));
 
 /** Returns the cloud's adapter on the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
 export const connectCloud = <P extends ClusterParts>(
@@ -66,10 +66,11 @@ export const connectCloud = <P extends ClusterParts>(
   demoCloud: DemoCloud<P>,
   turns: CallSchedule,
   random: () => number,
-): Cloud => demoCloud.connectCloud(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
+): Cloud =>
+  demoCloud.connectCloud(cloud.url, (exchange) => turns.call(randomAround(CALL_TAKES_MS.cloud, random), exchange));
 
 /** Reads the whole body, because an answer is complete only with its body. */
-const complete = async (answer: ReturnType<Link['send']>): ReturnType<Link['send']> => {
+const withWholeBody = async (answer: ReturnType<Link['send']>): ReturnType<Link['send']> => {
   const response = await answer;
   const body = await response.body.text();
   response.body = { ...response.body, text: async () => body };
@@ -89,7 +90,7 @@ export const connectCluster = (
 ): OpenCluster => {
   const link = linkFromToken({ server: url, ca, token: async () => token });
   const send: Link['send'] = (request, permit) =>
-    turns.call(around(TAKES.kubernetes, random), () => complete(link.send(request, permit)));
+    turns.call(randomAround(CALL_TAKES_MS.kubernetes, random), () => withWholeBody(link.send(request, permit)));
   const clock = { now, sleep: turns.sleep, deadline: callClock.deadline };
   return { cluster: createCluster({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
 };

@@ -15,14 +15,14 @@ export interface FinalCheck {
 
 const question = (name: string, wrong: FinalCheck['wrong']): FinalCheck => ({ name, wrong });
 
-const unless = (right: boolean, complaint: string): string | null => (right ? null : complaint);
+const complainUnless = (right: boolean, complaint: string): string | null => (right ? null : complaint);
 
 const holdersOf = <P extends ClusterParts>(world: World<P>, { volume, demoCloud }: Story<P>): readonly string[] =>
   demoCloud.holders(world, volume).map(({ instance, state }) => `${instance} (${state})`);
 
 const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, instance: string): string | null => {
   const holders = holdersOf(world, story);
-  return unless(
+  return complainUnless(
     holders.join() === `${instance} (attached)`,
     `the disk must be attached to ${instance}, but it is attached to ${holders.join(', ') || 'no instance'}`,
   );
@@ -30,7 +30,7 @@ const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, inst
 
 export const dataUnharmed = question('data-unharmed', (world, { demoCloud }) => {
   const violations = demoCloud.violations(world);
-  return unless(violations.length === 0, violations.map(({ what }) => what).join('; '));
+  return complainUnless(violations.length === 0, violations.map(({ what }) => what).join('; '));
 });
 
 export const diskMoved = question('disk-moved', (world, story) => diskIsAt(world, story, story.spare));
@@ -40,27 +40,27 @@ export const databaseRuns = question('database-runs', (world, { nodeOf, spare, p
   const pod = databasePod(world);
   const runs =
     pod !== undefined && isReadyPod(pod) && pod.metadata.uid !== podUid && pod.spec.nodeName === nodeOf(spare);
-  return unless(runs, `no replacement pod of the database runs on ${nodeOf(spare)}`);
+  return complainUnless(runs, `no replacement pod of the database runs on ${nodeOf(spare)}`);
 });
 
 export const podStayed = question('pod-stayed', (world, { podUid }) =>
-  unless(databasePod(world)?.metadata.uid === podUid, 'the pod was removed from a machine that runs'),
+  complainUnless(databasePod(world)?.metadata.uid === podUid, 'the pod was removed from a machine that runs'),
 );
 
 export const oldAttachmentGone = question('old-attachment-gone', (world, story) =>
-  unless(!oldAttachmentExists(world, story), `the old VolumeAttachment to ${story.node} still exists`),
+  complainUnless(!oldAttachmentExists(world, story), `the old VolumeAttachment to ${story.node} still exists`),
 );
 
 export const nodeFenced = question('node-fenced', (world, story) => {
   const node = oldNode(world, story);
-  return unless(
+  return complainUnless(
     node !== undefined && hasQuarantine(node) && !hasOwnOutOfServiceTaint(node),
     `Node ${story.node} is not parked: it must have only the quarantine taint`,
   );
 });
 
 export const nodeDeleted = question('node-deleted', (world, { node }) =>
-  unless(
+  complainUnless(
     getObject(world, 'nodes', node) === undefined,
     `Node ${node} still exists, although its machine is terminated`,
   ),
@@ -68,7 +68,7 @@ export const nodeDeleted = question('node-deleted', (world, { node }) =>
 
 export const nodeReturned = question('node-returned', (world, story) => {
   const node = oldNode(world, story);
-  return unless(
+  return complainUnless(
     node !== undefined && isReady(node) && (node.spec.taints ?? []).length === 0,
     `Node ${story.node} is not back in service`,
   );
@@ -76,7 +76,7 @@ export const nodeReturned = question('node-returned', (world, story) => {
 
 export const newPodRuns = question('new-pod-runs', (world, { node }) => {
   const pod = getObject(world, 'pods', NEW_POD.name, NEW_POD.namespace);
-  return unless(pod?.spec.nodeName === node && isReadyPod(pod), `no new pod runs on ${node}`);
+  return complainUnless(pod?.spec.nodeName === node && isReadyPod(pod), `no new pod runs on ${node}`);
 });
 
 export const nothingLeft = question('nothing-left', (world) => {
@@ -86,18 +86,18 @@ export const nothingLeft = question('nothing-left', (world) => {
     ),
     ...nudgedAttachments(world),
   ];
-  return unless(traces.length === 0, `Cloudfence left behind: ${traces.join(', ')}`);
+  return complainUnless(traces.length === 0, `Cloudfence left behind: ${traces.join(', ')}`);
 });
 
 export const noNudgeLeft = question('no-nudge-left', (world) => {
   const nudged = nudgedAttachments(world);
-  return unless(nudged.length === 0, `a nudge remains on ${nudged.join(', ')}`);
+  return complainUnless(nudged.length === 0, `a nudge remains on ${nudged.join(', ')}`);
 });
 
 export const machineRuns = question('machine-runs', (world, { holder, demoCloud }) =>
-  unless(demoCloud.machine(world, holder).power === 'running', `${holder} is not running any more`),
+  complainUnless(demoCloud.machine(world, holder).power === 'running', `${holder} is not running any more`),
 );
 
 export const refusalSaid = question('refusal-said', (world, { node }) =>
-  unless(refusalEvent(world, node) !== undefined, `no Event on Node ${node} says why it was not fenced`),
+  complainUnless(refusalEvent(world, node) !== undefined, `no Event on Node ${node} says why it was not fenced`),
 );

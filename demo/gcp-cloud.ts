@@ -21,7 +21,7 @@ const machine = (world: WholeGceWorld, path: string): Machine => {
 };
 
 /** Performs an operation as if someone had requested it through the API, so that the audit log contains it. */
-const order =
+const requestOperation =
   (type: Operation['type'], apply: (world: WholeGceWorld, instance: Instance) => void) =>
   (world: WholeGceWorld, path: string): void => {
     const instance = instanceIn(world, path);
@@ -31,7 +31,7 @@ const order =
   };
 
 /** Reads the whole body, because an answer is complete only with its body. */
-const complete = async (answer: Response): Promise<Response> =>
+const withWholeBody = async (answer: Response): Promise<Response> =>
   new Response(await answer.arrayBuffer(), { status: answer.status, headers: answer.headers });
 
 /** Returns consecutive UUIDs, so that one seed always gives one history. */
@@ -44,7 +44,7 @@ const clientsAt = (endpoint: string, inTurn: RunCall) =>
   computeClients({
     newRequestId: requestIds(),
     endpoint,
-    fetch: (input, init) => inTurn(async () => complete(await fetch(input, init))),
+    fetch: (input, init) => inTurn(async () => withWholeBody(await fetch(input, init))),
   });
 
 export const demoCloud: DemoCloud<GceParts> = {
@@ -66,9 +66,9 @@ export const demoCloud: DemoCloud<GceParts> = {
   without: {},
   holders: (world, volume) => (diskIn(world, volume)?.users ?? []).map((instance) => ({ instance, state: 'attached' })),
   violations: (world) => world.parts.gce.violations,
-  stop: order('stop', stop),
-  destroy: order('delete', remove),
-  start: order('start', start),
+  stop: requestOperation('stop', stop),
+  destroy: requestOperation('delete', remove),
+  start: requestOperation('start', start),
   announcements: (world) =>
     world.parts.gce.events.map((event) =>
       event.operation.last ? { id: event.insertId, event, says: event.protoPayload.methodName } : null,

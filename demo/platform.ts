@@ -45,7 +45,7 @@ export interface Queue {
 
 const VISIBLE_AGAIN_AFTER_MS = 5_000;
 const RECEIVED_AT_MOST = 5;
-const UNDER_WAY_MS = { least: 400, most: 1_200 } as const;
+const DELIVERY_TAKES_MS = { least: 400, most: 1_200 } as const;
 
 /** The source of announcements. */
 interface Source {
@@ -60,7 +60,8 @@ export const createQueue = ({ title, now, announcements }: Source, since: number
   let collected = since;
   let sent = 0;
   let messages: readonly QueuedMessage[] = [];
-  const underWay = (): number => Math.round(UNDER_WAY_MS.least + random() * (UNDER_WAY_MS.most - UNDER_WAY_MS.least));
+  const underWay = (): number =>
+    Math.round(DELIVERY_TAKES_MS.least + random() * (DELIVERY_TAKES_MS.most - DELIVERY_TAKES_MS.least));
   return {
     collect: () => {
       const fresh = announcements().slice(collected);
@@ -165,7 +166,7 @@ const loggedOutcome = z.object({ decision: z.string(), because: z.string(), says
 export type LoggedOutcome = z.infer<typeof loggedOutcome>;
 
 /** The time limit of an invocation (virtual ms). */
-const LASTS_MS = 30_000;
+const INVOCATION_LASTS_MS = 30_000;
 
 const isOutcome = (line: object): boolean => !('step' in line) || line.step === null;
 
@@ -214,7 +215,7 @@ export const deployFunction = (parts: FunctionParts, platform: Platform): Deploy
   const { now } = parts;
   return {
     onMessage: async (message) => {
-      const until = now() + LASTS_MS;
+      const until = now() + INVOCATION_LASTS_MS;
       const again = await platform.handle(message, dependencies, { getRemainingTimeInMillis: () => until - now() });
       return {
         again,
@@ -226,7 +227,10 @@ export const deployFunction = (parts: FunctionParts, platform: Platform): Deploy
     },
     sweep: async () => {
       const ports = { ...dependencies.ports, signal: new AbortController().signal, observe: () => undefined };
-      await sweep({ policy: dependencies.policy, newRunId: dependencies.newRunId, deadline: now() + LASTS_MS }, ports);
+      await sweep(
+        { policy: dependencies.policy, newRunId: dependencies.newRunId, deadline: now() + INVOCATION_LASTS_MS },
+        ports,
+      );
     },
   };
 };

@@ -31,7 +31,7 @@ export interface PlayedDemo<P extends ClusterParts = ClusterParts> {
 
 /** How long the demo watches both worlds (ms of virtual time). */
 export const DEMO_LASTS_MS = 620_000;
-const NIGHT = Date.UTC(2026, 0, 5, 3);
+const STARTS_AT = Date.UTC(2026, 0, 5, 3);
 const WAIT_MS = 250;
 const SWEEP_EVERY_MS = 60_000;
 
@@ -43,7 +43,7 @@ interface Run extends Counter {
  * Creates a cluster at rest that behaves like a real one: its cloud controller deletes Nodes whose machines are gone.
  */
 const worldAtRest = <P extends ClusterParts>(demoCloud: DemoCloud<P>, seed: number) => {
-  const world = demoCloud.create({ seed, now: NIGHT });
+  const world = demoCloud.create({ seed, now: STARTS_AT });
   world.parts.cluster.knobs.cloudController = true;
   const scene = demoCloud.scene(world);
   world.advance(Math.round(world.random() * 60_000));
@@ -69,7 +69,7 @@ export const playScenario = async <P extends ClusterParts>(
   const deployed = demoCloud.deploy({ cloud, cluster, now: world.now, turns, queue });
   try {
     const sweeps = demo.scenario.unannounced || demoCloud.sweeps;
-    const deliveries = await untilWatched(world, sweeps, { lanes, turns, deployed, tell, queue });
+    const deliveries = await watchToTheEnd(world, sweeps, { lanes, turns, deployed, tell, queue });
     const judged = checkFindings(world, story, demo.scenario);
     return { demo, story, lanes, deliveries, requests: servers.requests(), verdict: judged };
   } finally {
@@ -78,7 +78,7 @@ export const playScenario = async <P extends ClusterParts>(
   }
 };
 
-const untilWatched = async (
+const watchToTheEnd = async (
   world: World<ClusterParts>,
   sweeps: boolean,
   run: Run,
@@ -207,13 +207,13 @@ const deliver = async (
   const delivery = { ...arrived, outcomes };
   if (!again) return { ...delivery, after: 'deleted' };
   for (const { decision, says } of outcomes)
-    say(`the function returns it to the queue (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);
+    say(`the function returns it to the queue (${decision}): ${wasSaid(before, says) ? 'the same as before' : says}`);
   if (queue.giveBack(message, lanes.fenced.world.now())) return { ...delivery, after: 'visible-again' };
   say('the message goes to the dead-letter queue');
   return { ...delivery, after: 'dead-letter' };
 };
 
-const saidIn = (delivery: DeliveredMessage | undefined, says: string): boolean =>
+const wasSaid = (delivery: DeliveredMessage | undefined, says: string): boolean =>
   delivery?.outcomes.some((outcome) => outcome.says === says) ?? false;
 
 const ordinal = (n: number): string => ['', 'first', 'second', 'third', 'fourth', 'fifth'][n] ?? `${n}th`;

@@ -2,7 +2,7 @@ import { CloudfenceError } from '../fencing/model/errors.ts';
 import { openCloudServer, type CloudServer } from '../sandbox/cloud-server.ts';
 import type { Practice } from './practice.ts';
 
-const answerTo = ({ act }: Practice, command: string): { readonly status: number; readonly body: string } => {
+const answerCommand = ({ act }: Practice, command: string): { readonly status: number; readonly body: string } => {
   try {
     return { status: 200, body: act(command).join('\n') };
   } catch (error) {
@@ -18,7 +18,7 @@ const answerTo = ({ act }: Practice, command: string): { readonly status: number
 export const openPracticeControl = async (practice: Practice, secret: string): Promise<CloudServer> => {
   const unknown = { status: 404, body: 'no sandbox takes commands here' };
   const server = await openCloudServer(({ url }, command) => ({
-    ...(url === `/${secret}` ? answerTo(practice, command) : unknown),
+    ...(url === `/${secret}` ? answerCommand(practice, command) : unknown),
     call: 'command',
     headers: { 'content-type': 'text/plain; charset=utf-8' },
     cut: null,

@@ -127,7 +127,10 @@ const named = (scene: Scene, target: string | undefined): string => {
   throw new InvalidInput(`"${target ?? ''}" is not a machine or a Node of the sandbox: \`machines\` lists them`);
 };
 
-const carryOut = <P extends ClusterParts>(broken: Omit<Broken<P>, 'machine'>, text: string): readonly string[] => {
+const runPracticeCommand = <P extends ClusterParts>(
+  broken: Omit<Broken<P>, 'machine'>,
+  text: string,
+): readonly string[] => {
   const { world, demoCloud, scene } = broken;
   const [name = '', target] = text.trim().split(/\s+/);
   if (name === 'help') return PRACTICE_HELP;
@@ -140,11 +143,11 @@ const carryOut = <P extends ClusterParts>(broken: Omit<Broken<P>, 'machine'>, te
 };
 
 /** Longer than it takes until the pods of the scene run (ms). */
-const BEFORE_MS = 15 * 60_000;
+const SETTLES_WITHIN_MS = 15 * 60_000;
 
 /** Creates the scene in the past, so that it is at rest in the present. */
 const atRest = <P extends ClusterParts>(demoCloud: DemoCloud<P>, now: number) => {
-  const world = demoCloud.create({ seed: 1, now: now - BEFORE_MS });
+  const world = demoCloud.create({ seed: 1, now: now - SETTLES_WITHIN_MS });
   world.parts.cluster.knobs.cloudController = true;
   const scene = demoCloud.scene(world);
   addStorageClass(world, 'sandbox');
@@ -152,7 +155,7 @@ const atRest = <P extends ClusterParts>(demoCloud: DemoCloud<P>, now: number) =>
 };
 
 /** Runs the functions in real time. */
-const reactIn =
+const runFunctionsIn =
   <P extends ClusterParts>(setting: Omit<PracticeSetting<P>, 'turns'>): Practice['react'] =>
   async (sleep, signal) => {
     const turns: CallSchedule = { call: (_ms, exchange) => exchange(), sleep, arrived: () => undefined };
@@ -184,14 +187,14 @@ export const openPractice = async <P extends ClusterParts>(
     pass,
     act: (command) => {
       pass();
-      return carryOut({ world, demoCloud, scene }, command);
+      return runPracticeCommand({ world, demoCloud, scene }, command);
     },
     events: () =>
       demoCloud
         .announcements(world)
         .slice(before)
         .filter((event) => event !== null),
-    react: reactIn({ world, demoCloud, servers, now, since: before }),
+    react: runFunctionsIn({ world, demoCloud, servers, now, since: before }),
     close: servers.close,
   };
 };

@@ -68,7 +68,7 @@ const startAgain: Act = {
   },
 };
 
-const takeover = [
+const takeoverMilestones = [
   milestone.podMarked,
   milestone.podGone,
   milestone.attachmentGone,
@@ -76,8 +76,8 @@ const takeover = [
   milestone.diskAttached,
   milestone.podRuns,
 ];
-const comeback = [milestone.runsAgain, milestone.readyAgain, milestone.quarantineRemoved, milestone.newPodRuns];
-const tookOver = [ask.dataUnharmed, ask.oldAttachmentGone, ask.diskMoved, ask.databaseRuns];
+const returnMilestones = [milestone.runsAgain, milestone.readyAgain, milestone.quarantineRemoved, milestone.newPodRuns];
+const takeoverChecks = [ask.dataUnharmed, ask.oldAttachmentGone, ask.diskMoved, ask.databaseRuns];
 const announced = { acts: [], unannounced: false };
 
 export const scenarios: readonly Scenario[] = [
@@ -87,8 +87,14 @@ export const scenarios: readonly Scenario[] = [
     shows: 'The instance of a database stops and stays off.',
     since: 'after the stop',
     strikes: stop,
-    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, milestone.outOfServiceRemoved],
-    asks: [...tookOver, ask.nodeFenced, ask.noNudgeLeft],
+    milestones: [
+      milestone.stopped,
+      milestone.notReady,
+      milestone.marked,
+      ...takeoverMilestones,
+      milestone.outOfServiceRemoved,
+    ],
+    asks: [...takeoverChecks, ask.nodeFenced, ask.noNudgeLeft],
   },
   {
     ...announced,
@@ -96,8 +102,8 @@ export const scenarios: readonly Scenario[] = [
     shows: 'The instance of a database is terminated.',
     since: 'after the termination',
     strikes: terminateInstance,
-    milestones: [milestone.terminated, milestone.marked, ...takeover, milestone.nodeGone],
-    asks: [...tookOver, ask.nodeDeleted, ask.nothingLeft],
+    milestones: [milestone.terminated, milestone.marked, ...takeoverMilestones, milestone.nodeGone],
+    asks: [...takeoverChecks, ask.nodeDeleted, ask.nothingLeft],
   },
   {
     name: 'partition',
@@ -106,7 +112,7 @@ export const scenarios: readonly Scenario[] = [
     strikes: (world, { node }) => void world.parts.cluster.knobs.partitioned.push(node),
     acts: [],
     unannounced: true,
-    milestones: [milestone.cutOff, milestone.notReady, milestone.refused, ...takeover],
+    milestones: [milestone.cutOff, milestone.notReady, milestone.refused, ...takeoverMilestones],
     asks: [ask.dataUnharmed, ask.machineRuns, ask.diskStayed, ask.podStayed, ask.refusalSaid, ask.nothingLeft],
   },
   {
@@ -120,11 +126,11 @@ export const scenarios: readonly Scenario[] = [
       milestone.stopped,
       milestone.notReady,
       milestone.marked,
-      ...takeover,
+      ...takeoverMilestones,
       milestone.outOfServiceRemoved,
-      ...comeback,
+      ...returnMilestones,
     ],
-    asks: [...tookOver, ask.nodeReturned, ask.newPodRuns, ask.nothingLeft],
+    asks: [...takeoverChecks, ask.nodeReturned, ask.newPodRuns, ask.nothingLeft],
   },
   {
     ...announced,
@@ -132,8 +138,8 @@ export const scenarios: readonly Scenario[] = [
     shows: 'The instance of a database stops, and someone deletes its Node before any fence begins.',
     since: 'after the stop',
     strikes: stopAndDeleteNode,
-    milestones: [milestone.stopped, milestone.nodeGone, ...takeover],
-    asks: [...tookOver, ask.nodeDeleted, ask.nothingLeft],
+    milestones: [milestone.stopped, milestone.nodeGone, ...takeoverMilestones],
+    asks: [...takeoverChecks, ask.nodeDeleted, ask.nothingLeft],
   },
 ];
 

@@ -40,7 +40,7 @@ const violationsCell = ({ violations }: AtTheEnd): string =>
 
 const TAINTS: ReadonlySet<string> = new Set(['out-of-service', 'quarantine']);
 
-const leftCell = ({ leftOnNode }: AtTheEnd): string => {
+const leftoverCell = ({ leftOnNode }: AtTheEnd): string => {
   if (leftOnNode === null) return 'the Node is gone';
   const others = leftOnNode.filter((what) => !TAINTS.has(what));
   const taints = leftOnNode.length - others.length;
@@ -65,7 +65,7 @@ export const tableLines = <P extends ClusterParts>({
     endRow('in the end, the disk is attached to', (end) => diskCell(end, story.demoCloud.shortName)),
     endRow('the database runs on', (end) => podCell(end, story.demoCloud.shortNode)),
     endRow('harm to data', violationsCell),
-    endRow('of Cloudfence, on the old Node', leftCell),
+    endRow('of Cloudfence, on the old Node', leftoverCell),
   ];
 };
 
@@ -76,9 +76,9 @@ export const verdictLines = <P extends ClusterParts>({
 }: PlayedDemo<P>): readonly string[] => {
   const calls = Object.values(requests.cloud).reduce((sum, count) => sum + count, 0);
   return [
-    ...findings.flatMap(({ finding, wrong }) => (wrong === null ? [] : hanging(`  WRONG  ${finding}: `, wrong))),
+    ...findings.flatMap(({ finding, wrong }) => (wrong === null ? [] : hangingIndent(`  WRONG  ${finding}: `, wrong))),
     ...(right
-      ? hanging('As expected: ', findings.map(({ finding }) => finding).join(', '))
+      ? hangingIndent('As expected: ', findings.map(({ finding }) => finding).join(', '))
       : ['This is not the expected end.']),
     ...wrapText(
       `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.demoCloud.title}, over local sockets.`,
@@ -111,11 +111,11 @@ export const wrapText = (text: string, width: number): readonly string[] => {
 };
 
 /** Wraps a text next to a first column that only the first line has. */
-const hanging = (head: string, text: string): readonly string[] =>
+const hangingIndent = (head: string, text: string): readonly string[] =>
   wrapText(text, TERMINAL_WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
 
 export const newsLines = ({ at, lane, says }: DemoNews): readonly string[] =>
-  hanging(`${clockTime(at).padEnd(9)} ${lane.padEnd(16)}  `, says);
+  hangingIndent(`${clockTime(at).padEnd(9)} ${lane.padEnd(16)}  `, says);
 
 interface PodAtTheEnd {
   readonly node: string | null;

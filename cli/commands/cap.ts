@@ -36,7 +36,10 @@ const refuseMisuse = ({ override, reason, end = false }: CapOptions): void => {
  * name one of several clusters.
  * @throws InvalidInput
  */
-const meant = ({ clusters }: Session, { cluster, override, end = false }: CapOptions): readonly OpenCluster[] => {
+const chosenClusters = (
+  { clusters }: Session,
+  { cluster, override, end = false }: CapOptions,
+): readonly OpenCluster[] => {
   const names = clusters.map((one) => one.cluster.name).join(', ');
   if (cluster === undefined && clusters.length > 1 && (override !== undefined || end))
     throw new InvalidInput(`there are several clusters: choose one with --cluster: ${names}`);
@@ -103,7 +106,7 @@ export const cap = async ({ lift, ...given }: CapOptions, terminal: Terminal): P
   refuseMisuse(options);
   return withSession(options, terminal, async (session) => {
     const shown: Shown[] = [];
-    const opened = meant(session, options);
+    const opened = chosenClusters(session, options);
     for (const { cluster, cap: control } of opened) {
       await change(await control(), options, session);
       const status = await (await control()).status(session.policy.cap, session.ports.signal);

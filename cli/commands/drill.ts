@@ -113,7 +113,7 @@ const endOnSecondInterrupt = (terminal: Terminal, first: AbortSignal, giveUp: Ab
   };
 };
 
-const conduct = async (
+const runDrill = async (
   options: DrillCommandOptions,
   session: Session,
   terminal: Terminal,
@@ -145,7 +145,7 @@ const conduct = async (
 export const drill = (options: DrillCommandOptions, terminal: Terminal): Promise<number> => {
   refuseUnknownForm(options);
   const giveUp = new AbortController();
-  const work = (session: Session): Promise<number> => conduct(options, session, terminal, giveUp);
+  const work = (session: Session): Promise<number> => runDrill(options, session, terminal, giveUp);
   return withSession({ ...options, json: true }, terminal, work, {
     whenInterrupted: INTERRUPTED,
     alsoOn: ['SIGTERM', 'SIGHUP'],

@@ -7,7 +7,7 @@ import { type Survey, survey } from '../../config/survey.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { shellWord } from '../../providers/stage.ts';
 import type { Terminal } from '../answer.ts';
-import { type Reader, stageFile, valuesFor } from '../stage-file.ts';
+import { type StageFileReader, stageFile, valuesFor } from '../stage-file.ts';
 
 export interface InitOptions {
   readonly kubeconfig?: string;
@@ -15,7 +15,7 @@ export interface InitOptions {
   readonly allContexts?: boolean;
   readonly cloud?: string;
   readonly stage: string;
-  readonly for: Reader;
+  readonly for: StageFileReader;
   readonly output?: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
@@ -30,20 +30,20 @@ const fileFor = ({ writer }: Survey, { output, stage, for: reader }: InitOptions
   output ?? (reader === 'cli' ? CLI_FILE : writer.file(stage));
 
 /** The schemas are in a checkout and in a release, beside `stages/`. */
-const schemaFor = (file: string, { writer }: Survey, reader: Reader): string | null =>
+const schemaFor = (file: string, { writer }: Survey, reader: StageFileReader): string | null =>
   reader === 'functions' && file === writer.file(path.basename(file).split('.')[0] ?? '')
     ? `../infra/schemas/${writer.schema}`
     : null;
 
 const stepsFor = (found: Survey, { stage, for: reader, kubeconfig }: InitOptions, file: string): readonly string[] => {
   const { writer, clusters } = found;
-  const given = kubeconfig === undefined ? [] : [`export KUBECONFIG=${shellWord(absolute(kubeconfig))}`];
+  const given = kubeconfig === undefined ? [] : [`export KUBECONFIG=${shellWord(absolutePaths(kubeconfig))}`];
   return reader === 'functions'
     ? [...given, ...writer.steps(stage, clusters)]
     : [...writer.cliSteps(clusters), `export CLOUDFENCE_CONFIG=${shellWord(file)}`, 'npx cloudfence doctor'];
 };
 
-const absolute = (list: string): string =>
+const absolutePaths = (list: string): string =>
   list
     .split(path.delimiter)
     .map((file) => (file === '' ? file : path.resolve(file)))
@@ -113,7 +113,7 @@ export const init = async (options: InitOptions, terminal: Terminal): Promise<nu
   const file = fileFor(found, options);
   const date = new Date(clock.now().wall).toISOString().slice(0, 10);
   const schema = schemaFor(file, found, options.for);
-  const text = stageFile(found, { reader: options.for, kubeconfig: absolute(kubeconfig), schema, date });
+  const text = stageFile(found, { reader: options.for, kubeconfig: absolutePaths(kubeconfig), schema, date });
   for (const { context, says } of found.unreachable)
     complain(`${context} is not reachable, and not in the file: ${says}`);
   if (!options.dryRun) await write(file, text, options.force ?? false);

@@ -41,7 +41,7 @@ export interface AccountKubeconfig {
   readonly server: string | null;
 }
 
-const written = (name: string, server: string, { token, ca }: AccountToken): string =>
+const kubeconfigYaml = (name: string, server: string, { token, ca }: AccountToken): string =>
   stringify({
     apiVersion: 'v1',
     kind: 'Config',
@@ -61,7 +61,7 @@ export const accountKubeconfig = async (
 ): Promise<string> => {
   const link = await linkFromFiles(kubeconfig, context);
   try {
-    return written(
+    return kubeconfigYaml(
       name,
       server ?? link.server,
       await accountToken(openConnection({ name, link, clock: callClock }), signal),

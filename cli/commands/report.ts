@@ -25,7 +25,7 @@ export interface ReportOptions {
   readonly timeout: number;
 }
 
-const forms: Readonly<Record<string, (report: Report) => string>> = {
+const formats: Readonly<Record<string, (report: Report) => string>> = {
   html: reportPage,
   md: reportMarkdown,
   json: reportJson,
@@ -40,7 +40,7 @@ interface Destination {
 /** Reads `report.html` as a file of that form, and `html` as that form on standard output. */
 const destinationOf = (output: string): Destination => {
   const [form = '', ...before] = output.split('.').reverse();
-  const write = forms[form];
+  const write = formats[form];
   if (write) return { file: before.length === 0 ? null : output, write };
   throw new InvalidInput(
     `-o ${output} names no form of a report: give a file that ends with .html, .md, or .json, or just html, md, or json`,

@@ -82,7 +82,12 @@ const writeEvents = async (
 
 const EVERY_MS = 200;
 
-const passTime = async (practice: Practice, folder: string, terminal: Terminal, signal: AbortSignal): Promise<void> => {
+const writeEventsInTime = async (
+  practice: Practice,
+  folder: string,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<void> => {
   let written = 0;
   while (!signal.aborted) {
     practice.pass();
@@ -103,7 +108,7 @@ const answer = (practice: Practice, command: string, { line, complain }: Termina
 };
 
 /** Reads commands until `quit`. The end of the input does not end the sandbox, so that it can run in the background. */
-const obey = (practice: Practice, terminal: Terminal, ending: AbortController): void => {
+const readCommands = (practice: Practice, terminal: Terminal, ending: AbortController): void => {
   createInterface({ input: terminal.input(), signal: ending.signal }).on('line', (command) => {
     if (command.trim() === 'quit') ending.abort();
     else if (command.trim() !== '') answer(practice, command, terminal);
@@ -139,9 +144,9 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
   try {
     await writeAccess(practice, control.url, folder);
     printWelcome(practice, options, terminal);
-    obey(practice, terminal, ending);
+    readCommands(practice, terminal, ending);
     const functions = options.installed ? runFunctions(practice, terminal, ending.signal) : null;
-    await Promise.all([passTime(practice, folder, terminal, ending.signal), functions]);
+    await Promise.all([writeEventsInTime(practice, folder, terminal, ending.signal), functions]);
     return 0;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, end);

@@ -2,7 +2,7 @@ import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { z } from 'zod';
 import { readEnvironment, readList, readVariable } from '../../config/environment.ts';
-import { connectAhead, openClusters } from '../../config/open-clusters.ts';
+import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
@@ -78,7 +78,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     account,
     territories: settings.territories,
     tags: permissionTags(environment.onlyTagged, settings.clusters),
-    onRequestsSent: () => connectAhead(opened),
+    onRequestsSent: () => connectClustersAhead(opened),
   });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: region ?? '' });

@@ -1,5 +1,5 @@
 import { readList, readTimeLimit, readVariable } from '../../config/environment.ts';
-import { connectAhead, openClusters } from '../../config/open-clusters.ts';
+import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
@@ -72,7 +72,7 @@ const createDependencies: GetDependencies = async () => {
   const settings = await loadFunctionSettings();
   // The import loads the SDK. An instance can start without it.
   const { openAzure } = await import('../../providers/azure/plugin/open.ts');
-  const openedCloud = await openAzure({ subscription, endpoint, onRequestsSent: () => connectAhead(opened) });
+  const openedCloud = await openAzure({ subscription, endpoint, onRequestsSent: () => connectClustersAhead(opened) });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const served = { subscription, groups: environment.groups };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readList, readTimeLimit, readVariable } from '../../config/environment.ts';
-import { connectAhead, openClusters } from '../../config/open-clusters.ts';
+import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
@@ -104,7 +104,8 @@ const createDependencies = async (): Promise<GcpDependencies> => {
   const environment = readGcpFunctionEnvironment();
   const endpoint = readGcpEndpoint(readVariable);
   const settings = await loadFunctionSettings();
-  const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID, onRequestsSent: () => connectAhead(opened) });
+  const onRequestsSent = () => connectClustersAhead(opened);
+  const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID, onRequestsSent });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const publish = memoized(async () => (await import('../../providers/gcp/publish.ts')).createPublisher({ endpoint }));

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { connectAhead, openClusters } from '../../config/open-clusters.ts';
+import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
 import { Refused } from '../../fencing/model/errors.ts';
 import { type KubernetesServer, openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { kubeconfigFor } from '../cli/live-cloud.ts';
@@ -26,7 +26,7 @@ it.each([
 ])('opens eight connections ahead in all: with %i clusters, %j', (clusters, expected) => {
   const counts: number[] = [];
   const connect = async (count: number): Promise<void> => void counts.push(count);
-  connectAhead(Array.from({ length: clusters }, () => ({ connect })));
+  connectClustersAhead(Array.from({ length: clusters }, () => ({ connect })));
   expect(counts).toEqual(expected);
 });
 
