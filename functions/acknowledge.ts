@@ -70,12 +70,12 @@ export const acknowledgeAll = async <D extends Message>(
   const again: Unacknowledged<D>[] = [];
   for (const message of messages) {
     if (!(await isAcknowledged(message, outcomes, leading, outbox)))
-      again.push({ message, why: whyOf(message, outcomes) });
+      again.push({ message, why: reasonToRetry(message, outcomes) });
   }
   return again;
 };
 
-const whyOf = ({ items }: Message, outcomes: readonly Outcome[]): string => {
+const reasonToRetry = ({ items }: Message, outcomes: readonly Outcome[]): string => {
   const failed = outcomes.find(
     ({ machine, outcome }) => outcome === 'failed' && items.some((item) => item.machine === machine),
   );
@@ -90,7 +90,7 @@ const isAcknowledged = async (
   outbox: Outbox,
 ): Promise<boolean> => {
   try {
-    await buryFaults(message, outbox);
+    await sendFaultsToDeadLetters(message, outbox);
     const ends = await Promise.all(
       message.items.map((item) => acknowledgeItem(message, item, outcomes, leading, outbox)),
     );
@@ -102,7 +102,7 @@ const isAcknowledged = async (
   }
 };
 
-const buryFaults = async (
+const sendFaultsToDeadLetters = async (
   { faults, ignored, body }: Message,
   { queues, log, formatMeasurements }: Outbox,
 ): Promise<void> => {

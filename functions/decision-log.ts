@@ -33,7 +33,7 @@ interface DecisionLine {
 /** Limits the text of a log line, because people read it. The full text is in the answer or in the dead letter. */
 const LONGEST_SAYS = 4_000;
 
-const blank: DecisionLine = {
+const emptyLine: DecisionLine = {
   decision: '',
   because: '',
   says: '',
@@ -52,7 +52,7 @@ const blank: DecisionLine = {
 /** Returns a line for each step that the command has just taken, or imagined. */
 export const stepLines = (answer: CommandResult, state: RunState, event: string | null): readonly DecisionLine[] =>
   reportsOf(answer, state).map((step) => ({
-    ...blank,
+    ...emptyLine,
     decision: logDecision.step,
     because: step.because.code,
     says: shorten(step.message ?? step.because.says, LONGEST_SAYS),
@@ -84,7 +84,7 @@ export const skippedLines = (answer: CommandResult, state: RunState, event: stri
   if (names.length === 0) return [];
   return [
     {
-      ...blank,
+      ...emptyLine,
       decision: logDecision.skipped,
       because: 'impossible-name',
       says: `no object can have these names, so Cloudfence does not look for them: ${listSome(names.map(quoted))}; a claim of a pod, or the record on the Node, contains them`,
@@ -97,7 +97,7 @@ export const skippedLines = (answer: CommandResult, state: RunState, event: stri
 };
 
 export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLine => ({
-  ...blank,
+  ...emptyLine,
   decision: outcome.outcome,
   because: outcome.reason.code,
   says: shorten(outcome.reason.says, LONGEST_SAYS),
@@ -110,7 +110,7 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
 });
 
 export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({
-  ...blank,
+  ...emptyLine,
   decision: logDecision.notUnderstood,
   because: where,
   says: `${what}; ${remedy}`,
@@ -118,7 +118,7 @@ export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({
 
 /** Returns the line for what happened to a message: one word and one sentence. */
 export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({
-  ...blank,
+  ...emptyLine,
   decision: what,
   because,
   says: shorten(says, LONGEST_SAYS),

@@ -86,10 +86,10 @@ export const incidentsAt = <P>(
   place: P | null,
   open: (place: P) => Promise<TellingKeeper>,
 ): { readonly incidents?: TellingKeeper } =>
-  place === null ? {} : { incidents: loadedLater(memoized(() => open(place))) };
+  place === null ? {} : { incidents: lazyIncidentKeeper(memoized(() => open(place))) };
 
 /** Returns a keeper of incidents whose code is loaded with the first incident, because most events bring none. */
-const loadedLater = (keeper: () => Promise<TellingKeeper>): TellingKeeper => ({
+const lazyIncidentKeeper = (keeper: () => Promise<TellingKeeper>): TellingKeeper => ({
   objects: {
     read: async (...asked) => (await keeper()).objects.read(...asked),
     write: async (...asked) => (await keeper()).objects.write(...asked),

@@ -34,7 +34,7 @@ const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Pro
  * Runs all checks. If other functions fence under roles of their own, this checks their access instead of the doctor's,
  * which may only read.
  */
-const diagnosed = async (dependencies: DoctorDependencies, signal: AbortSignal): Promise<DoctorReport> => {
+const runAllChecks = async (dependencies: DoctorDependencies, signal: AbortSignal): Promise<DoctorReport> => {
   const { openedCloud, openClusters, policy, fencers = [], readers = [], incidents } = dependencies;
   const alone = fencers.length === 0;
   const { checks, machines, untried } = await runDoctorChecks(
@@ -46,13 +46,13 @@ const diagnosed = async (dependencies: DoctorDependencies, signal: AbortSignal):
   const own = alone ? await incidentChecks(incidents, signal) : [];
   const theirs = await Promise.all([
     ...fencers.map((fencer) => checksBy(fencer, machines, signal)),
-    ...readers.map(async (reader) => (await checksBy(reader, [], signal)).map(withoutFence)),
+    ...readers.map(async (reader) => (await checksBy(reader, [], signal)).map(asWarning)),
   ]);
   return doctorReport([...checks, ...own, ...theirs.flat()], [...untried, UNTRIED_IN_FUNCTIONS]);
 };
 
 /** A function that only reads is in the way of no fence. */
-const withoutFence = (check: Check): Check =>
+const asWarning = (check: Check): Check =>
   check.verdict === 'fail' ? { ...check, verdict: 'warn', says: `${check.says}. A fence works without it` } : check;
 
 /** Each of these calls would have an effect, and no platform has a dry run for it. */
@@ -92,7 +92,7 @@ const diagnosedWithTestEvent = async (
     throw new InvalidInput('only a deployed doctor sends test events: ask it with `serverless invoke -f doctor`');
   const lasts = limit.getRemainingTimeInMillis() - MARGIN_MS;
   const [{ checks, untried }, tried] = await Promise.all([
-    diagnosed(dependencies, signal),
+    runAllChecks(dependencies, signal),
     tryTestEvent(testChain, dependencies, lasts, signal),
   ]);
   return doctorReport([...checks, tried], untried);
@@ -117,7 +117,7 @@ export const doctor =
       case 'test-event':
         return diagnosedWithTestEvent(dependencies, limit, signal);
       case 'checks':
-        return diagnosed(dependencies, signal);
+        return runAllChecks(dependencies, signal);
     }
   };
 

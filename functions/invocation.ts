@@ -30,7 +30,11 @@ const MARGIN_MS = 3_000;
 /** Clusters that did not answer, with the reason. A cluster that answers a later request is removed. */
 type Unreachable = ReadonlyMap<string, string>;
 
-const noticed = (unreachable: Map<string, string>, answer: CommandResult, { location: place }: RunState): void => {
+const noteUnreachable = (
+  unreachable: Map<string, string>,
+  answer: CommandResult,
+  { location: place }: RunState,
+): void => {
   if (answer.to === 'locate') {
     for (const { cluster, error } of answer.found) if (error) unreachable.set(cluster, error.message);
   }
@@ -75,7 +79,7 @@ export const withinInvocation = async <T>(
   const logs = createRunLogs(log);
   const logSkipped = onceEach(log);
   const observe = (command: Command, answer: CommandResult, state: RunState) => {
-    noticed(unreachable, answer, state);
+    noteUnreachable(unreachable, answer, state);
     logs.observe(command, answer, state);
     skippedLines(answer, state, eventOf(state)).forEach(logSkipped);
     if (isNews(command, state)) stepLines(answer, state, eventOf(state)).forEach(log);
@@ -248,7 +252,7 @@ const bootOf = ({ generation }: Boot): string => generation ?? 'unknown';
 
 const keyOf = (outcome: Outcome['outcome'], { machine }: Boot): string => `${outcome} ${machine}`;
 
-const isWould = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would-release' =>
+const isWouldOutcome = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would-release' =>
   outcome === 'would-fence' || outcome === 'would-release';
 
 /** Reports whether this process has already logged that dry run. */
@@ -260,7 +264,7 @@ export const wasDryRunLogged = (
 
 /** Returns false for a dry run that was already logged. Otherwise, it remembers the dry run and returns true. */
 export const isFirstLog = (outcome: Outcome, dependencies: Pick<FunctionDependencies, 'ports'>): boolean => {
-  if (!isWould(outcome.outcome)) return true;
+  if (!isWouldOutcome(outcome.outcome)) return true;
   if (wasDryRunLogged(outcome.outcome, outcome, dependencies)) return false;
   const logged = loggedDryRuns.get(dependencies.ports) ?? new Map<string, string>();
   loggedDryRuns.set(dependencies.ports, logged.set(keyOf(outcome.outcome, outcome), bootOf(outcome)));

@@ -24,7 +24,7 @@ export interface RunLogs {
 const keyOf = (machine: string, dryRun: boolean): string => `${machine} ${dryRun}`;
 
 /** Something about an incident that could not be kept. The fence does not depend on it. */
-export const notKept = (why: string, machine: string | null): object =>
+export const incidentNotKept = (why: string, machine: string | null): object =>
   messageLine('failed', 'incident', `the incident is not complete: ${why}`, machine);
 
 export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
@@ -36,7 +36,7 @@ export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
       try {
         logs.set(key, logged(logs.get(key) ?? emptyRunLog(state), command, answer, state));
       } catch (caught) {
-        log(notKept(asCloudfenceError(caught).message, machine));
+        log(incidentNotKept(asCloudfenceError(caught).message, machine));
       }
     },
     of: ({ machine, dryRun }) => logs.get(keyOf(machine, dryRun)) ?? null,
@@ -44,13 +44,13 @@ export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
 };
 
 /** The most time (ms) that incidents may take, and the time that is left for the answer of the invocation. */
-const MOST_MS = 5_000;
-const LEFT_MS = 1_000;
+const INCIDENTS_MAY_TAKE_MS = 5_000;
+const LEFT_FOR_ANSWER_MS = 1_000;
 export const SIDE_BY_SIDE = 10;
 
 /** Returns the signal that ends what is done about incidents. `remaining` is the time of the invocation (ms). */
 export const incidentTime = ({ clock }: Pick<Ports, 'clock'>, remaining: number): AbortSignal =>
-  clock.timeout(Math.max(0, Math.min(MOST_MS, remaining - LEFT_MS)));
+  clock.timeout(Math.max(0, Math.min(INCIDENTS_MAY_TAKE_MS, remaining - LEFT_FOR_ANSWER_MS)));
 
 export const sweepOccasion: Occasion = {
   trigger: { kind: 'sweep', event: null, says: null, happened: null },
@@ -91,7 +91,7 @@ const keepOne = async (
     const incident = shown();
     if (incident) await abortOnSignal(signal, () => keepIncident(incident, keeper, signal));
   } catch (caught) {
-    log(notKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, machine));
+    log(incidentNotKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, machine));
   }
 };
 

@@ -64,12 +64,12 @@ export const metricFields = (measured: readonly Measurement[]): Readonly<Record<
   ...Object.fromEntries(measured.map(({ name, value }) => [name, value])),
 });
 
-const done = (steps: readonly StepReport[], ...kinds: readonly StepReport['step'][]): readonly StepReport[] =>
+const stepsDone = (steps: readonly StepReport[], ...kinds: readonly StepReport['step'][]): readonly StepReport[] =>
   steps.filter(({ step, result }) => kinds.includes(step) && (result === 'done' || result === 'already'));
 
 const endOf = (step: StepReport | undefined): number | null => (step ? step.at + step.ms : null);
 
-const span = (name: string, from: number | null, to: number | null): readonly Measurement[] =>
+const duration = (name: string, from: number | null, to: number | null): readonly Measurement[] =>
   from === null || to === null || to < from ? [] : [{ name, value: to - from, unit: 'Milliseconds' }];
 
 /**
@@ -79,18 +79,18 @@ const span = (name: string, from: number | null, to: number | null): readonly Me
 const phases = (ended: Outcome, eventAt: number | null): readonly Measurement[] => {
   const { outcome, provenAt, steps } = ended;
   if (outcome !== 'fenced' || isImagined(ended)) return [];
-  const marked = endOf(done(steps, 'mark')[0]);
-  const podsGone = endOf(done(steps, 'delete-pod').at(-1));
-  const finished = endOf(done(steps, 'park', 'delete-node').at(-1));
+  const marked = endOf(stepsDone(steps, 'mark')[0]);
+  const podsGone = endOf(stepsDone(steps, 'delete-pod').at(-1));
+  const finished = endOf(stepsDone(steps, 'park', 'delete-node').at(-1));
   return [
-    ...span(metricNames.eventToProof, eventAt, provenAt),
-    ...span(metricNames.proofToMark, provenAt, marked),
-    ...span(metricNames.markToPodsGone, marked, podsGone),
-    ...span(metricNames.podsGoneToFenced, podsGone, finished),
+    ...duration(metricNames.eventToProof, eventAt, provenAt),
+    ...duration(metricNames.proofToMark, provenAt, marked),
+    ...duration(metricNames.markToPodsGone, marked, podsGone),
+    ...duration(metricNames.podsGoneToFenced, podsGone, finished),
   ];
 };
 
-const one = (name: string): Measurement => ({ name, value: 1, unit: 'Count' });
+const countOfOne = (name: string): Measurement => ({ name, value: 1, unit: 'Count' });
 
 /**
  * Counts the end of a run. A dry run is counted separately and never counts as a fence or a release, even if the
@@ -99,12 +99,12 @@ const one = (name: string): Measurement => ({ name, value: 1, unit: 'Count' });
 const endsOf = (ended: Outcome): readonly Measurement[] => {
   const { outcome } = ended;
   if (isImagined(ended) && (outcome === 'fenced' || outcome === 'released')) return [];
-  const end: Measurement = { ...one(metricNames.outcomes), by: { [dimensionNames.outcome]: outcome } };
-  if (outcome === 'would-fence') return [end, one(metricNames.wouldFence)];
-  return outcome === 'would-release' ? [end, one(metricNames.wouldRelease)] : [end];
+  const end: Measurement = { ...countOfOne(metricNames.outcomes), by: { [dimensionNames.outcome]: outcome } };
+  if (outcome === 'would-fence') return [end, countOfOne(metricNames.wouldFence)];
+  return outcome === 'would-release' ? [end, countOfOne(metricNames.wouldRelease)] : [end];
 };
 
-export const unreachableMeasurements: readonly Measurement[] = [one(metricNames.clusterUnreachable)];
+export const unreachableMeasurements: readonly Measurement[] = [countOfOne(metricNames.clusterUnreachable)];
 
 export const measurementsOf = (outcome: Outcome, eventAt: number | null): readonly Measurement[] => [
   ...endsOf(outcome),

@@ -11,7 +11,7 @@ import { measurementsOf } from './metrics.ts';
 
 /** A person's request to release one fence, on any cloud. The function `fence` takes it, because its role may do so. */
 
-const request = z.strictObject({
+const releaseRequest = z.strictObject({
   /** A Node, or what leads to its fence: a pod, a claim, a volume, or a machine. */
   release: z.string().min(1),
   /** What a person has checked, who vouches that the machine has booted again. */
@@ -24,8 +24,8 @@ const byPerson = () => occasionOf(null, false);
 export const isReleaseRequest = (event: unknown): boolean =>
   typeof event === 'object' && event !== null && 'release' in event;
 
-const parseRequest = (event: unknown): z.infer<typeof request> => {
-  const read = request.safeParse(event);
+const parseRequest = (event: unknown): z.infer<typeof releaseRequest> => {
+  const read = releaseRequest.safeParse(event);
   if (read.success) return read.data;
   throw new InvalidInput(
     `the request is not valid: ${z.prettifyError(read.error)}; send {"release": "<node>"} or {"release": "pod/<namespace>/<name>"}`,

@@ -28,7 +28,7 @@ export const sweep =
       () => null,
       async ({ ports, deadline, logs }) => {
         const swept = await sweepAll({ policy, deadline, newRunId }, ports);
-        report(swept, dependencies);
+        reportSweep(swept, dependencies);
         await keepIncidents(swept.outcomes, logs, () => sweepOccasion, dependencies, limit.getRemainingTimeInMillis());
         await tendIncidents(dependencies, limit.getRemainingTimeInMillis());
         return swept;
@@ -58,7 +58,7 @@ const isNewsOfSweep =
 /** Limits how many Nodes a line names. */
 const MOST_NAMED = 5;
 
-const named = (what: string, nodes: readonly FencedNode[]): string => {
+const listNodes = (what: string, nodes: readonly FencedNode[]): string => {
   if (nodes.length === 0) return '';
   const names = nodes.slice(0, MOST_NAMED).map(({ cluster, node }) => `${cluster}/${node}`);
   const others = nodes.length > MOST_NAMED ? `, and ${nodes.length - MOST_NAMED} more` : '';
@@ -66,9 +66,9 @@ const named = (what: string, nodes: readonly FencedNode[]): string => {
 };
 
 const summaryOf = ({ outcomes, overdue }: SweepOutcome): string =>
-  `the sweep looked at ${counted(outcomes.length, 'machine')}${named('fenced for more than a day', overdue.fenced)}${named('machine back, and release waiting, for more than ten minutes', overdue.returned)}`;
+  `the sweep looked at ${counted(outcomes.length, 'machine')}${listNodes('fenced for more than a day', overdue.fenced)}${listNodes('machine back, and release waiting, for more than ten minutes', overdue.returned)}`;
 
-const report = (swept: SweepOutcome, dependencies: FunctionDependencies): void => {
+const reportSweep = (swept: SweepOutcome, dependencies: FunctionDependencies): void => {
   const { outcomes, unreachable, overdue } = swept;
   const { log, formatMeasurements: measured } = dependencies;
   const line = (outcome: Outcome) => {

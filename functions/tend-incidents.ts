@@ -5,7 +5,7 @@ import type { Incident } from '../incidents/incident.ts';
 import { readNotes, sendLate, watchIncident } from '../incidents/keep.ts';
 import type { Aftermath } from '../incidents/watch.ts';
 import type { FunctionDependencies } from './dependencies.ts';
-import { incidentTime, notKept, SIDE_BY_SIDE } from './keep-incidents.ts';
+import { incidentTime, incidentNotKept, SIDE_BY_SIDE } from './keep-incidents.ts';
 
 /**
  * After the runs of a sweep: watches what becomes of the volumes and pods of earlier incidents, and sends messages that a
@@ -17,7 +17,7 @@ const MOST_NOTES = 20;
 
 type TendDependencies = Pick<FunctionDependencies, 'incidents' | 'aftermath' | 'ports' | 'chance' | 'log'>;
 
-const drawn = <T>(notes: readonly T[], chance: () => number): readonly T[] =>
+const drawSome = <T>(notes: readonly T[], chance: () => number): readonly T[] =>
   notes.length <= MOST_NOTES
     ? notes
     : notes
@@ -27,7 +27,7 @@ const drawn = <T>(notes: readonly T[], chance: () => number): readonly T[] =>
         .map(({ note }) => note);
 
 /** A cluster that gives no answer shows nothing. The watch still ends when its time is up. */
-const lookAfter =
+const createWatch =
   ({ aftermath, log }: TendDependencies, signal: AbortSignal) =>
   async (incident: Incident): Promise<Aftermath | null> => {
     const { cluster, node, machine } = incident;
@@ -36,7 +36,7 @@ const lookAfter =
       return read ? await read({ ...incident, node: node ?? '' }, signal) : null;
     } catch (caught) {
       signal.throwIfAborted();
-      log(notKept(asCloudfenceError(caught).message, machine));
+      log(incidentNotKept(asCloudfenceError(caught).message, machine));
       return null;
     }
   };
@@ -50,14 +50,14 @@ export const tendIncidents = async (dependencies: TendDependencies, remaining: n
   const now = () => ports.clock.now().wall;
   const aLimit = pLimit(SIDE_BY_SIDE);
   const failed = (caught: unknown): void =>
-    log(notKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, null));
+    log(incidentNotKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, null));
   const limited = (work: () => Promise<void>) => aLimit(() => abortOnSignal(signal, work).catch(failed));
   try {
     const { watched, unsent } = await abortOnSignal(signal, () => readNotes(objects, now(), signal));
     await Promise.all([
-      ...drawn(unsent, chance).map((note) => limited(() => sendLate(note, keeper, now(), signal))),
-      ...drawn(watched, chance).map((note) =>
-        limited(() => watchIncident(note, lookAfter(dependencies, signal), now, keeper, signal)),
+      ...drawSome(unsent, chance).map((note) => limited(() => sendLate(note, keeper, now(), signal))),
+      ...drawSome(watched, chance).map((note) =>
+        limited(() => watchIncident(note, createWatch(dependencies, signal), now, keeper, signal)),
       ),
     ]);
   } catch (caught) {

@@ -19,10 +19,10 @@ const testEvent = z.object({ cloudfence: z.literal('test-event'), id: z.string()
  * An event of a bus of EventBridge. AWS lets nobody else put events of `aws.` on it. Anybody who may put events in the
  * account may give them this form, so such an event does not show a fault of the chain, even if it is malformed.
  */
-const onBus = z
+const eventBridgeForm = z
   .object({ source: z.literal(TEST_SOURCE), 'detail-type': z.literal(TEST_DETAIL_TYPE), detail: z.unknown() })
   .transform(({ detail }) => ({ id: testEvent.safeParse(detail).data?.id ?? null }));
-const anyForm = z.union([testEvent, onBus]);
+const testEventInAnyForm = z.union([testEvent, eventBridgeForm]);
 
 /** A test event. `id` is null if it is malformed. */
 interface Arrival {
@@ -31,7 +31,7 @@ interface Arrival {
 
 /** Returns the test event that came through a queue, or null. Without a queue, it proves nothing. */
 const testEventIn = ({ messageId, body }: Pick<Message, 'messageId' | 'body'>): Arrival | null =>
-  anyForm.safeParse(messageId === null ? null : parseJsonOrNull(body)).data ?? null;
+  testEventInAnyForm.safeParse(messageId === null ? null : parseJsonOrNull(body)).data ?? null;
 
 const objectOf = (id: string): string => `test-events/${id}.json`;
 

@@ -75,7 +75,7 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
  * Creates the connection pool for the current cluster. A server on plain http gets a credential only if it runs on this
  * machine: `chosenKubeConfig` has checked that.
  */
-const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
+const createAgentFor = (config: KubeConfig, options: RequestOptions): ClearAgent => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
   const clear = server.startsWith('http:');
   if (!proxyUrl) return clear ? new ClearAgent(POOL_OPTIONS) : new Agent({ ...POOL_OPTIONS, ...trustOf(options) });
@@ -96,7 +96,7 @@ const kubeConfigAgent = (config: KubeConfig): (() => Promise<ClearAgent>) => {
     const certificate = String(options.cert ?? '');
     if (shared?.certificate === certificate) return shared.agent;
     if (shared) closeWhenIdle(shared.agent);
-    shared = { agent: madeFrom(config, options), certificate };
+    shared = { agent: createAgentFor(config, options), certificate };
     return shared.agent;
   };
 };

@@ -134,7 +134,7 @@ export const recordEvent = async (
  * How long (ms) the Node that a look or a recheck has read serves for the patch of the step that follows. The patch
  * tests what it depends on, so an older Node would only be refused more often.
  */
-const SERVES_FOR_MS = 500;
+const NODE_REUSED_FOR_MS = 500;
 
 /** The rechecks of one cluster. */
 export interface Rechecks {
@@ -146,7 +146,7 @@ export interface Rechecks {
   readonly takeNode: (node: string) => V1Node | null;
 }
 
-const whatStepRestsOn = (node: V1Node | null, lease: string | null): Recheck => ({
+const recheckedFacts = (node: V1Node | null, lease: string | null): Recheck => ({
   uid: node?.metadata?.uid ?? null,
   recordText: node && fenceAnnotation(node),
   taints: {
@@ -158,7 +158,7 @@ const whatStepRestsOn = (node: V1Node | null, lease: string | null): Recheck => 
 
 export const createRechecks = ({ now }: Pick<CallClock, 'now'>): Rechecks => {
   const lately = new Map<string, { readonly node: V1Node; readonly at: number }>();
-  const isFresh = (at: number): boolean => Math.abs(now() - at) < SERVES_FOR_MS;
+  const isFresh = (at: number): boolean => Math.abs(now() - at) < NODE_REUSED_FOR_MS;
   const keepNode: Rechecks['keepNode'] = (node, at) => {
     for (const [name, found] of lately) if (!isFresh(found.at)) lately.delete(name);
     lately.set(node.metadata?.name ?? '', { node, at });
@@ -169,7 +169,7 @@ export const createRechecks = ({ now }: Pick<CallClock, 'now'>): Rechecks => {
       const at = now();
       const [node, lease] = await Promise.all([readNode(reader, name), readLease(reader, name)]);
       if (node) keepNode(node, at);
-      return whatStepRestsOn(node, lease);
+      return recheckedFacts(node, lease);
     },
     takeNode: (name) => {
       const found = lately.get(name);

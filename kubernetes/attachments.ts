@@ -104,18 +104,18 @@ export interface AttachmentGroup {
   readonly names: readonly string[];
 }
 
-interface Noted {
+interface NotedSource {
   readonly source: IdentitySource | null;
   readonly names: string[];
 }
 
 type ByNode = ReadonlyMap<string, readonly AttachmentGroup[]>;
 
-const note = (found: Map<string, Map<string, Noted>>, attachment: V1VolumeAttachment): void => {
+const noteAttachment = (found: Map<string, Map<string, NotedSource>>, attachment: V1VolumeAttachment): void => {
   const { nodeName } = attachment.spec;
   const source = attachmentIdentitySource(attachment);
   const key = source ? `${source.driver} ${source.value}` : '';
-  const noted = found.get(nodeName) ?? new Map<string, Noted>();
+  const noted = found.get(nodeName) ?? new Map<string, NotedSource>();
   const same = noted.get(key) ?? { source, names: [] };
   same.names.push(attachment.metadata?.name ?? '');
   found.set(nodeName, noted.set(key, same));
@@ -125,7 +125,7 @@ const note = (found: Map<string, Map<string, Noted>>, attachment: V1VolumeAttach
  * Keeps one machine id per driver for each Node with a fresh Lease: enough to detect a second machine under the same
  * Node name.
  */
-const watchful = () => {
+const watchForReusedNames = () => {
   const ids = new Map<string, string>();
   const contested = new Set<string>();
   const watch = (attachment: V1VolumeAttachment): void => {
@@ -144,10 +144,10 @@ const readAttached = async (
   wanted: (node: string) => boolean,
   others: (attachment: V1VolumeAttachment) => void,
 ): Promise<ByNode> => {
-  const found = new Map<string, Map<string, Noted>>();
+  const found = new Map<string, Map<string, NotedSource>>();
   for await (const page of attachmentPages(reader)) {
     for (const attachment of page) {
-      if (wanted(attachment.spec.nodeName)) note(found, attachment);
+      if (wanted(attachment.spec.nodeName)) noteAttachment(found, attachment);
       else others(attachment);
     }
   }
@@ -160,7 +160,7 @@ const readAttached = async (
  * Nodes of the second kind are rare. The function reads the list again for them, so that it never keeps the whole list.
  */
 export const groupSuspectAttachments = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
-  const { contested, watch } = watchful();
+  const { contested, watch } = watchForReusedNames();
   const doubtful = await readAttached(reader, (node) => !fresh.has(node), watch);
   if (contested.size === 0) return doubtful;
   return new Map([

@@ -81,13 +81,13 @@ const retried = async <T>(
 };
 
 /** How to send the requests of one call. */
-interface Sending {
+interface CallOptions {
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
   readonly permit?: Permit;
 }
 
-interface Watched extends Sending {
+interface WatchedCall extends CallOptions {
   readonly deadline: () => AbortSignal;
   /** Receives the request line, for messages. */
   readonly note: (line: string) => void;
@@ -97,7 +97,7 @@ interface Watched extends Sending {
  * Returns the client's configuration for one call. Everything that must hold for the request is applied where the
  * request is sent, after all other processing.
  */
-const configurationFor = (link: Link, sending: Watched): Configuration => {
+const configurationFor = (link: Link, sending: WatchedCall): Configuration => {
   const send = (request: RequestContext) => {
     sending.note(requestLine(request));
     for (const [name, value] of Object.entries(sending.headers ?? {})) request.setHeaderParam(name, value);
@@ -151,7 +151,7 @@ export const pages = <T>(readPage: ReadPage<T>, limit = PAGE_SIZE): AsyncGenerat
 /** One of the client's generated API classes, such as CoreV1Api. */
 type ApiClass<Api> = new (configuration: Configuration) => Api;
 
-type Ask = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T>;
+type SendWith = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T>;
 
 /** What the path of a request names one object by. */
 interface ObjectPlace {
@@ -165,7 +165,7 @@ interface ObjectPlace {
  */
 export interface Reader {
   /** @throws Unavailable, PermissionDenied, Refused */
-  readonly read: Ask;
+  readonly read: SendWith;
   /**
    * Reads one object. Returns null when the API server says that the object does not exist. Does not ask for a name that
    * no object can have: such an object does not exist, either.
@@ -178,16 +178,16 @@ export interface Reader {
   /** Returns the names for which this reader did not ask because no object can have them. */
   readonly impossibleNames: () => readonly string[];
   /** Reads a list for which the API server sends only the metadata of the items. */
-  readonly readMetadata: Ask;
+  readonly readMetadata: SendWith;
 }
 
 /** Writes under one signal and one permit. Each write is sent once and never again. */
 export interface Writer {
-  readonly write: Ask;
+  readonly write: SendWith;
   /** Sends a JSON Patch. The API server answers with the object's metadata only. */
-  readonly jsonPatch: Ask;
+  readonly jsonPatch: SendWith;
   /** Sends a merge patch. The API server answers with the object's metadata only. */
-  readonly mergePatch: Ask;
+  readonly mergePatch: SendWith;
 }
 
 export interface Connection {
@@ -214,7 +214,7 @@ const nullIfAbsent = (error: unknown): null => {
  * something else, and its answer would say nothing about the object.
  * The name of a CSIDriver may contain capital letters.
  */
-export const objectReads = (read: Ask): Pick<Reader, 'readIfPresent' | 'impossibleNames'> => {
+export const objectReads = (read: SendWith): Pick<Reader, 'readIfPresent' | 'impossibleNames'> => {
   const impossible = new Set<string>();
   return {
     readIfPresent: async (api, place, ask) => {
@@ -255,11 +255,11 @@ const inKubernetesForm = <T>(answer: T, line: string): T => {
   throw unreadableAnswer(line, read.error);
 };
 
-type Asking = (sending: Sending, tries: 'again' | 'once') => Ask;
+type RequestSender = (sending: CallOptions, tries: 'again' | 'once') => SendWith;
 
 /** Returns how requests are sent over a link. `callLasts` is the longest time that a single request may take, in ms. */
-const askingOver =
-  (link: Link, clock: CallClock, callLasts: number): Asking =>
+const createRequestSender =
+  (link: Link, clock: CallClock, callLasts: number): RequestSender =>
   (sending, tries) =>
   async (api, ask) => {
     let line = 'a request';
@@ -279,7 +279,7 @@ const askingOver =
 
 /** Creates readers and writers over a link. */
 export const createConnection = (link: Link, clock: CallClock, callLasts: number): Connection => {
-  const asking = askingOver(link, clock, callLasts);
+  const asking = createRequestSender(link, clock, callLasts);
   const readerFor = (signal: AbortSignal): Reader => {
     const read = asking({ signal }, 'again');
     return {

@@ -38,7 +38,7 @@ export interface Doctor {
 }
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access */
-const check = async (writer: Writer, permission: NeededPermission): Promise<CheckedPermission> => {
+const checkPermission = async (writer: Writer, permission: NeededPermission): Promise<CheckedPermission> => {
   const { for: _purpose, ...resourceAttributes } = permission;
   const body = { spec: { resourceAttributes } };
   const { status } = await writer.write(AuthorizationV1Api, (api) => api.createSelfSubjectAccessReview({ body }));
@@ -46,7 +46,7 @@ const check = async (writer: Writer, permission: NeededPermission): Promise<Chec
 };
 
 /** As many volumes as show whether the cloud answers about disks. */
-const SOME = 20;
+const VOLUMES_CHECKED = 20;
 
 export const createDoctor = (
   { reader, writer, clock }: Connection,
@@ -54,13 +54,15 @@ export const createDoctor = (
 ): Doctor => {
   const version = versionReader(clock);
   const checked = (needed: readonly NeededPermission[], signal: AbortSignal) =>
-    Promise.all(needed.map((permission) => check(writer(null, signal), permission)));
+    Promise.all(needed.map((permission) => checkPermission(writer(null, signal), permission)));
   return {
     unverified,
     permissions: (signal) => checked(neededPermissions, signal),
     diagnosisPermissions: (signal) => checked(diagnosisPermissions, signal),
     someVolumes: async (signal) => {
-      const { items } = await reader(signal).read(CoreV1Api, (core) => core.listPersistentVolume({ limit: SOME }));
+      const { items } = await reader(signal).read(CoreV1Api, (core) =>
+        core.listPersistentVolume({ limit: VOLUMES_CHECKED }),
+      );
       return items.map(csiHandleOf).filter((handle) => handle !== null);
     },
     version: (signal) => version(reader(signal)),

@@ -17,7 +17,7 @@ type Status = z.infer<typeof status>;
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined);
 
-const inChain = <T>(error: unknown, wanted: (link: unknown) => link is T): T | null => {
+const findInCauses = <T>(error: unknown, wanted: (link: unknown) => link is T): T | null => {
   for (let link = error; link !== undefined && link !== null; link = causeOf(link)) if (wanted(link)) return link;
   return null;
 };
@@ -25,7 +25,7 @@ const inChain = <T>(error: unknown, wanted: (link: unknown) => link is T): T | n
 const isApiException = (error: unknown): error is ApiException<unknown> => error instanceof ApiException;
 const isOurs = (error: unknown): error is CloudfenceError => error instanceof CloudfenceError;
 
-export const findApiException = (error: unknown): ApiException<unknown> | null => inChain(error, isApiException);
+export const findApiException = (error: unknown): ApiException<unknown> | null => findInCauses(error, isApiException);
 
 /**
  * Returns the Status in an answer, or null. The client provides the body as unparsed text. A body that is not a Status
@@ -48,12 +48,12 @@ export const isNotFound = (error: unknown): boolean => {
 export const isPreconditionFailed = (error: unknown): boolean =>
   [409, 422].includes(findApiException(error)?.code ?? 0);
 
-const wording = (exception: ApiException<unknown>): string => {
+const serverMessage = (exception: ApiException<unknown>): string => {
   const serverStatus = statusOf(exception);
   return serverStatus ? `${exception.code} ${serverStatus.reason}: ${serverStatus.message}` : `${exception.code}`;
 };
 
-const kindOf = (
+const errorClassOf = (
   exception: ApiException<unknown>,
 ): typeof ClusterUnavailable | typeof PermissionDenied | typeof Refused => {
   const { code } = exception;
@@ -66,7 +66,7 @@ const kindOf = (
  * Returns why there was no answer. Node.js names the host in its message. The message is empty when Node.js tried all
  * addresses of a name without success.
  */
-const whyNone = (error: unknown): string => {
+const whyNoAnswer = (error: unknown): string => {
   const sentence = error instanceof Error ? error.message : String(error);
   return sentence === '' ? (describeNetworkError(error) ?? 'the cause is unknown') : sentence;
 };
@@ -97,13 +97,13 @@ export const withReadableAnswers = async <T>(cluster: string, read: () => Promis
  * reason, never on the text of the message.
  */
 export const toCloudfenceError = (error: unknown, call: string): CloudfenceError => {
-  const translated = inChain(error, isOurs);
+  const translated = findInCauses(error, isOurs);
   if (translated) return translated;
   const exception = findApiException(error);
   if (isUnreadableAnswer(error)) return unreadableAnswer(call, error);
-  if (!exception) return new ClusterUnavailable(`${call} got no response: ${whyNone(error)}`, { cause: error });
-  const Kind = kindOf(exception);
-  return new Kind(`${call} returned ${wording(exception)}`, { cause: error });
+  if (!exception) return new ClusterUnavailable(`${call} got no response: ${whyNoAnswer(error)}`, { cause: error });
+  const Kind = errorClassOf(exception);
+  return new Kind(`${call} returned ${serverMessage(exception)}`, { cause: error });
 };
 
 /** Reports whether the server does not serve the path of the call, such as an API that is not installed. */

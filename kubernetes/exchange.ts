@@ -8,7 +8,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { connectAhead, endUnused, standing } from '../transport/ahead.ts';
+import { connectAhead, endUnused, connectionCount } from '../transport/ahead.ts';
 import { underPermit } from '../transport/under-permit.ts';
 
 /**
@@ -116,14 +116,14 @@ export const transportLink = (transport: Transport, token: string): Link => ({
 type HttpResponse = Awaited<ReturnType<Transport>>;
 
 /** One request as it is sent. Header names may be in any case. */
-interface Outgoing {
+interface OutgoingRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-interface Way {
+interface Route {
   /** Creates the connections, and so decides whether they use TLS. */
   readonly agent: Agent;
   readonly signal: AbortSignal | undefined;
@@ -133,7 +133,7 @@ interface Way {
  * Sets Content-Length for every method. Node.js sends the body of a DELETE without a length, and these requests carry
  * preconditions in the body.
  */
-const headersOf = ({ headers, body }: Outgoing): Readonly<Record<string, string | number>> => ({
+const headersOf = ({ headers, body }: OutgoingRequest): Readonly<Record<string, string | number>> => ({
   'Accept-Encoding': 'gzip',
   ...headers,
   ...(body !== '' && { 'Content-Length': Buffer.byteLength(body) }),
@@ -143,7 +143,7 @@ const headersOf = ({ headers, body }: Outgoing): Readonly<Record<string, string 
  * Sends a request and waits for its answer. Rejects as soon as the signal aborts, because a request that still waits
  * for a connection emits no event when it is destroyed.
  */
-const answerTo = (outgoing: Outgoing, { agent, signal }: Way): Promise<IncomingMessage> =>
+const waitForAnswer = (outgoing: OutgoingRequest, { agent, signal }: Route): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const options = { method: outgoing.method, headers: headersOf(outgoing), agent, ...(signal && { signal }) };
     const request = requestBy(outgoing.url, options);
@@ -154,24 +154,28 @@ const answerTo = (outgoing: Outgoing, { agent, signal }: Way): Promise<IncomingM
 const unzipped = (answer: IncomingMessage): Readable =>
   answer.headers['content-encoding'] === 'gzip' ? pipeline(answer, createGunzip(), () => undefined) : answer;
 
-const textIn = async (stream: Readable): Promise<string> => {
+const readStream = async (stream: Readable): Promise<string> => {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 };
 
-const single = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> =>
+const singleHeaders = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
   );
 
 /** Sends one request once and reads its complete answer. @throws the error of Node.js when there is no answer */
-export const sendRequest = async (outgoing: Outgoing, way: Way): Promise<HttpResponse> => {
-  const answer = await answerTo(outgoing, way);
-  return { status: answer.statusCode ?? 0, headers: single(answer.headers), body: await textIn(unzipped(answer)) };
+export const sendRequest = async (outgoing: OutgoingRequest, way: Route): Promise<HttpResponse> => {
+  const answer = await waitForAnswer(outgoing, way);
+  return {
+    status: answer.statusCode ?? 0,
+    headers: singleHeaders(answer.headers),
+    body: await readStream(unzipped(answer)),
+  };
 };
 
-interface HttpsEnds {
+interface HttpsLinkOptions {
   readonly server: string;
   readonly authentication: SecurityAuthentication;
   /** Returns the shared pool of connections for the next request. */
@@ -184,11 +188,11 @@ interface HttpsEnds {
  * undici, would add half a megabyte of code and 20 MB of memory.
  * The link uses HTTP/1.1, because an idle HTTP/2 session may be dead when a frozen function thaws.
  */
-export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsEnds): Link => {
+export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsLinkOptions): Link => {
   const connect = async (count: number): Promise<void> => {
     const pool = await agent();
     const place = new URL(server);
-    if (standing(pool, place) === 0) connectAhead(pool, place, count);
+    if (connectionCount(pool, place) === 0) connectAhead(pool, place, count);
   };
   // If there is no pool, there is nothing to close.
   const close = async (): Promise<void> => {
@@ -202,7 +206,7 @@ export const httpsLink = ({ server, authentication, agent, unverified = false }:
 
 /** Returns how a link sends. Each request gets its connection from the pool, under its permit if it has one. */
 const sendOver =
-  (agent: HttpsEnds['agent']): Link['send'] =>
+  (agent: HttpsLinkOptions['agent']): Link['send'] =>
   async (request, permit) => {
     const outgoing = {
       method: request.getHttpMethod(),

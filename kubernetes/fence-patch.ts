@@ -51,9 +51,9 @@ const labelPrecondition = ({ label }: NodeTarget): NodePatch =>
  * Tests that the record is as it was read. If there was no record, tests that nothing at all has been written since.
  */
 const recordPrecondition = (node: V1Node, { recordText }: NodeTarget): Operation =>
-  recordText === null ? testUnwritten(node) : test(RECORD_PATH, recordText);
+  recordText === null ? testResourceVersion(node) : test(RECORD_PATH, recordText);
 
-const testUnwritten = ({ metadata }: V1Node): Operation =>
+const testResourceVersion = ({ metadata }: V1Node): Operation =>
   test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');
 
 /**
@@ -78,7 +78,7 @@ const putRecordOps = (node: V1Node, record: FenceRecord): NodePatch => {
   const value = serializeRecord(record);
   if (node.metadata?.annotations) return [{ op: 'add', path: RECORD_PATH, value }];
   return [
-    testUnwritten(node),
+    testResourceVersion(node),
     { op: 'add', path: pointer('metadata', 'annotations'), value: { [RECORD_ANNOTATION]: value } },
   ];
 };
@@ -88,7 +88,7 @@ type Labels = Readonly<Record<string, string>>;
 /** Writes labels. If the Node has no labels, the patch adds the whole map with all labels at once. */
 const putLabelOps = (node: V1Node, labels: Labels): NodePatch => {
   if (!node.metadata?.labels)
-    return [testUnwritten(node), { op: 'add', path: pointer('metadata', 'labels'), value: labels }];
+    return [testResourceVersion(node), { op: 'add', path: pointer('metadata', 'labels'), value: labels }];
   return Object.entries(labels).map(([key, value]) => ({ op: 'add', path: pointer('metadata', 'labels', key), value }));
 };
 
@@ -101,7 +101,7 @@ const removeLabelOps = (node: V1Node, keys: readonly string[]): NodePatch =>
 const addTaintOps = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
   const standing = node.spec?.taints ?? [];
   if (standing.length > 0) return taints.map((value) => ({ op: 'add', path: '/spec/taints/-', value }));
-  return [testUnwritten(node), { op: 'add', path: '/spec/taints', value: taints }];
+  return [testResourceVersion(node), { op: 'add', path: '/spec/taints', value: taints }];
 };
 
 /** Tests a taint, including its value. If someone has written another value, the taint is theirs now. */
@@ -129,7 +129,7 @@ export type FenceStep = Extract<
 >;
 type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }>;
 
-const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [
+const testsOfTarget = (node: V1Node, target: NodeTarget): NodePatch => [
   uidPrecondition(target),
   ...labelPrecondition(target),
   recordPrecondition(node, target),
@@ -168,7 +168,7 @@ const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): N
 
 /** Marks the Node. The note of a stop goes in the same write: the stop is over. */
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
-  ...asSeen(node, step.node),
+  ...testsOfTarget(node, step.node),
   bootPrecondition(step.node),
   ...putRecordOps(node, step.record),
   ...removeLabelOps(node, [STOPPING_LABEL]),
@@ -196,7 +196,7 @@ const refuseIfTakenBack = (node: V1Node, { name }: NodeTarget): void => {
 
 /** Parks a fence. A parked fence always has the label with its id, even if someone has removed that. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
-  ...asSeen(node, target),
+  ...testsOfTarget(node, target),
   bootPrecondition(target),
   ...withoutOwnTaint(node),
   ...putRecordOps(node, record),
@@ -210,17 +210,17 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
 const liftPatch = (node: V1Node, { node: target, record }: StepTo<'lift-out-of-service'>): NodePatch =>
   record === null
     ? [uidPrecondition(target), ...labelPrecondition(target), ...withoutOwnTaint(node)]
-    : [...asSeen(node, target), ...withoutOwnTaint(node), ...putRecordOps(node, record)];
+    : [...testsOfTarget(node, target), ...withoutOwnTaint(node), ...putRecordOps(node, record)];
 
-const labelAfter = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
+const labelAfterFence = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
   tombstone ? putLabelOps(node, { [FENCED_LABEL]: tombstoneText(tombstone) }) : removeLabelOps(node, [FENCED_LABEL]);
 
 const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'release-node'>): NodePatch => [
-  ...asSeen(node, target),
+  ...testsOfTarget(node, target),
   bootPrecondition(target),
   ...removeTaintOps(node, QUARANTINE),
   ...removeLabelOps(node, [TAINT_LABEL]),
-  ...labelAfter(node, tombstone),
+  ...labelAfterFence(node, tombstone),
   ...(target.recordText === null ? [] : [removeRecordOps]),
 ];
 
@@ -250,7 +250,7 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'mark':
       return markPatch(node, step);
     case 'note':
-      return [...asSeen(node, step.node), ...putRecordOps(node, step.record)];
+      return [...testsOfTarget(node, step.node), ...putRecordOps(node, step.record)];
     case 'park':
       return parkPatch(node, step);
     case 'lift-out-of-service':
@@ -259,9 +259,9 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
       return endPatch(node, step);
     case 'set-tombstone':
       return [
-        ...asSeen(node, step.node),
+        ...testsOfTarget(node, step.node),
         ...(hasStrayLabel(node) ? removeLabelOps(node, [TAINT_LABEL]) : []),
-        ...labelAfter(node, step.tombstone),
+        ...labelAfterFence(node, step.tombstone),
       ];
     case 'note-stopping':
       return [uidPrecondition(step.node), ...stoppingPatch(node, step.stopping)];

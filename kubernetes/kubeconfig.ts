@@ -90,7 +90,7 @@ export const redactedKubeconfigError = (
     return new InvalidConfiguration([
       `the kubeconfig is not valid: the client does not accept its server, files, or certificates`,
     ]);
-  const code = notStarted(caught);
+  const code = startFailureOf(caught);
   if (code !== null)
     return new InvalidConfiguration([`the credential plugin of kubeconfig user ${user} cannot be started (${code})`]);
   return new PermissionDenied(
@@ -233,5 +233,5 @@ export const programOf = (config: KubeConfig): string | null => {
   return user?.exec || user?.authProvider ? user.name : null;
 };
 
-const notStarted = (caught: unknown): string | null =>
+const startFailureOf = (caught: unknown): string | null =>
   caught instanceof Error && 'syscall' in caught && 'code' in caught ? String(caught.code) : null;

@@ -44,7 +44,7 @@ export interface Freshness {
   readonly staleFor: number;
 }
 
-const AHEAD_MS = 60_000;
+const CLOCK_AHEAD_MS = 60_000;
 
 /**
  * Classifies a Lease by its renewTime. A Lease without a readable time counts as stale, because a stale Lease only
@@ -52,7 +52,7 @@ const AHEAD_MS = 60_000;
  */
 const kindOf = (renewed: string | null, { now, staleFor }: Freshness): keyof Leases => {
   const time = Date.parse(renewed ?? '');
-  if (time > now + AHEAD_MS) return 'ahead';
+  if (time > now + CLOCK_AHEAD_MS) return 'ahead';
   return time >= now - staleFor ? 'fresh' : 'stale';
 };
 
@@ -66,7 +66,7 @@ export const readLeases = async (reader: Reader, freshness: Freshness): Promise<
   return leases;
 };
 
-interface Counted {
+interface SurveyedNode {
   readonly zone: string;
   /**
    * True for a fenced Node. Its silence says nothing about the network, and its existence says nothing about its zone.
@@ -90,7 +90,7 @@ const mayNameMachine = (node: V1Node, machine: Machine): boolean => {
 };
 
 /** Returns what a survey counts of a Node. */
-export const counted = (node: V1Node, machine: Machine): Counted => ({
+export const surveyedNode = (node: V1Node, machine: Machine): SurveyedNode => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
   parked: hasFenceTraces(node),
   namesMachine: mayNameMachine(node, machine),
@@ -100,10 +100,10 @@ export const counted = (node: V1Node, machine: Machine): Counted => ({
  * Reads whole Nodes, because only whole Nodes include the providerID. This list is read before a power-off, and at no
  * other time.
  */
-const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<string, Counted>> => {
-  const nodes = new Map<string, Counted>();
+const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<string, SurveyedNode>> => {
+  const nodes = new Map<string, SurveyedNode>();
   for await (const page of nodePages(reader)) {
-    for (const node of page) nodes.set(node.metadata?.name ?? '', counted(node, machine));
+    for (const node of page) nodes.set(node.metadata?.name ?? '', surveyedNode(node, machine));
   }
   return nodes;
 };
@@ -128,7 +128,7 @@ export const surveyConnectivity = async (
 export const connectivityOf = (
   node: string,
   { fresh, stale }: Pick<Leases, 'fresh' | 'stale'>,
-  nodes: ReadonlyMap<string, Counted>,
+  nodes: ReadonlyMap<string, SurveyedNode>,
 ): ConnectivitySurvey => {
   const names = [...nodes.keys()];
   const awake = names.filter((name) => name === node || fresh.has(name) || !nodes.get(name)?.parked);

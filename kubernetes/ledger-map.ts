@@ -5,7 +5,7 @@ import { abortOnSignal } from '../fencing/loop/ports.ts';
 import type { LedgerState } from '../fencing/model/cap-use.ts';
 import type { CallClock, Reader, Writer } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
-import { parseLedger, writtenLedger } from './ledger-text.ts';
+import { parseLedger, serializeLedger } from './ledger-text.ts';
 import { LEDGER } from './names.ts';
 
 /**
@@ -51,7 +51,7 @@ export const readVersion = async ({ reader }: Pick<LedgerAccess, 'reader'>): Pro
  * @throws PermissionDenied with the remedy
  */
 const create = async ({ writer }: LedgerAccess, ledger: LedgerState): Promise<V1ConfigMap> => {
-  const body = { metadata: { namespace, name }, data: writtenLedger(ledger) };
+  const body = { metadata: { namespace, name }, data: serializeLedger(ledger) };
   try {
     return await writer.write(CoreV1Api, (core) => core.createNamespacedConfigMap({ namespace, body }));
   } catch (error) {
@@ -64,7 +64,7 @@ const create = async ({ writer }: LedgerAccess, ledger: LedgerState): Promise<V1
 };
 
 /** Writes the ledger. Returns the answer, or null when someone else has written it since the read. */
-const written = async (
+const writeLedger = async (
   access: LedgerAccess,
   before: LedgerVersion | null,
   ledger: LedgerState,
@@ -73,7 +73,7 @@ const written = async (
     if (before === null) return await create(access, ledger);
     const body = {
       metadata: { resourceVersion: before.resourceVersion },
-      data: writtenLedger(ledger),
+      data: serializeLedger(ledger),
     };
     return await access.writer.mergePatch(CoreV1Api, (core) =>
       core.patchNamespacedConfigMap({ namespace, name, body }),
@@ -125,7 +125,7 @@ const decideAll = (group: readonly WaitingChange[], before: LedgerState) => {
   return { write, ends };
 };
 
-const timeIsUp = (cause: unknown): Unavailable =>
+const ranOutOfTime = (cause: unknown): Unavailable =>
   new Unavailable(`the run ended before Cloudfence could write ${namespace}/${name}`, { cause });
 
 const tooManyWriters = (): Unavailable =>
@@ -145,7 +145,7 @@ const pause = async (waiting: readonly WaitingChange[], { clock, jitter }: Ledge
   await clock.sleep(pauseBetween(most, jitter), someone).catch(() => undefined);
 };
 
-interface Lately {
+interface RecentLedger {
   /** The ledger as it was last read or written; undefined if someone else may have written it since. */
   known: LedgerVersion | null | undefined;
 }
@@ -154,19 +154,19 @@ interface Lately {
 const writeGroup = async (
   group: readonly WaitingChange[],
   access: LedgerAccess,
-  { known }: Lately,
-): Promise<Lately | null> => {
+  { known }: RecentLedger,
+): Promise<RecentLedger | null> => {
   const { signal } = access;
   const before = known === undefined ? await abortOnSignal(signal, () => readVersion(access)) : known;
   const { write, ends } = decideAll(group, before?.ledger ?? EMPTY);
-  const answer = write && (await abortOnSignal(signal, () => written(access, before, write)));
+  const answer = write && (await abortOnSignal(signal, () => writeLedger(access, before, write)));
   if (write && !answer) return null;
   for (const done of ends) done();
   return { known: write && answer ? afterWrite(answer, write) : before };
 };
 
 /** Lets the changes of a write that came too late wait again, and pauses. */
-const writeLater = async (
+const requeueChanges = async (
   { again, waiting }: Groups<WaitingChange>,
   group: readonly WaitingChange[],
   access: LedgerAccess,
@@ -176,13 +176,13 @@ const writeLater = async (
 };
 
 /** The groups of changes of one ledger. */
-const createChanges = (lately: Lately): Groups<WaitingChange> => {
+const createChanges = (lately: RecentLedger): Groups<WaitingChange> => {
   const changes = createGroups<WaitingChange>(async (group) => {
     const [{ access }] = group;
     try {
       const after = await writeGroup(group, access, lately);
       lately.known = changes.waiting().length > 0 ? after?.known : undefined;
-      if (!after) await writeLater(changes, group, access);
+      if (!after) await requeueChanges(changes, group, access);
     } catch (error) {
       lately.known = undefined;
       // The end of one run's time says nothing about the others. Any other error is about all of them.
@@ -194,7 +194,7 @@ const createChanges = (lately: Lately): Groups<WaitingChange> => {
 };
 
 export const createLedgerChanges = (): LedgerChanges => {
-  const lately: Lately = { known: undefined };
+  const lately: RecentLedger = { known: undefined };
   const changes = createChanges(lately);
   return {
     change: (access, decide, read) =>
@@ -204,7 +204,7 @@ export const createLedgerChanges = (): LedgerChanges => {
           const { says, write } = decide(ledger);
           return { write, done: () => resolve(says) };
         };
-        const rejected = (error: unknown): void => reject(signal.aborted ? timeIsUp(error) : error);
+        const rejected = (error: unknown): void => reject(signal.aborted ? ranOutOfTime(error) : error);
         if (!changes.isAnswering()) lately.known = read;
         changes.add({ access, signal, decide: decided, reject: rejected, tries: 0 });
       }),

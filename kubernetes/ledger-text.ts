@@ -85,7 +85,7 @@ const inSeconds = (ms: number): number => Math.floor(ms / 1_000);
 /** The most that a line can say. */
 const MOST_COUNTED = 999_999;
 
-export const writtenLedger = ({ entries, counted }: LedgerState): MapData => {
+export const serializeLedger = ({ entries, counted }: LedgerState): MapData => {
   const lines = entries.map(
     ({ machine, boot, begun, finished, nodes }) =>
       `${machine} ${boot || '-'} ${inSeconds(begun)} ${finished ? 'f' : 'o'} ${nodes}`,

@@ -27,7 +27,7 @@ import {
   type VolumeTraces,
 } from './volume-facts.ts';
 import {
-  attachedInline,
+  inlineVolumeOf,
   csiHandleOf,
   inlineHandles,
   readVolumesOfPvcs,
@@ -60,11 +60,11 @@ const foundInList = async (reader: Reader, { search = false, query }: LookReques
   const attachments = search ? await searchAttachments(reader, node, query) : [];
   return {
     read: await readAttachedVolumes(reader, attachments),
-    bare: attachments.flatMap((attachment) => attachedInline(attachment) ?? []),
+    bare: attachments.flatMap((attachment) => inlineVolumeOf(attachment) ?? []),
   };
 };
 
-interface OnNode {
+interface NamedNode {
   readonly name: string;
   readonly standing: V1Node;
   readonly facts: NodeFacts;
@@ -88,7 +88,7 @@ const claimsNeeded = (
  * Reads the volumes of a Node, and those of its pods' claims. Reads the attachments whose names can be computed by now
  * side by side with the claims. They show most of the volumes that the claims are bound to.
  */
-const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: OnNode, request: LookRequest) => {
+const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: NamedNode, request: LookRequest) => {
   const remembered = [...(request.remembered?.volumes ?? []), ...(facts.record?.volumes ?? [])];
   const onStatus = volumesOnStatus(standing);
   const inline = inlineHandles(pods);
@@ -168,7 +168,7 @@ const isAlive = (lease: string | null, now: number): boolean =>
   lease !== null && !(Date.parse(lease) < now - LEASE_LIVES_MS);
 
 /** What was read about one name that the machine's Node once had. */
-interface NameRead {
+interface NameFacts {
   readonly node: string;
   readonly pods: readonly V1Pod[];
   readonly lease: string | null;
@@ -176,7 +176,7 @@ interface NameRead {
 }
 
 /** Reads everything about one name, the Node last. A Node that appears in between may already have pods. */
-const readName = async (reader: Reader, node: string): Promise<NameRead> => {
+const readNameFacts = async (reader: Reader, node: string): Promise<NameFacts> => {
   const [pods, lease] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
   return { node, pods, lease, standing: await readExistingNode(reader, node) };
 };
@@ -201,7 +201,7 @@ const rememberedOf = ({ remembered, query }: LookRequest): FenceRecord | null =>
  * Reports whether another machine uses the name now. The pods and the Lease of that name then do not belong to the
  * queried machine, whether or not a Node exists.
  */
-const isTaken = ({ node, lease, standing }: NameRead, { left, now }: Traces): boolean =>
+const isNameTaken = ({ node, lease, standing }: NameFacts, { left, now }: Traces): boolean =>
   standing !== null || left.reusedNodeNames.has(node) || isAlive(lease, now);
 
 const keysOf = (volumes: readonly V1PersistentVolume[], bare: readonly VolumeHandle[] = []): ReadonlySet<string> =>
@@ -246,12 +246,12 @@ const volumesLeft = async (
   return withSuccessors(reader, volumes, { node, old: remembered?.pods ?? [] }, follow);
 };
 
-const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Promise<Leftovers> => {
+const leftoversOf = async (reader: Reader, name: NameFacts, traces: Traces): Promise<Leftovers> => {
   const { request, left } = traces;
-  const taken = isTaken(name, traces);
+  const taken = isNameTaken(name, traces);
   const own = [...left.own, ...(taken ? [] : left.unattributed)].filter(({ spec }) => spec.nodeName === name.node);
   const attached = await readAttachedVolumes(reader, own);
-  const bare = own.flatMap((attachment) => attachedInline(attachment) ?? []);
+  const bare = own.flatMap((attachment) => inlineVolumeOf(attachment) ?? []);
   const claimed = await readVolumesOfPvcs(reader, taken ? [] : name.pods);
   const pods = taken
     ? []
@@ -282,7 +282,7 @@ const namesOf = (request: LookRequest, { own, unattributed }: LeftoverAttachment
 const ownNode = async (
   reader: Reader,
   request: LookRequest,
-  names: readonly NameRead[],
+  names: readonly NameFacts[],
   aids: LookAids,
 ): Promise<NodeLook | null> => {
   const own = names.find(({ standing }) => standing && anySourceNamesMachine(standing.identitySources, request.query));
@@ -292,7 +292,7 @@ const ownNode = async (
 /** Looks for a machine whose Node is gone, or was replaced by another Node of the same name. */
 const lookAfterNode = async (reader: Reader, request: LookRequest, aids: LookAids): Promise<NodeLook> => {
   const left = await readLeftoverAttachments(reader, request);
-  const names = await Promise.all(namesOf(request, left).map((name) => readName(reader, name)));
+  const names = await Promise.all(namesOf(request, left).map((name) => readNameFacts(reader, name)));
   const own = await ownNode(reader, request, names, aids);
   if (own) return own;
   const found = await Promise.all(names.map((name) => leftoversOf(reader, name, { request, left, now: aids.now() })));

@@ -94,14 +94,14 @@ export const annotatedIdentitySources = (metadata: V1ObjectMeta | undefined): re
     .map(([driver, value]) => ({ source: 'nodeIdAnnotation', driver, value }));
 };
 
-const written = (source: IdentitySource['source'], value: string | undefined): readonly IdentitySource[] =>
+const identitySourceOf = (source: IdentitySource['source'], value: string | undefined): readonly IdentitySource[] =>
   value === undefined || value === '' ? [] : [{ source, driver: null, value }];
 
 export const nodeIdentitySources = ({ metadata, spec, status }: V1Node): readonly IdentitySource[] => [
-  ...written('providerID', spec?.providerID),
+  ...identitySourceOf('providerID', spec?.providerID),
   ...annotatedIdentitySources(metadata),
-  ...INSTANCE_ID_ANNOTATIONS.flatMap((name) => written('instanceIdAnnotation', metadata?.annotations?.[name])),
-  ...written('systemUUID', status?.nodeInfo?.systemUUID),
+  ...INSTANCE_ID_ANNOTATIONS.flatMap((name) => identitySourceOf('instanceIdAnnotation', metadata?.annotations?.[name])),
+  ...identitySourceOf('systemUUID', status?.nodeInfo?.systemUUID),
 ];
 
 export const csiNodeIdentitySources = (csiNode: V1CSINode | null): readonly IdentitySource[] =>
@@ -134,14 +134,14 @@ const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 const namesMachine = (identitySources: readonly IdentitySource[], query: NodeQuery): boolean =>
   anySourceNamesMachine(identitySources, query) && !isImposter(identitySources, query);
 
-const proven = (nodes: readonly V1Node[], query: NodeQuery): Names =>
+const provenNames = (nodes: readonly V1Node[], query: NodeQuery): Names =>
   nodes.filter((node) => namesMachine(nodeIdentitySources(node), query)).map(nameOf);
 
 /**
  * Reports whether the Node of this name names the machine. Reads its CSINode only when the Node itself names no
  * machine of this cloud.
  */
-const isMachines = async (reader: Reader, name: string, query: NodeQuery): Promise<boolean> => {
+const isNodeOfMachine = async (reader: Reader, name: string, query: NodeQuery): Promise<boolean> => {
   const node = await readNode(reader, name);
   if (!node) return false;
   const identitySources = nodeIdentitySources(node);
@@ -159,7 +159,7 @@ const isMachines = async (reader: Reader, name: string, query: NodeQuery): Promi
 const byGuessedName = async (reader: Reader, query: NodeQuery): Promise<Names> => {
   const [likeliest, ...others] = new Set(query.nodeNames.filter((name) => name !== ''));
   for (const names of [likeliest === undefined ? [] : [likeliest], others]) {
-    const verdicts = await Promise.all(names.map((name) => isMachines(reader, name, query)));
+    const verdicts = await Promise.all(names.map((name) => isNodeOfMachine(reader, name, query)));
     const found = names.filter((_, at) => verdicts[at]);
     if (found.length > 0) return found;
   }
@@ -173,7 +173,7 @@ const byLabel = async (reader: Reader, query: NodeQuery): Promise<Names> => {
       reader.read(CoreV1Api, (core) => core.listNode({ labelSelector: `${label}=${query.machine}` })),
     ),
   );
-  return [...new Set(lists.flatMap(({ items }) => proven(items, query)))];
+  return [...new Set(lists.flatMap(({ items }) => provenNames(items, query)))];
 };
 
 /**
@@ -198,7 +198,7 @@ const byAnnotation = async (
 
 const byProviderID = async (reader: Reader, query: NodeQuery): Promise<Names> => {
   const names: string[] = [];
-  for await (const page of nodePages(reader)) names.push(...proven(page, query));
+  for await (const page of nodePages(reader)) names.push(...provenNames(page, query));
   return names;
 };
 
@@ -212,7 +212,7 @@ const MOST_GETS = 100;
 const nodesNaming = async (reader: Reader, names: Names, query: NodeQuery): Promise<Names> => {
   if (names.length > MOST_GETS) return byProviderID(reader, query);
   const nodes = await Promise.all(names.map((name) => readNode(reader, name)));
-  return proven(
+  return provenNames(
     nodes.filter((node) => node !== null),
     query,
   );

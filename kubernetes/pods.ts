@@ -91,11 +91,11 @@ const podFacts = (pod: V1Pod, uses: Pick<PodFacts, 'volumes' | 'unresolved'>): P
  * Reports whether a toleration is meant for the out-of-service taint: it names the taint, with any effect, or it
  * tolerates everything. A toleration of every taint with one effect is not meant for this taint.
  */
-const meant = ({ key = '', operator, effect = '' }: V1Toleration): boolean =>
+const isForOutOfService = ({ key = '', operator, effect = '' }: V1Toleration): boolean =>
   key === OUT_OF_SERVICE.key || (operator === 'Exists' && key === '' && effect === '');
 
 /** Reports whether the pod is meant to stay on a Node that is out of service, such as a CSI node plugin. */
-export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolerations ?? []).some(meant);
+export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolerations ?? []).some(isForOutOfService);
 
 export const readPod = (
   reader: Reader,

@@ -18,9 +18,9 @@ export interface AccountToken {
   readonly ca: string;
 }
 
-const PLACE = { name: SECRET, namespace: NAMESPACE };
+const SECRET_PLACE = { name: SECRET, namespace: NAMESPACE };
 
-const wanted: V1Secret = {
+const tokenSecret: V1Secret = {
   type: 'kubernetes.io/service-account-token',
   metadata: { name: SECRET, namespace: NAMESPACE, annotations: { 'kubernetes.io/service-account.name': ACCOUNT } },
 };
@@ -32,10 +32,10 @@ const tokenIn = ({ data }: V1Secret): AccountToken | null => {
   return token === '' || ca === '' ? null : { token, ca };
 };
 
-const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promise<AccountToken> => {
+const waitForToken = async ({ clock, reader }: Connection, signal: AbortSignal): Promise<AccountToken> => {
   const until = clock.now() + FILLED_WITHIN_MS;
   do {
-    const secret = await reader(signal).readIfPresent(CoreV1Api, PLACE, (core, place) =>
+    const secret = await reader(signal).readIfPresent(CoreV1Api, SECRET_PLACE, (core, place) =>
       core.readNamespacedSecret(place),
     );
     const token = secret && tokenIn(secret);
@@ -56,10 +56,10 @@ const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promi
 export const accountToken = async (connection: Connection, signal: AbortSignal): Promise<AccountToken> => {
   const known = await connection
     .reader(signal)
-    .readIfPresent(CoreV1Api, PLACE, (core, place) => core.readNamespacedSecret(place));
+    .readIfPresent(CoreV1Api, SECRET_PLACE, (core, place) => core.readNamespacedSecret(place));
   if (!known)
     await connection
       .writer(null, signal)
-      .write(CoreV1Api, (core) => core.createNamespacedSecret({ namespace: NAMESPACE, body: wanted }));
-  return filled(connection, signal);
+      .write(CoreV1Api, (core) => core.createNamespacedSecret({ namespace: NAMESPACE, body: tokenSecret }));
+  return waitForToken(connection, signal);
 };

@@ -38,14 +38,14 @@ const suspectsFromAttachments = (node: string, left: readonly AttachmentGroup[])
   ];
 };
 
-const missing = (node: string, { attached }: Traces): readonly SuspectNode[] =>
+const suspectsOfGoneNode = (node: string, { attached }: Traces): readonly SuspectNode[] =>
   suspectsFromAttachments(node, attached.get(node) ?? []);
 
 /**
  * Reports whether none of the Node's own identity sources confirms an attachment's source, either in full or as the end
  * of a providerID.
  */
-const isStrange =
+const isOfAnotherMachine =
   (own: readonly IdentitySource[]) =>
   ({ source }: AttachmentGroup): boolean =>
     source !== null && !own.some(({ value }) => value === source.value || value.endsWith(`/${source.value}`));
@@ -62,14 +62,14 @@ const whySuspect = (standing: V1Node, { fresh }: Traces): SuspectNode['because']
  * Returns the Node itself, if it stands out, and the machine that had its name before, if anything is still attached to
  * that machine.
  */
-const judged = ({ node: standing, identitySources }: ExistingNode, traces: Traces): readonly SuspectNode[] => {
+const judgeNode = ({ node: standing, identitySources }: ExistingNode, traces: Traces): readonly SuspectNode[] => {
   const { attached } = traces;
   const node = nameOf(standing);
   const because = whySuspect(standing, traces);
   const before =
     identitySources.length === 0
       ? []
-      : suspectsFromAttachments(node, (attached.get(node) ?? []).filter(isStrange(identitySources)));
+      : suspectsFromAttachments(node, (attached.get(node) ?? []).filter(isOfAnotherMachine(identitySources)));
   if (because === null) return before;
   const held = because === 'fenced' ? (attached.get(node) ?? []).flatMap(({ names }) => names) : [];
   return [
@@ -94,24 +94,24 @@ const withIdentitySources = async (reader: Reader, node: V1Node): Promise<Existi
   };
 };
 
-const standsOut = (node: V1Node, { named }: Traces): boolean =>
+const hasTraces = (node: V1Node, { named }: Traces): boolean =>
   named.has(nameOf(node)) || hasFenceTraces(node) || hasOwnLabel(node);
 
 /**
  * Judges all Nodes in pages. Only whole Nodes include their taints, and the API server cannot select by a taint. Our
  * taint has to be found by itself, because a person may remove every label.
  */
-const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly SuspectNode[]> => {
+const judgeAllNodes = async (reader: Reader, traces: Traces): Promise<readonly SuspectNode[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);
   const suspects: SuspectNode[] = [];
   const absent = new Set(traces.named);
   for await (const page of nodePages(reader)) {
     for (const node of page) absent.delete(nameOf(node));
-    const standing = page.filter((node) => standsOut(node, traces));
+    const standing = page.filter((node) => hasTraces(node, traces));
     const seen = await Promise.all(standing.map((node) => atOnce(() => withIdentitySources(reader, node))));
-    suspects.push(...seen.flatMap((node) => judged(node, traces)));
+    suspects.push(...seen.flatMap((node) => judgeNode(node, traces)));
   }
-  return [...suspects, ...[...absent].flatMap((name) => missing(name, traces))];
+  return [...suspects, ...[...absent].flatMap((name) => suspectsOfGoneNode(name, traces))];
 };
 
 /**
@@ -123,5 +123,5 @@ const judgeAll = async (reader: Reader, traces: Traces): Promise<readonly Suspec
 export const findSuspects = async (reader: Reader, freshness: Freshness): Promise<readonly SuspectNode[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);
   const attached = await groupSuspectAttachments(reader, fresh);
-  return judgeAll(reader, { fresh, named: new Set([...stale, ...ahead, ...attached.keys()]), attached });
+  return judgeAllNodes(reader, { fresh, named: new Set([...stale, ...ahead, ...attached.keys()]), attached });
 };

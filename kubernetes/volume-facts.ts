@@ -84,7 +84,7 @@ const candidatesOf = (all: VolumeTraces): readonly Candidate[] => {
   });
 };
 
-const claimedBy = ({ spec }: V1PersistentVolume): string | null => {
+const pvcKeyOf = ({ spec }: V1PersistentVolume): string | null => {
   const { namespace, name } = spec?.claimRef ?? {};
   return namespace === undefined || name === undefined ? null : pvcKey({ namespace, name });
 };
@@ -136,7 +136,7 @@ const findVolume = async (
     handle,
     key: volumeKey(candidate),
     persistentVolume: shown ?? volume?.metadata?.name ?? null,
-    pvc: volume && claimedBy(volume),
+    pvc: volume && pvcKeyOf(volume),
     attachmentName: name,
     attachment: attachment && attachmentFacts(attachment),
     reported: reported.has(volumeKey(candidate)),
@@ -231,7 +231,7 @@ export const claimOfVolume = ({ spec }: V1PersistentVolume): PvcReference | null
 const claimOf = ({ volume }: FoundVolume): PvcReference | null => volume && claimOfVolume(volume);
 
 /** The Node whose volumes are looked at, and the pods that its fence has recorded. */
-export interface Former {
+export interface NodeTraces {
   readonly node: string;
   readonly old: FenceRecord['pods'];
 }
@@ -266,7 +266,7 @@ const podsUsingIn = async (
   reader: Reader,
   namespace: string,
   claims: ReadonlySet<string>,
-  { node, old }: Former,
+  { node, old }: NodeTraces,
 ): Promise<ReadonlyMap<string, V1Pod>> => {
   const found = new Map<string, V1Pod>();
   const addUsers = (pods: readonly V1Pod[]): void => {
@@ -289,7 +289,7 @@ const podsUsingIn = async (
 export const podsUsing = async (
   reader: Reader,
   claims: readonly PvcReference[],
-  former: Former,
+  former: NodeTraces,
 ): Promise<ReadonlyMap<string, V1Pod>> => {
   const byNamespace = Map.groupBy(claims, ({ namespace }) => namespace);
   const found = await Promise.all(
@@ -305,7 +305,7 @@ export const podsUsing = async (
 export const withSuccessors = async (
   reader: Reader,
   volumes: readonly FoundVolume[],
-  former: Former,
+  former: NodeTraces,
   follow: readonly string[],
 ): Promise<readonly VolumeFacts[]> => {
   const claims = volumes.flatMap((volume) => (follow.includes(volume.facts.key) ? (claimOf(volume) ?? []) : []));

@@ -47,7 +47,7 @@ const NEVER_ATTACHED = new Set([
 const otherKind = (volume: object): Backing =>
   Object.keys(volume).some((kind) => NEVER_ATTACHED.has(kind)) ? 'never-attached' : 'unknown';
 
-const inTree = (volume: V1Volume | V1PersistentVolumeSpec, zones: string): Backing => {
+const inTreeBacking = (volume: V1Volume | V1PersistentVolumeSpec, zones: string): Backing => {
   const translation = translatedInTree(volume, zones);
   return translation === undefined ? otherKind(volume) : (translation ?? 'unknown');
 };
@@ -57,13 +57,16 @@ const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kuberne
 const backingOf = ({ metadata, spec }: V1PersistentVolume): Backing => {
   if (!spec) return 'unknown';
   if (spec.csi) return { driver: spec.csi.driver, handle: spec.csi.volumeHandle };
-  return inTree(spec, ZONE_LABELS.map((label) => metadata?.labels?.[label] ?? '').find((zones) => zones !== '') ?? '');
+  return inTreeBacking(
+    spec,
+    ZONE_LABELS.map((label) => metadata?.labels?.[label] ?? '').find((zones) => zones !== '') ?? '',
+  );
 };
 
-const asHandle = (backing: Backing): VolumeHandle | null => (typeof backing === 'string' ? null : backing);
+const handleOrNull = (backing: Backing): VolumeHandle | null => (typeof backing === 'string' ? null : backing);
 
 /** Returns the CSI volume behind a PersistentVolume, or null when none is known. */
-export const csiHandleOf = (volume: V1PersistentVolume): VolumeHandle | null => asHandle(backingOf(volume));
+export const csiHandleOf = (volume: V1PersistentVolume): VolumeHandle | null => handleOrNull(backingOf(volume));
 
 export const hasUnknownBacking = (volume: V1PersistentVolume): boolean => backingOf(volume) === 'unknown';
 
@@ -74,17 +77,17 @@ export const hasUnknownBacking = (volume: V1PersistentVolume): boolean => backin
 export const inlineBackings = ({ spec }: V1Pod): readonly (readonly [string, Backing])[] =>
   (spec?.volumes ?? [])
     .filter(({ persistentVolumeClaim, ephemeral }) => !persistentVolumeClaim && !ephemeral)
-    .map((volume) => [volume.name, volume.csi ? 'never-attached' : inTree(volume, '')] as const);
+    .map((volume) => [volume.name, volume.csi ? 'never-attached' : inTreeBacking(volume, '')] as const);
 
 export const inlineHandles = (pods: readonly V1Pod[]): readonly VolumeHandle[] =>
-  pods.flatMap((pod) => inlineBackings(pod).flatMap(([, backing]) => asHandle(backing) ?? []));
+  pods.flatMap((pod) => inlineBackings(pod).flatMap(([, backing]) => handleOrNull(backing) ?? []));
 
 /**
  * Returns the volume of an attachment that has no PersistentVolume because a pod named the volume itself; null for any
  * other attachment. See Attach in pkg/volume/csi/csi_attacher.go.
  */
-export const attachedInline = ({ spec }: V1VolumeAttachment): VolumeHandle | null =>
-  spec.source.inlineVolumeSpec ? asHandle(backingOf({ spec: spec.source.inlineVolumeSpec })) : null;
+export const inlineVolumeOf = ({ spec }: V1VolumeAttachment): VolumeHandle | null =>
+  spec.source.inlineVolumeSpec ? handleOrNull(backingOf({ spec: spec.source.inlineVolumeSpec })) : null;
 
 const UNIQUE_NAME = /^kubernetes\.io\/csi\/([^^]+)\^(.+)$/;
 

@@ -82,13 +82,13 @@ const optionsFor = (agent: Agent, server: URL) => ({
 });
 
 /** Returns how many connections to a server an agent has, or is making. */
-export const standing = (agent: Agent, server: URL): number => {
+export const connectionCount = (agent: Agent, server: URL): number => {
   const name = agent.getName(optionsFor(agent, server));
   const { sockets, freeSockets } = agent;
   return (sockets[name]?.length ?? 0) + (freeSockets[name]?.length ?? 0) + sparesFor(agent, name).size;
 };
 
-const next = (spares: ReadonlySet<Spare>): Socket | null => {
+const takeSpare = (spares: ReadonlySet<Spare>): Socket | null => {
   for (const { take } of spares) {
     const socket = take();
     if (socket) return socket;
@@ -100,13 +100,13 @@ const next = (spares: ReadonlySet<Spare>): Socket | null => {
 const prepare = (agent: Agent): Prepared => {
   const prepared: Prepared = { connect: agent.createConnection.bind(agent), spares: new Map() };
   agent.createConnection = (options, callback) =>
-    next(sparesFor(agent, agent.getName(options))) ?? prepared.connect(options, callback);
+    takeSpare(sparesFor(agent, agent.getName(options))) ?? prepared.connect(options, callback);
   preparedAgents.set(agent, prepared);
   return prepared;
 };
 
 /** Returns whether the agent connects as Node's agents do. An agent for a proxy does it in steps of its own. */
-const isPlain = (agent: Agent): boolean =>
+const isPlainAgent = (agent: Agent): boolean =>
   [Agent, HttpsAgent].some(({ prototype }) => Object.getPrototypeOf(agent) === prototype);
 
 /**
@@ -114,7 +114,7 @@ const isPlain = (agent: Agent): boolean =>
  * proxy. A server that is out of reach is no failure here: the request that needs it says so.
  */
 export const connectAhead = (agent: Agent, server: URL, count: number): void => {
-  if (!isPlain(agent)) return;
+  if (!isPlainAgent(agent)) return;
   const { connect, spares } = preparedAgents.get(agent) ?? prepare(agent);
   const options = optionsFor(agent, server);
   const name = agent.getName(options);

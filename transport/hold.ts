@@ -10,14 +10,14 @@ export interface HeldRequest {
   readonly giveUp: (why: Error) => void;
 }
 
-const isBeingMade = (socket: Socket): boolean =>
+const isConnecting = (socket: Socket): boolean =>
   socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true);
 
 /**
  * Calls `go` once the connection is established or has failed. Calls `go` immediately if there is nothing to wait for.
  */
-const whenItStands = (socket: Socket, go: (error?: Error) => void): void => {
-  if (!isBeingMade(socket)) return go();
+const whenConnected = (socket: Socket, go: (error?: Error) => void): void => {
+  if (!isConnecting(socket)) return go();
   const stands = socket instanceof TLSSocket ? 'secureConnect' : 'connect';
   const settle = (error?: Error): void => {
     socket.off(stands, settled).off('error', settle).off('close', closed);
@@ -32,8 +32,8 @@ const whenItStands = (socket: Socket, go: (error?: Error) => void): void => {
  * Leaves the connection to the request that waits for one. If none does, the agent closes it. Destroys a connection that
  * is still being established.
  */
-const handBack = (socket: Socket): void => {
-  if (isBeingMade(socket)) socket.destroy();
+const returnToAgent = (socket: Socket): void => {
+  if (isConnecting(socket)) socket.destroy();
   else process.nextTick(() => socket.emit('free'));
 };
 
@@ -55,9 +55,9 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
  * Returns the TCP handle below a connection. TLS runs on a connection, which may itself be TLS to a proxy. The TCP
  * handle is the last one below.
  */
-const lowest = (handle: object): object => {
+const tcpHandleOf = (handle: object): object => {
   const below: unknown = Reflect.get(handle, '_parent');
-  return isObject(below) ? lowest(below) : handle;
+  return isObject(below) ? tcpHandleOf(below) : handle;
 };
 
 /**
@@ -69,7 +69,7 @@ const lowest = (handle: object): object => {
 const resetsWhenClosed = (socket: Socket): void => {
   const handle: unknown = Reflect.get(socket, '_handle');
   if (!isObject(handle) || socket.writableEnded) return;
-  const tcp = lowest(handle);
+  const tcp = tcpHandleOf(handle);
   const reset: unknown = Reflect.get(tcp, 'reset');
   if (typeof reset === 'function') Reflect.set(tcp, 'close', reset);
 };
@@ -88,7 +88,7 @@ export const holdRequest = (request: ClientRequest, refusal: () => Error | null)
     if (left || request.destroyed) return;
     request.destroy(why);
     receive(null, why);
-    if (waitsFor) handBack(waitsFor);
+    if (waitsFor) returnToAgent(waitsFor);
   };
   const leave = (socket: Socket): void => {
     const why = refusal();
@@ -99,8 +99,8 @@ export const holdRequest = (request: ClientRequest, refusal: () => Error | null)
   request.onSocket = (socket: Socket | null, error?: Error) => {
     if (!socket || error) return receive(socket, error);
     waitsFor = socket;
-    whenItStands(socket, (failed) => {
-      if (request.destroyed) handBack(socket);
+    whenConnected(socket, (failed) => {
+      if (request.destroyed) returnToAgent(socket);
       else if (failed) giveUp(failed);
       else leave(socket);
     });

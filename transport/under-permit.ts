@@ -1,7 +1,7 @@
 import { type Agent, type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { CloudfenceError, ProofExpired, Unavailable } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { connectAhead, standing } from './ahead.ts';
+import { connectAhead, connectionCount } from './ahead.ts';
 import { holdRequest, type HeldRequest } from './hold.ts';
 import { Agent as HttpsAgent } from 'node:https';
 
@@ -48,7 +48,7 @@ interface OpenPassage extends PermittedPath {
   readonly close: () => void;
 }
 
-const unknown = (name: string): Unavailable =>
+const unknownResult = (name: string): Unavailable =>
   new Unavailable(
     `${name} got no response while its proof was valid. Cloudfence reset the connection; the next look shows whether the call took effect`,
   );
@@ -72,7 +72,7 @@ const refusalOf = ({ permit }: PermittedCall): CloudfenceError | null => {
  * Returns an agent of the same kind over the same connections. It passes each request to `onlooker` before the request
  * gets a connection.
  */
-const watched = <A extends Agent>(agent: A, onlooker: (request: ClientRequest) => void): A =>
+const withOnlooker = <A extends Agent>(agent: A, onlooker: (request: ClientRequest) => void): A =>
   Object.create(agent, {
     addRequest: {
       value: (request: ClientRequest, options: object) => {
@@ -94,7 +94,7 @@ const requestsOf = (refusal: () => Error | null, onlooker: () => void) => {
   };
   const through = (agent: Agent): Agent => {
     if (ours.has(agent)) return agent;
-    const other = watched(agent, watch);
+    const other = withOnlooker(agent, watch);
     ours.add(other);
     return other;
   };
@@ -116,7 +116,7 @@ const openPassage = (call: PermittedCall): OpenPassage => {
     if (refused) throw refused;
   };
   const end = (): void => {
-    const because = (why ??= perhapsLeft ? unknown(call.name) : notSent(call));
+    const because = (why ??= perhapsLeft ? unknownResult(call.name) : notSent(call));
     each((one) => one.cut(because));
     ending.abort(because);
   };
@@ -193,11 +193,11 @@ export const createConnectionPool = (onRequestsSent: () => void = () => undefine
   const own = { http: new HttpAgent(OPTIONS), https: new HttpsAgent(OPTIONS) };
   const left = (agent: Agent) => (request: ClientRequest) => {
     const server = URL.parse(`${request.protocol}//${String(request.getHeader('host'))}`);
-    if (server && !request.reusedSocket) connectAhead(agent, server, SIDE_BY_SIDE - standing(agent, server));
+    if (server && !request.reusedSocket) connectAhead(agent, server, SIDE_BY_SIDE - connectionCount(agent, server));
     onRequestsSent();
   };
   return {
-    http: watched(own.http, whenAllLeft(left(own.http))),
-    https: watched(own.https, whenAllLeft(left(own.https))),
+    http: withOnlooker(own.http, whenAllLeft(left(own.http))),
+    https: withOnlooker(own.https, whenAllLeft(left(own.https))),
   };
 };

@@ -90,7 +90,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
     ...clustersOf(opened),
-    ...examinedIn(lambda, environment),
+    ...functionsWithOwnRole(lambda, environment),
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, territories),
     queues: sqsQueues(memoized(sqs), environment),
@@ -152,7 +152,7 @@ interface QueueUrls {
   readonly deadLetterQueueUrl: string | null;
 }
 
-const named = (url: string | null, variable: string): string => {
+const requireQueueUrl = (url: string | null, variable: string): string => {
   if (url === null)
     throw new InvalidConfiguration([
       `the environment variable ${variable} is not set: deploy the function with serverless.yml`,
@@ -165,7 +165,7 @@ const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueue
   again: async (message, delaySeconds) => {
     const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
     const input = {
-      QueueUrl: named(queueUrl, 'CLOUDFENCE_QUEUE_URL'),
+      QueueUrl: requireQueueUrl(queueUrl, 'CLOUDFENCE_QUEUE_URL'),
       MessageBody: JSON.stringify(message),
       DelaySeconds: delaySeconds,
     };
@@ -174,7 +174,7 @@ const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueue
   postpone: async (receipt, delaySeconds) => {
     const { ChangeMessageVisibilityCommand } = await import('@aws-sdk/client-sqs');
     const input = {
-      QueueUrl: named(queueUrl, 'CLOUDFENCE_QUEUE_URL'),
+      QueueUrl: requireQueueUrl(queueUrl, 'CLOUDFENCE_QUEUE_URL'),
       ReceiptHandle: receipt,
       VisibilityTimeout: delaySeconds,
     };
@@ -187,7 +187,7 @@ const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueue
       await client()
     ).send(
       new SendMessageCommand({
-        QueueUrl: named(deadLetterQueueUrl, 'CLOUDFENCE_DEAD_LETTER_QUEUE_URL'),
+        QueueUrl: requireQueueUrl(deadLetterQueueUrl, 'CLOUDFENCE_DEAD_LETTER_QUEUE_URL'),
         MessageBody: body,
         MessageAttributes,
       }),
@@ -204,7 +204,7 @@ interface ServedTerritory {
 /** Matches an account number. Samples and documentation have words in its place. */
 const ACCOUNT = /^\d{12}$/;
 
-const agrees = (named: string | null, served: string | null): boolean =>
+const isServedOrUnknown = (named: string | null, served: string | null): boolean =>
   named === null || served === null || named === served;
 
 const describeTerritory = ({ account, region }: ServedTerritory): string =>
@@ -220,7 +220,12 @@ export const whyNotServed = (
   territories: readonly ServedTerritory[],
 ): string | null => {
   const accountId = account !== null && ACCOUNT.test(account) ? account : null;
-  if (territories.some((served) => agrees(accountId, served.account) && agrees(region, served.region))) return null;
+  if (
+    territories.some(
+      (served) => isServedOrUnknown(accountId, served.account) && isServedOrUnknown(region, served.region),
+    )
+  )
+    return null;
   const event = [accountId === null ? [] : `account ${accountId}`, region === null ? [] : `region ${region}`]
     .flat()
     .join(', ');
@@ -260,7 +265,7 @@ export const embeddedMetricLine = (
 });
 
 /** The payload that Lambda returns for a function that threw. */
-const failed = z.object({ errorMessage: z.string() });
+const thrownPayload = z.object({ errorMessage: z.string() });
 
 const askFunction = async (
   client: LambdaClient,
@@ -276,11 +281,13 @@ const askFunction = async (
   );
   const payload = parseJsonOrNull(Buffer.from(answer.Payload ?? []).toString());
   if (answer.FunctionError === undefined) return payload;
-  throw new Refused(`the function failed: ${failed.safeParse(payload).data?.errorMessage ?? answer.FunctionError}`);
+  throw new Refused(
+    `the function failed: ${thrownPayload.safeParse(payload).data?.errorMessage ?? answer.FunctionError}`,
+  );
 };
 
 /** Returns the functions of this install with roles of their own, by name. */
-const examinedIn = (
+const functionsWithOwnRole = (
   client: () => Promise<LambdaClient>,
   { fencers, readers }: AwsFunctionEnvironment,
 ): Pick<DoctorDependencies, 'fencers' | 'readers'> => {

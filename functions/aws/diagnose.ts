@@ -1,6 +1,6 @@
 import { diagnose as diagnoseWith, type DiagnoseResult } from '../diagnose.ts';
 import type { NamingDependencies } from '../dependencies.ts';
-import { examinedHandler, lambdaHandler, type LambdaFunction } from './lambda.ts';
+import { handlerWithDoctor, lambdaHandler, type LambdaFunction } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 /**
@@ -10,4 +10,4 @@ import { lazyDependencies } from './dependencies.ts';
 export const diagnose = (getDependencies: () => Promise<NamingDependencies>): LambdaFunction<DiagnoseResult> =>
   lambdaHandler(diagnoseWith(getDependencies));
 
-export const handler = examinedHandler(lazyDependencies(), diagnose, 'no-orders');
+export const handler = handlerWithDoctor(lazyDependencies(), diagnose, 'no-orders');

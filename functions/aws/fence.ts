@@ -3,14 +3,14 @@ import type { NamingDependencies } from '../dependencies.ts';
 import { type FenceForm, fenceOnRequest, fenceRequestFields } from '../fence.ts';
 import type { ManualRunResult, TimeLimit } from '../invocation.ts';
 import { messagesIn } from './on-event.ts';
-import { examinedHandler } from './lambda.ts';
+import { handlerWithDoctor } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
-const order = z.strictObject({ instanceId: z.string(), ...fenceRequestFields });
+const fenceOrder = z.strictObject({ instanceId: z.string(), ...fenceRequestFields });
 
-const form: FenceForm<z.infer<typeof order>> = {
+const form: FenceForm<z.infer<typeof fenceOrder>> = {
   field: 'instanceId',
-  schema: order,
+  schema: fenceOrder,
   example: '{"instanceId": "i-…"}',
   messageOf: ({ instanceId }) => messagesIn({ instanceId }),
 };
@@ -21,4 +21,4 @@ export const fence =
   async (event: unknown, limit: TimeLimit): Promise<ManualRunResult> =>
     fenceOnRequest(event, form, await getDependencies(), limit);
 
-export const handler = examinedHandler(lazyDependencies(), fence);
+export const handler = handlerWithDoctor(lazyDependencies(), fence);

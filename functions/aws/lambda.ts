@@ -29,7 +29,7 @@ export const lambdaHandler =
   };
 
 /** Wraps a function in the same way. It also answers the doctor's question about what its role permits. */
-export const examinedHandler = <Result>(
+export const handlerWithDoctor = <Result>(
   getDependencies: () => Promise<DoctorDependencies>,
   work: (getDependencies: () => Promise<DoctorDependencies>) => LambdaFunction<Result>,
   gives: 'orders' | 'no-orders' = 'orders',

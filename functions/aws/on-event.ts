@@ -7,7 +7,7 @@ import { messageLine } from '../decision-log.ts';
 import { type Message, parseMessage, bodyText } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { confirmTestEvents } from '../test-event.ts';
-import { examinedHandler } from './lambda.ts';
+import { handlerWithDoctor } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 /** Lists the messages that the queue delivers again because something failed. SQS deletes all others. */
@@ -50,7 +50,7 @@ const processBatch = (
     },
   );
 
-export const handler = examinedHandler(lazyDependencies(), onEvent);
+export const handler = handlerWithDoctor(lazyDependencies(), onEvent);
 
 /** A message of the queue, or an event that arrived without one. */
 interface Received extends Message {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
 import { type ManualRunResult, handleManualReplay, type TimeLimit } from '../invocation.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
-import { examinedHandler } from './lambda.ts';
+import { handlerWithDoctor } from './lambda.ts';
 import { messagesIn } from './on-event.ts';
 import { lazyDependencies, readAwsFunctionEnvironment } from './dependencies.ts';
 
@@ -12,7 +12,7 @@ const archiveRange = z.object({
   replay: z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }),
 });
 
-type Replayed = ManualRunResult | ReplayStarted;
+type ReplayResult = ManualRunResult | ReplayStarted;
 
 const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null => {
   if (typeof event !== 'object' || event === null || !('replay' in event)) return null;
@@ -29,13 +29,13 @@ const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null 
  */
 export const replay =
   (getDependencies: () => Promise<FunctionDependencies>, start: typeof startReplay = startReplay) =>
-  async (event: unknown, limit: TimeLimit): Promise<Replayed> => {
+  async (event: unknown, limit: TimeLimit): Promise<ReplayResult> => {
     const range = rangeIn(event);
     if (range) return start(range, readAwsFunctionEnvironment());
     return handleManualReplay(messagesIn(event), await getDependencies(), limit);
   };
 
-export const handler = examinedHandler(lazyDependencies(), replay);
+export const handler = handlerWithDoctor(lazyDependencies(), replay);
 
 interface ReplayStarted {
   readonly replay: string;

@@ -1,5 +1,5 @@
 import { sweep } from '../sweep.ts';
-import { examinedHandler } from './lambda.ts';
+import { handlerWithDoctor } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
-export const handler = examinedHandler(lazyDependencies(), sweep);
+export const handler = handlerWithDoctor(lazyDependencies(), sweep);

@@ -122,7 +122,7 @@ interface ServiceBusQueues extends Queues {
   readonly events: (text: string, delaySeconds: number) => Promise<void>;
 }
 
-const named = (queue: string | null, variable: string): string => {
+const requireQueue = (queue: string | null, variable: string): string => {
   if (queue === null)
     throw new InvalidConfiguration([
       `the environment variable ${variable} is not set: deploy the function with serverless.azure.yml`,
@@ -143,7 +143,7 @@ export const serviceBusQueues = (
     const notBefore = delaySeconds > 0 ? now() + delaySeconds * 1_000 : null;
     await (
       await send()
-    )(named(eventsQueue, 'CLOUDFENCE_EVENTS_QUEUE'), { text, notBefore, properties: {} });
+    )(requireQueue(eventsQueue, 'CLOUDFENCE_EVENTS_QUEUE'), { text, notBefore, properties: {} });
   };
   return {
     events,
@@ -152,7 +152,7 @@ export const serviceBusQueues = (
       const message = { text: body, notBefore: null, properties: { reason: reason.slice(0, MAX_REASON_LENGTH) } };
       await (
         await send()
-      )(named(deadLettersQueue, 'CLOUDFENCE_DEAD_LETTERS_QUEUE'), message);
+      )(requireQueue(deadLettersQueue, 'CLOUDFENCE_DEAD_LETTERS_QUEUE'), message);
     },
   };
 };

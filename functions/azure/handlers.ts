@@ -9,13 +9,15 @@ import { manualHandler, type HttpFunction, invocationContext, type PlatformLogge
 import { expandMessage, parseManualMessage } from './on-event.ts';
 import type { GetDependencies } from './dependencies.ts';
 
-const ONE = 'names a scale set: name one of its machines, or send the scale set to `replay`';
-const resourceId = z.string().refine((id) => subjectOf(id.replace(/^azure:\/\//i, ''))?.kind !== 'set', ONE);
-const order = z.strictObject({ resourceId, ...fenceRequestFields });
+const NAMES_SCALE_SET = 'names a scale set: name one of its machines, or send the scale set to `replay`';
+const resourceId = z
+  .string()
+  .refine((id) => subjectOf(id.replace(/^azure:\/\//i, ''))?.kind !== 'set', NAMES_SCALE_SET);
+const fenceOrder = z.strictObject({ resourceId, ...fenceRequestFields });
 
-const form: FenceForm<z.infer<typeof order>> = {
+const form: FenceForm<z.infer<typeof fenceOrder>> = {
   field: 'resourceId',
-  schema: order,
+  schema: fenceOrder,
   example: '{"resourceId": "/subscriptions/…/virtualMachines/…"}',
   messageOf: ({ resourceId }) => [parseManualMessage({ resourceId })],
 };

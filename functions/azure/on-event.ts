@@ -12,7 +12,7 @@ import { confirmTestEvents } from '../test-event.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
 import type { AzureDependencies, ExpandScaleSets, GetDependencies } from './dependencies.ts';
 
-interface Opened {
+interface ExpandedBatch {
   readonly ready: readonly Received[];
   readonly failures: readonly Unacknowledged<Received>[];
 }
@@ -21,7 +21,10 @@ interface Opened {
  * Expands the items of each message. If Azure does not answer for a message, that message is tried again and the rest
  * of the batch continues.
  */
-const opened = async (batch: readonly Received[], { dependencies, limit }: InvocationContext): Promise<Opened> => {
+const expandBatch = async (
+  batch: readonly Received[],
+  { dependencies, limit }: InvocationContext,
+): Promise<ExpandedBatch> => {
   const ready: Received[] = [];
   const failures: Unacknowledged<Received>[] = [];
   for (const received of batch) {
@@ -49,7 +52,7 @@ export const onEvent =
 
 const processBatch = async (received: readonly Received[], invocation: InvocationContext): Promise<void> => {
   const { dependencies, limit } = invocation;
-  const batch = await opened(received, invocation);
+  const batch = await expandBatch(received, invocation);
   await processItems(
     batch.ready.flatMap(({ items }) => items),
     { policy: dependencies.policy, queued: true, vouched: null },
@@ -106,7 +109,7 @@ const machinesOf = async (
 /** Time reserved for the work on the machines (ms). */
 const MARGIN_MS = 5_000;
 
-const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({
+const emptyScaleSet = ({ machine }: WorkItem): IgnoredEvent => ({
   what: `an event about the scale set ${machine}, which has no machines now. The sweep finds what its machines left behind`,
   where: '$',
 });
@@ -119,7 +122,7 @@ export const expandMessage = async (message: Message, expand: ExpandScaleSets, l
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(limit.getRemainingTimeInMillis() - MARGIN_MS)));
   const items = await Promise.all(message.items.map((item) => machinesOf(item, expand, signal)));
   const gone = message.items.filter((_, at) => items[at]?.length === 0);
-  return { ...message, items: items.flat(), ignored: [...message.ignored, ...gone.map(goneSet)] };
+  return { ...message, items: items.flat(), ignored: [...message.ignored, ...gone.map(emptyScaleSet)] };
 };
 
 const MOST_FAILURES = 10;

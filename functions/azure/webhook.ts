@@ -7,19 +7,19 @@ import { logDecision } from '../metrics.ts';
 import { type HttpResponse, type HttpFunction, invocationContext, jsonResponse, type PlatformLogger } from './http.ts';
 import type { GetDependencies } from './dependencies.ts';
 
-const empty = (status: number): HttpResponse => ({ status, headers: {}, body: '' });
+const emptyResponse = (status: number): HttpResponse => ({ status, headers: {}, body: '' });
 
-const TAKEN = empty(202);
-const LATER = empty(503);
+const ACCEPTED = emptyResponse(202);
+const TRY_LATER = emptyResponse(503);
 /**
  * The largest message that a queue of the basic tier accepts, without its headers (bytes).
  * https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas
  */
 const LARGEST_MESSAGE = 190_000;
 /** An OPTIONS request that is not a handshake brings no event. */
-const NOT_ALLOWED = empty(405);
+const NOT_ALLOWED = emptyResponse(405);
 
-const WHY = describeFault(ownMessageRejected);
+const OWN_MESSAGE_FAULT = describeFault(ownMessageRejected);
 
 /**
  * Rejects a message in Cloudfence's own format, because Cloudfence never sends its messages through this endpoint. The
@@ -31,9 +31,9 @@ const refused = async (
   context: PlatformLogger,
 ): Promise<HttpResponse> => {
   const { dependencies } = await invocationContext(getDependencies, context);
-  dependencies.log(messageLine(logDecision.notUnderstood, 'own-message', WHY, null));
-  await dependencies.queues.dead({ body, reason: WHY });
-  return jsonResponse(400, { error: WHY });
+  dependencies.log(messageLine(logDecision.notUnderstood, 'own-message', OWN_MESSAGE_FAULT, null));
+  await dependencies.queues.dead({ body, reason: OWN_MESSAGE_FAULT });
+  return jsonResponse(400, { error: OWN_MESSAGE_FAULT });
 };
 
 /** Rejects what no queue accepts. Event Grid does not send it again, so the log is the only trace of it. */
@@ -48,7 +48,7 @@ const tooLarge = async (
   return jsonResponse(413, { error: says });
 };
 
-const queued = async (
+const enqueue = async (
   text: string,
   getDependencies: GetDependencies,
   context: PlatformLogger,
@@ -56,10 +56,10 @@ const queued = async (
   const { dependencies } = await invocationContext(getDependencies, context);
   try {
     await dependencies.queues.events(text, 0);
-    return TAKEN;
+    return ACCEPTED;
   } catch (error) {
     dependencies.log(messageLine('failed', 'queue', error instanceof Error ? error.message : String(error), null));
-    return LATER;
+    return TRY_LATER;
   }
 };
 
@@ -78,5 +78,5 @@ export const webhook =
     const text = toStructuredEvent(headers, body);
     const bytes = Buffer.byteLength(text);
     if (bytes > LARGEST_MESSAGE) return tooLarge(bytes, getDependencies, context);
-    return isOwnMessage(text) ? refused(text, getDependencies, context) : queued(text, getDependencies, context);
+    return isOwnMessage(text) ? refused(text, getDependencies, context) : enqueue(text, getDependencies, context);
   };

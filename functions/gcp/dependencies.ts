@@ -123,7 +123,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
     ...incidentsIn(environment, endpoint),
     testChain: waitingChain(
       async (...message) => (await publish())(...message),
-      () => named(environment.againTopic, 'CLOUDFENCE_AGAIN_TOPIC'),
+      () => requireTopic(environment.againTopic, 'CLOUDFENCE_AGAIN_TOPIC'),
     ),
     formatMeasurements: metricFields,
     newRunId,
@@ -155,7 +155,7 @@ interface TopicNames {
   readonly deadLetterTopic: string | null;
 }
 
-const named = (topic: string | null, variable: string): string => {
+const requireTopic = (topic: string | null, variable: string): string => {
   if (topic === null)
     throw new InvalidConfiguration([
       `the environment variable ${variable} is not set: deploy the function with serverless.gcp.yml`,
@@ -173,13 +173,13 @@ export const pubSubQueues = (
     const attributes = { [NOT_BEFORE]: String(now() + delaySeconds * 1_000) };
     await (
       await publish()
-    )(named(againTopic, 'CLOUDFENCE_AGAIN_TOPIC'), { text: JSON.stringify(message), attributes });
+    )(requireTopic(againTopic, 'CLOUDFENCE_AGAIN_TOPIC'), { text: JSON.stringify(message), attributes });
   },
   dead: async ({ reason, body }) => {
     const attributes = { reason: shortened(reason) };
     await (
       await publish()
-    )(named(deadLetterTopic, 'CLOUDFENCE_DEAD_LETTER_TOPIC'), { text: body, attributes });
+    )(requireTopic(deadLetterTopic, 'CLOUDFENCE_DEAD_LETTER_TOPIC'), { text: body, attributes });
   },
 });
 

@@ -13,13 +13,13 @@ export const doctor = (getDependencies: () => Promise<GcpDependencies>): HttpHan
  * Reports whether the doctor forwards its questions. A deployed doctor runs as an account that may only ask the
  * function that fences. On a laptop it runs the checks itself.
  */
-const asksOthers = (): boolean => {
+const forwardsQuestions = (): boolean => {
   const { inCloudRun, askedAt } = readGcpFunctionEnvironment();
   return inCloudRun && askedAt !== null;
 };
 
-const here = doctor(lazyDependencies());
+const localDoctor = doctor(lazyDependencies());
 
 export const handler = httpFunction((request, limit) =>
-  asksOthers() ? forwardQuestion(readGcpFunctionEnvironment)(request, limit) : here(request, limit),
+  forwardsQuestions() ? forwardQuestion(readGcpFunctionEnvironment)(request, limit) : localDoctor(request, limit),
 );

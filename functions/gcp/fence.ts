@@ -4,11 +4,11 @@ import { manualHandler, type HttpHandler, httpFunction } from './http.ts';
 import { parsePushedMessage } from './on-event.ts';
 import { type GcpDependencies, lazyDependencies } from './dependencies.ts';
 
-const order = z.strictObject({ instance: z.string(), ...fenceRequestFields });
+const fenceOrder = z.strictObject({ instance: z.string(), ...fenceRequestFields });
 
-const form: FenceForm<z.infer<typeof order>> = {
+const form: FenceForm<z.infer<typeof fenceOrder>> = {
   field: 'instance',
-  schema: order,
+  schema: fenceOrder,
   example: '{"instance": "projects/…/zones/…/instances/…"}',
   messageOf: ({ instance }) => [parsePushedMessage({ instance }).message],
 };

@@ -8,9 +8,9 @@ import { type HttpHandler, httpFunction, rejectUnauthorized } from './http.ts';
 import { type GcpDependencies, NOT_BEFORE, lazyDependencies } from './dependencies.ts';
 
 /** Pub/Sub and Eventarc treat any 2xx as an acknowledgment, and redeliver after any other status. */
-const DONE = { status: 204 };
+const ACKNOWLEDGED = { status: 204 };
 const TOO_EARLY = { status: 429 };
-const AGAIN = { status: 503 };
+const RETRY = { status: 503 };
 
 /**
  * Processes what Pub/Sub pushes (a log entry from the sink, or one of Cloudfence's own messages that waited) and
@@ -37,7 +37,7 @@ const processBatch = (batch: readonly Message[], dependencies: GcpDependencies, 
     limit,
     async (outcomes) => {
       const again = await acknowledgeAll(batch, outcomes, dependencies);
-      return again.length === 0 ? DONE : AGAIN;
+      return again.length === 0 ? ACKNOWLEDGED : RETRY;
     },
   );
 
@@ -61,7 +61,7 @@ interface Pushed {
   readonly notBefore: number | null;
 }
 
-const momentIn = (text: string | undefined): number | null =>
+const epochMsIn = (text: string | undefined): number | null =>
   text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 
 /**
@@ -73,5 +73,8 @@ export const parsePushedMessage = (body: unknown): Pushed => {
   if (!read.success) return { message: parseMessage(null, bodyText(body), () => readHints(body)), notBefore: null };
   const { data, messageId, attributes } = read.data.message;
   const text = Buffer.from(data, 'base64').toString('utf8');
-  return { message: parseMessage(messageId, text, () => readHints(body)), notBefore: momentIn(attributes[NOT_BEFORE]) };
+  return {
+    message: parseMessage(messageId, text, () => readHints(body)),
+    notBefore: epochMsIn(attributes[NOT_BEFORE]),
+  };
 };

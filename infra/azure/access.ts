@@ -46,7 +46,7 @@ export const roleAssignmentId = ({ names }: Install, { role, on, to }: Grant): s
 /**
  * How the surrounding template names the scope. Without `scope`, the scope is the target of that template's deployment.
  */
-interface Spelt {
+interface ScopeSpelling {
   readonly scope?: string;
   readonly dependsOn: readonly string[];
 }
@@ -55,7 +55,7 @@ interface Spelt {
 export const roleAssignment = (
   { names }: Install,
   { role, on, to }: Grant,
-  { scope, dependsOn }: Spelt,
+  { scope, dependsOn }: ScopeSpelling,
 ): TemplateResource => ({
   type: 'Microsoft.Authorization/roleAssignments',
   apiVersion: AUTHORIZATION_API_VERSION,

@@ -14,7 +14,7 @@ import { releasedTemplate } from './released-template.ts';
 const handler = z.custom<(request: object, context: object) => Promise<unknown>>(
   (value) => typeof value === 'function',
 );
-const answered = z.object({ status: z.int(), body: z.string() });
+const functionAnswer = z.object({ status: z.int(), body: z.string() });
 
 const context = { log: console.error, warn: console.error, error: console.error };
 
@@ -25,7 +25,7 @@ const context = { log: console.error, warn: console.error, error: console.error 
 export const invokeLocally = async (exported: unknown, payload: unknown): Promise<unknown> => {
   const text = JSON.stringify(payload);
   const request = { method: 'POST', headers: [['content-type', 'application/json']], text: async () => text };
-  const said = answered.safeParse(await handler.parse(exported)(request, context));
+  const said = functionAnswer.safeParse(await handler.parse(exported)(request, context));
   if (!said.success) return null;
   const { status, body } = said.data;
   return { status, ...(body !== '' && { body: JSON.parse(body) as unknown }) };
@@ -51,7 +51,7 @@ export const hostJson = {
   },
 };
 
-const whenRight = (prefix: string) => (checked: CheckedInstall) => {
+const prepareAzure = (prefix: string) => (checked: CheckedInstall) => {
   const install = createInstall(prefix, checked);
   const open = () => {
     const { endpoint } = readAzureVariables(readVariable);
@@ -73,6 +73,6 @@ export const deployable: DeployableCloud = {
   files: { 'host.json': `${JSON.stringify(hostJson)}\n` },
   released: async (defaults) => ({ file: 'template.json', content: releasedTemplate(defaults) }),
   prepare: ({ service, stage, written }) =>
-    prepareDeployment(checkInstall(stage, written), whenRight(`${service}-${stage}`)),
+    prepareDeployment(checkInstall(stage, written), prepareAzure(`${service}-${stage}`)),
   invokeLocally,
 };

@@ -28,14 +28,14 @@ import { installTemplate } from './template.ts';
  * Returns the install with the packages that its apps run now. The template must not change the tag of an app's
  * package.
  */
-const asItStands = async (arm: Arm, install: Install): Promise<Install> => {
+const withPublishedPackages = async (arm: Arm, install: Install): Promise<Install> => {
   const published = async (name: AppName): Promise<string | null> =>
     (await readFunctionSite(arm, install.names.apps[name]))?.published ?? null;
   return { ...install, published: { app: await published('app'), door: await published('door') } };
 };
 
 const preview = async (arm: Arm, install: Install, say: ReportProgress): Promise<void> => {
-  const changes = await previewDeployment(arm, await asItStands(arm, install));
+  const changes = await previewDeployment(arm, await withPublishedPackages(arm, install));
   for (const { changeType, resourceId, delta } of changes)
     say(`${changeType}: ${resourceId}${delta?.length ? ` (${delta.map(({ path }) => path).join(', ')})` : ''}`);
   if (changes.length === 0) say('the deployment would change nothing');
@@ -69,7 +69,7 @@ const deploy = async (
 ): Promise<void> => {
   const packages = appNames.map((name) => ({ app: wanted.names.apps[name], zip: packageOf(name, functions) }));
   await ownGroupExists(arm, wanted);
-  const install = await asItStands(arm, wanted);
+  const install = await withPublishedPackages(arm, wanted);
   const changes = await previewDeployment(arm, install);
   for (const { changeType, resourceId } of changes) say(`${resourceId}: ${changeType.toLowerCase()}`);
   if (changes.length === 0 && (await isLastDeployed(arm, install))) say('template: unchanged');

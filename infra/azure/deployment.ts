@@ -17,11 +17,11 @@ const hashOf = (install: Install): string =>
     .digest('hex');
 
 /** A preview accepts no tags. */
-const questionOf = (install: Install) => ({
+const previewBody = (install: Install) => ({
   location: install.parameters.location,
   properties: { mode: 'Incremental', template: installTemplate(install) },
 });
-const deploymentBody = (install: Install) => ({ ...questionOf(install), tags: { [TEMPLATE]: hashOf(install) } });
+const deploymentBody = (install: Install) => ({ ...previewBody(install), tags: { [TEMPLATE]: hashOf(install) } });
 
 const deployed = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
@@ -83,7 +83,7 @@ export const previewDeployment = async (arm: Arm, install: Install): Promise<rea
   const answer = await runOperation(arm, {
     method: 'POST',
     path: pathOf(install, '/whatIf'),
-    body: questionOf(install),
+    body: previewBody(install),
   });
   return changes.parse(answer.body).properties.changes.map(known).filter(counts);
 };

@@ -180,7 +180,7 @@ const MINUTE = 60 * SECOND;
  */
 const cron = (every: number): string => (every === 60 * MINUTE ? '0 0 * * * *' : `0 */${every / MINUTE} * * * *`);
 
-const forEach = ({ names, parameters }: Install): Readonly<Record<string, string>> => ({
+const settingsOfEachApp = ({ names, parameters }: Install): Readonly<Record<string, string>> => ({
   // One malloc arena for all threads of Node.js saves 5 MB of memory and is no slower.
   MALLOC_ARENA_MAX: '1',
   AZURE_SUBSCRIPTION_ID: parameters.subscription,
@@ -189,7 +189,7 @@ const forEach = ({ names, parameters }: Install): Readonly<Record<string, string
   CLOUDFENCE_TIMEOUT_SECONDS: String(parameters.timeout / SECOND),
 });
 
-const served = ({ resourceGroups }: AzureParameters): Readonly<Record<string, string>> =>
+const servedGroupsSetting = ({ resourceGroups }: AzureParameters): Readonly<Record<string, string>> =>
   resourceGroups === WHOLE_SUBSCRIPTION ? {} : { CLOUDFENCE_RESOURCE_GROUPS: resourceGroups.join(',') };
 
 /**
@@ -198,11 +198,11 @@ const served = ({ resourceGroups }: AzureParameters): Readonly<Record<string, st
  */
 export const functionSettings = (install: Install, name: AppName): Readonly<Record<string, string>> => {
   const { parameters, settings } = install;
-  if (name === 'door') return { ...forEach(install), CLOUDFENCE_SETTINGS: '{}' };
+  if (name === 'door') return { ...settingsOfEachApp(install), CLOUDFENCE_SETTINGS: '{}' };
   return {
-    ...forEach(install),
+    ...settingsOfEachApp(install),
     CLOUDFENCE_SETTINGS: settings,
-    ...served(parameters),
+    ...servedGroupsSetting(parameters),
     CLOUDFENCE_DEAD_LETTERS_QUEUE: DEAD_LETTER_QUEUE,
     CLOUDFENCE_SWEEP: cron(parameters.sweepEvery),
     CLOUDFENCE_INCIDENT_CONTAINER: `https://${install.names.apps.app.storage}.blob.core.windows.net/${INCIDENT_CONTAINER}`,
@@ -234,7 +234,7 @@ const settingsOf = (install: Install, app: FunctionApp): readonly { readonly nam
   Object.entries({ ...functionSettings(install, app.name), ...platformSettings(install, app) }).map(
     ([name, value]) => ({
       name,
-      value: literal(value),
+      value: escapeExpression(value),
     }),
   );
 
@@ -242,5 +242,5 @@ const settingsOf = (install: Install, app: FunctionApp): readonly { readonly nam
  * Escapes text that begins with a bracket, because ARM would read it as an expression:
  * https://learn.microsoft.com/azure/azure-resource-manager/templates/template-expressions
  */
-const literal = (value: string): string =>
+const escapeExpression = (value: string): string =>
   value.startsWith('[') && !value.startsWith('[reference(') && !value.startsWith('[concat(') ? `[${value}` : value;

@@ -37,7 +37,7 @@ const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).mi
 });
 
 /** Someone else's system topic does not have the install's identity, and the install must not assign it one. */
-const KEYS_THERE =
+const NEEDS_KEYS =
   'Event Grid delivers from an existing topic only with keys: set keylessDelivery to false when you set systemTopic';
 
 export const azureParameters = z
@@ -65,7 +65,7 @@ export const azureParameters = z
   })
   .refine(({ systemTopic, keylessDelivery }) => systemTopic === null || !keylessDelivery, {
     path: ['keylessDelivery'],
-    message: KEYS_THERE,
+    message: NEEDS_KEYS,
   });
 
 export type AzureParameters = z.infer<typeof azureParameters>;

@@ -143,8 +143,8 @@ interface LogAlert {
   readonly every?: 'PT15M';
 }
 
-const lines = 'AppTraces | extend line = parse_json(Message)';
-const swept = `${lines} | where tostring(line.decision) == "swept"`;
+const logLines = 'AppTraces | extend line = parse_json(Message)';
+const sweepLines = `${logLines} | where tostring(line.decision) == "swept"`;
 
 /**
  * Returns how many consecutive sweeps span that time, from the first to the last. One is enough if sweeps are further
@@ -163,7 +163,7 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
   {
     name: 'dead-node-unfenced',
     says: 'A machine has been proven off for five minutes, but its Node is not fenced',
-    query: `${swept} | where toint(line.${metricNames.deadNodeUnfenced}) > 0`,
+    query: `${sweepLines} | where toint(line.${metricNames.deadNodeUnfenced}) > 0`,
     operator: 'GreaterThanOrEqual',
     threshold: sweepsFor(FIVE_MINUTES, sweepEvery),
     window: windowOfSweeps(sweepEvery),
@@ -171,7 +171,7 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
   {
     name: 'sweep-missing',
     says: 'The sweep did not run. Without it, nothing finds a lost event',
-    query: swept,
+    query: sweepLines,
     operator: 'LessThan',
     threshold: 1,
     window: windowOfSweeps(sweepEvery),
@@ -182,7 +182,7 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
 const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => {
   const whileCounted = (metric: string) =>
     ({
-      query: `${swept} | where toint(line.${metric}) > 0`,
+      query: `${sweepLines} | where toint(line.${metric}) > 0`,
       operator: 'GreaterThan',
       threshold: 0,
       window: windowOfSweeps(sweepEvery),
@@ -206,7 +206,7 @@ const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'cap-reached',
     says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap with `cloudfence cap --override`',
-    query: `${lines} | where toint(line.${metricNames.capReached}) > 0`,
+    query: `${logLines} | where toint(line.${metricNames.capReached}) > 0`,
     operator: 'GreaterThan',
     threshold: 0,
     window: 'PT5M',
@@ -214,7 +214,7 @@ const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'cluster-unreachable',
     says: 'The sweep could not reach a cluster, so it does not know the state of its Nodes',
-    query: `${lines} | where toint(line.${metricNames.clusterUnreachable}) > 0`,
+    query: `${logLines} | where toint(line.${metricNames.clusterUnreachable}) > 0`,
     operator: 'GreaterThan',
     threshold: 0,
     window: 'PT5M',
@@ -232,7 +232,7 @@ const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'failures',
     says: 'A run failed, for example because a cluster or the cloud was not reachable',
-    query: `${lines} | where tostring(line.decision) == "failed"`,
+    query: `${logLines} | where tostring(line.decision) == "failed"`,
     operator: 'GreaterThan',
     threshold: 0,
     window: 'PT15M',

@@ -43,7 +43,7 @@ const untilPublished = async (arm: Arm, scmHost: string, id: string): Promise<vo
   throw new Unavailable('Azure did not confirm the package within five minutes');
 };
 
-const published = async (arm: Arm, scmHost: string, zip: Buffer): Promise<void> => {
+const publishOnce = async (arm: Arm, scmHost: string, zip: Buffer): Promise<void> => {
   const { body } = await arm.call({ method: 'POST', path: `https://${scmHost}/api/publish`, body: zip });
   await untilPublished(arm, scmHost, z.string().min(1).parse(body));
 };
@@ -53,21 +53,21 @@ const published = async (arm: Arm, scmHost: string, zip: Buffer): Promise<void> 
  * https://learn.microsoft.com/azure/role-based-access-control/troubleshooting
  */
 const ROLE_SPREADS_MS = 600_000;
-const AGAIN_MS = 20_000;
+const RETRY_AFTER_MS = 20_000;
 
 /**
  * Publishes the package, and tries again while the app is refused. The endpoint writes the package with the app's
  * identity, whose role can be minutes old and not yet in effect. The endpoint is then denied, or it accepts the package
  * and fails. Neither case has an error code of its own, so a refusal counts only if it lasts.
  */
-const untilTaken = async (arm: Arm, scmHost: string, zip: Buffer, say: ReportProgress): Promise<void> => {
-  for (let waited = 0; ; waited += AGAIN_MS) {
+const publishUntilAccepted = async (arm: Arm, scmHost: string, zip: Buffer, say: ReportProgress): Promise<void> => {
+  for (let waited = 0; ; waited += RETRY_AFTER_MS) {
     try {
-      return await published(arm, scmHost, zip);
+      return await publishOnce(arm, scmHost, zip);
     } catch (error) {
       if (!(error instanceof PermissionDenied || error instanceof Refused) || waited >= ROLE_SPREADS_MS) throw error;
-      say(`package: not accepted yet, trying again in ${AGAIN_MS / 1_000} s: ${error.message}`);
-      await arm.wait(AGAIN_MS);
+      say(`package: not accepted yet, trying again in ${RETRY_AFTER_MS / 1_000} s: ${error.message}`);
+      await arm.wait(RETRY_AFTER_MS);
     }
   }
 };
@@ -79,7 +79,7 @@ export const publishPackage = async (
   zip: Buffer,
   say: ReportProgress,
 ): Promise<void> => {
-  await untilTaken(arm, scmHost, zip, say);
+  await publishUntilAccepted(arm, scmHost, zip, say);
   const tags = { [PACKAGE]: packageHash(app, zip) };
   await arm.call({
     method: 'PATCH',

@@ -102,23 +102,27 @@ const installBy = (tokensOf: Tokens, defaults: RawParameters): Install => {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const handedOn = Object.fromEntries(
+const parametersPassedOn = Object.fromEntries(
   Object.keys(parameters).map((name) => [name, { value: `[parameters('${name}')]` }]),
 );
-const declared = Object.fromEntries(Object.keys(parameters).map((name) => [name, { type: 'string' }]));
+const parameterTypes = Object.fromEntries(Object.keys(parameters).map((name) => [name, { type: 'string' }]));
 
 /** Passes all parameters to a nested template, because it sees only the parameters that it receives. */
-const nested = (properties: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+const withParameters = (properties: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   isObject(properties['template'])
-    ? { ...properties, parameters: handedOn, template: { ...properties['template'], parameters: declared } }
+    ? {
+        ...properties,
+        parameters: parametersPassedOn,
+        template: { ...properties['template'], parameters: parameterTypes },
+      }
     : properties;
 
-const expressed = (value: unknown, written: Tokens['written']): unknown => {
-  if (Array.isArray(value)) return value.map((one) => expressed(one, written));
+const withExpressions = (value: unknown, written: Tokens['written']): unknown => {
+  if (Array.isArray(value)) return value.map((one) => withExpressions(one, written));
   if (typeof value === 'string') return written(value);
   if (!isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(nested(value)).map(([key, inner]) => [written(key), expressed(inner, written)]),
+    Object.entries(withParameters(value)).map(([key, inner]) => [written(key), withExpressions(inner, written)]),
   );
 };
 
@@ -130,7 +134,7 @@ export const releasedTemplate = (defaults: RawParameters): object => {
   return {
     ...head,
     parameters,
-    resources: expressed(resources, tokensOf.written),
+    resources: withExpressions(resources, tokensOf.written),
     outputs: {
       resourceGroup: output(install.names.group),
       app: output(install.names.apps.app.site),

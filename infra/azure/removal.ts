@@ -9,7 +9,7 @@ import { appNames } from './names.ts';
 import { customGrants, roleNames } from './roles.ts';
 import { EVENT_GRID_API_VERSION } from './topics.ts';
 
-const gone = async (arm: Arm, path: string, say: ReportProgress): Promise<void> => {
+const deleteIfPresent = async (arm: Arm, path: string, say: ReportProgress): Promise<void> => {
   if ((await arm.find({ method: 'GET', path })) === null) return;
   await runOperation(arm, { method: 'DELETE', path });
   say(`${path.split('?')[0]}: removed`);
@@ -20,15 +20,16 @@ export const removeInstall = async (arm: Arm, install: Install, say: ReportProgr
   const { names, parameters, prefix } = install;
   const hasGroup = await ownGroupExists(arm, install);
   if (parameters.systemTopic !== null)
-    await gone(
+    await deleteIfPresent(
       arm,
       `${parameters.systemTopic}/eventSubscriptions/${prefix}?api-version=${EVENT_GRID_API_VERSION}`,
       say,
     );
   await removeAssignments(arm, install, null, say);
   await removeStaleAssignments(arm, install, say);
-  for (const role of roleNames) await gone(arm, `${names.roleId(role)}?api-version=${AUTHORIZATION_API_VERSION}`, say);
-  if (hasGroup) await gone(arm, `${names.groupId}?api-version=${DEPLOYMENTS_API_VERSION}`, say);
+  for (const role of roleNames)
+    await deleteIfPresent(arm, `${names.roleId(role)}?api-version=${AUTHORIZATION_API_VERSION}`, say);
+  if (hasGroup) await deleteIfPresent(arm, `${names.groupId}?api-version=${DEPLOYMENTS_API_VERSION}`, say);
   await deleteDeploymentEntry(arm, install);
 };
 
@@ -43,13 +44,13 @@ const listed = z.object({
 
 const nested = z.object({ template: z.object({ resources: z.array(z.custom<TemplateResource>()) }) });
 
-const flat = (resources: readonly TemplateResource[]): readonly TemplateResource[] =>
+const flatten = (resources: readonly TemplateResource[]): readonly TemplateResource[] =>
   resources.flatMap((one) => [
     one,
-    ...(one.type === 'Microsoft.Resources/deployments' ? flat(nested.parse(one.properties).template.resources) : []),
+    ...(one.type === 'Microsoft.Resources/deployments' ? flatten(nested.parse(one.properties).template.resources) : []),
   ]);
 
-const spelt = ({ type, name }: { readonly type: string; readonly name: string }): string =>
+const resourceKey = ({ type, name }: { readonly type: string; readonly name: string }): string =>
   `${type}/${name}`.toLowerCase();
 
 /** Returns the API version for deleting a resource, which is all that differs between types. */
@@ -71,14 +72,14 @@ export const removeLeftovers = async (
   template: Template,
   say: ReportProgress,
 ): Promise<void> => {
-  const wanted = flat(template.resources);
-  const kept = new Set(wanted.map(spelt));
+  const wanted = flatten(template.resources);
+  const kept = new Set(wanted.map(resourceKey));
   const { body } = await arm.call({
     method: 'GET',
     path: `${names.groupId}/resources?api-version=${DEPLOYMENTS_API_VERSION}`,
   });
   for (const { id, type, tags } of listed.parse(body).value) {
-    if (tags?.[INSTALL_TAG] !== prefix || kept.has(spelt({ type, name: id.split('/').at(-1) ?? '' }))) continue;
+    if (tags?.[INSTALL_TAG] !== prefix || kept.has(resourceKey({ type, name: id.split('/').at(-1) ?? '' }))) continue;
     await runOperation(arm, { method: 'DELETE', path: `${id}?api-version=${versionFor(type, wanted)}` });
     say(`${id}: removed`);
   }
@@ -108,7 +109,7 @@ export const removeAssignments = async (
   say: ReportProgress,
 ): Promise<void> => {
   const { names } = install;
-  const kept = new Set(template ? flat(template.resources).map(({ name }) => name) : []);
+  const kept = new Set(template ? flatten(template.resources).map(({ name }) => name) : []);
   for (const id of identityIds(install)) {
     const of = await readPrincipalId(arm, id);
     if (of === null) continue;

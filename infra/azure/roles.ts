@@ -79,21 +79,21 @@ interface Target {
   readonly within: string | null;
 }
 
-interface Elsewhere extends Grant {
+interface GrantElsewhere extends Grant {
   /** Null for the subscription itself. */
   readonly target: Target | null;
   /** Azure's own role exists already. The others are made by the template. */
   readonly isBuiltIn: boolean;
 }
 
-const grantAt = ({ names }: Install, role: RoleName, target: Target | null): Elsewhere => {
+const grantAt = ({ names }: Install, role: RoleName, target: Target | null): GrantElsewhere => {
   const on =
     target === null ? names.scope : `${target.groupId}${target.within === null ? '' : `/providers/${target.within}`}`;
   return { role: names.roleId(role), on, to: names.identityId, target, isBuiltIn: false };
 };
 
 /** Grants on the machines of the named groups, or of the whole subscription if the parameter explicitly says so. */
-const machineGrants = (install: Install): readonly Elsewhere[] => {
+const machineGrants = (install: Install): readonly GrantElsewhere[] => {
   const { names, parameters } = install;
   if (parameters.resourceGroups === WHOLE_SUBSCRIPTION) return [grantAt(install, 'machines', null)];
   const groups = parameters.resourceGroups.map((group) =>
@@ -141,7 +141,7 @@ export const customRoles = (install: Install): readonly TemplateResource[] => {
 };
 
 /** Lets the identity that fences send to the user's topic, wherever that is. */
-const topicGrants = (install: Install): readonly Elsewhere[] => {
+const topicGrants = (install: Install): readonly GrantElsewhere[] => {
   const { names, parameters } = install;
   const [groupId, name] = parameters.incidentTopic?.split(/\/providers\/Microsoft\.EventGrid\/topics\//i) ?? [];
   if (groupId === undefined || name === undefined || parameters.incidentTopic === null) return [];
@@ -151,7 +151,7 @@ const topicGrants = (install: Install): readonly Elsewhere[] => {
 };
 
 /** All grants outside the install's own group. Each goes to the identity that fences. */
-export const customGrants = (install: Install): readonly Elsewhere[] => [
+export const customGrants = (install: Install): readonly GrantElsewhere[] => [
   ...machineGrants(install),
   ...clusterTargets(install).map((target) => grantAt(install, 'clusters', target)),
   ...secretTargets(install).map((target) => grantAt(install, 'secrets', target)),

@@ -30,7 +30,7 @@ const inOwnGroup = (install: Install): readonly TemplateResource[] => [
   ...eventTopics(install),
 ];
 
-const subscribed = (install: Install): readonly TemplateResource[] => {
+const foreignTopicDeployment = (install: Install): readonly TemplateResource[] => {
   const foreign = existingTopicSubscription(install);
   if (!foreign) return [];
   const { names, prefix } = install;
@@ -55,6 +55,6 @@ export const installTemplate = (install: Install): Template => {
     groupDeployment(prefix, { id: names.groupId, dependsOn: [names.groupMade] }, inOwnGroup(install)),
     ...customRoles(install),
     ...customAssignments(install),
-    ...subscribed(install),
+    ...foreignTopicDeployment(install),
   ]);
 };

@@ -167,8 +167,8 @@ export const eventTopics = (install: Install): readonly TemplateResource[] => {
 const API = '2024-01-01';
 
 /** Longer than any invocation, and the longest lock that Service Bus supports. */
-const LOCK = 'PT5M';
-const KEPT = 'P14D';
+const LOCK_DURATION = 'PT5M';
+const MESSAGE_TTL = 'P14D';
 /** Applies only to a batch that could be neither processed nor sent again. */
 const MOST_DELIVERIES = 20;
 
@@ -178,9 +178,9 @@ const queue = ({ names }: Install, name: string): TemplateResource => ({
   name: `${names.bus}/${name}`,
   dependsOn: [names.busId],
   properties: {
-    lockDuration: LOCK,
+    lockDuration: LOCK_DURATION,
     maxDeliveryCount: MOST_DELIVERIES,
-    defaultMessageTimeToLive: KEPT,
+    defaultMessageTimeToLive: MESSAGE_TTL,
     deadLetteringOnMessageExpiration: true,
   },
 });

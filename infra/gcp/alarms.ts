@@ -10,16 +10,19 @@ import { alertPolicies, type AlertPolicy } from './monitoring.ts';
  * touches a policy without them.
  */
 
-const present = z.looseObject({
+const existingPolicy = z.looseObject({
   name: z.string().min(1),
   displayName: z.string().default(''),
   userLabels: z.record(z.string(), z.string()).default({}),
 });
-const page = z.looseObject({ alertPolicies: z.array(present).default([]), nextPageToken: z.string().default('') });
+const page = z.looseObject({
+  alertPolicies: z.array(existingPolicy).default([]),
+  nextPageToken: z.string().default(''),
+});
 
-type Present = z.infer<typeof present>;
+type ExistingPolicy = z.infer<typeof existingPolicy>;
 
-const OURS = [
+const OWN_FIELDS = [
   'displayName',
   'userLabels',
   'documentation',
@@ -31,8 +34,8 @@ const OURS = [
 /** "If a metric was created recently, it could take up to 10 minutes to become available." */
 const METRIC_APPEARS_MS = 15 * 60_000;
 
-const ours = async (api: Api, { names, prefix }: Install): Promise<readonly Present[]> => {
-  const all: Present[] = [];
+const listOwnPolicies = async (api: Api, { names, prefix }: Install): Promise<readonly ExistingPolicy[]> => {
+  const all: ExistingPolicy[] = [];
   for (let token = ''; ;) {
     const query = new URLSearchParams({ pageSize: '500', ...(token !== '' && { pageToken: token }) });
     const { alertPolicies, nextPageToken } = page.parse(
@@ -51,10 +54,10 @@ const ours = async (api: Api, { names, prefix }: Install): Promise<readonly Pres
 
 const isOf =
   ({ userLabels: { alarm } }: AlertPolicy) =>
-  ({ userLabels }: Present): boolean =>
+  ({ userLabels }: ExistingPolicy): boolean =>
     userLabels['alarm'] === alarm;
 
-const make = async (api: Api, { names }: Install, wanted: AlertPolicy, say: ReportProgress): Promise<void> => {
+const createPolicy = async (api: Api, { names }: Install, wanted: AlertPolicy, say: ReportProgress): Promise<void> => {
   const call: ApiCall = { method: 'POST', host: 'monitoring', path: `v3/${names.project}/alertPolicies`, body: wanted };
   const answer = await retryUntilFinal(api, () => api.ask(call), {
     mayPass: ({ status }) => status === 404,
@@ -64,15 +67,20 @@ const make = async (api: Api, { names }: Install, wanted: AlertPolicy, say: Repo
   say(`alarm ${wanted.displayName}: created`);
 };
 
-const isAsWanted = (found: Present, wanted: AlertPolicy): boolean =>
+const isAsWanted = (found: ExistingPolicy, wanted: AlertPolicy): boolean =>
   hasAllWanted(found, wanted) && ('notificationChannels' in wanted || !('notificationChannels' in found));
 
-const change = async (api: Api, { name }: Present, wanted: AlertPolicy, say: ReportProgress): Promise<void> => {
-  await api.call({ method: 'PATCH', host: 'monitoring', path: `v3/${name}?updateMask=${OURS}`, body: wanted });
+const updatePolicy = async (
+  api: Api,
+  { name }: ExistingPolicy,
+  wanted: AlertPolicy,
+  say: ReportProgress,
+): Promise<void> => {
+  await api.call({ method: 'PATCH', host: 'monitoring', path: `v3/${name}?updateMask=${OWN_FIELDS}`, body: wanted });
   say(`alarm ${wanted.displayName}: changed`);
 };
 
-const drop = async (api: Api, { name, displayName }: Present, say: ReportProgress): Promise<void> => {
+const deletePolicy = async (api: Api, { name, displayName }: ExistingPolicy, say: ReportProgress): Promise<void> => {
   const call: ApiCall = { method: 'DELETE', host: 'monitoring', path: `v3/${name}` };
   const answer = await api.ask(call);
   if (!isSuccess(answer) && answer.status !== 404) throw errorFromResponse(call, answer);
@@ -81,17 +89,17 @@ const drop = async (api: Api, { name, displayName }: Present, say: ReportProgres
 
 /** Makes each alarm of the table exactly once, and removes those that are no longer in it. */
 export const ensureAlarms = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
-  const there = await ours(api, install);
+  const there = await listOwnPolicies(api, install);
   const wanted = alertPolicies(install);
   const kept = wanted.flatMap((one) => there.find(isOf(one)) ?? []);
-  for (const one of there) if (!kept.includes(one)) await drop(api, one, say);
+  for (const one of there) if (!kept.includes(one)) await deletePolicy(api, one, say);
   for (const one of wanted) {
     const found = there.find(isOf(one));
-    if (!found) await make(api, install, one, say);
-    else if (!isAsWanted(found, one)) await change(api, found, one, say);
+    if (!found) await createPolicy(api, install, one, say);
+    else if (!isAsWanted(found, one)) await updatePolicy(api, found, one, say);
   }
 };
 
 export const removeAlarms = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
-  for (const one of await ours(api, install)) await drop(api, one, say);
+  for (const one of await listOwnPolicies(api, install)) await deletePolicy(api, one, say);
 };

@@ -120,13 +120,19 @@ export const createApi = ({ endpoint, wait }: ApiOptions): Api => {
       validateStatus: () => true,
       ...(body && { data: body }),
     };
-    const { status, data } = await answered(`${method} ${path}`, () => auth.request<unknown>(request));
+    const { status, data } = await sendOrExplain(`${method} ${path}`, () => auth.request<unknown>(request));
     return { status, body: json.safeParse(data).data ?? {} };
   };
-  return { ...over(ask), over, upload, invoke: (url, audience, payload) => invoke(auth, url, audience, payload), wait };
+  return {
+    ...withCalls(ask),
+    over: withCalls,
+    upload,
+    invoke: (url, audience, payload) => invoke(auth, url, audience, payload),
+    wait,
+  };
 };
 
-const over = (ask: ApiCaller['ask']): ApiCaller => ({
+const withCalls = (ask: ApiCaller['ask']): ApiCaller => ({
   ask,
   call: async (wanted) => {
     const answer = await ask(wanted);
@@ -135,7 +141,7 @@ const over = (ask: ApiCaller['ask']): ApiCaller => ({
   },
 });
 
-const answered = async <T>(what: string, send: () => Promise<T>): Promise<T> => {
+const sendOrExplain = async <T>(what: string, send: () => Promise<T>): Promise<T> => {
   try {
     return await send();
   } catch (cause) {
@@ -146,7 +152,7 @@ const answered = async <T>(what: string, send: () => Promise<T>): Promise<T> => 
 };
 
 const upload = async (url: string, bytes: Buffer): Promise<void> => {
-  const { status } = await answered('the upload', () =>
+  const { status } = await sendOrExplain('the upload', () =>
     fetch(url, { method: 'PUT', headers: { 'content-type': 'application/zip' }, body: new Uint8Array(bytes) }),
   );
   if (status < 200 || status >= 300) throw new Unavailable(`the upload returned status ${status}`);
@@ -154,7 +160,7 @@ const upload = async (url: string, bytes: Buffer): Promise<void> => {
 
 const invoke = async (auth: GoogleAuth, url: string, audience: string, payload: unknown): Promise<unknown> => {
   const client = url.startsWith('https:') ? await auth.getIdTokenClient(audience) : auth;
-  const { status, data } = await answered(`POST ${url}`, () =>
+  const { status, data } = await sendOrExplain(`POST ${url}`, () =>
     client.request<unknown>({
       url,
       method: 'POST',
@@ -222,7 +228,7 @@ const LONGEST_PAUSE_MS = 30 * SECOND;
  */
 const ACCOUNT_KNOWN_WITHIN_MS = 3 * 60 * SECOND;
 
-interface Persistence {
+interface RetryRule {
   /** Reports whether a later answer may be different. */
   readonly mayPass: (answer: HttpResponse) => boolean;
   /** The longest time to keep asking (ms). */
@@ -236,7 +242,7 @@ interface Persistence {
 export const retryUntilFinal = async (
   api: Pick<Api, 'wait'>,
   ask: () => Promise<HttpResponse>,
-  { mayPass, within }: Persistence,
+  { mayPass, within }: RetryRule,
 ): Promise<HttpResponse> => {
   let waited = 0;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
@@ -254,7 +260,7 @@ export const retryUntilFinal = async (
 export const POLICY_PROPAGATION_MS = 7 * 60 * SECOND;
 
 /** Reports whether the refusal can come from an account or grant that is too new to be known. */
-const isEarly = ({ status }: HttpResponse): boolean => status === 400 || status === 403 || status === 404;
+const mayBeTooNew = ({ status }: HttpResponse): boolean => status === 400 || status === 403 || status === 404;
 
 /**
  * Calls again while the answer can come from a new account or grant.
@@ -265,7 +271,7 @@ export const callUntilPropagated = async (
   call: ApiCall,
   within = ACCOUNT_KNOWN_WITHIN_MS,
 ): Promise<HttpResponse['body']> => {
-  const answer = await retryUntilFinal(api, () => api.ask(call), { mayPass: isEarly, within });
+  const answer = await retryUntilFinal(api, () => api.ask(call), { mayPass: mayBeTooNew, within });
   if (!isSuccess(answer)) throw errorFromResponse(call, answer);
   return answer.body;
 };

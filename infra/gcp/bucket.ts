@@ -14,7 +14,7 @@ import type { Install } from './install.ts';
 /** Test events of the doctor are kept there for a day. */
 const TEST_EVENTS = 'test-events/';
 
-const deleted = (condition: object): object => ({ action: { type: 'Delete' }, condition });
+const deletionRule = (condition: object): object => ({ action: { type: 'Delete' }, condition });
 
 /** Returns the bucket, or nothing if the parameters name another one. */
 export const incidentBuckets = ({ names, parameters }: Install): readonly Resource[] => {
@@ -23,7 +23,7 @@ export const incidentBuckets = ({ names, parameters }: Install): readonly Resour
   const wanted = {
     iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: 'enforced' },
     lifecycle: {
-      rule: [deleted({ age: parameters.incidentDays }), deleted({ age: 1, matchesPrefix: [TEST_EVENTS] })],
+      rule: [deletionRule({ age: parameters.incidentDays }), deletionRule({ age: 1, matchesPrefix: [TEST_EVENTS] })],
     },
   };
   return [
@@ -42,7 +42,7 @@ export const incidentBuckets = ({ names, parameters }: Install): readonly Resour
   ];
 };
 
-const owned = z.looseObject({ projectNumber: z.string() });
+const bucketOwner = z.looseObject({ projectNumber: z.string() });
 
 /**
  * Verifies that no other project has the bucket. The names of buckets are global, and everybody can guess this one.
@@ -52,7 +52,7 @@ export const refuseForeignBucket = async (api: Api, install: Install): Promise<v
   for (const { what, host, path } of incidentBuckets(install)) {
     const found = await findResource(api, host, path);
     if (found === null) continue;
-    if (owned.safeParse(found).data?.projectNumber === (await projectNumberOf(api, install))) continue;
+    if (bucketOwner.safeParse(found).data?.projectNumber === (await projectNumberOf(api, install))) continue;
     throw new Refused(
       `${what} belongs to another project: name a bucket of your own as \`incidentBucket\` (docs/gcp.md)`,
     );

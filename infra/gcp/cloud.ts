@@ -30,7 +30,7 @@ export const invokeLocally = async (exported: unknown, body: unknown): Promise<u
   return { status: response.statusCode, ...(text !== '' && { body: JSON.parse(text) as unknown }) };
 };
 
-const whenRight = (prefix: string) => (checked: CheckedInstall) => {
+const prepareGcp = (prefix: string) => (checked: CheckedInstall) => {
   const install = createInstall(prefix, checked);
   const open = () => {
     const endpoint = readGcpEndpoint(readVariable);
@@ -47,6 +47,6 @@ export const deployable: DeployableCloud = {
   manifest: { type: 'commonjs', main: 'index.js', dependencies: { '@google-cloud/functions-framework': '5.0.5' } },
   released: async (defaults) => ({ file: 'requests.json', content: await releasedRequests(defaults) }),
   prepare: ({ service, stage, written }) =>
-    prepareDeployment(checkInstall(stage, written), whenRight(`${service}-${stage}`)),
+    prepareDeployment(checkInstall(stage, written), prepareGcp(`${service}-${stage}`)),
   invokeLocally,
 };

@@ -12,14 +12,17 @@ import { ofFunctions, ofSubscription, ONLY_ERRORS } from './monitoring.ts';
  * https://cloud.google.com/monitoring/api/ref_v3/rest/v1/projects.dashboards
  */
 
-const present = z.looseObject({
+const existingDashboard = z.looseObject({
   name: z.string().min(1),
   etag: z.string().optional(),
   labels: z.record(z.string(), z.string()).default({}),
 });
-const page = z.looseObject({ dashboards: z.array(present).default([]), nextPageToken: z.string().default('') });
+const page = z.looseObject({
+  dashboards: z.array(existingDashboard).default([]),
+  nextPageToken: z.string().default(''),
+});
 
-type Present = z.infer<typeof present>;
+type ExistingDashboard = z.infer<typeof existingDashboard>;
 
 const PERIOD = durationText(5 * 60_000);
 const COLUMNS = 48;
@@ -87,8 +90,8 @@ const dashboardOf = (install: Install): object => ({
   },
 });
 
-const ours = async (api: Api, { names, prefix }: Install): Promise<readonly Present[]> => {
-  const all: Present[] = [];
+const listOwnDashboards = async (api: Api, { names, prefix }: Install): Promise<readonly ExistingDashboard[]> => {
+  const all: ExistingDashboard[] = [];
   for (let token = ''; ;) {
     const query = token === '' ? '' : `?pageToken=${encodeURIComponent(token)}`;
     const { dashboards, nextPageToken } = page.parse(
@@ -101,14 +104,14 @@ const ours = async (api: Api, { names, prefix }: Install): Promise<readonly Pres
   }
 };
 
-const drop = (api: Api, { name }: Present, say: ReportProgress): Promise<unknown> =>
+const deleteDashboard = (api: Api, { name }: ExistingDashboard, say: ReportProgress): Promise<unknown> =>
   ensureAbsent(api, { what: `dashboard ${name}`, host: 'monitoring', path: `v1/${name}` }, say);
 
 /** Makes the dashboard exactly once. The ETag keeps a change that someone makes at the same time. */
 export const ensureDashboard = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const wanted = dashboardOf(install);
-  const [found, ...more] = await ours(api, install);
-  for (const one of more) await drop(api, one, say);
+  const [found, ...more] = await listOwnDashboards(api, install);
+  for (const one of more) await deleteDashboard(api, one, say);
   if (!found) {
     const path = `v1/${install.names.project}/dashboards`;
     await api.call({ method: 'POST', host: 'monitoring', path, body: wanted });
@@ -122,5 +125,5 @@ export const ensureDashboard = async (api: Api, install: Install, say: ReportPro
 };
 
 export const removeDashboard = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
-  for (const one of await ours(api, install)) await drop(api, one, say);
+  for (const one of await listOwnDashboards(api, install)) await deleteDashboard(api, one, say);
 };

@@ -66,16 +66,16 @@ export const ensure = async (api: Api, resource: Resource, say: ReportProgress):
   const { what, host, path, wanted, create, change, namesAccount } = resource;
   const present = await findResource(api, host, path);
   if (present === null)
-    return logged(say, `${what}: created`, () =>
+    return runAndReport(say, `${what}: created`, () =>
       namesAccount ? callUntilPropagated(api, { host, ...create }) : api.call({ host, ...create }),
     );
   if (hasAllWanted(present, wanted)) return present;
   if (change === null)
     throw new Refused(`${what} exists with other settings, which cannot be changed: delete it, and deploy again`);
-  return logged(say, `${what}: changed`, () => api.call({ host, ...change }));
+  return runAndReport(say, `${what}: changed`, () => api.call({ host, ...change }));
 };
 
-const logged = async <T>(say: ReportProgress, what: string, act: () => Promise<T>): Promise<T> => {
+const runAndReport = async <T>(say: ReportProgress, what: string, act: () => Promise<T>): Promise<T> => {
   const answer = await act();
   say(what);
   return answer;
@@ -89,5 +89,5 @@ export const ensureAbsent = async (
 ): Promise<HttpResponse['body'] | null> => {
   const present = await findResource(api, host, path);
   if (present === null) return null;
-  return logged(say, `${what}: removed`, () => api.call({ host, method: 'DELETE', path }));
+  return runAndReport(say, `${what}: removed`, () => api.call({ host, method: 'DELETE', path }));
 };

@@ -30,7 +30,7 @@ const descriptions: Readonly<Record<string, string>> = {
   doctor: 'Checks whether a fence would work with the accounts and network of this install',
 };
 
-const wantedOf = (install: Install, { name, zip }: PackagedFunction) => {
+const functionBody = (install: Install, { name, zip }: PackagedFunction) => {
   const { parameters, names } = install;
   return {
     name: names.function(name),
@@ -83,9 +83,14 @@ export const readFunction = async (api: Api, { names }: Install, name: string): 
 export const functionUrl = ({ names }: Install, name: string, { url, serviceConfig }: DeployedFunction): string =>
   url ?? serviceConfig.uri ?? names.address(name);
 
-const built = async (api: Api, install: Install, packaged: PackagedFunction, isThere: boolean): Promise<void> => {
+const buildFunction = async (
+  api: Api,
+  install: Install,
+  packaged: PackagedFunction,
+  isThere: boolean,
+): Promise<void> => {
   const { names } = install;
-  const wanted = wantedOf(install, packaged);
+  const wanted = functionBody(install, packaged);
   const storageSource = await uploaded(api, install, packaged.zip);
   const body = { ...wanted, buildConfig: { ...wanted.buildConfig, source: { storageSource } } };
   const path = isThere
@@ -104,7 +109,7 @@ const BETWEEN_BUILDS_MS = 60_000;
  * Builds the function, and tries again if the grants of the account that builds are new. Until they take effect, a
  * build can fail with many different messages.
  */
-const builtSoon = async (
+const buildUntilGranted = async (
   api: Api,
   install: Install,
   packaged: PackagedFunction,
@@ -114,7 +119,7 @@ const builtSoon = async (
   for (let waited = 0; ; waited += BETWEEN_BUILDS_MS) {
     const isThere = (await readFunction(api, install, packaged.name)) !== null;
     try {
-      return await built(api, install, packaged, isThere);
+      return await buildFunction(api, install, packaged, isThere);
     } catch (error) {
       if (!isFresh || !(error instanceof Unavailable) || waited >= POLICY_PROPAGATION_MS) throw error;
       say(
@@ -137,10 +142,10 @@ export const ensureFunction = async (
   say: ReportProgress,
 ): Promise<string> => {
   const present = await readFunction(api, install, packaged.name);
-  if (present && present.state === 'ACTIVE' && hasAllWanted(present, wantedOf(install, packaged)))
+  if (present && present.state === 'ACTIVE' && hasAllWanted(present, functionBody(install, packaged)))
     return functionUrl(install, packaged.name, present);
   say(`function ${packaged.name}: building`);
-  await builtSoon(api, install, packaged, isFresh, say);
+  await buildUntilGranted(api, install, packaged, isFresh, say);
   say(`function ${packaged.name}: ${present ? 'changed' : 'created'}`);
   const now = await readFunction(api, install, packaged.name);
   return now ? functionUrl(install, packaged.name, now) : install.names.address(packaged.name);

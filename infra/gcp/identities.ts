@@ -67,10 +67,10 @@ interface CustomRole {
   readonly permissions: readonly string[];
 }
 
-const present = z.looseObject({ name: z.string(), deleted: z.boolean().default(false) });
-const listing = z.looseObject({ roles: z.array(present).default([]), nextPageToken: z.string().default('') });
+const existingRole = z.looseObject({ name: z.string(), deleted: z.boolean().default(false) });
+const listing = z.looseObject({ roles: z.array(existingRole).default([]), nextPageToken: z.string().default('') });
 
-type Present = z.infer<typeof present>;
+type ExistingRole = z.infer<typeof existingRole>;
 
 /** Returns the ids to try. A stage contains no dot, so no role of another install has such an id. */
 const candidates = (id: string): readonly string[] => [
@@ -78,8 +78,8 @@ const candidates = (id: string): readonly string[] => [
   ...[2, 3, 4, 5, 6, 7, 8, 9].map((count) => `${id}.${count}`),
 ];
 
-const rolesOf = async (api: Api, project: string): Promise<ReadonlyMap<string, Present>> => {
-  const all: Present[] = [];
+const rolesOf = async (api: Api, project: string): Promise<ReadonlyMap<string, ExistingRole>> => {
+  const all: ExistingRole[] = [];
   for (let token = ''; ;) {
     const query = new URLSearchParams({
       showDeleted: 'true',
@@ -107,14 +107,14 @@ const wantedOf = ({ title, description, permissions }: CustomRole) => ({
 const isTaken = (answer: HttpResponse): boolean =>
   ['FAILED_PRECONDITION', 'ALREADY_EXISTS', 'NOT_FOUND'].includes(errorStatusOf(answer));
 
-const tried = async (api: Api, call: ApiCall): Promise<HttpResponse['body'] | null> => {
+const callOrNull = async (api: Api, call: ApiCall): Promise<HttpResponse['body'] | null> => {
   const answer = await api.ask(call);
   if (isSuccess(answer)) return answer.body;
   if (isTaken(answer)) return null;
   throw errorFromResponse(call, answer);
 };
 
-const asWanted = async (
+const updateRole = async (
   api: Api,
   found: unknown,
   name: string,
@@ -133,7 +133,7 @@ const asWanted = async (
   return name;
 };
 
-const made = async (
+const createRole = async (
   api: Api,
   project: string,
   name: string,
@@ -142,7 +142,7 @@ const made = async (
 ): Promise<string | null> => {
   const roleId = name.slice(name.lastIndexOf('/') + 1);
   if (
-    !(await tried(api, {
+    !(await callOrNull(api, {
       method: 'POST',
       host: 'iam',
       path: `v1/${project}/roles`,
@@ -154,11 +154,11 @@ const made = async (
   return name;
 };
 
-const takenBack = async (api: Api, name: string, role: CustomRole, say: ReportProgress): Promise<string | null> => {
-  const found = await tried(api, { method: 'POST', host: 'iam', path: `v1/${name}:undelete`, body: {} });
+const restoreRole = async (api: Api, name: string, role: CustomRole, say: ReportProgress): Promise<string | null> => {
+  const found = await callOrNull(api, { method: 'POST', host: 'iam', path: `v1/${name}:undelete`, body: {} });
   if (found === null) return null;
   say(`role ${name}: restored`);
-  return asWanted(api, found, name, role, say);
+  return updateRole(api, found, name, role, say);
 };
 
 /** Returns the name of the role: the one that exists, or the first that can be created. */
@@ -172,10 +172,12 @@ export const ensureRole = async (
   const names = candidates(role.id).map((id) => `${project}/roles/${id}`);
   for (const name of names) {
     const found = there.get(name);
-    if (found?.deleted === false) return asWanted(api, found, name, role, say);
+    if (found?.deleted === false) return updateRole(api, found, name, role, say);
   }
   for (const name of names) {
-    const got = there.has(name) ? await takenBack(api, name, role, say) : await made(api, project, name, role, say);
+    const got = there.has(name)
+      ? await restoreRole(api, name, role, say)
+      : await createRole(api, project, name, role, say);
     if (got !== null) return got;
   }
   throw new Refused(

@@ -87,7 +87,7 @@ const allowed = z.looseObject({ permissions: z.array(z.string()).default([]) });
  */
 const MOST_AT_ONCE = 100;
 
-const lacking = async (
+const missingPermissions = async (
   api: Api,
   call: Omit<ApiCall, 'method' | 'body'>,
   permissions: readonly string[],
@@ -115,12 +115,12 @@ const lacking = async (
  */
 export const checkPermissions = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const { names } = install;
-  const faults = (await lacking(api, { host: 'projects', path: `v1/${names.project}` }, projectPermissions, say)).map(
-    (one) => `${one} on ${names.project}`,
-  );
+  const faults = (
+    await missingPermissions(api, { host: 'projects', path: `v1/${names.project}` }, projectPermissions, say)
+  ).map((one) => `${one} on ${names.project}`);
   for (const secret of secretNames(install))
     faults.push(
-      ...(await lacking(api, { host: 'secrets', path: `v1/${secret}` }, secretPermissions, say)).map(
+      ...(await missingPermissions(api, { host: 'secrets', path: `v1/${secret}` }, secretPermissions, say)).map(
         (one) => `${one} on ${secret}`,
       ),
     );

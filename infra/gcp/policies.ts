@@ -55,11 +55,11 @@ const writePolicyCall = ({ host, path, read }: PolicyResource, changed: Policy):
     : { method: 'POST', host, path: `${path}:setIamPolicy`, body: { policy: written } };
 };
 
-const isPlain = ({ role, condition }: Policy['bindings'][number], wanted: string): boolean =>
+const isUnconditional = ({ role, condition }: Policy['bindings'][number], wanted: string): boolean =>
   role === wanted && condition === undefined;
 
-const including = ({ bindings, ...rest }: Policy, { role, member }: Grant): Policy => {
-  const there = bindings.find((one) => isPlain(one, role));
+const withGrant = ({ bindings, ...rest }: Policy, { role, member }: Grant): Policy => {
+  const there = bindings.find((one) => isUnconditional(one, role));
   if (!there) return { ...rest, bindings: [...bindings, { role, members: [member] }] };
   return {
     ...rest,
@@ -69,17 +69,17 @@ const including = ({ bindings, ...rest }: Policy, { role, member }: Grant): Poli
   };
 };
 
-const without = ({ bindings, ...rest }: Policy, members: readonly string[]): Policy => ({
+const withoutMembers = ({ bindings, ...rest }: Policy, members: readonly string[]): Policy => ({
   ...rest,
   bindings: bindings
     .map((one) => ({ ...one, members: one.members.filter((other) => !members.includes(other)) }))
     .filter((one) => one.members.length > 0),
 });
 
-const holds = ({ bindings }: Policy, { role, member }: Grant): boolean =>
-  bindings.some((one) => isPlain(one, role) && one.members.includes(member));
+const hasGrant = ({ bindings }: Policy, { role, member }: Grant): boolean =>
+  bindings.some((one) => isUnconditional(one, role) && one.members.includes(member));
 
-interface Rewriting {
+interface PolicyChange {
   readonly isDone: (policy: Policy) => boolean;
   readonly change: (policy: Policy) => Policy;
   /** Reports whether a later answer may be different. */
@@ -92,10 +92,10 @@ const NOTHING_TO_DO: HttpResponse = { status: 204, body: {} };
  * Makes only the wanted change, even if someone else writes the policy at the same time: it reads the policy again
  * before each write.
  */
-const rewritten = async (
+const changePolicy = async (
   api: Api,
   guarded: PolicyResource,
-  { isDone, change, mayPass }: Rewriting,
+  { isDone, change, mayPass }: PolicyChange,
 ): Promise<HttpResponse> => {
   let call = readPolicyCall(guarded);
   const attempt = async (): Promise<HttpResponse> => {
@@ -108,7 +108,7 @@ const rewritten = async (
     return api.ask(call);
   };
   const answer = await retryUntilFinal(api, attempt, {
-    mayPass: (one) => !isSuccess(one) && (isRaced(one) || mayPass(one, call)),
+    mayPass: (one) => !isSuccess(one) && (wasWrittenMeanwhile(one) || mayPass(one, call)),
     within: POLICY_PROPAGATION_MS,
   });
   if (isSuccess(answer) || isGone(answer)) return answer;
@@ -119,21 +119,21 @@ const rewritten = async (
 const isGone = (answer: HttpResponse): boolean => answer.status === 404 && errorStatusOf(answer) === 'NOT_FOUND';
 
 /** Reports whether someone else wrote the policy between this read and this write. */
-const isRaced = ({ status }: HttpResponse): boolean => status === 409 || status === 412;
+const wasWrittenMeanwhile = ({ status }: HttpResponse): boolean => status === 409 || status === 412;
 
 /**
  * Reports whether the install did not make the resource. If a project or a secret is not found, waiting does not help,
  * because it is not new.
  */
-const isOfOthers = ({ host }: PolicyResource): boolean => host === 'projects' || host === 'secrets';
+const isNotOfInstall = ({ host }: PolicyResource): boolean => host === 'projects' || host === 'secrets';
 
 /** Retries while a new account or a new resource may be unknown, which can last some minutes. */
-const untilKnown =
+const mayBecomeKnown =
   (guarded: PolicyResource) =>
   ({ status }: HttpResponse, { method, path }: ApiCall): boolean =>
-    status === 404 ? !isOfOthers(guarded) : status === 400 && (method === 'PUT' || path.endsWith(':setIamPolicy'));
+    status === 404 ? !isNotOfInstall(guarded) : status === 400 && (method === 'PUT' || path.endsWith(':setIamPolicy'));
 
-const mustBeThere = (guarded: PolicyResource, answer: HttpResponse): void => {
+const throwUnlessFound = (guarded: PolicyResource, answer: HttpResponse): void => {
   if (!isSuccess(answer)) throw errorFromResponse(readPolicyCall(guarded), answer);
 };
 
@@ -144,12 +144,12 @@ export const addGrant = async (
   wanted: Grant,
   say: ReportProgress,
 ): Promise<boolean> => {
-  const answer = await rewritten(api, guarded, {
-    isDone: (present) => holds(present, wanted),
-    change: (present) => including(present, wanted),
-    mayPass: untilKnown(guarded),
+  const answer = await changePolicy(api, guarded, {
+    isDone: (present) => hasGrant(present, wanted),
+    change: (present) => withGrant(present, wanted),
+    mayPass: mayBecomeKnown(guarded),
   });
-  mustBeThere(guarded, answer);
+  throwUnlessFound(guarded, answer);
   if (answer === NOTHING_TO_DO) return false;
   say(`${wanted.role} on ${guarded.path}: granted to ${wanted.member}`);
   return true;
@@ -164,9 +164,9 @@ export const revokeMembers = async (
 ): Promise<void> => {
   const isOut = ({ bindings }: Policy): boolean =>
     bindings.every((one) => one.members.every((member) => !members.includes(member)));
-  const answer = await rewritten(api, guarded, {
+  const answer = await changePolicy(api, guarded, {
     isDone: isOut,
-    change: (present) => without(present, members),
+    change: (present) => withoutMembers(present, members),
     mayPass: () => false,
   });
   if (isGone(answer)) say(`${guarded.path}: does not exist any more`);
@@ -187,12 +187,12 @@ export const setOnlyMembers = async (
   const isAsWanted = ({ bindings }: Policy): boolean =>
     JSON.stringify(bindings.map(({ role: one, members: of }) => ({ role: one, members: of.toSorted() }))) ===
     JSON.stringify(wanted);
-  const answer = await rewritten(api, guarded, {
+  const answer = await changePolicy(api, guarded, {
     isDone: isAsWanted,
     change: (present) => ({ ...present, bindings: wanted }),
-    mayPass: untilKnown(guarded),
+    mayPass: mayBecomeKnown(guarded),
   });
-  mustBeThere(guarded, answer);
+  throwUnlessFound(guarded, answer);
   if (answer !== NOTHING_TO_DO)
     say(`${guarded.path}: callers are now ${members.join(', ') || 'only those that the project allows'}`);
 };

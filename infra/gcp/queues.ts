@@ -49,7 +49,7 @@ const subscription = (
   };
 };
 
-const pushed = ({ names, parameters }: Install, pushEndpoint: string) => ({
+const pushTo = ({ names, parameters }: Install, pushEndpoint: string) => ({
   pushConfig: { pushEndpoint, oidcToken: { serviceAccountEmail: names.caller, audience: names.address('on-event') } },
   ackDeadlineSeconds: Math.min(LONGEST_ACK_S, parameters.timeout / 1_000 + 10),
   messageRetentionDuration: `${parameters.retentionDays * DAY_S}s`,
@@ -64,13 +64,13 @@ export const subscriptions = (install: Install, pushEndpoint: string): readonly 
   const deadLetterTopic = names.topic('dead-letters');
   return [
     subscription(install, 'events', 'events', {
-      ...pushed(install, pushEndpoint),
+      ...pushTo(install, pushEndpoint),
       retainAckedMessages: true,
       retryPolicy: { minimumBackoff: durationText(10_000), maximumBackoff: durationText(300_000) },
       deadLetterPolicy: { deadLetterTopic, maxDeliveryAttempts: parameters.deliveries },
     }),
     subscription(install, 'again', 'again', {
-      ...pushed(install, pushEndpoint),
+      ...pushTo(install, pushEndpoint),
       retryPolicy: { minimumBackoff: durationText(5_000), maximumBackoff: durationText(30_000) },
       deadLetterPolicy: { deadLetterTopic, maxDeliveryAttempts: 100 },
     }),
@@ -120,14 +120,14 @@ export const sweepSchedule = ({ names, parameters }: Install, uri: string): Reso
  * texts, so the filter contains none.
  * https://cloud.google.com/logging/docs/view/logging-query-language
  */
-const calls = ['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend'].join('|');
+const POWER_CALLS = ['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend'].join('|');
 /** The same list as in providers/gcp/events/log-entry.ts. */
-const harmless = ['migrateOnHostMaintenance', 'reset'].join('|');
+const HARMLESS_CALLS = ['migrateOnHostMaintenance', 'reset'].join('|');
 
 export const logFilter = [
   'resource.type="gce_instance" AND (',
-  `(protoPayload.methodName=~"^(v1|beta|alpha)[.]compute[.]instances[.](${calls})$" AND operation.last=true)`,
-  `OR (protoPayload.methodName=~"^compute[.]instances[.][a-zA-Z.]+$" AND protoPayload.methodName!~"[.](${harmless})$"))`,
+  `(protoPayload.methodName=~"^(v1|beta|alpha)[.]compute[.]instances[.](${POWER_CALLS})$" AND operation.last=true)`,
+  `OR (protoPayload.methodName=~"^compute[.]instances[.][a-zA-Z.]+$" AND protoPayload.methodName!~"[.](${HARMLESS_CALLS})$"))`,
 ].join(' ');
 
 /** Publishes every log entry about a machine that goes or comes to the events topic. */

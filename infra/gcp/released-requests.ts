@@ -40,11 +40,15 @@ const VALUES = {
 } as const;
 /** A project number must be a number while the requests are made. */
 const NUMBER = '999999999999';
-const PLACE = { project: 'placeholder', region: 'europe-west1' } as const;
+const PLACEHOLDERS = { project: 'placeholder', region: 'europe-west1' } as const;
 
 const installOf = (defaults: RawParameters): Install => {
   const { clusters: _clusters, policy: _policy, pause: _pause, shadow: _shadow, ...rest } = defaults;
-  const parameters = { ...gcpParameters.parse({ ...rest, ...PLACE }), project: VALUES.project, region: VALUES.region };
+  const parameters = {
+    ...gcpParameters.parse({ ...rest, ...PLACEHOLDERS }),
+    project: VALUES.project,
+    region: VALUES.region,
+  };
   const configuration = {
     ...parseConfiguration('{}', 'configuration'),
     clusters: [{ name: 'placeholder', gke: { project: VALUES.project, location: VALUES.region } }],
@@ -59,29 +63,29 @@ const installOf = (defaults: RawParameters): Install => {
   };
 };
 
-const good = (body: HttpResponse['body']): HttpResponse => ({ status: 200, body });
-const NOT_THERE: HttpResponse = { status: 404, body: { error: { status: 'NOT_FOUND', message: 'not there' } } };
+const ok = (body: HttpResponse['body']): HttpResponse => ({ status: 200, body });
+const NOT_FOUND: HttpResponse = { status: 404, body: { error: { status: 'NOT_FOUND', message: 'not there' } } };
 const UPLOAD = 'https://storage.googleapis.com/{UPLOAD_URL}';
 
 /** The answers of a project that has nothing of the install, but everything that Google creates by itself. */
-const answers: readonly (readonly [RegExp, (call: ApiCall) => HttpResponse])[] = [
-  [/:testIamPermissions$/, ({ body }) => good({ ...body })],
-  [/:getIamPolicy|\/iam\?/, () => good({ bindings: [] })],
+const emptyProjectAnswers: readonly (readonly [RegExp, (call: ApiCall) => HttpResponse])[] = [
+  [/:testIamPermissions$/, ({ body }) => ok({ ...body })],
+  [/:getIamPolicy|\/iam\?/, () => ok({ bindings: [] })],
   [
     /:generateUploadUrl$/,
-    () => good({ uploadUrl: UPLOAD, storageSource: { bucket: '{UPLOAD_BUCKET}', object: '{UPLOAD_OBJECT}' } }),
+    () => ok({ uploadUrl: UPLOAD, storageSource: { bucket: '{UPLOAD_BUCKET}', object: '{UPLOAD_OBJECT}' } }),
   ],
-  [/\/services:batchGet/, () => good({ services: [] })],
-  [/^GET v1\/projects\/[^/]+$/, () => good({ name: VALUES.project, projectNumber: NUMBER })],
-  [/^GET .*\/(?:roles|alertPolicies|functions|dashboards)(?:\?|$)/, () => good({})],
-  [/^GET /, () => NOT_THERE],
-  [/./, () => good({ name: 'operations/done', done: true, writerIdentity: 'serviceAccount:{SINK_WRITER}' })],
+  [/\/services:batchGet/, () => ok({ services: [] })],
+  [/^GET v1\/projects\/[^/]+$/, () => ok({ name: VALUES.project, projectNumber: NUMBER })],
+  [/^GET .*\/(?:roles|alertPolicies|functions|dashboards)(?:\?|$)/, () => ok({})],
+  [/^GET /, () => NOT_FOUND],
+  [/./, () => ok({ name: 'operations/done', done: true, writerIdentity: 'serviceAccount:{SINK_WRITER}' })],
 ];
 
 const answerTo = (call: ApiCall): HttpResponse =>
-  answers.find(([form]) => form.test(`${call.method} ${call.path}`))?.[1](call) ?? NOT_THERE;
+  emptyProjectAnswers.find(([form]) => form.test(`${call.method} ${call.path}`))?.[1](call) ?? NOT_FOUND;
 
-const over = (ask: ApiCaller['ask']): ApiCaller => ({
+const withCalls = (ask: ApiCaller['ask']): ApiCaller => ({
   ask,
   call: async (call) => {
     const answer = await ask(call);
@@ -100,17 +104,17 @@ const WRITES_POLICY = /:setIamPolicy$|\/iam$/;
  * Turns writing a policy into grants. A deployment reads a policy, extends it, and writes it back, so the policy
  * written here would revoke what others were granted.
  */
-const asGrants = (url: string, body: unknown): readonly Request[] =>
+const grantRequests = (url: string, body: unknown): readonly Request[] =>
   policy
     .parse(body)
     .bindings.map((binding) => ({ method: 'GRANT', url: url.replace(WRITES_POLICY, ''), body: binding }));
 
 const requestsOf = ({ method, host, path, body }: ApiCall): readonly Request[] => {
   const url = `${apiHosts[host]}/${path}`;
-  return WRITES_POLICY.test(path) ? asGrants(url, body) : [{ method, url, ...(body && { body }) }];
+  return WRITES_POLICY.test(path) ? grantRequests(url, body) : [{ method, url, ...(body && { body }) }];
 };
 
-const isAsked = ({ method, path }: ApiCall): boolean =>
+const isRead = ({ method, path }: ApiCall): boolean =>
   method === 'GET' || /:(?:testIamPermissions|getIamPolicy)/.test(path);
 
 const refuse = (): never => {
@@ -120,13 +124,13 @@ const refuse = (): never => {
 export const releasedRequests = async (defaults: RawParameters): Promise<readonly Request[]> => {
   const requests: Request[] = [];
   const ask: ApiCaller['ask'] = async (call) => {
-    if (!isAsked(call)) requests.push(...requestsOf(call));
+    if (!isRead(call)) requests.push(...requestsOf(call));
     return answerTo(call);
   };
   const upload: Api['upload'] = async (url, bytes) => {
     requests.push({ method: 'PUT', url, upload: bytes.toString() });
   };
-  const api: Api = { ...over(ask), over, upload, invoke: refuse, wait: async () => {} };
+  const api: Api = { ...withCalls(ask), over: withCalls, upload, invoke: refuse, wait: async () => {} };
   await gcpDeployer(api, installOf(defaults)).deploy(
     functionNames.map((name) => ({ name, zip: Buffer.from(`${name}.zip`) })),
     () => {},

@@ -5,7 +5,7 @@ import type { Install } from './install.ts';
 
 /** The APIs that an install needs. A deployment enables those that are disabled. docs/gcp.md has the same list. */
 
-const ALWAYS = [
+const ALWAYS_REQUIRED = [
   'artifactregistry',
   'cloudbuild',
   'cloudfunctions',
@@ -22,12 +22,12 @@ const ALWAYS = [
 
 export const requiredServices = ({ configuration: { clusters } }: Pick<Install, 'configuration'>): readonly string[] =>
   [
-    ...ALWAYS,
+    ...ALWAYS_REQUIRED,
     ...(clusters.some((cluster) => 'gke' in cluster) ? ['container'] : []),
     ...(clusters.some((cluster) => 'secretManager' in cluster) ? ['secretmanager'] : []),
   ].map((name) => `${name}.googleapis.com`);
 
-const states = z.looseObject({
+const serviceStates = z.looseObject({
   services: z.array(z.looseObject({ name: z.string(), state: z.string().default('') })).default([]),
 });
 
@@ -35,7 +35,7 @@ const states = z.looseObject({
  * Returns an API that retries while a service is reported as disabled, because a newly enabled service stays so for
  * some minutes.
  */
-const patient = (api: Api): Api => {
+const retryWhileDisabled = (api: Api): Api => {
   const ask: Api['ask'] = (call) =>
     retryUntilFinal(api, () => api.ask(call), { mayPass: isApiDisabled, within: POLICY_PROPAGATION_MS });
   return { ...api, ...api.over(ask) };
@@ -46,7 +46,7 @@ export const ensureServices = async (api: Api, install: Install, say: ReportProg
   const { project } = install.names;
   const wanted = requiredServices(install);
   const query = wanted.map((name) => `names=${encodeURIComponent(`${project}/services/${name}`)}`).join('&');
-  const { services } = states.parse(
+  const { services } = serviceStates.parse(
     await api.call({ method: 'GET', host: 'services', path: `v1/${project}/services:batchGet?${query}` }),
   );
   const on = new Set(
@@ -66,5 +66,5 @@ export const ensureServices = async (api: Api, install: Install, say: ReportProg
     { host: 'services', version: 'v1' },
   );
   say(`APIs enabled: ${missing.join(', ')}`);
-  return patient(api);
+  return retryWhileDisabled(api);
 };

@@ -10,7 +10,7 @@ interface Bundle {
 }
 
 /** Points a function at its bundle instead of its source, and limits its zip to that bundle. */
-const retarget = (name: string, config: FunctionConfig): Bundle => {
+const pointAtBundle = (name: string, config: FunctionConfig): Bundle => {
   const { file = '', name: handler = '' } = HANDLER.exec(config.handler)?.groups ?? {};
   const folder = `dist/functions/${name}`;
   config.handler = `${folder}/index.${handler}`;
@@ -24,7 +24,7 @@ export default function bundle(serverless: Serverless, options: Options): { read
   const bundles = new Map<string, Bundle>();
   const prepare = (): void => {
     service.package = { ...service.package, individually: true, excludeDevDependencies: false };
-    for (const name of service.getAllFunctions()) bundles.set(name, retarget(name, service.getFunction(name)));
+    for (const name of service.getAllFunctions()) bundles.set(name, pointAtBundle(name, service.getFunction(name)));
   };
   const write = async (names: readonly string[]): Promise<void> => {
     const wanted = [...bundles].filter(([name]) => names.includes(name));

@@ -37,11 +37,11 @@ const ofFunction = (name: string, logicalId: string, stat: string): Metric => [
   { stat },
 ];
 
-interface Drawn extends Pick<Panel, 'title' | 'stacked'> {
+interface Widget extends Pick<Panel, 'title' | 'stacked'> {
   readonly metrics: readonly Metric[];
 }
 
-const byAws: readonly Drawn[] = [
+const awsPanels: readonly Widget[] = [
   {
     title: cloudPanels.queues,
     stacked: false,
@@ -63,7 +63,7 @@ const byAws: readonly Drawn[] = [
   },
 ];
 
-const widget = ({ title, stacked, metrics }: Drawn, at: number): object => ({
+const widget = ({ title, stacked, metrics }: Widget, at: number): object => ({
   type: 'metric',
   x: (at % 2) * WIDTH,
   y: Math.floor(at / 2) * HEIGHT,
@@ -78,5 +78,5 @@ export const dashboardBody = (namespace: string): object => {
     stacked,
     metrics: series.map(metricOf(namespace)),
   }));
-  return { 'Fn::Sub': JSON.stringify({ widgets: [...own, ...byAws].map(widget) }) };
+  return { 'Fn::Sub': JSON.stringify({ widgets: [...own, ...awsPanels].map(widget) }) };
 };

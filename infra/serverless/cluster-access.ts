@@ -16,20 +16,21 @@ export type DeployableCluster = z.infer<typeof deployableCluster>;
 /** An ARN, or an `Fn::Sub` that makes one in the account and region of the install. */
 export type Arn = string | { readonly 'Fn::Sub': string };
 
-const here = (service: string, resource: string, region = '${AWS::Region}'): Arn => ({
+const arnOfInstall = (service: string, resource: string, region = '${AWS::Region}'): Arn => ({
   'Fn::Sub': `arn:\${AWS::Partition}:${service}:${region}:\${AWS::AccountId}:${resource}`,
 });
 
-const given = (name: string): boolean => name.startsWith('arn:');
+const isArn = (name: string): boolean => name.startsWith('arn:');
 
 /**
  * Returns the ARN of a secret. Secrets Manager ends each ARN with six characters that are unknown in advance, and six
  * `?` match exactly those.
  */
-const secretArn = (secret: string): Arn => (given(secret) ? secret : here('secretsmanager', `secret:${secret}-??????`));
+const secretArn = (secret: string): Arn =>
+  isArn(secret) ? secret : arnOfInstall('secretsmanager', `secret:${secret}-??????`);
 
 const parameterArn = (parameter: string): Arn =>
-  given(parameter) ? parameter : here('ssm', `parameter/${parameter.replace(/^\//, '')}`);
+  isArn(parameter) ? parameter : arnOfInstall('ssm', `parameter/${parameter.replace(/^\//, '')}`);
 
 export const secretArns = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
   clusters.flatMap((cluster) =>
@@ -45,7 +46,7 @@ export const managedClusterArns = (clusters: readonly DeployableCluster[]): read
   clusters.flatMap((cluster) => {
     const read = eksCluster.safeParse(cluster);
     return read.success
-      ? [here('eks', `cluster/${read.data.eks.cluster ?? read.data.name}`, read.data.eks.region)]
+      ? [arnOfInstall('eks', `cluster/${read.data.eks.cluster ?? read.data.name}`, read.data.eks.region)]
       : [];
   });
 

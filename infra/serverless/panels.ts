@@ -19,8 +19,8 @@ export interface Panel {
 
 const outcomes: readonly OutcomeKind[] = ['fenced', 'released', 'waiting', 'refused', 'ignored', 'failed'];
 
-const summed = (...names: readonly string[]): readonly Series[] => names.map((metric) => ({ metric, stat: 'sum' }));
-const highest = (...names: readonly string[]): readonly Series[] =>
+const sumsOf = (...names: readonly string[]): readonly Series[] => names.map((metric) => ({ metric, stat: 'sum' }));
+const maximaOf = (...names: readonly string[]): readonly Series[] =>
   names.map((metric) => ({ metric, stat: 'maximum' }));
 
 /** Panels of Cloudfence's own metrics. `Refusals` is left out, because its reasons are no fixed list. */
@@ -30,15 +30,15 @@ export const panels: readonly Panel[] = [
     stacked: true,
     series: [
       ...outcomes.map((outcome): Series => ({ metric: metricNames.outcomes, outcome, stat: 'sum' })),
-      ...summed(metricNames.wouldFence, metricNames.wouldRelease),
+      ...sumsOf(metricNames.wouldFence, metricNames.wouldRelease),
     ],
   },
   {
     title: 'Waiting for a person',
     stacked: false,
     series: [
-      ...highest(metricNames.deadNodeUnfenced, metricNames.fencedForADay, metricNames.releaseOverdue),
-      ...summed(metricNames.capReached, metricNames.clusterUnreachable, metricNames.notUnderstood),
+      ...maximaOf(metricNames.deadNodeUnfenced, metricNames.fencedForADay, metricNames.releaseOverdue),
+      ...sumsOf(metricNames.capReached, metricNames.clusterUnreachable, metricNames.notUnderstood),
     ],
   },
   {

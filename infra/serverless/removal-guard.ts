@@ -8,11 +8,11 @@ import type { Options, Serverless, Writers } from './service.ts';
 
 export const FENCES_QUESTION = { question: 'fences' } as const;
 
-const answer = z.object({ fences: z.array(z.looseObject({ cluster: z.string(), node: z.string() })) });
+const fencesAnswer = z.object({ fences: z.array(z.looseObject({ cluster: z.string(), node: z.string() })) });
 
-type Fences = z.infer<typeof answer>['fences'];
+type Fences = z.infer<typeof fencesAnswer>['fences'];
 
-const fencesIn = (said: unknown): Fences => answer.parse(said).fences;
+const fencesIn = (said: unknown): Fences => fencesAnswer.parse(said).fences;
 
 const inWords = (fences: Fences): string =>
   fences.map(({ cluster, node }) => `  - Node ${node} in ${cluster}`).join('\n');
@@ -23,7 +23,7 @@ const describeFences = (fences: Fences): string =>
 const refusal = (reason: string): string =>
   `Cloudfence removed nothing: ${reason}\nTo remove Cloudfence nevertheless, add --force-remove.`;
 
-const FORCED = 'With --force-remove, fenced Nodes stay fenced.';
+const AFTER_FORCED_REMOVAL = 'With --force-remove, fenced Nodes stay fenced.';
 
 export const forceRemoveOption = {
   usage: 'Remove the install even if Nodes are fenced, or if it is unknown whether any are',
@@ -42,7 +42,7 @@ const activeFences = async (ask: FenceQuery['ask']): Promise<Fences | null> => {
   return said === undefined ? null : fencesIn(said);
 };
 
-const why = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Allows a removal only if no Node is fenced by the install, because no one else would release those fences. */
 export const guardRemoval = async (
@@ -54,9 +54,9 @@ export const guardRemoval = async (
   const refuse = (reason: string): never => {
     throw new classes.Error(refusal(reason));
   };
-  if (options['force-remove']) return log.warning(FORCED);
+  if (options['force-remove']) return log.warning(AFTER_FORCED_REMOVAL);
   const fences = await activeFences(ask).catch((error: unknown) =>
-    refuse(`the function ${name} did not say whether Nodes are fenced: ${why(error)}`),
+    refuse(`the function ${name} did not say whether Nodes are fenced: ${messageOf(error)}`),
   );
   if (fences === null) return log.notice(`The function ${name} does not exist, so the fences are not checked.`);
   if (fences.length > 0) refuse(describeFences(fences));

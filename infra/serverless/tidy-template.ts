@@ -14,7 +14,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const isOff = (value: unknown): boolean => isFields(value) && value['When'] === false;
+const isDisabled = (value: unknown): boolean => isFields(value) && value['When'] === false;
 const without = (fields: Fields, name: string): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 
@@ -33,15 +33,15 @@ const repeated = (value: unknown): readonly unknown[] => {
 const conditionOf = (value: unknown): string | null =>
   isFields(value) && typeof value['When'] === 'string' ? value['When'] : null;
 
-const settled = (value: unknown): unknown => {
+const withoutConditions = (value: unknown): unknown => {
   if (Array.isArray(value))
     return value
-      .filter((one) => !isOff(one))
+      .filter((one) => !isDisabled(one))
       .flatMap(repeated)
-      .map(settled);
+      .map(withoutConditions);
   if (!isFields(value)) return value;
-  const left = Object.entries(without(value, 'When')).filter(([, inner]) => !isOff(inner));
-  const fields = Object.fromEntries(left.map(([key, inner]) => [key, settled(inner)]));
+  const left = Object.entries(without(value, 'When')).filter(([, inner]) => !isDisabled(inner));
+  const fields = Object.fromEntries(left.map(([key, inner]) => [key, withoutConditions(inner)]));
   const condition = conditionOf(value);
   return condition === null ? fields : { 'Fn::If': [condition, fields, { Ref: 'AWS::NoValue' }] };
 };
@@ -63,20 +63,20 @@ const named = (key: string, value: unknown): readonly string[] | null => {
  * Returns the dependencies that references do not already express. `serverless` repeats the others, and cfn-lint
  * complains about that.
  */
-const needed = ({ DependsOn = [], Properties }: TemplateResource): readonly string[] => {
+const explicitDependencies = ({ DependsOn = [], Properties }: TemplateResource): readonly string[] => {
   const implied = referencedResources(Properties);
   return [DependsOn].flat().filter((name) => !implied.has(name));
 };
 
-const tidied = (resource: TemplateResource): TemplateResource => {
+const tidyResource = (resource: TemplateResource): TemplateResource => {
   const { DependsOn: _said, Metadata, ...rest } = resource;
   const metadata = isFields(Metadata) ? without(Metadata, 'When') : {};
-  const dependsOn = needed(resource);
+  const dependsOn = explicitDependencies(resource);
   const condition = conditionOf(Metadata);
   return {
     ...rest,
     ...(condition !== null && { Condition: condition }),
-    ...(resource.Properties === undefined ? {} : { Properties: settled(resource.Properties) }),
+    ...(resource.Properties === undefined ? {} : { Properties: withoutConditions(resource.Properties) }),
     ...(Object.keys(metadata).length === 0 ? {} : { Metadata: metadata }),
     ...(dependsOn.length === 0 ? {} : { DependsOn: dependsOn }),
   };
@@ -85,8 +85,8 @@ const tidied = (resource: TemplateResource): TemplateResource => {
 export const tidyResources = (resources: Template['Resources']): Template['Resources'] =>
   Object.fromEntries(
     Object.entries(resources)
-      .filter(([, { Metadata }]) => !isOff(Metadata))
-      .map(([name, resource]) => [name, tidied(resource)]),
+      .filter(([, { Metadata }]) => !isDisabled(Metadata))
+      .map(([name, resource]) => [name, tidyResource(resource)]),
   );
 
 /** A plugin of `serverless` that finishes the template. */

@@ -59,7 +59,7 @@ const returnedSince = (node: NodeFacts | null, { nodeUid, bootID }: AftermathQue
     ? node.readySince
     : null;
 
-const lastOf = (times: readonly (number | null)[]): number | null =>
+const latest = (times: readonly (number | null)[]): number | null =>
   times.length === 0
     ? null
     : times.reduce((last, time) => (last === null || time === null ? null : Math.max(last, time)));
@@ -76,7 +76,7 @@ const readAftermath = async (reader: Reader, query: AftermathQuery): Promise<Aft
   return {
     detached: volumes.length > 0 && old.every((attachment) => attachment === null),
     attachedElsewhere,
-    runningSince: attachedElsewhere ? lastOf(successors.map((one) => one?.readySince ?? null)) : null,
+    runningSince: attachedElsewhere ? latest(successors.map((one) => one?.readySince ?? null)) : null,
     returnedSince: returnedSince(node, query),
     fenced: node !== null && bearsFence(node),
     nodeGone: node === null || (query.nodeUid !== null && node.uid !== query.nodeUid),

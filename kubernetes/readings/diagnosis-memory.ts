@@ -8,7 +8,7 @@ export type Paging = { readonly limit: number; readonly _continue?: string };
 const keyOf = (of: ObjectName | string): string => (typeof of === 'string' ? of : `${of.namespace}/${of.name}`);
 
 /** Reads each thing once, and notes what the credentials do not allow. */
-export const createMemory = () => {
+export const createReadMemory = () => {
   const denied = new Set<string>();
   const allowed = async <T, D>(read: () => Promise<T>, without: D): Promise<T | D> => {
     try {
@@ -35,9 +35,9 @@ export const createMemory = () => {
   return { allowed, once, single, unread: (): readonly string[] => [...denied].sort() };
 };
 
-export type Memory = ReturnType<typeof createMemory>;
+export type ReadMemory = ReturnType<typeof createReadMemory>;
 
-export const views = <T, V>(read: Promise<T | null>, view: (object: T) => V): Promise<V | null> =>
+export const viewIfFound = <T, V>(read: Promise<T | null>, view: (object: T) => V): Promise<V | null> =>
   read.then((object) => (object === null ? null : view(object)));
 
 export const unread = 'unread' as const;

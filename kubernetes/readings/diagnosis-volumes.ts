@@ -2,7 +2,7 @@ import { CoreV1Api, StorageV1Api, type V1PersistentVolumeClaim } from '@kubernet
 import type { ObjectName, VolumeView } from '../../diagnosis/model/facts.ts';
 import type { ClusterReading } from '../../diagnosis/ports.ts';
 import { pages, type Reader } from '../connection.ts';
-import { type Memory, MOST_STUCK, type Paging, unread, views } from './diagnosis-memory.ts';
+import { type ReadMemory, MOST_STUCK, type Paging, unread, viewIfFound } from './diagnosis-memory.ts';
 import { pvcView, volumeView } from './diagnosis-views.ts';
 import { readPvc, readVolume } from '../volumes.ts';
 
@@ -19,7 +19,7 @@ const isStuck = ({ metadata, status }: V1PersistentVolumeClaim): boolean =>
 
 export const claimReads = (
   reader: Reader,
-  { once, single }: Memory,
+  { once, single }: ReadMemory,
   events: ClusterReading['events'],
 ): Pick<ClusterReading, 'claim' | 'stuckClaims'> => {
   const viewWithEvents = async (found: V1PersistentVolumeClaim) => {
@@ -40,7 +40,7 @@ export const claimReads = (
 
 export const volumeReads = (
   reader: Reader,
-  { once, single }: Memory,
+  { once, single }: ReadMemory,
 ): Pick<ClusterReading, 'volume' | 'volumesOn' | 'volumesGoing' | 'driver'> => {
   const allVolumes = single(async () => {
     const found: VolumeView[] = [];
@@ -48,7 +48,7 @@ export const volumeReads = (
     return found;
   }, unread);
   return {
-    volume: once((name: string) => views(readVolume(reader, name), volumeView), unread),
+    volume: once((name: string) => viewIfFound(readVolume(reader, name), volumeView), unread),
     volumesOn: async (isWanted) => {
       const all = await allVolumes();
       return all === unread ? unread : all.filter(({ handle }) => handle !== null && isWanted(handle));
@@ -59,7 +59,7 @@ export const volumeReads = (
     },
     driver: once(
       (name: string) =>
-        views(
+        viewIfFound(
           reader.readIfPresent(StorageV1Api, { name }, (api, place) => api.readCSIDriver(place)),
           ({ spec }) => ({ name, attachRequired: spec.attachRequired ?? true }),
         ),

@@ -14,7 +14,7 @@ import type { VolumeHandle } from '../../fencing/model/machine.ts';
 import { attachmentName, attachmentPages, readAttachment } from '../attachments.ts';
 import { pages, type Connection, type Reader } from '../connection.ts';
 import { claimReads, volumeReads } from './diagnosis-volumes.ts';
-import { createMemory, type Memory, MOST_STUCK, unread, views } from './diagnosis-memory.ts';
+import { createReadMemory, type ReadMemory, MOST_STUCK, unread, viewIfFound } from './diagnosis-memory.ts';
 import { attachmentView, eventView, nodeView, podView, ownerView } from './diagnosis-views.ts';
 import { isUnknownPath } from '../errors.ts';
 import { readLease, renewTimeOf } from '../leases.ts';
@@ -42,10 +42,10 @@ const livingPods = async (
   return found;
 };
 
-const podReads = (reader: Reader, { once, single }: Memory) => {
+const podReads = (reader: Reader, { once, single }: ReadMemory) => {
   const podsOn = once(async (node: string) => (await readNodePods(reader, node)).map(podView), []);
   return {
-    pod: once((name: ObjectName) => views(readPod(reader, name), podView), unread),
+    pod: once((name: ObjectName) => viewIfFound(readPod(reader, name), podView), unread),
     podsIn: once(
       (namespace: string) =>
         livingPods((paging) => reader.read(CoreV1Api, (core) => core.listNamespacedPod({ ...paging, namespace }))),
@@ -64,7 +64,7 @@ const podReads = (reader: Reader, { once, single }: Memory) => {
   };
 };
 
-const eventReads = (reader: Reader, { once }: Memory) => {
+const eventReads = (reader: Reader, { once }: ReadMemory) => {
   const read = once(async ({ namespace, name: uid }: ObjectName) => {
     const fieldSelector = `regarding.uid=${uid}`;
     const { items } = await reader.read(EventsV1Api, (api) => api.listNamespacedEvent({ namespace, fieldSelector }));
@@ -73,9 +73,9 @@ const eventReads = (reader: Reader, { once }: Memory) => {
   return (namespace: string, uid: string) => read({ namespace, name: uid });
 };
 
-const attachmentReads = (reader: Reader, { once, single }: Memory, faultOf: ReadDriverFault) => {
+const attachmentReads = (reader: Reader, { once, single }: ReadMemory, faultOf: ReadDriverFault) => {
   const named = once(
-    (name: string) => views(readAttachment(reader, name), (attachment) => attachmentView(attachment, faultOf)),
+    (name: string) => viewIfFound(readAttachment(reader, name), (attachment) => attachmentView(attachment, faultOf)),
     unread,
   );
   const attachments = single(async () => {
@@ -91,7 +91,7 @@ const attachmentReads = (reader: Reader, { once, single }: Memory, faultOf: Read
 
 const timeIn = (text: string | null): number | null => (text === null ? null : Date.parse(text) || null);
 
-const nodeReads = (reader: Reader, { once, allowed }: Memory): Pick<ClusterReading, 'node'> => ({
+const nodeReads = (reader: Reader, { once, allowed }: ReadMemory): Pick<ClusterReading, 'node'> => ({
   node: once(async (name: string) => {
     const [node, csiNode, lease] = await Promise.all([
       readNode(reader, name),
@@ -107,7 +107,7 @@ const leaseOf = (driver: string): string => `external-attacher-leader-${driver.r
 
 const storageReads = (
   reader: Reader,
-  { once, allowed }: Memory,
+  { once, allowed }: ReadMemory,
 ): Pick<ClusterReading, 'attacher' | 'networkFences'> => ({
   attacher: once(async (driver: string) => {
     const name = leaseOf(driver);
@@ -147,7 +147,7 @@ export const createDiagnosisReading = (
   signal: AbortSignal,
 ): ClusterReading => {
   const reader = connection.reader(signal);
-  const memory = createMemory();
+  const memory = createReadMemory();
   const events = eventReads(reader, memory);
   return {
     ...podReads(reader, memory),
@@ -164,7 +164,7 @@ export const createDiagnosisReading = (
 
 const REVISION = 'deployment.kubernetes.io/revision';
 
-const plain = (owner: OwnerView, revision: string | null): WorkloadView => ({
+const withoutRollout = (owner: OwnerView, revision: string | null): WorkloadView => ({
   ...owner,
   revision,
   replicas: null,
@@ -172,7 +172,7 @@ const plain = (owner: OwnerView, revision: string | null): WorkloadView => ({
 });
 
 /** Percentages of maxSurge round up, so any but zero is at least one pod. The default is 25 %. */
-const surgesBy = ({ spec }: V1Deployment): boolean => {
+const maySurge = ({ spec }: V1Deployment): boolean => {
   const strategy = spec?.strategy;
   if (strategy?.type === 'Recreate') return false;
   const surge: unknown = strategy?.rollingUpdate?.maxSurge ?? '25%';
@@ -188,18 +188,20 @@ const readDeployment = async (
   const found = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, place) =>
     api.readNamespacedDeployment(place),
   );
-  if (found === null) return plain(owner, revision);
-  return { ...owner, revision, replicas: found.spec?.replicas ?? 1, surges: surgesBy(found) };
+  if (found === null) return withoutRollout(owner, revision);
+  return { ...owner, revision, replicas: found.spec?.replicas ?? 1, surges: maySurge(found) };
 };
 
 /** Returns what controls a pod: its owner, or the Deployment behind a ReplicaSet. */
 export const readWorkload = async (reader: Reader, namespace: string, owner: OwnerView): Promise<WorkloadView> => {
   if (owner.kind === 'Deployment') return readDeployment(reader, namespace, owner, null);
-  if (owner.kind !== 'ReplicaSet') return plain(owner, null);
+  if (owner.kind !== 'ReplicaSet') return withoutRollout(owner, null);
   const set = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, place) =>
     api.readNamespacedReplicaSet(place),
   );
   const above = set && ownerView(set);
   const revision = set?.metadata?.annotations?.[REVISION] ?? null;
-  return above?.kind === 'Deployment' ? readDeployment(reader, namespace, above, revision) : plain(owner, revision);
+  return above?.kind === 'Deployment'
+    ? readDeployment(reader, namespace, above, revision)
+    : withoutRollout(owner, revision);
 };

@@ -4,7 +4,7 @@ import type { Admission } from '../../fencing/model/ledger.ts';
 import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
-import { connectivityOf, counted } from '../../kubernetes/leases.ts';
+import { connectivityOf, surveyedNode } from '../../kubernetes/leases.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { apply } from './effects.ts';
 import { clusterFacts, isTaintedByUs, machineFacts, NODE, nodesIn, recheckOf } from './facts.ts';
@@ -94,7 +94,7 @@ const surveyOf = (world: World, cloud: ExploredCloud): SurveyOfClusters => {
   const others = [...nodes.keys()].filter((name) => name !== NODE);
   const leases = { fresh: new Set(isFresh ? [NODE, ...others] : others), stale: new Set(isFresh ? [] : [NODE]) };
   const machine = { machine: cloud.machine, machineOf: cloud.identityRules.machineOf };
-  const counts = new Map([...nodes].map(([name, node]) => [name, counted(node, machine)]));
+  const counts = new Map([...nodes].map(([name, node]) => [name, surveyedNode(node, machine)]));
   return { ...connectivityOf(NODE, leases, counts), elsewhere: [], unanswered: [] };
 };
 

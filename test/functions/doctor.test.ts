@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
-import { examinedHandler } from '../../functions/aws/lambda.ts';
+import { handlerWithDoctor } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
 import type { ExaminedFunction, NamingDependencies } from '../../functions/dependencies.ts';
 import { createCluster, openConnection } from '../../kubernetes/cluster.ts';
@@ -234,7 +234,7 @@ describe('if functions with other roles fence', () => {
     return {
       name: 'sweep',
       ask: async (question) =>
-        examinedHandler(its.wired, () => async () => Promise.reject(new Error('it fenced')))(question, its.limit),
+        handlerWithDoctor(its.wired, () => async () => Promise.reject(new Error('it fenced')))(question, its.limit),
     };
   };
 
@@ -264,7 +264,7 @@ describe('if functions with other roles fence', () => {
       fencers: [
         {
           name: 'sweep',
-          ask: async (question) => examinedHandler(its.wired, () => async () => null)(question, its.limit),
+          ask: async (question) => handlerWithDoctor(its.wired, () => async () => null)(question, its.limit),
         },
       ],
     });
@@ -297,7 +297,7 @@ describe('a function with another role that only reads', () => {
   const readerWith = (destructiveCalls: Orders, clusters = true): ExaminedFunction => {
     const its = wiredWith({ destructiveCalls });
     if (!clusters) delete its.world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
-    const handler = examinedHandler(its.wired, () => async () => Promise.reject(new Error('it read')), 'no-orders');
+    const handler = handlerWithDoctor(its.wired, () => async () => Promise.reject(new Error('it read')), 'no-orders');
     return { name: 'diagnose', ask: async (question) => handler(question, its.limit) };
   };
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry, LedgerState } from '../../fencing/model/cap-use.ts';
 import { admitReservation, concludeEntry } from '../../fencing/model/ledger.ts';
-import { type MapData, parseLedger, shortMachine, writtenLedger } from '../../kubernetes/ledger-text.ts';
+import { type MapData, parseLedger, shortMachine, serializeLedger } from '../../kubernetes/ledger-text.ts';
 import { reserveBefore, concludeBefore } from './ledger-before.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
@@ -28,15 +28,15 @@ describe('the text of the ledger', () => {
       entries: [entry(1), entry(2, { finished: false }), entry(3, { boot: '' })],
       counted: [counted(40), counted(1_000, NOW - 3 * MINUTE)],
     };
-    expect(parseLedger(writtenLedger(state))).toEqual(state);
+    expect(parseLedger(serializeLedger(state))).toEqual(state);
   });
   it('has one line for each entry and for each minute, and nothing else, while everything has an entry', () => {
     const begun = NOW / 1_000;
-    expect(writtenLedger({ entries: [entry(1, { begun: NOW + 999 })], counted: [] })).toEqual({
+    expect(serializeLedger({ entries: [entry(1, { begun: NOW + 999 })], counted: [] })).toEqual({
       fences: `${shortMachine('i-1')} boot-1 ${begun} f 900`,
       counts: '',
     });
-    expect(writtenLedger({ entries: [], counted: [counted(3, NOW)] })).toEqual({
+    expect(serializeLedger({ entries: [], counted: [counted(3, NOW)] })).toEqual({
       fences: '0\n1\n2',
       counts: `${begun} 3 900`,
     });
@@ -68,7 +68,7 @@ describe('the text of the ledger', () => {
     expect(parseLedger({ fences: text }).entries[0]?.machine).toBe(shortMachine('line 2000'));
   });
   it('has at most 10,000 stand-ins, and counts at most 999,999', () => {
-    const data = writtenLedger({ entries: [], counted: [counted(5_000_000)] });
+    const data = serializeLedger({ entries: [], counted: [counted(5_000_000)] });
     expect(linesOf(data, 'fences')).toHaveLength(10_000);
     expect(parseLedger(data).counted).toEqual([counted(999_999)]);
     expect(parseLedger(data).entries).toEqual([]);
@@ -76,7 +76,7 @@ describe('the text of the ledger', () => {
   it('stays short: 1,000 of 5,000 Nodes fenced within a minute, of which 50 are open', () => {
     const fences = [...entries(950), ...entries(1_000, { finished: false }).slice(950)];
     const write = concludeEntry({ entries: fences, counted: [] }, shortMachine('i-999'), NOW);
-    expect(JSON.stringify(writtenLedger(write ?? { entries: [], counted: [] })).length).toBeLessThan(9_000);
+    expect(JSON.stringify(serializeLedger(write ?? { entries: [], counted: [] })).length).toBeLessThan(9_000);
   });
 });
 
@@ -85,20 +85,20 @@ describe('a fence that is only counted, beside a function of an older version', 
   const wanted = { machine: 'i-new', now: NOW, nodes: 900, cap };
 
   it('is a line that the older version counts as an unfinished fence that begins now', () => {
-    const data = writtenLedger({ entries: [], counted: [counted(179)] });
+    const data = serializeLedger({ entries: [], counted: [counted(179)] });
     expect(reserveBefore(data['fences'] ?? '', wanted).admitted).toBe(true);
-    const full = writtenLedger({ entries: [], counted: [counted(180)] });
+    const full = serializeLedger({ entries: [], counted: [counted(180)] });
     expect(reserveBefore(full['fences'] ?? '', wanted).admitted).toBe(false);
   });
   it('stays what it is, although the older version writes it as an entry', () => {
     const before = { entries: [entry(1)], counted: [counted(300)] };
-    const data = writtenLedger(before);
+    const data = serializeLedger(before);
     const after = { ...data, fences: reserveBefore(data['fences'] ?? '', wanted).text };
     expect(linesOf(after, 'fences')).toHaveLength(301);
     expect(parseLedger(after)).toEqual(before);
   });
   it('is counted as a fence that begins now if somebody has removed the counts', () => {
-    const { fences = '' } = writtenLedger({ entries: [], counted: [counted(300)] });
+    const { fences = '' } = serializeLedger({ entries: [], counted: [counted(300)] });
     expect(parseLedger({ fences }).entries).toHaveLength(300);
     const rewritten = reserveBefore(fences, wanted).text;
     expect(parseLedger({ fences: rewritten }).entries).toHaveLength(300);
@@ -131,14 +131,14 @@ describe('both versions side by side', () => {
           }
           const asked = { machine: shortMachine(machine), boot: 'boot-1', cap, nodes: NODES, isOverridden: false, now };
           const { says, write } = admitReservation(parseLedger(data), asked);
-          if (write) data = writtenLedger(write);
+          if (write) data = serializeLedger(write);
           return says.admitted;
         };
         const concludes = (version: string, machine: string): void => {
           if (version === 'old') data = { ...data, fences: concludeBefore(data['fences'] ?? '', machine, now) };
           else {
             const write = concludeEntry(parseLedger(data), shortMachine(machine), now);
-            if (write) data = writtenLedger(write);
+            if (write) data = serializeLedger(write);
           }
         };
         for (const { does, version, machine, times } of moves)

@@ -1,7 +1,7 @@
 import type { V1PersistentVolumeSpec, V1Pod, V1Volume } from '@kubernetes/client-node/dist/gen/index.js';
 import { describe, expect, it } from 'vitest';
 import {
-  attachedInline,
+  inlineVolumeOf,
   csiHandleOf,
   inlineBackings,
   inlineHandles,
@@ -135,10 +135,10 @@ describe('a volume that a pod names itself', () => {
   it('is known from the attachment that has no PersistentVolume', () => {
     const inlineVolumeSpec = { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'vol-1' } };
     expect(
-      attachedInline({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { inlineVolumeSpec } } }),
+      inlineVolumeOf({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { inlineVolumeSpec } } }),
     ).toEqual({ driver: 'ebs.csi.aws.com', handle: 'vol-1' });
     expect(
-      attachedInline({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { persistentVolumeName: 'pv' } } }),
+      inlineVolumeOf({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { persistentVolumeName: 'pv' } } }),
     ).toBeNull();
   });
 });

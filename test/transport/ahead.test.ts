@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as secureRequestBy } from 'node:https';
 import { HttpsProxyAgent } from 'hpagent';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ProofExpired } from '../../fencing/model/errors.ts';
-import { connectAhead, endUnused, standing } from '../../transport/ahead.ts';
+import { connectAhead, endUnused, connectionCount } from '../../transport/ahead.ts';
 import { createConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
 import { proof } from '../permits.ts';
 import { answered, closeAll, failure, portOf, post, sent } from './orders.ts';
@@ -50,11 +50,11 @@ describe('connections made ahead', () => {
     const server = new URL(front.url);
     prepared(2);
     prepared(1);
-    expect(standing(agent, server)).toBe(3);
+    expect(connectionCount(agent, server)).toBe(3);
     await ask(agent);
-    expect(standing(agent, server)).toBe(3);
+    expect(connectionCount(agent, server)).toBe(3);
     endUnused(agent);
-    expect(standing(agent, server)).toBe(1);
+    expect(connectionCount(agent, server)).toBe(1);
   });
 
   it('serve their own server only', async () => {
@@ -112,7 +112,7 @@ describe('connections made ahead', () => {
     prepared(2);
     endUnused(agent);
     expect(await ask(agent)).toBe('done');
-    expect(standing(agent, new URL(front.url))).toBe(1);
+    expect(connectionCount(agent, new URL(front.url))).toBe(1);
   });
 
   it('are no failure where no server is, and the request says so', async () => {
@@ -167,7 +167,7 @@ describe('a pool', () => {
     endUnused(Object.getPrototypeOf(https));
     await ask(https);
     await ask(https);
-    expect(standing(https, new URL(front.url))).toBe(1);
+    expect(connectionCount(https, new URL(front.url))).toBe(1);
     expect(front.connections()).toBe(2);
     https.destroy();
   });
