@@ -35,3 +35,8 @@ it('takes an attachment about which nobody has written anything for not attached
     source: null,
   });
 });
+
+it('takes an attachment without metadata for one that no name finds', () => {
+  const spec = { attacher: 'a-driver', nodeName: 'n', source: { persistentVolumeName: 'data' } };
+  expect(attachmentFacts({ spec })).toMatchObject({ name: '', uid: '' });
+});

@@ -4,7 +4,8 @@ import { createCluster } from '../../kubernetes/cluster.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
-import { unhurried } from '../contract/cluster/harness.ts';
+import { ATTACHMENTS, LEASES, made, makeAttachment, makeNode, unhurried } from '../contract/cluster/harness.ts';
+import { faultyCluster } from './wire.ts';
 
 const by = { user: 'admin', at: 0 };
 
@@ -61,3 +62,22 @@ it.each([
     expect(requests).toBe(calls);
   },
 );
+
+it('reads the attachments once if each Node that lives has only its own machine’s', async () => {
+  const lists: string[] = [];
+  const stage = faultyCluster({
+    before: ({ path }) => {
+      if (path.startsWith(`${ATTACHMENTS}?`)) lists.push(path);
+      return undefined;
+    },
+  });
+  const renewTime = new Date(stage.now());
+  await makeNode(stage, { name: 'node', machine: 'i-own' });
+  await made(stage, LEASES, { metadata: { name: 'node' }, spec: { renewTime } });
+  for (const name of ['csi-1', 'csi-2']) await makeAttachment(stage, name, 'node', 'data', 'i-own');
+  expect(await stage.cluster.suspects(60_000, unhurried())).toEqual([]);
+  expect(lists).toHaveLength(1);
+  await makeAttachment(stage, 'csi-3', 'node', 'data', 'i-former');
+  expect(await stage.cluster.suspects(60_000, unhurried())).toMatchObject([{ attachments: ['csi-3'] }]);
+  expect(lists).toHaveLength(3);
+});

@@ -71,9 +71,9 @@ export const rooms: readonly Room[] = [
       'kubernetes/{fence-patch,apply,node,node-facts,pods,attachments,leases,suspects,volumes,volume-facts,errors}.ts',
     ],
     tests: [
-      'test/kubernetes/{node-patch,tolerations,attachment-name,pod-facts,suspects}.test.ts',
+      'test/kubernetes/{node-patch,tolerations,attachment-name,pod-facts,rechecks,find,leases,suspects}.test.ts',
       'test/contract/cluster/sandbox.test.ts',
-      'test/kubernetes/endless.test.ts',
+      'test/kubernetes/{endless,volume-handle,fewer-reads,trouble,empty-answer}.test.ts',
       INCIDENTS,
     ],
     least: 0.9,

@@ -181,4 +181,21 @@ describe('a pool', () => {
     expect(told).toBe(1);
     https.destroy();
   });
+
+  it('says so although a question before could not leave', async () => {
+    trustOnly(front.cert);
+    onTestFinished(() => trustOnly(null));
+    const closed = createServer();
+    const gone = new URL(`https://127.0.0.1:${await portOf(closed)}`);
+    closed.close();
+    let told = 0;
+    const { https } = createConnectionPool(() => (told += 1));
+    expect(await failure(answered(secureRequestBy(gone, { agent: https }).end()))).toMatchObject({
+      code: 'ECONNREFUSED',
+    });
+    expect(told).toBe(0);
+    await ask(https);
+    expect(told).toBe(1);
+    https.destroy();
+  });
 });

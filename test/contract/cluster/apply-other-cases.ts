@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { Refused } from '../../../fencing/model/errors.ts';
 import type { ClusterStep } from '../../../fencing/model/steps.ts';
 import type { Meta, ClusterHarness } from './harness.ts';
 import { ATTACHMENTS, PODS, fresh, granted, makeAttachment, makePod, unhurried } from './harness.ts';
@@ -52,7 +51,10 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
     expect(Date.parse((await annotation()) ?? '')).toBeGreaterThan(0);
     expect(await apply({ do: 'nudge', attachment: { name, uid }, on: false })).toBe('done');
     expect(await annotation()).toBeUndefined();
-    await expect(apply({ do: 'nudge', attachment: { name, uid: 'the-old-one' }, on: true })).rejects.toThrow(Refused);
+    await expect(apply({ do: 'nudge', attachment: { name, uid: 'the-old-one' }, on: true })).rejects.toMatchObject({
+      name: 'Refused',
+      cause: expect.any(Error),
+    });
     expect(await annotation()).toBeUndefined();
     expect(await apply({ do: 'nudge', attachment: { name: fresh('gone'), uid }, on: true })).toBe('already');
   });

@@ -88,6 +88,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     await makePod(harness(), node, usingClaim(missing));
     const facts = await look(machine, null);
     expect(facts.volumes).toMatchObject([{ handle, attachment: { uid } }]);
+    expect(facts.impossibleNames).toBeUndefined();
     expect(facts.pods).toMatchObject([{ uid: stays.uid, unresolved: [`default/${missing}`] }]);
     expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(1);
   });

@@ -193,6 +193,36 @@ describe('a detach', () => {
     ).resolves.toBeUndefined();
     expect(disksOf(world, machine).map(({ id }) => id)).not.toContain(disk);
   });
+
+  it.each([
+    ['by force from an instance of a scale set: what it may refuse', 'Pool', 'forced', true],
+    ['from an instance of a scale set', 'Pool', 'plain', false],
+    ['by force from a machine of its own', undefined, 'forced', false],
+  ] as const)('%s is declined with what to do', async (_, set, manner, advised) => {
+    const { world, machine, target, disk } = withDisk({ power: 'deallocated', ...(set && { set }) });
+    const decline = { kind: 'error', code: 'InvalidParameter', status: 400 } as const;
+    addFault(world.parts.azure, { call: POST, mishap: decline });
+    const declined: unknown = await cloudOf(world)
+      .detach(target, disk, manner, granted, patient())
+      .catch((error: unknown) => error);
+    const advice = advised ? '. Scale sets may refuse ForceDetach' : '';
+    expect(declined).toMatchObject({
+      name: 'Refused',
+      message: expect.stringMatching(new RegExp(`is still attached to ${machine}${advice}${advised ? '' : '$'}`)),
+      cause: expect.any(Error),
+    });
+  });
+
+  it('names its permission, and asks for no more of the machine than it needs', async () => {
+    const { world, target, disk } = withDisk();
+    const asked: string[] = [];
+    addFault(world.parts.azure, { call: POST, mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    const cloud = cloudOf(world, clientsOf(world, { arrived: (url) => void asked.push(url) }));
+    await expect(cloud.detach(target, disk, 'plain', granted, patient())).rejects.toThrow(
+      'attachDetachDataDisks/action',
+    );
+    expect(asked.filter((url) => url.includes('instanceView'))).toEqual([]);
+  });
 });
 
 describe('a witness', () => {
