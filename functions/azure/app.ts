@@ -1,11 +1,4 @@
 import { app } from '@azure/functions';
-import {
-  diagnose as diagnoseOver,
-  doctor as doctorOver,
-  fence as fenceOver,
-  replay as replayOver,
-  sweep as sweepOver,
-} from './handlers.ts';
 import { onEvent as onEventOver } from './on-event.ts';
 import { lazyDependencies } from './dependencies.ts';
 
@@ -16,12 +9,18 @@ import { lazyDependencies } from './dependencies.ts';
 
 const getDependencies = lazyDependencies();
 
+/** Loads a function when it is called first: a cold start for an event needs none of the others. */
+const onFirstCall =
+  <Args extends readonly unknown[], Answer>(load: () => Promise<(...args: Args) => Promise<Answer>>) =>
+  async (...args: Args): Promise<Answer> =>
+    (await load())(...args);
+
 export const onEvent = onEventOver(getDependencies);
-export const sweep = sweepOver(getDependencies);
-export const replay = replayOver(getDependencies);
-export const fence = fenceOver(getDependencies);
-export const doctor = doctorOver(getDependencies);
-export const diagnose = diagnoseOver(getDependencies);
+export const sweep = onFirstCall(async () => (await import('./handlers.ts')).sweep(getDependencies));
+export const replay = onFirstCall(async () => (await import('./handlers.ts')).replay(getDependencies));
+export const fence = onFirstCall(async () => (await import('./handlers.ts')).fence(getDependencies));
+export const doctor = onFirstCall(async () => (await import('./handlers.ts')).doctor(getDependencies));
+export const diagnose = onFirstCall(async () => (await import('./handlers.ts')).diagnose(getDependencies));
 
 /** Azure replaces a name between percent signs with the app setting of that name. */
 app.serviceBusQueue('on-event', {

@@ -126,6 +126,57 @@ const slimGoogle: Plugin = {
   },
 };
 
+/** The calls that providers/azure makes, by service. List a new call here: a bundle has no others. */
+export const AZURE_CALLS: Readonly<Record<string, readonly string[]>> = {
+  disks: ['get'],
+  virtualMachines: ['get', 'attachDetachDataDisks', 'powerOff', 'start'],
+  virtualMachineScaleSetVMs: ['get', 'list', 'attachDetachDataDisks', 'powerOff', 'start'],
+  virtualMachineScaleSets: ['get'],
+};
+
+const COMPUTE = String.raw`@azure[\\/]arm-compute[\\/]dist[\\/]esm[\\/]`;
+const COMPUTE_CLIENT = new RegExp(String.raw`${COMPUTE}computeManagementClient\.js$`);
+const COMPUTE_SERVICE = new RegExp(
+  String.raw`${COMPUTE}classic[\\/](?<service>${Object.keys(AZURE_CALLS).join('|')})[\\/]index\.js$`,
+);
+/** The line of the client that makes the calls of one service available. */
+const SERVICE_LINE = /^ *this\.(?<service>\w+) = _get\w+\(this\._client\);$/;
+
+const serviceOf = (line: string): string | null => SERVICE_LINE.exec(line)?.groups?.['service'] ?? null;
+
+/** Matches all calls of a service in the SDK's form. */
+const ALL_CALLS = /(?<=\n {4}return \{\n)(?<calls> {8}\w+: [\s\S]*?\n)(?= {4}\};)/;
+
+/**
+ * Returns the text of a service with only these calls.
+ * @throws if one of them is missing
+ */
+const withCalls = (text: string, service: string, calls: readonly string[]): string => {
+  const kept = calls.map((call) => new RegExp(String.raw`^ {8}${call}: \(.*\) => .*,$`, 'm').exec(text)?.[0]);
+  if (kept.includes(undefined) || !ALL_CALLS.test(text))
+    throw new Error(`the Compute SDK has no ${service} with ${calls.join(', ')}: update slim-libraries.ts`);
+  return text.replace(ALL_CALLS, `${kept.join('\n')}\n`);
+};
+
+/** The real client of Azure's Compute at a third of its size: it has fifty services, with some hundred calls. */
+const slimAzure: Plugin = {
+  name: 'slim-azure',
+  setup: (build) => {
+    build.onLoad({ filter: COMPUTE_CLIENT }, async ({ path: file }) => {
+      const lines = (await readFile(file, 'utf8')).split('\n');
+      const kept = lines.filter(
+        (line) => serviceOf(line) === null || Object.hasOwn(AZURE_CALLS, serviceOf(line) ?? ''),
+      );
+      return { contents: kept.join('\n'), loader: 'js' };
+    });
+    build.onLoad({ filter: COMPUTE_SERVICE }, async ({ path: file }) => {
+      const service = COMPUTE_SERVICE.exec(file)?.groups?.['service'] ?? '';
+      const contents = withCalls(await readFile(file, 'utf8'), service, AZURE_CALLS[service] ?? []);
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
 /** The API classes that kubernetes/ uses. List a new class here: until then, the build of the bundle fails. */
 const APIS: readonly string[] = [
   'AppsV1Api',
@@ -266,5 +317,27 @@ const withoutUndici: Plugin = {
   },
 };
 
+/**
+ * Leaves out a polyfill of web streams. The library that sends Google's requests contains it for platforms without such
+ * streams. Node has them.
+ */
+const withoutPolyfill: Plugin = {
+  name: 'without-polyfill',
+  setup: (build) => {
+    build.onLoad({ filter: /web-streams-polyfill[\\/]dist[\\/][\w.]+\.js$/ }, () => ({
+      contents: 'module.exports = {};',
+      loader: 'js',
+    }));
+  },
+};
+
 /** Plugins that leave out unused code of libraries: calls, models, and languages that Cloudfence never uses. */
-export const slimLibraries: Plugin[] = [slimAmazon, slimGoogle, slimKubernetes, slimZod, withoutUndici];
+export const slimLibraries: Plugin[] = [
+  slimAmazon,
+  slimAzure,
+  slimGoogle,
+  slimKubernetes,
+  slimZod,
+  withoutPolyfill,
+  withoutUndici,
+];

@@ -177,7 +177,7 @@ describe('directions of the rooms', () => {
         'cli/stage-file.ts',
         'infra/',
         'scripts/',
-        'providers/azure/plugin/access.ts',
+        'providers/azure/plugin/api-server.ts',
       ],
     ],
   ])('%s stays inside %j', (library, places) => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
-import { azureAccess, parseApiServer } from '../../providers/azure/plugin/access.ts';
+import { azureAccess } from '../../providers/azure/plugin/access.ts';
+import { parseApiServer } from '../../providers/azure/plugin/api-server.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { PermissionDenied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { wrongCloudError } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { armScope, armUrl } from '../client.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 import { restCall, type RestOptions } from '../rest.ts';
-import { parseDocument } from 'yaml';
 
 export interface AzureAccessOptions extends AksOptions {
   /** The subscription of clusters whose entry names none. */
@@ -23,10 +22,10 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
       throw new InvalidConfiguration([
         `the subscription of AKS cluster ${cluster} is unknown: add it to the entry, or set AZURE_SUBSCRIPTION_ID`,
       ]);
-    const { server, ca, byEntra } = parseApiServer(
-      await aksKubeconfig(options, { subscription, resourceGroup, cluster }, signal),
-      `AKS for cluster ${cluster}`,
-    );
+    const text = await aksKubeconfig(options, { subscription, resourceGroup, cluster }, signal);
+    // The first question to Azure needs no YAML.
+    const { parseApiServer } = await import('./api-server.ts');
+    const { server, ca, byEntra } = parseApiServer(text, `AKS for cluster ${cluster}`);
     if (!byEntra)
       throw new InvalidConfiguration([
         `AKS cluster ${cluster} has no Entra ID integration: enable it, or store a kubeconfig in a Key Vault`,
@@ -160,52 +159,4 @@ export const readVaultSecret = (
     held,
     signal,
   );
-};
-
-interface ApiServer {
-  readonly server: string;
-  /** PEM */
-  readonly ca: string;
-  /**
-   * True when the users of the kubeconfig log in with a program and have no credentials in it, as users of Entra ID do.
-   */
-  readonly byEntra: boolean;
-}
-
-const cluster = z.object({
-  cluster: z.object({ server: z.url({ protocol: /^https$/ }), 'certificate-authority-data': z.base64() }),
-});
-const user = z.object({ user: z.looseObject({ exec: z.unknown().optional() }) });
-
-const kubeconfig = z
-  .object({ clusters: z.array(cluster).min(1), users: z.array(user).default([]) })
-  .transform(({ clusters: [first], users }): ApiServer => ({
-    server: first?.cluster.server ?? '',
-    ca: Buffer.from(first?.cluster['certificate-authority-data'] ?? '', 'base64').toString(),
-    byEntra: users.some((one) => one.user.exec !== undefined),
-  }));
-
-/** Longer than any kubeconfig (characters). The parser may need minutes for a text of megabytes. */
-const LONGEST = 1_000_000;
-
-/** Returns the content of the text, or null when it has none. An alias without an anchor shows only in `toJS`. */
-const yamlIn = (text: string): unknown => {
-  if (text.length > LONGEST) return null;
-  try {
-    return parseDocument(text).toJS();
-  } catch (error) {
-    if (error instanceof ReferenceError || error instanceof RangeError) return null;
-    throw error;
-  }
-};
-
-/**
- * Returns the API server from a kubeconfig that a cloud issued. `source` names the kubeconfig in error messages.
- *
- * @throws Unavailable when the text is not a kubeconfig
- */
-export const parseApiServer = (text: string, source: string): ApiServer => {
-  const read = kubeconfig.safeParse(yamlIn(text));
-  if (read.success) return read.data;
-  throw new Unavailable(`the kubeconfig from ${source} cannot be read`, { cause: read.error });
 };

@@ -1,0 +1,2 @@
+export { azureClients } from '../../../providers/azure/client.ts';
+export { azureCloud } from '../../../providers/azure/index.ts';
