@@ -33,6 +33,7 @@ const onControlPlane = {
   globalSetup: ['test/testbed/setup.ts'],
   hookTimeout: 120_000,
   maxWorkers: 4 * availableParallelism(),
+  sequence: { groupOrder: 2 },
   maxConcurrency: 10,
 };
 
@@ -48,7 +49,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 const onAllCores = { maxWorkers: availableParallelism(), isolate: false };
 
 /** Their tests also wait for other programs, so more of them run than the machine has cores. */
-const besideOthers = { ...onAllCores, maxWorkers: 2 * availableParallelism() };
+const besideOthers = { ...onAllCores, maxWorkers: 2 * availableParallelism(), sequence: { groupOrder: 1 } };
 
 /** Compares times with the sandbox's, so nothing else runs beside it. */
 const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';

@@ -1,23 +1,35 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { InvalidInput, PermissionDenied, Unexpected } from '../fencing/model/errors.ts';
+import pLimit from 'p-limit';
+import { type CloudfenceError, InvalidInput, PermissionDenied, Unexpected } from '../fencing/model/errors.ts';
+import type { IncidentKeeper, ObjectStore, StoredObject } from '../incidents/keep.ts';
 import type { IncidentObject, IncidentSource } from '../incidents/source.ts';
 
-/** Reads incidents from a folder, such as a copy of the stack's bucket. */
+/** Incidents in a folder of this computer: a copy of the stack's bucket, or what the CLI keeps there itself. */
 
 /** An incident with all its steps has at most about 2 MB. */
 const LARGEST_BYTES = 16_000_000;
 
+/** What lies beside the incidents of a bucket, and is none. */
+const BESIDE = /^(?:notes|test-events)\//;
+
 const codeOf = (caught: unknown): string =>
   caught instanceof Error && 'code' in caught && typeof caught.code === 'string' ? caught.code : 'unknown';
 
+const fileNamesIn = async (folder: string): Promise<readonly string[]> => {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
+    .sort();
+};
+
 const listFiles = async (folder: string): Promise<readonly IncidentObject[]> => {
   try {
-    const entries = await readdir(folder, { withFileTypes: true, recursive: true });
-    return entries
-      .filter((entry) => !entry.isDirectory() && entry.name.endsWith('.json'))
-      .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
-      .sort()
+    const names = await fileNamesIn(folder);
+    return names
+      .filter((name) => name.endsWith('.json') && !BESIDE.test(name))
       .map((name) => ({ name, written: null }));
   } catch (cause) {
     const code = codeOf(cause);
@@ -47,4 +59,73 @@ export const incidentFolder = (folder: string): IncidentSource => ({
   where: `the folder ${folder}`,
   list: () => listFiles(folder),
   read: (name, signal) => readFileText(path.join(folder, name), signal),
+});
+
+const notWritten = (file: string, cause: unknown): CloudfenceError => {
+  const code = codeOf(cause);
+  return code === 'EACCES' || code === 'EROFS'
+    ? new PermissionDenied(`${file} may not be written: check its permissions`, { cause })
+    : new Unexpected(`${file} cannot be written (${code})`, { cause });
+};
+
+/** @throws InvalidInput for a name that leads out of the folder */
+const fileIn = (folder: string, name: string): string => {
+  if (name.split('/').includes('..')) throw new InvalidInput(`${name} leads out of ${folder}`);
+  return path.join(folder, name);
+};
+
+const readObject = async (file: string, signal: AbortSignal): Promise<StoredObject | null> => {
+  const text = await readFileText(file, signal);
+  return text === null ? null : { text, version: createHash('sha256').update(text).digest('hex') };
+};
+
+/** Makes a file of this name, unless there is one. */
+const linkNew = async (written: string, file: string): Promise<boolean> => {
+  try {
+    await link(written, file);
+    return true;
+  } catch (caught) {
+    if (codeOf(caught) === 'EEXIST') return false;
+    throw caught;
+  }
+};
+
+const writeObject = async (file: string, text: string, over: string | null, signal: AbortSignal): Promise<boolean> => {
+  if (over !== null && (await readObject(file, signal))?.version !== over) return false;
+  const written = `${file}.${randomUUID()}`;
+  try {
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(written, text);
+    if (over === null) return await linkNew(written, file);
+    await rename(written, file);
+    return true;
+  } catch (cause) {
+    throw notWritten(file, cause);
+  } finally {
+    await rm(written, { force: true });
+  }
+};
+
+/**
+ * Returns the objects of a folder, each a file of its name. The writes of one process follow one another. Two processes
+ * that write the same object at the same instant may lose what one of them adds.
+ */
+export const objectsInFolder = (folder: string): ObjectStore => {
+  const inTurn = pLimit(1);
+  return {
+    list: async (prefix) => {
+      await mkdir(folder, { recursive: true });
+      const names = await fileNamesIn(folder);
+      return names.filter((name) => name.startsWith(prefix)).map((name) => ({ name, written: null }));
+    },
+    read: async (name, signal) => readObject(fileIn(folder, name), signal),
+    write: (name, text, over, signal) => inTurn(async () => writeObject(fileIn(folder, name), text, over, signal)),
+    remove: (name) => inTurn(async () => rm(fileIn(folder, name), { force: true })),
+  };
+};
+
+/** Keeps incidents in a folder. Nobody is told of them. */
+export const folderKeeper = (folder: string): IncidentKeeper => ({
+  objects: objectsInFolder(folder),
+  announce: async () => undefined,
 });

@@ -6,13 +6,15 @@ import type { Ports } from '../fencing/loop/ports.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import { keepIncidents, type RunLogs } from '../functions/keep-incidents.ts';
 import type { Occasion } from '../incidents/of-run.ts';
+import type { IncidentKeeper } from '../incidents/keep.ts';
 import type { IncidentPlace } from '../providers/plugin.ts';
 import type { TestChain } from '../providers/test-chain.ts';
 import type { Output } from './answer.ts';
+import { folderKeeper } from './incident-folder.ts';
 
 /** Where the CLI finds incidents, and where it leaves its own. */
 
-/** An address has a scheme. Everything else is a folder, from which the CLI only reads. */
+/** An address has a scheme. Everything else is a folder. */
 export const isAddress = (place: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(place);
 
 /** Opens the incidents at an address. @throws CloudfenceError */
@@ -45,9 +47,13 @@ interface Shown {
 /** No command waits for longer than the functions do. */
 const LASTS_MS = 6_000;
 
+/** The stage's sweep sends the messages of a bucket. A folder has no sweep. */
+const openKeeper = async (place: string, settings: Configuration): Promise<IncidentKeeper> =>
+  isAddress(place) ? { objects: (await openPlace(place, settings)).objects, announce: null } : folderKeeper(place);
+
 /**
  * Keeps what the runs of a command show, if the configuration names a place. It comes after the answer, and a failure is
- * only a warning. The stage's sweep sends the messages.
+ * only a warning.
  */
 export const keepByHand = async (
   command: string,
@@ -55,12 +61,11 @@ export const keepByHand = async (
   { settings, logs, ports }: Shown,
   output: Output,
 ): Promise<void> => {
-  const { incidents: address } = settings;
-  if (address === undefined || !isAddress(address) || outcomes.every(({ dryRun }) => dryRun)) return;
+  const { incidents: place } = settings;
+  if (place === undefined || outcomes.every(({ dryRun }) => dryRun)) return;
   const log = warnings(output);
   try {
-    const { objects } = await openPlace(address, settings);
-    const keeping = { incidents: { objects, announce: null }, ports, log };
+    const keeping = { incidents: await openKeeper(place, settings), ports, log };
     await keepIncidents(outcomes, logs, () => occasionOfCommand(command), keeping, LASTS_MS);
   } catch (caught) {
     log({ says: `the incident is not complete: ${asCloudfenceError(caught).message}` });

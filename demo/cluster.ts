@@ -1,10 +1,11 @@
 import type { Cloud } from '../fencing/model/cloud.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { linkFromToken } from '../kubernetes/access.ts';
-import { createCluster } from '../kubernetes/cluster.ts';
+import { createCluster, openConnection } from '../kubernetes/cluster.ts';
 import { callClock } from '../kubernetes/connection.ts';
 import { neededPermissions } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
+import { createAftermathReading } from '../kubernetes/readings/aftermath.ts';
 import { openKubernetesServer } from '../sandbox/cluster/api/https-server.ts';
 import { apiServerOf, type ApiUser, type Faults, type PolicyRule } from '../sandbox/cluster/api/server.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
@@ -79,10 +80,13 @@ const withWholeBody = async (answer: ReturnType<Link['send']>): ReturnType<Link[
 
 interface OpenCluster {
   readonly cluster: Cluster;
+  /** Reads what has become of an incident. */
+  readonly aftermath: ReturnType<typeof createAftermathReading>;
   readonly close: () => Promise<void>;
 }
 
 export const connectCluster = (
+  name: string,
   { kubernetes: { url, ca, token } }: SimulatedServers,
   turns: CallSchedule,
   now: () => number,
@@ -92,7 +96,9 @@ export const connectCluster = (
   const send: Link['send'] = (request, permit) =>
     turns.call(randomAround(CALL_TAKES_MS.kubernetes, random), () => withWholeBody(link.send(request, permit)));
   const clock = { now, sleep: turns.sleep, deadline: callClock.deadline };
-  return { cluster: createCluster({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
+  const options = { name, link: { ...link, send }, clock };
+  const aftermath = createAftermathReading(name, openConnection(options));
+  return { cluster: createCluster(options), aftermath, close: link.close };
 };
 
 /** Cloudfence's identity in the simulated cluster: exactly the permissions that it asks for in a real one. */

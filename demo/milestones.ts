@@ -44,7 +44,7 @@ const machineIs =
 export const stopped = milestone('instance-stopped', 'instance stopped', machineIs('off'));
 export const terminated = milestone('instance-terminated', 'instance terminated', machineIs('gone'));
 
-export const cutOff = milestone('node-cut-off', 'node unreachable, machine still runs', (world, { node }) =>
+export const cutOff = milestone('node-cut-off', 'node cut off, machine still runs', (world, { node }) =>
   world.parts.cluster.knobs.partitioned.includes(node),
 );
 

@@ -5,11 +5,11 @@ import type { Cluster } from '../fencing/model/cluster.ts';
 import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { defaultPolicy } from '../fencing/model/policy.ts';
-import { sweep } from '../fencing/sweep/sweep.ts';
 import { processItems } from '../functions/invocation.ts';
 import { acknowledgeAll } from '../functions/acknowledge.ts';
 import { parseMessage } from '../functions/messages.ts';
 import type { FunctionDependencies } from '../functions/dependencies.ts';
+import { sweep } from '../functions/sweep.ts';
 
 /** Simulates everything between the cloud and the function. A message can wait and can be delivered again. */
 
@@ -150,6 +150,8 @@ export interface FunctionParts {
   readonly now: () => number;
   readonly turns: CallSchedule;
   readonly queue: Queue;
+  /** Where the functions keep incidents, and how they watch them. Absent where they keep none. */
+  readonly keeping?: Required<Pick<FunctionDependencies, 'incidents' | 'aftermath'>>;
 }
 
 /** A simulated deployment of the function. Each invocation has a time limit in virtual time. */
@@ -157,7 +159,7 @@ export interface DeployedFunction {
   readonly onMessage: (
     message: QueuedMessage,
   ) => Promise<{ readonly again: boolean; readonly outcomes: readonly LoggedOutcome[] }>;
-  readonly sweep: () => Promise<void>;
+  readonly sweep: () => Promise<readonly LoggedOutcome[]>;
 }
 
 const loggedOutcome = z.object({ decision: z.string(), because: z.string(), says: z.string() });
@@ -181,7 +183,7 @@ export interface Platform extends Pick<FunctionDependencies, 'whyNotServed' | 'f
 }
 
 const wiringOf = (
-  { cloud, cluster, now, turns, queue }: FunctionParts,
+  { cloud, cluster, now, turns, queue, keeping }: FunctionParts,
   { whyNotServed, formatMeasurements }: Platform,
   log: FunctionDependencies['log'],
 ): FunctionDependencies => {
@@ -202,6 +204,7 @@ const wiringOf = (
       again: async (message, delaySeconds) => queue.send(JSON.stringify(message), delaySeconds),
       dead: async ({ reason }) => log({ decision: 'dead-letter', because: 'dead-letter', says: reason }),
     },
+    ...keeping,
     formatMeasurements,
     newRunId: () => `demo-${(runs += 1)}`,
     chance: () => 0,
@@ -209,28 +212,26 @@ const wiringOf = (
   };
 };
 
+const outcomesIn = (lines: readonly object[]): readonly LoggedOutcome[] =>
+  lines.filter(isOutcome).map((line) => loggedOutcome.parse(line));
+
 export const deployFunction = (parts: FunctionParts, platform: Platform): DeployedFunction => {
   const lines: object[] = [];
   const dependencies = wiringOf(parts, platform, (line) => void lines.push(line));
   const { now } = parts;
+  const limit = () => {
+    const until = now() + INVOCATION_LASTS_MS;
+    return { getRemainingTimeInMillis: () => until - now() };
+  };
   return {
     onMessage: async (message) => {
-      const until = now() + INVOCATION_LASTS_MS;
-      const again = await platform.handle(message, dependencies, { getRemainingTimeInMillis: () => until - now() });
-      return {
-        again,
-        outcomes: lines
-          .splice(0)
-          .filter(isOutcome)
-          .map((line) => loggedOutcome.parse(line)),
-      };
+      const again = await platform.handle(message, dependencies, limit());
+      return { again, outcomes: outcomesIn(lines.splice(0)) };
     },
     sweep: async () => {
-      const ports = { ...dependencies.ports, signal: new AbortController().signal, observe: () => undefined };
-      await sweep(
-        { policy: dependencies.policy, newRunId: dependencies.newRunId, deadline: now() + INVOCATION_LASTS_MS },
-        ports,
-      );
+      const swept: object[] = [];
+      await sweep(async () => ({ ...dependencies, log: (line) => void swept.push(line) }))({}, limit());
+      return outcomesIn(swept);
     },
   };
 };

@@ -1,7 +1,8 @@
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import type { World } from '../sandbox/world.ts';
+import type { FunctionDependencies } from '../functions/dependencies.ts';
 import { connectCloud, connectCluster, type SimulatedServers } from './cluster.ts';
-import { type CallSchedule, createQueue, type Queue } from './platform.ts';
+import { type CallSchedule, createQueue, type LoggedOutcome, type Queue } from './platform.ts';
 import type { DemoCloud } from './story.ts';
 
 /** The functions of Cloudfence in a practice world: the real handlers get its events, and sweep once a minute. */
@@ -10,6 +11,9 @@ export interface PracticeFunctions {
   readonly run: (signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 }
+
+/** The name of the simulated cluster. */
+export const SANDBOX_CLUSTER = 'sandbox';
 
 const WAIT_MS = 250;
 const SWEEP_EVERY_MS = 60_000;
@@ -22,20 +26,29 @@ export interface PracticeSetting<P extends ClusterParts> {
   readonly turns: Pick<CallSchedule, 'call' | 'sleep' | 'arrived'>;
   readonly now: () => number;
   readonly since: number;
+  /** Where the functions keep incidents. Absent where they keep none. */
+  readonly incidents?: NonNullable<FunctionDependencies['incidents']>;
+  /** Gets how each run ended. */
+  readonly tell?: (outcome: LoggedOutcome) => void;
 }
 
 /** Deploys the functions in this process. */
 export const deployPractice = <P extends ClusterParts>(setting: PracticeSetting<P>): PracticeFunctions => {
-  const { world, demoCloud, servers, turns, now, since } = setting;
-  const { cluster, close } = connectCluster(servers, turns, now, world.random);
+  const { world, demoCloud, servers, turns, now, since, incidents, tell } = setting;
+  const { cluster, aftermath, close } = connectCluster(SANDBOX_CLUSTER, servers, turns, now, world.random);
   const announcements = () => demoCloud.announcements(world);
   const queue: Queue = createQueue({ title: demoCloud.title, now, announcements }, since, world.random);
   const cloud = connectCloud(servers, demoCloud, turns, world.random);
-  const deployed = demoCloud.deploy({ cloud, cluster, now, turns, queue });
+  const keeping = incidents && { incidents, aftermath: async () => aftermath };
+  const deployed = demoCloud.deploy({ cloud, cluster, now, turns, queue, ...(keeping && { keeping }) });
+  const report = (outcomes: readonly LoggedOutcome[]): void => outcomes.forEach((outcome) => tell?.(outcome));
   const deliver = async (): Promise<void> => {
     queue.collect();
     const message = queue.receive(now());
-    if (message && (await deployed.onMessage(message)).again) queue.giveBack(message, now());
+    if (!message) return;
+    const { again, outcomes } = await deployed.onMessage(message);
+    report(outcomes);
+    if (again) queue.giveBack(message, now());
   };
   const run = async (signal: AbortSignal): Promise<void> => {
     let nextSweep = now() + SWEEP_EVERY_MS;
@@ -43,7 +56,7 @@ export const deployPractice = <P extends ClusterParts>(setting: PracticeSetting<
       await deliver();
       if (now() >= nextSweep) {
         nextSweep = now() + SWEEP_EVERY_MS;
-        await deployed.sweep();
+        report(await deployed.sweep());
       }
       await turns.sleep(WAIT_MS, signal);
     }

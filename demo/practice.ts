@@ -8,8 +8,11 @@ import { ADMIN_TOKEN } from '../sandbox/cluster/api/server.ts';
 import { DRILL_ALLOWED, DRILL_LABEL } from '../kubernetes/names.ts';
 import { cloudfenceUser, openServers, TOKEN } from './cluster.ts';
 import type { CallSchedule, CloudEvent } from './platform.ts';
-import { deployPractice, type PracticeSetting } from './practice-functions.ts';
+import { deployPractice, type PracticeSetting, SANDBOX_CLUSTER } from './practice-functions.ts';
 import type { DemoCloud, Scene } from './story.ts';
+
+/** What the functions of a practice work with. */
+export type PracticeTools = Pick<CallSchedule, 'sleep'> & Pick<PracticeSetting<ClusterParts>, 'incidents' | 'tell'>;
 
 /**
  * The embedded cloud and cluster in real time, so that people can practise on them. They break it with commands, and
@@ -17,6 +20,8 @@ import type { DemoCloud, Scene } from './story.ts';
  */
 export interface Practice {
   readonly api: { readonly url: string; readonly ca: string };
+  /** The name of the cluster. */
+  readonly cluster: string;
   /** The users of the API server, by the name of their context. The first is the default. */
   readonly users: readonly { readonly context: string; readonly token: string }[];
   /** The variables with which Cloudfence reaches the simulated cloud. */
@@ -31,7 +36,7 @@ export interface Practice {
   /** All events that the cloud has published, oldest first. */
   readonly events: () => readonly CloudEvent[];
   /** Runs the functions of Cloudfence until the signal ends: they get the events, and sweep once a minute. */
-  readonly react: (sleep: CallSchedule['sleep'], signal: AbortSignal) => Promise<void>;
+  readonly react: (tools: PracticeTools, signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -99,7 +104,8 @@ const stateOfNode = (world: World<ClusterParts>, name: string): string => {
   if (!node) return 'deleted';
   const ready = node.status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
   const taints = (node.spec.taints ?? []).map(({ key }) => key);
-  return [ready ? 'Ready' : 'NotReady', ...taints].join(', ');
+  const cut = world.parts.cluster.knobs.partitioned.includes(name) ? ['cut off'] : [];
+  return [ready ? 'Ready' : 'NotReady', ...cut, ...taints].join(', ');
 };
 
 const machineLines = <P extends ClusterParts>(
@@ -136,6 +142,7 @@ const runPracticeCommand = <P extends ClusterParts>(
   if (name === 'help') return PRACTICE_HELP;
   if (name !== 'machines') {
     const command = Object.entries(commands).find(([known]) => known === name)?.[1];
+    if (name === 'quit') throw new InvalidInput('`quit` works only in the terminal of the sandbox, as Ctrl-C does');
     if (!command) throw new InvalidInput(`"${name}" is not a command of the sandbox: \`help\` lists them`);
     command.does({ ...broken, machine: named(scene, target) });
   }
@@ -157,9 +164,9 @@ const atRest = <P extends ClusterParts>(demoCloud: DemoCloud<P>, now: number) =>
 /** Runs the functions in real time. */
 const runFunctionsIn =
   <P extends ClusterParts>(setting: Omit<PracticeSetting<P>, 'turns'>): Practice['react'] =>
-  async (sleep, signal) => {
+  async ({ sleep, ...tools }, signal) => {
     const turns: CallSchedule = { call: (_ms, exchange) => exchange(), sleep, arrived: () => undefined };
-    const functions = deployPractice({ ...setting, turns });
+    const functions = deployPractice({ ...setting, ...tools, turns });
     try {
       await functions.run(signal);
     } finally {
@@ -179,6 +186,7 @@ export const openPractice = async <P extends ClusterParts>(
   const servers = await openServers(world, demoCloud, users, pass);
   return {
     api: servers.kubernetes,
+    cluster: SANDBOX_CLUSTER,
     users: [
       { context: 'admin', token: ADMIN_TOKEN },
       { context: 'cloudfence', token: TOKEN },

@@ -6,7 +6,9 @@ import { loadPractice } from '../../demo/clouds.ts';
 import { openPracticeControl } from '../../demo/practice-control.ts';
 import { PRACTICE_HELP, type Practice } from '../../demo/practice.ts';
 import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
+import type { LoggedOutcome } from '../../demo/platform.ts';
 import type { Terminal } from '../answer.ts';
+import { folderKeeper } from '../incident-folder.ts';
 
 export interface SandboxOptions {
   readonly cloud: string;
@@ -16,18 +18,24 @@ export interface SandboxOptions {
   readonly installed?: boolean;
 }
 
-/** A kubeconfig may be JSON, because JSON is YAML. */
-const kubeconfigOf = ({ api, users }: Practice): string => {
+const asJson = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** The configuration of the CLI. It may be JSON, because JSON is YAML. */
+const configurationOf = ({ cluster }: Practice, kubeconfig: string, incidents: string): string =>
+  asJson({ incidents, clusters: [{ name: cluster, kubeconfig }] });
+
+/** A kubeconfig may be JSON, too. */
+const kubeconfigOf = ({ api, cluster: name, users }: Practice): string => {
   const cluster = { server: api.url, 'certificate-authority-data': Buffer.from(api.ca).toString('base64') };
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': users[0]?.context,
-    clusters: [{ name: 'sandbox', cluster }],
+    clusters: [{ name, cluster }],
     users: users.map(({ context, token }) => ({ name: context, user: { token } })),
-    contexts: users.map(({ context }) => ({ name: context, context: { cluster: 'sandbox', user: context } })),
+    contexts: users.map(({ context }) => ({ name: context, context: { cluster: name, user: context } })),
   };
-  return `${JSON.stringify(config, null, 2)}\n`;
+  return asJson(config);
 };
 
 const exportLines = (variables: Readonly<Record<string, string>>): readonly string[] =>
@@ -51,14 +59,24 @@ const claimFolder = async (folder: string): Promise<void> => {
   await writeFile(path.join(folder, MARKER), '');
 };
 
+const incidentsIn = (folder: string): string => path.resolve(folder, 'incidents');
+
 const writeAccess = async (practice: Practice, control: string, folder: string): Promise<void> => {
   await claimFolder(folder);
   const kubeconfig = path.resolve(folder, 'kubeconfig');
-  await rm(path.join(folder, 'events'), { recursive: true, force: true });
-  await mkdir(path.join(folder, 'events'), { recursive: true });
+  for (const each of [path.join(folder, 'events'), incidentsIn(folder)]) {
+    await rm(each, { recursive: true, force: true });
+    await mkdir(each, { recursive: true });
+  }
   await writeFile(kubeconfig, kubeconfigOf(practice));
   await chmod(kubeconfig, 0o600);
-  const variables = exportLines({ ...practice.environment, KUBECONFIG: kubeconfig });
+  const configuration = path.resolve(folder, 'cloudfence.yml');
+  await writeFile(configuration, configurationOf(practice, kubeconfig, incidentsIn(folder)));
+  const variables = exportLines({
+    ...practice.environment,
+    KUBECONFIG: kubeconfig,
+    CLOUDFENCE_CONFIG: configuration,
+  });
   await writeFile(path.join(folder, 'environment'), `${variables.join('\n')}\n`);
   await writeFile(controlFile(folder), control);
 };
@@ -116,9 +134,15 @@ const readCommands = (practice: Practice, terminal: Terminal, ending: AbortContr
 };
 
 /** The end of the sandbox also ends the functions, wherever they are. */
-const runFunctions = async (practice: Practice, { clock }: Terminal, signal: AbortSignal): Promise<void> => {
+const runFunctions = async (
+  practice: Practice,
+  folder: string,
+  { clock, line }: Terminal,
+  signal: AbortSignal,
+): Promise<void> => {
+  const tell = ({ decision, because, says }: LoggedOutcome): void => line(`function: ${decision} ${says} (${because})`);
   try {
-    await practice.react(clock.sleep, signal);
+    await practice.react({ sleep: clock.sleep, incidents: folderKeeper(incidentsIn(folder)), tell }, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
   }
@@ -145,7 +169,7 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
     await writeAccess(practice, control.url, folder);
     printWelcome(practice, options, terminal);
     readCommands(practice, terminal, ending);
-    const functions = options.installed ? runFunctions(practice, terminal, ending.signal) : null;
+    const functions = options.installed ? runFunctions(practice, folder, terminal, ending.signal) : null;
     await Promise.all([writeEventsInTime(practice, folder, terminal, ending.signal), functions]);
     return 0;
   } finally {

@@ -101,7 +101,10 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
     );
   return takeStep(
     { do: 'release-node', node: targetNode(node), record, tombstone },
-    because('settled', `all controllers have seen the removal of the taint${whatStays(node)}`),
+    because(
+      'settled',
+      `a fresh boot is proven, and all controllers have seen the removal of the taint${whatStays(node)}`,
+    ),
   );
 };
 
@@ -211,7 +214,7 @@ export const endRequestedRelease: Rule = (view) => {
   return refuse(
     because(
       'still-off',
-      `the cloud says that ${machine.machine} is ${machine.power}: start it, or look at it, and then ${acceptCommand(node)} ends the fence`,
+      `the cloud says that ${machine.machine} is ${machine.power}: start it, and the fence ends by itself. To end it without a boot, look at the machine, and then run ${acceptCommand(node)}`,
     ),
   );
 };

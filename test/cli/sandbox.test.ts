@@ -107,6 +107,7 @@ describe.each(['aws', 'azure', 'gcp'])('the sandbox on %s', (cloud) => {
     type('machines');
     await shown('db-0');
     expect(screen.slice(-8).join('\n')).not.toMatch(/out-of-service|quarantine/);
+    expect((await cloudfence('report')).lines.join('\n')).toContain(`${node}: released`);
   });
 });
 
@@ -186,7 +187,7 @@ describe('the sandbox', () => {
     type(`cut ${node}`);
     await pass(120_000);
     type('machines');
-    await shown('NotReady');
+    await shown('NotReady, cut off');
     const { code, lines } = await cloudfence('fence', node);
     expect(code).toBe(4);
     expect(lines.join('\n')).toContain('unreachable-but-running');

@@ -81,7 +81,7 @@ export const withRig = async <P extends ClusterParts>(
   const since = demoCloud.announcements(world).length;
   const functions = deployPractice({ world, demoCloud, servers, turns, now: world.now, since });
   const person = { ...servers, kubernetes: { ...servers.kubernetes, token: ADMIN_TOKEN } };
-  const { cluster, close } = connectCluster(person, turns, world.now, world.random);
+  const { cluster, close } = connectCluster('demo', person, turns, world.now, world.random);
   const link = linkFromToken({
     server: servers.kubernetes.url,
     ca: servers.kubernetes.ca,

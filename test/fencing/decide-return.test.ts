@@ -105,7 +105,7 @@ describe('the return of a machine', () => {
   });
 
   it('says which taint stays, because it is not ours', () => {
-    const end = 'all controllers have seen the removal of the taint';
+    const end = 'a fresh boot is proven, and all controllers have seen the removal of the taint';
     expect(decide(returned(back())).because).toEqual({ code: 'settled', says: end });
     expect(says(returned(back({ taints: { ...PARKED, outOfService: true } })))).toBe(
       `${end}. Node node-a keeps an out-of-service taint that is not from Cloudfence. To remove it: \`take the taint off node-a\``,

@@ -42,6 +42,30 @@ it('a fence and its release complete one incident, and leave their messages to t
   expect([bucket.told.length, names('notes/unsent/').length, names('notes/watch/').length]).toEqual([0, 2, 1]);
 });
 
+it('a folder keeps them as well, and `report` reads them there', async () => {
+  const folder = path.join(sandbox.folder, 'kept');
+  await writeFile(
+    config,
+    `{ incidents: '${folder}', clusters: [{ name: sandbox, kubeconfig: ${sandbox.kubeconfig} }] }`,
+  );
+  expect(await cli('fence', sandbox.scene.holder)).toMatchObject({ code: 0, stderr: '' });
+  const { code, stdout, stderr } = await cli('report');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain(`${node()}: fenced`);
+});
+
+it('a folder that cannot be written is a warning', async () => {
+  await writeFile(
+    config,
+    `{ incidents: '${config}', clusters: [{ name: sandbox, kubeconfig: ${sandbox.kubeconfig} }] }`,
+  );
+  const { code, stderr } = await cli('fence', sandbox.scene.holder);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(/the incident is not complete: .*ENOTDIR/),
+  });
+});
+
 it('a sweep leaves one as well, and a dry run none', async () => {
   sandbox.world.advance(120_000);
   await cli('fence', sandbox.scene.holder, '--dry-run');

@@ -1,0 +1,106 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { folderKeeper, objectsInFolder } from '../../../cli/incident-folder.ts';
+import { InvalidInput } from '../../../fencing/model/errors.ts';
+import { objectNameOf, parseIncident, type Incident } from '../../../incidents/incident.ts';
+import { type IncidentKeeper, keepIncident, type ObjectStore } from '../../../incidents/keep.ts';
+import { eventOccasion, record } from '../../incidents/recorded.ts';
+import { never } from '../../sandbox/in-process.ts';
+import { startMachine, stopped } from '../../simulation/incidents.ts';
+import { keepers, type KeeperHarness } from './stand-ins.ts';
+
+/** What every place must do in which incidents are kept. */
+
+interface StoreHarness {
+  readonly keeper: IncidentKeeper;
+  /** Returns what the place itself has under a name. */
+  readonly textOf: (name: string) => Promise<string | null>;
+  readonly close: () => Promise<void>;
+}
+
+const ofKeeper = (open: () => Promise<KeeperHarness>) => async (): Promise<StoreHarness> => {
+  const { keeper, objects, close } = await open();
+  return { keeper, textOf: async (name) => objects.get(name)?.text ?? null, close };
+};
+
+const ofFolder = async (): Promise<StoreHarness> => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-incidents-'));
+  return {
+    keeper: folderKeeper(path.join(folder, 'not yet there')),
+    textOf: (name) => readFile(path.join(folder, 'not yet there', name), 'utf8').catch(() => null),
+    close: () => rm(folder, { recursive: true }),
+  };
+};
+
+const occasion = eventOccasion('event-1', 'state-change-stopped', '2026-01-01T00:00:20.000Z');
+
+describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as const), ['a folder', ofFolder] as const])(
+  'the objects of %s',
+  (_, open) => {
+    let there: StoreHarness;
+    let objects: ObjectStore;
+    beforeAll(async () => {
+      there = await open();
+      ({ objects } = there.keeper);
+    });
+    afterAll(() => there.close());
+    const namesIn = async (prefix: string) => (await objects.list(prefix, never())).map(({ name }) => name).sort();
+
+    it('are read back with their version, whatever their name', async () => {
+      const name = 'incidents/eu%2Fprod/node ü/f+1.json';
+      expect(await objects.read(name, never())).toBeNull();
+      expect(await objects.write(name, '{"a":"ü"}', null, never())).toBe(true);
+      expect(await there.textOf(name)).toBe('{"a":"ü"}');
+      expect(await objects.read(name, never())).toEqual({ text: '{"a":"ü"}', version: expect.stringMatching(/./) });
+      expect(await namesIn('incidents/eu')).toEqual([name]);
+      expect(await namesIn('notes/')).toEqual([]);
+    });
+
+    it('are written only over the version that was read', async () => {
+      await objects.write('one', 'first', null, never());
+      expect(await objects.write('one', 'another first', null, never())).toBe(false);
+      const version = (await objects.read('one', never()))?.version ?? '';
+      expect(await objects.write('one', 'second', version, never())).toBe(true);
+      expect(await objects.write('one', 'late', version, never())).toBe(false);
+      expect(await there.textOf('one')).toBe('second');
+      await objects.remove('one', never());
+      expect(await objects.write('one', 'over nothing', version, never())).toBe(false);
+      expect(await there.textOf('one')).toBeNull();
+    });
+
+    it('are removed, and one that has gone is no fault', async () => {
+      await objects.write('notes/a ü', '{}', null, never());
+      await objects.remove('notes/a ü', never());
+      await objects.remove('notes/a ü', never());
+      expect(await namesIn('notes/')).toEqual([]);
+    });
+
+    it('complete one incident by runs side by side', async () => {
+      const scene = stopped();
+      const { shown: fence } = await record(scene, occasion);
+      startMachine(scene.world, scene.scene.holder);
+      scene.world.advance(90_000);
+      const { shown: release } = await record(scene, occasion, null, { runId: 'second' });
+      if (!fence || !release) throw new Error('both runs have something to show');
+      const shown: readonly Incident[] = [fence, release, fence];
+      await Promise.all(shown.map((each) => keepIncident(each, there.keeper, never())));
+      expect(parseIncident((await there.textOf(objectNameOf(fence))) ?? '')).toMatchObject({
+        state: 'released',
+        steps: expect.arrayContaining([...fence.steps]),
+      });
+      expect(await namesIn('notes/')).toEqual([`notes/watch/${objectNameOf(fence)}`]);
+    });
+  },
+);
+
+it('a name never leads out of the folder', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-incidents-'));
+  const objects = objectsInFolder(path.join(folder, 'inside'));
+  for (const name of ['../outside.json', 'incidents/../../outside.json']) {
+    await expect(objects.write(name, '{}', null, never())).rejects.toThrow(InvalidInput);
+    await expect(objects.read(name, never())).rejects.toThrow(InvalidInput);
+  }
+  await rm(folder, { recursive: true });
+});
