@@ -88,7 +88,7 @@ export const accepted: readonly Accepted[] = [
   },
   {
     file: 'kubernetes/leases.ts',
-    line: "for (const node of page) nodes.set(node.metadata?.name ?? '', counted(node, machine));",
+    line: "for (const node of page) nodes.set(node.metadata?.name ?? '', surveyedNode(node, machine));",
     from: "''",
     to: '"Stryker was here!"',
     because: NAMED,
@@ -109,7 +109,7 @@ export const accepted: readonly Accepted[] = [
   },
   {
     file: 'kubernetes/pods.ts',
-    line: 'export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolerations ?? []).some(meant);',
+    line: 'export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolerations ?? []).some(isForOutOfService);',
     from: '[]',
     to: '["Stryker was here"]',
     because: 'A text has neither a key nor an operator, so it tolerates nothing.',
