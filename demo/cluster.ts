@@ -35,7 +35,10 @@ const reportRequests = (arrived: () => void): Faults => ({
   },
 });
 
-/** Serves the world on two sockets, to users by their tokens. Calls `arrived` for each request, before the request has any effect. */
+/**
+ * Serves the API server and the cloud, each on a socket. The token of a request says which user sends it. Calls
+ * `arrived` for each request, before the request has any effect.
+ */
 export const openServers = async <P extends ClusterParts>(
   world: World<P>,
   demoCloud: DemoCloud<P>,

@@ -19,7 +19,7 @@ const NO_SWEEP_MS = 50_000;
 const actorOf = ({ fencedHere }: ProofOptions): string =>
   fencedHere ? 'your own credentials' : 'the credentials of the functions';
 
-const delivery = ({ recovery }: DrillResult, { fencedHere }: ProofOptions): readonly string[] => {
+const deliveryClaims = ({ recovery }: DrillResult, { fencedHere }: ProofOptions): readonly string[] => {
   const [off, marked] = [msOf(recovery, 'off'), msOf(recovery, 'marked')];
   if (fencedHere || off === null || marked === null) return [];
   const delay = `${(Math.max(0, marked - off) / 1_000).toFixed(1)} s`;
@@ -45,7 +45,7 @@ const proved = (result: DrillResult, options: ProofOptions): readonly string[] =
     ],
     [reached('released'), 'a fresh boot is recognized, and the fence is released'],
   ];
-  return [...claims.filter(([holds]) => holds).map(([, says]) => says), ...delivery(result, options)];
+  return [...claims.filter(([holds]) => holds).map(([, says]) => says), ...deliveryClaims(result, options)];
 };
 
 const NEVER = [

@@ -106,7 +106,7 @@ const sendFaultsToDeadLetters = async (
   { faults, ignored, body }: Message,
   { queues, log, formatMeasurements }: Outbox,
 ): Promise<void> => {
-  for (const { what, where } of ignored) log(messageLine(logDecision.aside, where, what, null));
+  for (const { what, where } of ignored) log(messageLine(logDecision.ignored, where, what, null));
   if (faults.length === 0) return;
   for (const fault of faults)
     log({ ...faultLine(fault), ...formatMeasurements([{ name: metricNames.notUnderstood, value: 1, unit: 'Count' }]) });

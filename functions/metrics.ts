@@ -42,7 +42,7 @@ export const dimensionNames = { outcome: 'Outcome', reason: 'Reason' } as const;
 export const logDecision = {
   step: 'step',
   notUnderstood: 'not-understood',
-  aside: 'aside',
+  ignored: 'aside',
   skipped: 'skipped',
   lookAgain: 'look-again',
   handedToSweep: 'handed-to-sweep',

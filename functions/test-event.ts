@@ -25,12 +25,12 @@ const eventBridgeForm = z
 const testEventInAnyForm = z.union([testEvent, eventBridgeForm]);
 
 /** A test event. `id` is null if it is malformed. */
-interface Arrival {
+interface ReceivedTestEvent {
   readonly id: string | null;
 }
 
 /** Returns the test event that came through a queue, or null. Without a queue, it proves nothing. */
-const testEventIn = ({ messageId, body }: Pick<Message, 'messageId' | 'body'>): Arrival | null =>
+const testEventIn = ({ messageId, body }: Pick<Message, 'messageId' | 'body'>): ReceivedTestEvent | null =>
   testEventInAnyForm.safeParse(messageId === null ? null : parseJsonOrNull(body)).data ?? null;
 
 const objectOf = (id: string): string => `test-events/${id}.json`;
@@ -43,7 +43,10 @@ const WITNESS_LASTS_MS = 2_000;
 type ConfirmDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
 
 /** A witness that cannot be written is logged. The doctor then says that it saw none. */
-const confirm = async ({ id }: Arrival, { incidents, ports: { clock }, log }: ConfirmDependencies): Promise<void> => {
+const confirm = async (
+  { id }: ReceivedTestEvent,
+  { incidents, ports: { clock }, log }: ConfirmDependencies,
+): Promise<void> => {
   if (id === null) {
     log(messageLine(logDecision.testEvent, 'ignored', `a ${TEST_DETAIL_TYPE} has no valid id`, null));
     return;

@@ -8,7 +8,7 @@ import { bearerAuthentication, httpsLink, type Link, POOL_OPTIONS, closeWhenIdle
 import {
   chosenKubeConfig,
   type KubeConfigText,
-  programOf,
+  execPluginUserOf,
   redactedKubeconfigError,
   refuseSendingInClear,
 } from './kubeconfig.ts';
@@ -26,7 +26,7 @@ const linkOf = (config: KubeConfig): Link => {
     agent: kubeConfigAgent(config),
     unverified: config.getCurrentCluster()?.skipTLSVerify ?? false,
   });
-  return programOf(config) === null ? link : { ...link, connect: async () => undefined };
+  return execPluginUserOf(config) === null ? link : { ...link, connect: async () => undefined };
 };
 
 /**
@@ -127,8 +127,8 @@ interface Refreshing {
 
 const UNAUTHORIZED = 401;
 /**
- * A 401 does not cause another read of a secret that was read this recently. Such a secret is wrong, and the caller
- * sees the 401.
+ * After a 401, a secret that was read this recently is not read again. The secret itself is wrong, and the caller sees
+ * the 401.
  */
 const FRESH_FOR_MS = 5_000;
 

@@ -85,7 +85,7 @@ export const redactedKubeconfigError = (
   config: KubeConfig,
   caught: unknown,
 ): PermissionDenied | InvalidConfiguration => {
-  const user = programOf(config);
+  const user = execPluginUserOf(config);
   if (user === null)
     return new InvalidConfiguration([
       `the kubeconfig is not valid: the client does not accept its server, files, or certificates`,
@@ -228,7 +228,7 @@ const refuseOutsideReferences = (config: KubeConfig): void => {
 };
 
 /** Returns the name of the user whose credential a program provides, or null. */
-export const programOf = (config: KubeConfig): string | null => {
+export const execPluginUserOf = (config: KubeConfig): string | null => {
   const user = config.getCurrentUser();
   return user?.exec || user?.authProvider ? user.name : null;
 };

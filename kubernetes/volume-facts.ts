@@ -322,8 +322,8 @@ export const withSuccessors = async (
 };
 
 /**
- * Returns the volumes whose successor attachments are read even if the caller does not ask for them: all of them, once
- * all attachments of a Node under fence are gone. An earlier run may have died after it nudged a successor and before
+ * Returns the volumes whose successor attachments are read without a request for them. These are all volumes of a Node
+ * under fence, once all its attachments are gone. An earlier run may have died after it nudged a successor and before
  * it took that nudge off.
  */
 export const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly FoundVolume[]): readonly string[] =>

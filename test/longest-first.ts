@@ -46,7 +46,7 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return at === -1 ? LONG.length : at;
 };
 
-/** A run ends with its last file, and the test runner does not know the length of a file in a fresh checkout. */
+/** Runs the slowest files first. In a fresh checkout, the test runner does not know yet how long a file takes. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));

@@ -26,7 +26,7 @@ interface Spare {
   readonly take: () => Socket | null;
 }
 
-/** An agent that takes spare connections before it makes others. */
+/** An HTTP agent that uses a spare connection before it opens a new one. */
 interface Prepared {
   /** Makes a connection as the agent does. */
   readonly connect: Agent['createConnection'];

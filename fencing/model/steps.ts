@@ -99,7 +99,7 @@ export interface StepProperties {
   readonly letsGo: boolean;
 }
 
-const nodeStep: StepProperties = {
+const nodeStepDefaults: StepProperties = {
   destructive: false,
   perObject: false,
   makesStale: 'the cluster',
@@ -125,18 +125,18 @@ const inCloud: StepProperties = {
 };
 
 export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
-  mark: { ...nodeStep, destructive: true, makesStale: 'its Node', record: 'is written' },
-  note: { ...nodeStep, record: 'is written' },
+  mark: { ...nodeStepDefaults, destructive: true, makesStale: 'its Node', record: 'is written' },
+  note: { ...nodeStepDefaults, record: 'is written' },
   'fail-pod': podStep,
   'delete-pod': podStep,
-  'delete-attachment': { ...nodeStep, destructive: true, perObject: true },
-  nudge: { ...nodeStep, perObject: true },
-  'delete-node': { ...nodeStep, destructive: true, ends: 'fenced' },
-  park: { ...nodeStep, makesStale: 'its Node', record: 'is written' },
-  'lift-out-of-service': { ...nodeStep, record: 'is written', letsGo: true },
-  'release-node': { ...nodeStep, record: 'is gone', ends: 'released', letsGo: true },
-  'set-tombstone': nodeStep,
-  'note-stopping': nodeStep,
+  'delete-attachment': { ...nodeStepDefaults, destructive: true, perObject: true },
+  nudge: { ...nodeStepDefaults, perObject: true },
+  'delete-node': { ...nodeStepDefaults, destructive: true, ends: 'fenced' },
+  park: { ...nodeStepDefaults, makesStale: 'its Node', record: 'is written' },
+  'lift-out-of-service': { ...nodeStepDefaults, record: 'is written', letsGo: true },
+  'release-node': { ...nodeStepDefaults, record: 'is gone', ends: 'released', letsGo: true },
+  'set-tombstone': nodeStepDefaults,
+  'note-stopping': nodeStepDefaults,
   'detach-disk': { ...inCloud, perObject: true },
   'power-off': inCloud,
 };

@@ -17,8 +17,8 @@ export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeF
 };
 
 /**
- * Returns whether another machine uses the Node name by now. Kubernetes then takes the dead machine's attachment for
- * the living one's and keeps it.
+ * Returns whether another machine uses the Node name by now. Kubernetes then believes that the attachment belongs
+ * to the new machine, and keeps it.
  */
 const takenForAnothers = ({ cluster }: View): boolean => cluster.node === null && cluster.nameTaken;
 

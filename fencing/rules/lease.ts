@@ -54,8 +54,8 @@ const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease:
 };
 
 /**
- * Returns how long (ms) this run has known the Lease that it first read after it saw the machine off. A renewal in that
- * time contradicts the cloud. A time that began before that read would prove nothing: the kubelet may have renewed its
+ * Returns for how long (ms) the Lease has not changed since this run first saw the machine off. A renewal in that time
+ * contradicts the cloud. A time that began before that read would prove nothing: the kubelet may have renewed its
  * Lease in between.
  */
 const sameLeaseFor = ({ memory: { leaseSince }, now }: View): number =>

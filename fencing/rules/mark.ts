@@ -68,9 +68,9 @@ const named = (view: View, volume: VolumeFacts): NamedVolume => {
 };
 
 const namedVolumes = (view: View, before: FenceRecord | null): readonly NamedVolume[] => {
-  const now = view.cluster.volumes.map((volume) => named(view, volume));
-  const stillThere = new Set(now.map((volume) => volume.attachment));
-  return [...now, ...(before?.volumes ?? []).filter((volume) => !stillThere.has(volume.attachment))];
+  const current = view.cluster.volumes.map((volume) => named(view, volume));
+  const stillThere = new Set(current.map((volume) => volume.attachment));
+  return [...current, ...(before?.volumes ?? []).filter((volume) => !stillThere.has(volume.attachment))];
 };
 
 const namedPods = (pods: readonly PodFacts[]): FenceRecord['pods'] =>

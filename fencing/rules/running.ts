@@ -185,8 +185,8 @@ const youngSurvey = ({ memory: { connectivity }, now }: View): SurveyOfClusters 
   connectivity && now.mono - connectivity.requestedAt < patience.survey ? connectivity.value : null;
 
 /**
- * Returns what forbids the power-off, or the survey to ask for first, or null. A fault of the network, or of our own,
- * looks like many dead Nodes. A control-plane Node is never powered off.
+ * Returns what forbids the power-off, or the survey to ask for first, or null. If many Nodes look
+ * dead at once, the network or Cloudfence itself may be at fault. A control-plane Node is never powered off.
  */
 const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   const refuseBecause = (why: string) =>

@@ -64,12 +64,17 @@ const candidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports)
   if (candidate.machines.length > 0) return candidate;
   if (suspect.because === 'node-missing')
     return { ...candidate, ...(await machinesOfGoneNode(cluster, suspect, ports)) };
-  const asked = {
+  const identified = {
     ...suspect,
     identitySources: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.identitySources,
   };
-  const machines = machinesOf(asked, ports);
-  return { ...candidate, suspect: asked, machines, doubt: machines.length > 0 ? null : whyNameless(suspect, ports) };
+  const machines = machinesOf(identified, ports);
+  return {
+    ...candidate,
+    suspect: identified,
+    machines,
+    doubt: machines.length > 0 ? null : whyNameless(suspect, ports),
+  };
 };
 
 /**

@@ -33,8 +33,8 @@ const LONGEST_RUN_MS = 30_000;
  * was seen.
  */
 export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<SweepOutcome> => {
-  const asked = await Promise.all(ports.clusters.map((cluster) => survey(cluster, occasion, ports)));
-  const candidates = asked.flatMap(({ candidates: found }) => found);
+  const scans = await Promise.all(ports.clusters.map((cluster) => survey(cluster, occasion, ports)));
+  const candidates = scans.flatMap(({ candidates: found }) => found);
   const named = groupByMachine(candidates);
   const doubtful = [...named].flatMap(([machine, seen]) => refuseAmbiguous(machine, seen, occasion, ports) ?? []);
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
@@ -48,15 +48,15 @@ export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<S
   );
   return {
     outcomes: [...outcomes.filter(isNews), ...doubtful, ...outcomesOfUnnamed(candidates, occasion, ports)],
-    unreachable: asked.flatMap(({ unreachable }) => unreachable),
+    unreachable: scans.flatMap(({ unreachable }) => unreachable),
     overdue: overdueFences(candidates, facts, outcomes, ports.clock.now().wall),
   };
 };
 
 const survey = async (cluster: Cluster, occasion: SharedRunOptions, ports: Ports): Promise<CandidateScan> => {
-  const asked = await candidatesIn(cluster, occasion, ports);
-  await concludeDead(cluster, asked, occasion, ports);
-  return asked;
+  const scan = await candidatesIn(cluster, occasion, ports);
+  await concludeDead(cluster, scan, occasion, ports);
+  return scan;
 };
 
 /** Returns whether a fence, or what a Node that is gone left behind, may be any machine's. */

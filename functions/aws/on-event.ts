@@ -18,7 +18,7 @@ interface BatchAnswer {
 /**
  * Processes a batch of SQS messages. Each message is acknowledged with a stated outcome, sent again with a delay, sent
  * to the dead-letter queue with its reason, or, after a failure, returned for redelivery. The result of one message
- * never affects another message. An event that arrives without a queue gets the answer that a person would get.
+ * never affects another message. An event that a person sends without a queue gets the outcomes as its answer.
  */
 export const onEvent =
   (getDependencies: () => Promise<FunctionDependencies>) =>

@@ -27,7 +27,7 @@ interface InstallScope {
   readonly prefix: string;
 }
 
-/** Makes names that must be unique in all of Azure, or whose form a prefix cannot have. */
+/** Makes names that must be unique in all of Azure, and names with a required form, such as GUIDs. */
 export interface Naming {
   /** Returns six letters and digits, always the same for the same parts. */
   readonly short: (...parts: readonly string[]) => string;

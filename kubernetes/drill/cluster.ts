@@ -95,14 +95,14 @@ const classFacts = ({ metadata, reclaimPolicy = 'Delete' }: V1StorageClass): Sto
   deletesDisks: reclaimPolicy === 'Delete',
 });
 
-const bornAt = ({ metadata }: V1StorageClass): number => metadata?.creationTimestamp?.getTime() ?? 0;
+const createdAt = ({ metadata }: V1StorageClass): number => metadata?.creationTimestamp?.getTime() ?? 0;
 
 /** Of several default classes, Kubernetes takes the newest. */
 const defaultClass = async (reader: Reader): Promise<V1StorageClass | null> => {
   const found: V1StorageClass[] = [];
   for await (const page of pages((paging) => reader.read(StorageV1Api, (storage) => storage.listStorageClass(paging))))
     found.push(...page.filter(({ metadata }) => metadata?.annotations?.[DEFAULT_CLASS] === 'true'));
-  return found.toSorted((a, b) => bornAt(b) - bornAt(a))[0] ?? null;
+  return found.toSorted((a, b) => createdAt(b) - createdAt(a))[0] ?? null;
 };
 
 const storageClassOf = async (reader: Reader, name: string | null): Promise<StorageClassFacts | null> => {

@@ -105,7 +105,7 @@ const nodeReads = (reader: Reader, { once, allowed }: ReadMemory): Pick<ClusterR
 /** The Lease's name: external-attacher/cmd/csi-attacher/main.go, with the dots of the driver's name as dashes. */
 const leaseOf = (driver: string): string => `external-attacher-leader-${driver.replaceAll('.', '-')}`;
 
-const storageReads = (
+const attacherReads = (
   reader: Reader,
   { once, allowed }: ReadMemory,
 ): Pick<ClusterReading, 'attacher' | 'networkFences'> => ({
@@ -157,7 +157,7 @@ export const createDiagnosisReading = (
     ...attachmentReads(reader, memory, faultOf),
     ...nodeReads(reader, memory),
     workload: (namespace, owner) => memory.allowed(() => readWorkload(reader, namespace, owner), unread),
-    ...storageReads(reader, memory),
+    ...attacherReads(reader, memory),
     unread: memory.unread,
   };
 };
@@ -199,9 +199,9 @@ export const readWorkload = async (reader: Reader, namespace: string, owner: Own
   const set = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, place) =>
     api.readNamespacedReplicaSet(place),
   );
-  const above = set && ownerView(set);
+  const owningController = set && ownerView(set);
   const revision = set?.metadata?.annotations?.[REVISION] ?? null;
-  return above?.kind === 'Deployment'
-    ? readDeployment(reader, namespace, above, revision)
+  return owningController?.kind === 'Deployment'
+    ? readDeployment(reader, namespace, owningController, revision)
     : withoutRollout(owner, revision);
 };

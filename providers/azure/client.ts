@@ -11,7 +11,7 @@ type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
 /** How often to ask about a long-running operation after Azure accepts it. */
 export interface OperationPolling {
-  /** The time between two questions (ms), unless ARM asks for another pace. */
+  /** The polling interval (ms), unless ARM sets another one with `Retry-After`. */
   readonly everyMs: number;
   readonly times: number;
 }

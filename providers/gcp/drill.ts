@@ -47,7 +47,7 @@ const ownHazards = (machine: string, { scheduling, disks }: Instance): readonly 
     ? [
         {
           group: null,
-          says: `${machine} has local SSDs, whose data a stop loses`,
+          says: `${machine} has local SSDs, and a stop deletes their data`,
           remedy: 'choose a VM without local SSDs',
         },
       ]

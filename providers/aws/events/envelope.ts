@@ -90,7 +90,7 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
 
 const readingOf = (outer: Envelope, understood: ParsedDetail, where: string): ParsedEvent =>
   understood.machines === null
-    ? ignoredEvent(understood.aside, where)
+    ? ignoredEvent(understood.whyIgnored, where)
     : parsedHints(understood.machines.map((machine) => hintOf(outer, machine, understood)));
 
 const hintOf = (

@@ -4,7 +4,7 @@ import { INSTANCE_ID } from '../identity.ts';
 /** The content of an event of a known kind: the machines to look at, or a note that it names none. */
 export type ParsedDetail =
   | { readonly machines: readonly string[]; readonly because: string; readonly at?: Whereabouts }
-  | { readonly machines: null; readonly aside: string };
+  | { readonly machines: null; readonly whyIgnored: string };
 
 /** The location of the machines when the envelope does not give it. Null means that the envelope is right. */
 interface Whereabouts {
@@ -14,7 +14,7 @@ interface Whereabouts {
 
 const hint = (machine: string, because: string): ParsedDetail => ({ machines: [machine], because });
 
-const nothing = (aside: string): ParsedDetail => ({ machines: null, aside });
+const namesNoMachine = (whyIgnored: string): ParsedDetail => ({ machines: null, whyIgnored });
 
 /** Returns epoch ms, or null for a placeholder or a missing time. */
 export const parseTime = (time: string | null | undefined): number | null => {
@@ -62,16 +62,16 @@ const apiCall = z
   .transform(({ detail }, context): ParsedDetail => {
     const { eventName, errorCode } = detail;
     const place = Object.hasOwn(namedIn, eventName) ? namedIn[eventName] : undefined;
-    if (place === undefined) return nothing(`a call of ${eventName}`);
+    if (place === undefined) return namesNoMachine(`a call of ${eventName}`);
     const named = detail[place] ?? null;
-    if (named === null) return nothing(`a call of ${eventName} that names no instance`);
+    if (named === null) return namesNoMachine(`a call of ${eventName} that names no instance`);
     const set = instancesSet.safeParse(named);
     if (set.success)
       return {
         machines: set.data.instancesSet.items.map((item) => item.instanceId),
         because: `api-call-${kebab(eventName)}`,
       };
-    if (errorCode) return nothing(`a call of ${eventName} that was refused (${errorCode})`);
+    if (errorCode) return namesNoMachine(`a call of ${eventName} that was refused (${errorCode})`);
     context.addIssue({
       code: 'custom',
       path: ['detail', place],
@@ -92,7 +92,7 @@ const serviceEvent = z
     const machines = serviceEventDetails?.instanceIdSet ?? [];
     return machines.length > 0
       ? { machines, because: `service-event-${kebab(eventName)}` }
-      : nothing(`a service event, ${eventName}, that names no instance`);
+      : namesNoMachine(`a service event, ${eventName}, that names no instance`);
   });
 
 /** AWS Health events: https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html */
@@ -125,7 +125,8 @@ const health = z
     const machines = [...new Set(named.map((name) => ARN.exec(name)?.[1] ?? name))].filter((name) =>
       INSTANCE_ID.test(name),
     );
-    if (machines.length === 0) return nothing(`an AWS Health event about ${detail.service} that names no instance`);
+    if (machines.length === 0)
+      return namesNoMachine(`an AWS Health event about ${detail.service} that names no instance`);
     return {
       machines,
       because: 'health',
@@ -158,7 +159,7 @@ const autoScaling = (because: string) =>
           z.object({ Event: z.literal(TEST_NOTIFICATION) }),
         ]),
       })
-      .transform(() => nothing('a test notification of Auto Scaling')),
+      .transform(() => namesNoMachine('a test notification of Auto Scaling')),
     z
       .object({ detail: z.object({ EC2InstanceId: instanceId }) })
       .transform(({ detail }) => hint(detail.EC2InstanceId, because)),
@@ -171,7 +172,7 @@ const perhapsOf = (because: string) =>
     .transform(({ detail }): ParsedDetail =>
       detail.EC2InstanceId
         ? hint(detail.EC2InstanceId, because)
-        : nothing(`an Auto Scaling event (${because}) that names no instance`),
+        : namesNoMachine(`an Auto Scaling event (${because}) that names no instance`),
     );
 
 /**

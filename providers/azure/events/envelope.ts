@@ -79,7 +79,7 @@ type Origin = Pick<Hint, 'eventId' | 'time'>;
 
 /** Returns hints for machines and scale sets. An event about another resource is not a reason to look. */
 export const parsedEventOf = (understood: ParsedDetail, origin: Origin, where: string): ParsedEvent => {
-  if (understood.resources === null) return ignoredEvent(understood.aside, where);
+  if (understood.resources === null) return ignoredEvent(understood.whyIgnored, where);
   const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);
   if (subjects.length === 0)
     return ignoredEvent(

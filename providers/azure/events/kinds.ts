@@ -149,7 +149,7 @@ export const subjectOf = (resource: string): Subject | null => {
 /** The content of an event: the resources to look at and why, or a note that it is about none. */
 export type ParsedDetail =
   | { readonly resources: readonly string[]; readonly because: string }
-  | { readonly resources: null; readonly aside: string };
+  | { readonly resources: null; readonly whyIgnored: string };
 
 export const detailOfResource = (resource: string, because: string): ParsedDetail => ({
   resources: [resource],
@@ -165,7 +165,7 @@ export const detailOfFirstMachine = (places: readonly (readonly string[])[], bec
   because,
 });
 
-export const namesNoMachine = (aside: string): ParsedDetail => ({ resources: null, aside });
+export const namesNoMachine = (whyIgnored: string): ParsedDetail => ({ resources: null, whyIgnored });
 
 /** Converts `powerOffMachine` to `power-off`, and `VirtualMachineHostCrashed` to `virtual-machine-host-crashed`. */
 export const toKebabCase = (name: string): string =>

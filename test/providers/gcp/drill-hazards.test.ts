@@ -39,7 +39,7 @@ it.each([
   [
     'a local SSD',
     { disks: [{ type: 'PERSISTENT', boot: true }, { type: 'SCRATCH' }] },
-    [/^-: .* local SSDs, whose data a stop loses/],
+    [/^-: .* local SSDs, and a stop deletes their data/],
   ],
   [
     'a managed instance group',
