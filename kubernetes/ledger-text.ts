@@ -17,8 +17,9 @@ export type MapData = Readonly<Record<string, string>>;
 
 /** `<machine> <boot> <begun, epoch s> <o(pen) or f(inished)> <nodes>`; an unknown boot is `-`. */
 const ENTRY = /^([\w-]{10}) ([\w-]{6}|-) (\d{1,12}) ([of]) (\d{1,7})$/;
-/** `<begun, epoch s> <count> <nodes>` */
-const COUNTED = /^(\d{1,12}) (\d{1,6}) (\d{1,7})$/;
+/** `<begun, epoch s> <count> <nodes> <names, ten characters each>`; without the last part if there are no names. */
+const COUNTED = /^(\d{1,12}) (\d{1,6}) (\d{1,7})(?: ((?:[\w.-]{10})+))?$/;
+const NAME = /.{10}/g;
 
 const digest = (text: string, length: number): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, length);
@@ -43,9 +44,10 @@ const entryIn = (line: string): LedgerEntry => {
 };
 
 const countedIn = (line: string): CountedFences => {
-  const [, begun, count, nodes] = COUNTED.exec(line) ?? [];
-  if (begun === undefined) return { ...UNREADABLE, count: 1 };
-  return { begun: Number(begun) * 1_000, count: Number(count), nodes: Number(nodes) };
+  const [, begun, count, nodes, names = ''] = COUNTED.exec(line) ?? [];
+  if (begun === undefined) return { ...UNREADABLE, count: 1, names: [] };
+  const named = (names.match(NAME) ?? []).slice(0, Number(count));
+  return { begun: Number(begun) * 1_000, count: Number(count), nodes: Number(nodes), names: named };
 };
 
 /**
@@ -90,8 +92,8 @@ export const serializeLedger = ({ entries, counted }: LedgerState): MapData => {
     ({ machine, boot, begun, finished, nodes }) =>
       `${machine} ${boot || '-'} ${inSeconds(begun)} ${finished ? 'f' : 'o'} ${nodes}`,
   );
-  const minutes = counted.map(
-    ({ begun, count, nodes }) => `${inSeconds(begun)} ${Math.min(MOST_COUNTED, count)} ${nodes}`,
+  const minutes = counted.map(({ begun, count, nodes, names }) =>
+    [inSeconds(begun), Math.min(MOST_COUNTED, count), nodes, ...(names.length > 0 ? [names.join('')] : [])].join(' '),
   );
   return {
     [LEDGER.fences]: [...standInsFor(counted), ...lines].join('\n'),

@@ -21,6 +21,8 @@ export interface CountedFences {
   readonly count: number;
   /** The smallest number of Nodes in the cluster when one of them began. So the limits are never too high. */
   readonly nodes: number;
+  /** Short names of those of them that have one (`foldedName`): at most as many as `count`. */
+  readonly names: readonly string[];
 }
 
 export interface LedgerState {

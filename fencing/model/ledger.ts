@@ -49,26 +49,60 @@ export const pruneLedger = (
 
 /**
  * So many finished fences keep their entries, the latest ones. A cluster of up to 130 Nodes fences no more within the
- * window. The others are only counted: so a storm costs each of its fences the same, however many there are. If one of
- * their machines is fenced again within the window, it counts twice.
+ * window. The others are only counted: so a storm costs each of its fences the same, however many there are.
  */
 const ENTRIES_KEPT = 64;
 
+/**
+ * So many of the fences that are only counted keep a name, the latest ones: if their machine is fenced again within the
+ * window, or work returns to them, they still count once. Any other then counts twice.
+ */
+const NAMES_KEPT = 192;
+
 const MINUTE_MS = 60_000;
+
+const MACHINE_LENGTH = 6;
+const BOOT_LENGTH = 4;
+const machineIn = (machine: string): string => machine.slice(0, MACHINE_LENGTH).padEnd(MACHINE_LENGTH, '.');
+
+/** Returns a name of ten characters for a machine and its boot, from the short names of an entry. */
+const foldedName = ({ machine, boot }: Pick<LedgerEntry, 'machine' | 'boot'>): string =>
+  `${machineIn(machine)}${boot.slice(0, BOOT_LENGTH).padEnd(BOOT_LENGTH, '.')}`;
+
+const minuteOf = ({ begun }: Pick<CountedFences, 'begun'>): number => Math.floor(begun / MINUTE_MS);
 
 const byMinute = (fences: readonly CountedFences[]): readonly CountedFences[] => {
   const minutes = new Map<number, CountedFences>();
   for (const one of fences) {
-    const minute = Math.floor(one.begun / MINUTE_MS);
-    const { begun, count, nodes } = minutes.get(minute) ?? { ...one, count: 0 };
-    minutes.set(minute, {
+    const { begun, count, nodes, names } = minutes.get(minuteOf(one)) ?? { ...one, count: 0, names: [] };
+    minutes.set(minuteOf(one), {
       begun: Math.max(begun, one.begun),
       count: count + one.count,
       nodes: Math.min(nodes, one.nodes),
+      names: [...names, ...one.names],
     });
   }
   return [...minutes.values()];
 };
+
+/** Returns the same with the names of the latest fences only. */
+const withLatestNames = (counted: readonly CountedFences[]): readonly CountedFences[] => {
+  let left = NAMES_KEPT;
+  return counted
+    .toSorted((a, b) => b.begun - a.begun)
+    .map((one) => {
+      const names = one.names.slice(0, left);
+      left -= names.length;
+      return { ...one, names };
+    });
+};
+
+const folded = (entry: LedgerEntry): CountedFences => ({
+  begun: entry.begun,
+  nodes: entry.nodes,
+  count: 1,
+  names: [foldedName(entry)],
+});
 
 /** Returns the ledger without the entries of all but the latest finished fences. They are counted instead. */
 const withoutOldEntries = ({ entries, counted }: LedgerState, kept: number): LedgerState => {
@@ -76,7 +110,7 @@ const withoutOldEntries = ({ entries, counted }: LedgerState, kept: number): Led
   const old = new Set(over.slice(kept));
   return {
     entries: entries.filter((entry) => !old.has(entry)),
-    counted: byMinute([...counted, ...[...old].map(({ begun, nodes }) => ({ begun, nodes, count: 1 }))]),
+    counted: withLatestNames(byMinute([...counted, ...[...old].map(folded)])),
   };
 };
 
@@ -88,6 +122,29 @@ export interface ReservationContext extends Pick<CapReservation, 'cap' | 'boot' 
   /** Epoch ms. */
   readonly now: number;
 }
+
+/** Returns the counted fences without those of the machine that have a name. */
+const withoutMachine = (counted: readonly CountedFences[], machine: string): readonly CountedFences[] =>
+  counted
+    .map((one) => {
+      const names = one.names.filter((name) => !name.startsWith(machineIn(machine)));
+      return { ...one, names, count: one.count - one.names.length + names.length };
+    })
+    .filter(({ count }) => count > 0);
+
+/**
+ * Returns the entry of a fence that is only counted, as it was before, or null. Only the minute in which it began is
+ * known, so the whole minute has to be within the window.
+ */
+const unfolded = (
+  counted: readonly CountedFences[],
+  { machine, boot, now }: Pick<ReservationContext, 'machine' | 'boot' | 'now'>,
+): LedgerEntry | null => {
+  const isIts = (name: string): boolean =>
+    boot === null ? name.startsWith(machineIn(machine)) : name === foldedName({ machine, boot });
+  const minute = counted.find((one) => one.names.some(isIts) && now - minuteOf(one) * MINUTE_MS < patience.capWindow);
+  return minute ? { machine, boot: boot ?? '', begun: minute.begun, finished: true, nodes: minute.nodes } : null;
+};
 
 /**
  * Returns whether the fence may begin, and the ledger to write. `write` is null if the ledger is right already. A fence
@@ -102,9 +159,13 @@ export const admitReservation = (
 ): { readonly says: Admission; readonly write: LedgerState | null } => {
   const { machine, boot, now } = reserving;
   const { ledger, corrected } = pruneLedger(read, now);
-  const others = ledger.entries.filter((entry) => entry.machine !== machine);
-  const entered = ledger.entries.find((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
-  const use = capUse({ ...ledger, entries: others }, reserving.cap, reserving.nodes);
+  const others: LedgerState = {
+    entries: ledger.entries.filter((entry) => entry.machine !== machine),
+    counted: withoutMachine(ledger.counted, machine),
+  };
+  const latest = ledger.entries.find((entry) => entry.machine === machine) ?? unfolded(ledger.counted, reserving);
+  const entered = latest && (boot === null || latest.boot === boot) ? latest : undefined;
+  const use = capUse(others, reserving.cap, reserving.nodes);
   const admitted =
     entered !== undefined ||
     reserving.isOverridden ||
@@ -113,7 +174,7 @@ export const admitReservation = (
     ? { ...entered, finished: false }
     : { machine, boot: boot ?? '', begun: now, finished: false, nodes: reserving.nodes };
   const isNew = admitted && entered?.finished !== false;
-  const after = isNew ? { ...ledger, entries: [...others, begins] } : ledger;
+  const after = isNew ? { ...others, entries: [...others.entries, begins] } : ledger;
   return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after, kept) : null };
 };
 

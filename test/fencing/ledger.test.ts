@@ -218,7 +218,9 @@ describe('finished fences beyond the latest 64', () => {
   it('keep their entries as long as they are no more', () => {
     expect(claims(ledger(many(64))).write?.counted).toEqual([]);
     expect(claims(ledger(many(65))).write?.entries).toHaveLength(65);
-    expect(claims(ledger(many(65))).write?.counted).toEqual([{ begun: NOW - 65_000, count: 1, nodes: 900 }]);
+    expect(claims(ledger(many(65))).write?.counted).toEqual([
+      { begun: NOW - 65_000, count: 1, nodes: 900, names: ['m-0...b...'] },
+    ]);
   });
   it('are counted by the minute in which they began, until the last one of the minute has left the window', () => {
     const read = ledger(many(264, (nth) => (264 - nth) * 1_000));
@@ -228,7 +230,8 @@ describe('finished fences beyond the latest 64', () => {
     expect(counted).toEqual(
       minutes.map((minute) => {
         const together = begins.filter(isMinute(minute));
-        return { begun: Math.max(...together), count: together.length, nodes: 900 };
+        const names: unknown = expect.any(Array);
+        return { begun: Math.max(...together), count: together.length, nodes: 900, names };
       }),
     );
     const last = counted.at(-1)?.begun ?? NaN;
@@ -238,7 +241,7 @@ describe('finished fences beyond the latest 64', () => {
   });
   it('join those of their minute that are counted already', () => {
     const begun = Math.floor(NOW / MINUTE) * MINUTE;
-    const counted = { begun, count: 7, nodes: 800 };
+    const counted = { begun, count: 7, nodes: 800, names: [] };
     const after = admitReservation(
       ledger(
         many(65, () => 0, { begun: begun + 5_000 }),
@@ -246,27 +249,32 @@ describe('finished fences beyond the latest 64', () => {
       ),
       claimant({ nodes: 900, now: begun + 6_000 }),
     );
-    expect(after.write?.counted).toEqual([{ begun: begun + 5_000, count: 8, nodes: 800 }]);
+    expect(after.write?.counted).toEqual([{ begun: begun + 5_000, count: 8, nodes: 800, names: ['m-64..b...'] }]);
   });
   it('count for the share, and not for the fences at once', () => {
-    const read = ledger([entry('a', { finished: false })], [{ begun: NOW - MINUTE, count: 440, nodes: 900 }]);
+    const read = ledger(
+      [entry('a', { finished: false })],
+      [{ begun: NOW - MINUTE, count: 440, nodes: 900, names: [] }],
+    );
     expect(claims(read).says).toMatchObject({ admitted: false, begun: 441, unfinished: 1, limits: { begun: 441 } });
-    const less = ledger([], [{ begun: NOW - MINUTE, count: 440, nodes: 900 }]);
+    const less = ledger([], [{ begun: NOW - MINUTE, count: 440, nodes: 900, names: [] }]);
     expect(claims(less).says).toMatchObject({ admitted: true, begun: 440, unfinished: 0 });
   });
   it('keep the size of the cluster before: a Node that was deleted lowers no limit', () =>
-    expect(claims(ledger([], [{ begun: NOW, count: 1, nodes: 2_000 }]), { nodes: 900 }).says.nodes).toBe(2_000));
+    expect(claims(ledger([], [{ begun: NOW, count: 1, nodes: 2_000, names: [] }]), { nodes: 900 }).says.nodes).toBe(
+      2_000,
+    ));
   it('hold the smallest size of their minute, so that no limit is too high', () => {
     const sizes = many(66, () => MINUTE).map((one, nth) => ({ ...one, nodes: 900 + nth }));
     const kept = claims(ledger(sizes)).write;
-    expect(kept?.counted).toEqual([{ begun: NOW - MINUTE, count: 2, nodes: 964 }]);
+    expect(kept?.counted).toMatchObject([{ begun: NOW - MINUTE, count: 2, nodes: 964 }]);
   });
   it('open the cap when enough of them have left together', () => {
     const read = ledger(
       [entry('a', { begun: NOW - 2 * MINUTE })],
       [
-        { begun: NOW - MINUTE, count: 300, nodes: 900 },
-        { begun: NOW - 3 * MINUTE, count: 200, nodes: 900 },
+        { begun: NOW - MINUTE, count: 300, nodes: 900, names: [] },
+        { begun: NOW - 3 * MINUTE, count: 200, nodes: 900, names: [] },
       ],
     );
     expect(claims(read).says.opens).toBe(NOW + 12 * MINUTE);
@@ -275,8 +283,8 @@ describe('finished fences beyond the latest 64', () => {
     expect(capUse(read, { share: 502 / 900, atOnce: 1 }, 900).opens).toBeNull();
   });
   it('begin now if their time is ahead or cannot be read, and age from then on', () => {
-    const { says, write } = claims(ledger([], [{ begun: Infinity, count: 441, nodes: 0 }]));
-    expect([says.admitted, write?.counted]).toEqual([false, [{ begun: NOW, count: 441, nodes: 0 }]]);
+    const { says, write } = claims(ledger([], [{ begun: Infinity, count: 441, nodes: 0, names: [] }]));
+    expect([says.admitted, write?.counted]).toEqual([false, [{ begun: NOW, count: 441, nodes: 0, names: [] }]]);
     expect(claims(write ?? EMPTY, { now: NOW + 15 * MINUTE }).says.admitted).toBe(true);
   });
   it('lose no entry that is open, however old it is', () => {
@@ -289,5 +297,71 @@ describe('finished fences beyond the latest 64', () => {
     expect(after?.entries.filter(({ finished }) => !finished)).toHaveLength(79);
     expect(after?.entries).toHaveLength(79 + 64);
     expect(after?.counted.reduce((sum, { count }) => sum + count, 0)).toBe(7);
+  });
+});
+
+describe('a finished fence that is only counted', () => {
+  const MINE = 'mine..b...';
+  /** The cap is reached: 441 of 441. */
+  const full = (names: readonly string[], begun = NOW - 2 * MINUTE) =>
+    ledger([], [{ begun, count: 441, nodes: 900, names }]);
+  const claims = (read: LedgerState, change: Partial<ReservationContext> = {}) =>
+    admitReservation(read, claimant({ nodes: 900, ...change }));
+
+  it('counts once if work returns to it, and has an entry again, with its time', () => {
+    const { says, write } = claims(full(['other.b...', MINE]));
+    expect(says).toMatchObject({ admitted: true, begun: 440 });
+    expect(write).toEqual({
+      entries: [{ ...mine, begun: NOW - 2 * MINUTE, nodes: 900 }],
+      counted: [{ begun: NOW - 2 * MINUTE, count: 440, nodes: 900, names: ['other.b...'] }],
+    });
+  });
+  it('is found without its boot, too, if that is not known any more', () => {
+    const { says, write } = claims(full([MINE]), { boot: null });
+    expect([says.admitted, write?.entries[0]]).toEqual([
+      true,
+      { ...mine, boot: '', begun: NOW - 2 * MINUTE, nodes: 900 },
+    ]);
+  });
+  it('makes room for a fence of a later boot, and for no more than that', () => {
+    const { says, write } = claims(full([MINE]), { boot: 'c' });
+    expect(says).toMatchObject({ admitted: true, begun: 440 });
+    expect(write?.entries).toEqual([{ ...mine, boot: 'c', nodes: 900 }]);
+    const over = ledger([entry('a', { nodes: 900 })], full([MINE]).counted);
+    expect(claims(over, { boot: 'c' }).says).toMatchObject({ admitted: false, begun: 441 });
+    expect(claims(over).says).toMatchObject({ admitted: true, begun: 441 });
+  });
+  it('is another one if its machine has an entry since', () => {
+    const since = ledger([entry('a', { nodes: 900 }), entry('mine', { boot: 'c' })], full([MINE]).counted);
+    expect(claims(since).says).toMatchObject({ admitted: false, begun: 441 });
+  });
+  it('is another one once it may have left the window with its minute', () => {
+    const minute = Math.floor(NOW / MINUTE) * MINUTE;
+    const after = (ms: number) =>
+      claims(ledger([entry('a', { nodes: 900, begun: minute + 59_000 })], full([MINE], minute + 59_000).counted), {
+        now: minute + ms,
+      }).says;
+    expect(after(15 * MINUTE - 1)).toMatchObject({ admitted: true });
+    expect(after(15 * MINUTE)).toMatchObject({ admitted: false });
+  });
+  it('is not found by the name of another machine, and goes with its minute if it was the last', () => {
+    expect(claims(full(['other.b...'])).says).toMatchObject({ admitted: false, begun: 441 });
+    expect(claims(ledger([], [{ begun: NOW, count: 1, nodes: 900, names: [MINE] }])).write?.counted).toEqual([]);
+  });
+  it('keeps its name if it is one of the latest 192', () => {
+    const many = Array.from({ length: 400 }, (_, nth) =>
+      entry(`${nth}`.padStart(6, '0'), { begun: NOW - nth * 1_000 }),
+    );
+    const names = (claims(ledger(many)).write?.counted ?? []).flatMap((one) => one.names);
+    expect(names.toSorted()).toEqual(Array.from({ length: 192 }, (_, nth) => `${`${nth + 64}`.padStart(6, '0')}b...`));
+  });
+  it('has its name for as many finished fences as keep entries', () => {
+    const few = ledger([entry('a'), entry('b'), mine]);
+    expect(
+      concludeEntry(few, 'mine', NOW, 0)
+        ?.counted.flatMap(({ names }) => names)
+        .toSorted(),
+    ).toEqual(['a.....b...', 'b.....b...', MINE]);
+    expect(finishVanishedFences(few, new Set(['mine']), NOW, 0)).toBeNull();
   });
 });
