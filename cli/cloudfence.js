@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // Starts the built CLI on a Node that can run it; kept in plain old JavaScript so that any Node can at least say why
 // not.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as modules from 'node:module';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -37,11 +38,31 @@ const keepCompiledCode = () => {
 const isHarmless = ([command = '--help']) =>
   major >= 20 && ['demo', 'help', '--help', '-h', '--version', '-V'].includes(command);
 
+const ENDING = ['SIGTERM', 'SIGHUP', 'SIGINT'];
+
+/**
+ * Passes on the signals that would end this process, and then ends as the child does. A terminal sends Ctrl-C to the
+ * child, too, and a second one would tell a drill to leave the machine as it is.
+ */
+const runOn = (node, args) => {
+  const hasTerminal = [0, 1, 2].some((stream) => isatty(stream));
+  const child = spawn(node, [own, ...args], { stdio: 'inherit' });
+  const passOn = (signal) => {
+    if (signal !== 'SIGINT' || !hasTerminal) child.kill(signal);
+  };
+  for (const signal of ENDING) process.on(signal, passOn);
+  child.once('exit', (code, endedBy) => {
+    for (const signal of ENDING) process.removeListener(signal, passOn);
+    if (endedBy === null) process.exitCode = code;
+    else process.kill(process.pid, endedBy);
+  });
+};
+
 const startOnOlderNode = async () => {
   const node = packagedNode();
   const args = process.argv.slice(2);
   if (node !== null) {
-    process.exitCode = spawnSync(node, [own, ...args], { stdio: 'inherit' }).status ?? 1;
+    runOn(node, args);
   } else if (isHarmless(args)) {
     await import('./older-node.js');
     await import(built);

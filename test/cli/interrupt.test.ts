@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stopMachine } from '../simulation/incidents.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 
@@ -14,21 +14,47 @@ afterEach(() => sandbox.close());
 
 const launcher = fileURLToPath(new URL('../../cli/cloudfence.js', import.meta.url));
 
-const start = (...args: string[]) => {
-  const child = spawn(process.execPath, [launcher, ...args], {
+const start = (options: readonly string[], ...args: readonly string[]) => {
+  const child = spawn(process.execPath, [...options, launcher, ...args], {
     env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig },
   });
   return { child, stderr: text(child.stderr), closed: once(child, 'close') };
 };
 
+/** A command that waits until somebody ends it. */
+const startWaiting = async (...options: readonly string[]) => {
+  stopMachine(sandbox.world, sandbox.scene.spare);
+  const started = start(options, 'fence', sandbox.scene.spare);
+  for await (const said of started.child.stdout.iterator({ destroyOnReturn: false }))
+    if (String(said).includes('may still write')) break;
+  return started;
+};
+
+/** Makes the launcher see an older Node, so that it starts the one of the checkout. */
+const OLDER = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });";
+const onOlderNode = ['--import', `data:text/javascript,${encodeURIComponent(OLDER)}`];
+
 const SENTENCE = /^cloudfence: interrupted: [^\n]+\n$/;
 
 it('Ctrl-C ends a wait with one sentence and exit code 130, not with a stack trace', async () => {
-  stopMachine(sandbox.world, sandbox.scene.spare);
-  const { child, stderr, closed } = start('fence', sandbox.scene.spare);
-  for await (const said of child.stdout.iterator({ destroyOnReturn: false }))
-    if (String(said).includes('may still write')) break;
+  const { child, stderr, closed } = await startWaiting();
   child.kill('SIGINT');
   expect((await closed)[0]).toBe(130);
   expect(await stderr).toMatch(SENTENCE);
+});
+
+/** The pipes close only when the process that does the work has ended, too. */
+describe.skipIf(process.platform !== 'linux' || process.arch !== 'x64')('on an older Node', () => {
+  it('a signal reaches the process that does the work, and its exit code comes back', async () => {
+    const { child, stderr, closed } = await startWaiting(...onOlderNode);
+    child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+    expect(await stderr).toMatch(SENTENCE);
+  });
+
+  it.each(['SIGTERM', 'SIGHUP'] as const)('%s ends both processes, and is what ended them', async (signal) => {
+    const { child, closed } = await startWaiting(...onOlderNode);
+    child.kill(signal);
+    expect(await closed).toEqual([null, signal]);
+  });
 });
