@@ -52,6 +52,20 @@ describe('an exchange', () => {
     ).toBe('13: précondition');
   });
 
+  it('asks for a compressed answer, and sends no length without a body', async () => {
+    const { url } = await serving(({ headers }, response) =>
+      response.end(`${headers['accept-encoding']} ${headers['content-length']}`),
+    );
+    expect((await sendRequest(get(url), way(new Agent(POOL_OPTIONS)))).body).toBe('gzip undefined');
+  });
+
+  it('ends with its signal, although it still waits for a connection', async () => {
+    const aborting = new AbortController();
+    const agent = new Agent({ ...POOL_OPTIONS, lookup: () => aborting.abort() });
+    const failed = sendRequest(get('http://cloud.example'), way(agent, aborting.signal));
+    await expect(failed).rejects.toThrow(/aborted/);
+  });
+
   it.each(['before the answer', 'in the middle of it'])('ends with its signal: %s', async (when) => {
     const aborting = new AbortController();
     const { url } = await serving((_request, response) => {

@@ -53,6 +53,16 @@ describe('over HTTPS', () => {
     await opened.close();
   });
 
+  it('connections are opened ahead unless some stand, and end with the link', async () => {
+    await link.connect(2);
+    await link.connect(2);
+    await expect.poll(() => door.traffic().connections).toBe(2);
+    const { name } = await makeNode(stage(), { machine: 'i-8' });
+    expect(await stage().cluster.find(queryFor('i-8', name), unhurried())).toEqual([name]);
+    expect(door.traffic().connections).toBe(2);
+    expect(link.unverified()).toBe(false);
+  });
+
   it('a whole look opens 24 connections at most, however much it asks at once', async () => {
     const { name } = await makeNode(stage(), { machine: 'i-7' });
     await stage().cluster.look({ query: queryFor('i-7'), node: name, remembered: null, follow: [] }, unhurried());

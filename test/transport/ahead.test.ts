@@ -8,7 +8,7 @@ import { createConnectionPool, type PermittedPath } from '../../transport/under-
 import { proof } from '../permits.ts';
 import { answered, closeAll, failure, portOf, post, sent } from './orders.ts';
 import { openSlowFront, type SlowFront, trustOnly } from './slow-front.ts';
-import { createServer } from 'node:net';
+import { createServer, Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 
 let front: SlowFront;
@@ -137,6 +137,68 @@ describe('connections made ahead', () => {
     agent = new HttpsAgent({ keepAlive: true, ca: front.cert, servername: 'another.example' });
     prepared(1);
     expect(await failure(ask(agent))).toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  });
+});
+
+describe('what a connection is made with', () => {
+  it.each([
+    ['http://cloud.example', { host: 'cloud.example', port: 80, servername: 'cloud.example' }],
+    ['https://cloud.example', { host: 'cloud.example', port: 443, servername: 'cloud.example' }],
+    ['https://cloud.example:6443', { host: 'cloud.example', port: 6443, servername: 'cloud.example' }],
+    ['https://10.0.0.1', { host: '10.0.0.1', port: 443, servername: '' }],
+    ['https://[2001:db8::1]', { host: '2001:db8::1', port: 443, servername: '' }],
+  ])('for %s is what the agent makes of a request to it', (url, place) => {
+    const made: unknown[] = [];
+    const plain = new HttpAgent();
+    plain.createConnection = (options) => {
+      made.push(options);
+      return new Socket();
+    };
+    connectAhead(plain, new URL(url), 1);
+    expect(made).toMatchObject([place]);
+  });
+});
+
+describe('a connection that waits', () => {
+  /** An agent with connections that lead nowhere. */
+  const waiting = (count: number) => {
+    const sockets: Socket[] = [];
+    const plain = new HttpAgent();
+    plain.createConnection = () => {
+      const socket = new Socket();
+      sockets.push(socket);
+      return socket;
+    };
+    const server = new URL('http://cloud.example');
+    connectAhead(plain, server, count);
+    const take = () => plain.createConnection({ host: 'cloud.example', port: 80 });
+    return { sockets, take, left: () => connectionCount(plain, server) };
+  };
+
+  it.each(['error', 'timeout', 'end', 'close'])('is given up at its %s', (event) => {
+    const { sockets, left } = waiting(1);
+    sockets[0]?.emit(event, new Error('reset'));
+    expect(left()).toBe(0);
+    expect(sockets[0]?.destroyed).toBe(true);
+  });
+
+  it('has nothing left of its wait once a request has it', () => {
+    const { sockets, take } = waiting(1);
+    const socket = take();
+    expect(socket).toBe(sockets[0]);
+    const own = new Socket();
+    for (const event of ['error', 'timeout', 'end', 'close'])
+      expect(sockets[0]?.listenerCount(event)).toBe(own.listenerCount(event));
+  });
+
+  it.each([
+    ['is gone', (socket?: Socket) => socket?.destroy()],
+    ['takes no more', (socket?: Socket) => socket?.end()],
+  ])('is passed over if it %s, and the next one serves', (_, spoil) => {
+    const { sockets, take } = waiting(2);
+    spoil(sockets[0]);
+    expect(take()).toBe(sockets[1]);
+    expect(sockets[0]?.destroyed).toBe(true);
   });
 });
 

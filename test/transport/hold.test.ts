@@ -53,6 +53,29 @@ describe('an order that has not left', () => {
     expect(socket?.destroyed).toBe(true);
   });
 
+  it('leaves a connection that is still being made to nobody: the next request gets one of its own', async () => {
+    const { port } = await counting();
+    const looked = Promise.withResolvers<void>();
+    let lookups = 0;
+    const agent = agentWith({
+      maxSockets: 1,
+      lookup: (_name, _options, found) => {
+        lookups += 1;
+        if (lookups === 1) looked.resolve();
+        else found(null, [{ address: '127.0.0.1', family: 4 }]);
+      },
+    });
+    const ask = (by: Agent): Promise<string> =>
+      answered(requestBy({ host: 'cloud.example', port, agent: by, method: 'POST' }).end());
+    const { permit, end } = proof();
+    const failed = sent(permit, ({ through }) => ask(through(agent)));
+    await looked.promise;
+    const next = ask(agent);
+    end();
+    expect(await failed).toBeInstanceOf(ProofExpired);
+    expect(await next).toBe('done');
+  });
+
   it('fails at once if its connection closes before it stands', async () => {
     const looked = Promise.withResolvers<void>();
     const agent = agentWith({ lookup: () => looked.resolve() });
