@@ -48,13 +48,13 @@ const lazyCluster = (name: string, opened: () => Promise<OpenedCluster>): Cluste
 });
 
 const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, clock?: CallClock): PreparedCluster => {
-  let held: Promise<OpenedCluster> | null = null;
-  let triedAhead = false;
+  let held: Promise<OpenedCluster> | 'not opened' | 'failed' = 'not opened';
   const opened = (): Promise<OpenedCluster> => {
-    held ??= import('./connect-cluster.ts')
+    if (typeof held !== 'string') return held;
+    held = import('./connect-cluster.ts')
       .then(({ connectCluster }) => connectCluster(entry, access, signal, clock))
       .catch((error: unknown) => {
-        held = null;
+        held = 'failed';
         throw error;
       });
     return held;
@@ -69,19 +69,17 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     connection: async () => (await opened()).connection,
     open: async () => void (await opened()),
     connect: async (count) => {
-      if (triedAhead && !held) return;
-      triedAhead = true;
       // The first call that needs the cluster says why it cannot be opened.
-      await opened()
-        .then(({ connect }) => connect(count))
-        .catch(() => undefined);
+      if (held !== 'failed')
+        await opened()
+          .then(({ connect }) => connect(count))
+          .catch(() => undefined);
     },
     // A cluster that could not be opened has nothing to close.
-    close: async () =>
-      held?.then(
-        ({ close }) => close(),
-        () => undefined,
-      ),
+    close: async () => {
+      const one = typeof held === 'string' ? null : await held.catch(() => null);
+      await one?.close();
+    },
   };
 };
 
