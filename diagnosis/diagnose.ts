@@ -153,16 +153,23 @@ const diagnoseStorage = async (
     .filter(({ cause }) => isShown(target, cause));
 };
 
+/** A fence that Cloudfence refuses, such as for an opt-out, ends no wait before a person has acted. */
+const rehearsed = (one: Judged, rehearsal: Finding['rehearsal']): Finding => ({
+  ...one,
+  cause:
+    one.cause.ending === 'by-fence' && rehearsal?.outcome === 'refused'
+      ? { ...one.cause, ending: 'by-person' }
+      : one.cause,
+  rehearsal,
+});
+
 /** Rehearses the fence of each machine once. */
 const withRehearsals = async (found: readonly Judged[], { rehearse }: DiagnosisPorts): Promise<readonly Finding[]> => {
   const machines = new Set(found.flatMap(({ cause }) => cause.machine ?? []));
   const outcomes = new Map(
     await Promise.all([...machines].map(async (machine) => [machine, await rehearse(machine)] as const)),
   );
-  return found.map((one) => ({
-    ...one,
-    rehearsal: (one.cause.machine !== null && outcomes.get(one.cause.machine)) || null,
-  }));
+  return found.map((one) => rehearsed(one, (one.cause.machine !== null && outcomes.get(one.cause.machine)) || null));
 };
 
 const inWords = (target: Target): string => (target.kind === 'everything' ? 'everything' : targetInWords(target));

@@ -32,7 +32,7 @@ interface Sources {
 /** The facts that the objects which the pod names lead to. */
 interface Start extends Omit<
   PodVolumeFacts,
-  'target' | 'holders' | 'slots' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherLocation'
+  'target' | 'holders' | 'homes' | 'slots' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherLocation'
 > {
   readonly handle: VolumeHandle | null;
 }
@@ -98,10 +98,19 @@ const placeAt = async (nodeName: string, handle: VolumeHandle | null, sources: S
 interface Located extends Start {
   readonly target: NodeLocation | null;
   readonly holders: readonly NodeLocation[];
+  readonly homes: readonly NodeLocation[];
   readonly attacher: PodVolumeFacts['attacher'];
   readonly attacherLocation: NodeLocation | null;
   readonly slots: PodVolumeFacts['slots'];
 }
+
+/** A local volume names one host. Of a driver that names more, the first show enough. */
+const MOST_HOMES = 3;
+
+const homesOf = async ({ pod, volume }: Start, sources: Sources): Promise<readonly NodeLocation[]> => {
+  const hosts = pod.node === null ? (ifFound(volume)?.hosts ?? []) : [];
+  return Promise.all(hosts.slice(0, MOST_HOMES).map((host) => placeAt(host, null, sources)));
+};
 
 const located = async (start: Start, sources: Sources): Promise<Located> => {
   const own = start.pod.node;
@@ -114,6 +123,7 @@ const located = async (start: Start, sources: Sources): Promise<Located> => {
     ...start,
     target: target ?? null,
     holders: holders.filter((place) => place !== null),
+    homes: await homesOf(start, sources),
     attacher: null,
     attacherLocation: null,
     slots: [],
@@ -123,7 +133,7 @@ const located = async (start: Start, sources: Sources): Promise<Located> => {
 const placesOf = ({ target, holders }: Located): readonly NodeLocation[] => (target ? [target, ...holders] : holders);
 
 const machinesIn = (chains: readonly Located[]): readonly MachineId[] =>
-  chains.flatMap(placesOf).flatMap(({ machine }) => machine ?? []);
+  chains.flatMap((chain) => [...placesOf(chain), ...chain.homes]).flatMap(({ machine }) => machine ?? []);
 
 /** Machines that the disk names and that none of the known places has. */
 const unplaced = (chain: Located, { clouds }: Sources): readonly MachineId[] => {
@@ -210,6 +220,7 @@ const finished = (chain: Located, sources: Sources): PodVolumeFacts => {
     ...rest,
     target: chain.target && asked(chain.target),
     holders: chain.holders.map(asked),
+    homes: chain.homes.map(asked),
     disk: clouds.disk(handle),
     diskId: handle && rules.diskOf(handle),
     strangers: unplaced(chain, sources).flatMap((machine) => ifFound(clouds.machine(machine)) ?? []),

@@ -245,6 +245,8 @@ export interface PodVolumeFacts {
   readonly target: NodeLocation | null;
   /** Other places that have the volume. */
   readonly holders: readonly NodeLocation[];
+  /** The only places that can have the volume, if its node affinity names hosts. Read while the pod has no Node. */
+  readonly homes: readonly NodeLocation[];
   readonly disk: ReadResult<DiskView>;
   readonly diskId: DiskId | null;
   /** Machines that the cloud names as holders of the disk and that are no Node of the cluster. */

@@ -82,6 +82,28 @@ const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine
 
 const OFF = ['off', 'off-if-repeated', 'missing'];
 
+/** A call to a cloud ends within seconds, or with an error that the attachment shows. */
+const STUCK_MS = 180_000;
+
+/** Its attacher has its Lease, but does not act: its worker hangs in the driver, or lacks a permission in the cluster. */
+export const attacherHangs: CauseRule = (situation) => {
+  const { attacher, now, pod } = situation;
+  const attachment = unansweredOf(situation);
+  if (!isAttachable(situation) || attachment === null || attacher === 'unread' || !isLeading(situation)) return null;
+  const lasts = now - (attachment.deletingSince ?? attachment.created);
+  const holder = ifFound(attacher)?.holder ?? null;
+  if (lasts <= STUCK_MS) return null;
+  return cause('attacher-down', 'likely', 'by-person', {
+    says: `The controller of the CSI driver ${driverOf(situation)} has not answered the VolumeAttachment for ${formatDuration(lasts)}, although its attacher runs.`,
+    proof: [leaderWords(situation)],
+    waits: `${nameOf(pod)} ← ${attachment.name} ← external-attacher.`,
+    next: [
+      `read the logs of csi-attacher and of the driver beside it${holder === null ? '' : ` (${holder})`}: a call that hangs, or a permission that is missing in the cluster`,
+      `restart the controller if it hangs; ${retryCommand(attachment)}`,
+    ],
+  });
+};
+
 /** Nothing answers the attachment: no attacher runs, or its leader sits on a dead Node. */
 export const attacherDown: CauseRule = (situation) => {
   const { attacher, attacherLocation, now, pod } = situation;

@@ -2,6 +2,7 @@ import type { Cause } from '../model/cause.ts';
 import type { Situation } from '../model/facts.ts';
 import {
   attacherDown,
+  attacherHangs,
   attachError,
   detachFirst,
   driverNotOnNode,
@@ -12,7 +13,7 @@ import { noClaim, notTheVolume, notWaiting, podFinalizer, runsUnready } from './
 import { attachedOutside, diskDeleted, diskStuck } from './disks.ts';
 import { machineOfHolder, machineOfTarget } from './machine.ts';
 import { kubeletStuck, mountError, mountingNow } from './mounting.ts';
-import { anotherPod, movingNow, podDoesNotEnd, staysMounted } from './other-pods.ts';
+import { anotherPod, movingNow, podDoesNotEnd, staysMounted, twinVolume } from './other-pods.ts';
 import { cause, nameOf, type CauseRule, hasMultiAttachEvent, describeVolume } from './rule.ts';
 import { pvcPending, pvcUnusable, readWriteOncePodInUse, unscheduled, volumeUnusable } from './scheduling.ts';
 
@@ -43,6 +44,7 @@ const questions: readonly CauseRule[] = [
 
   // Does another pod use it on a healthy Node?
   anotherPod,
+  twinVolume, // before anybody is told that no pod uses the volume there
   podDoesNotEnd,
 
   // Do the driver and its attacher work?
@@ -58,6 +60,7 @@ const questions: readonly CauseRule[] = [
   detachFirst,
   movingNow, // before a fault is assumed: every move takes some seconds
   staleAttachment,
+  attacherHangs, // after the disk, which may say that the cloud itself does not finish
 
   // The volume is there: what does the kubelet say?
   mountError,

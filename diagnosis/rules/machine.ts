@@ -10,6 +10,7 @@ import {
   isInUse,
   isKubeletSilent,
   describeKubelet,
+  SILENT_MS,
   nameOf,
   nodeAt,
   podsAt,
@@ -23,6 +24,7 @@ import { storageNote } from './storage.ts';
 const SIX_MINUTES = 360_000;
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const GRACE = 60_000;
+const OFF = ['off', 'off-if-repeated'];
 
 /** Says what Kubernetes' own timer does. It counts only for a volume that the kubelet listed as mounted. */
 const timerWords = (place: NodeLocation, situation: Situation): string => {
@@ -40,10 +42,17 @@ const timerWords = (place: NodeLocation, situation: Situation): string => {
     : `Kubernetes' six-minute timer fires about ${formatTime(fires)}, unless it is switched off (--disable-force-detach-on-timeout).`;
 };
 
+/** The kubelet itself says that its Node is not Ready. So it is not cut off. */
+const reports = (place: NodeLocation, now: number): boolean => {
+  const { ready, leaseRenewed } = nodeAt(place) ?? { ready: 'Unknown', leaseRenewed: null };
+  return ready === 'False' && leaseRenewed !== null && now - leaseRenewed <= SILENT_MS;
+};
+
 const waiting = (place: NodeLocation, situation: Situation): string => {
   const { pod } = situation;
   const before = pod.node === place.nodeName ? [] : ['attach-detach controller'];
-  const chain = [nameOf(pod), ...before, `the kubelet of ${place.nodeName}, which cannot answer`];
+  const kubelet = `the kubelet of ${place.nodeName}${reports(place, situation.now) ? '' : ', which cannot answer'}`;
+  const chain = [nameOf(pod), ...before, kubelet];
   return `${chain.join(' ← ')}. ${timerWords(place, situation)}`;
 };
 
@@ -61,6 +70,12 @@ const proofOf = (place: NodeLocation, situation: Situation, facts: MachineFacts 
 
 const fenceIt = (node: string): readonly string[] => [`cloudfence fence ${node} --dry-run`, `cloudfence fence ${node}`];
 
+/** The pod is bound to another Node whose machine is off: the disk alone does not help it. */
+const fenceTargetToo = (place: NodeLocation, { target, pod }: Situation): readonly string[] =>
+  target && target.nodeName !== place.nodeName && OFF.includes(ifFound(target.power)?.power ?? '')
+    ? [`then also: cloudfence fence ${target.nodeName}      # its machine is off, too, and ${pod.name} is bound to it`]
+    : [];
+
 const off = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const fenced = nodeAt(place)?.fenced ?? false;
   return cause('machine-off', 'proved', 'by-fence', {
@@ -68,7 +83,7 @@ const off = (place: NodeLocation, situation: Situation, facts: MachineFacts): Ca
     proof: [...proofOf(place, situation, facts), ...(fenced ? ['Cloudfence has fenced the Node'] : [])],
     machine: facts.machine,
     waits: waiting(place, situation),
-    next: [...fenceIt(place.nodeName), ...storageNote(situation)],
+    next: [...fenceIt(place.nodeName), ...fenceTargetToo(place, situation), ...storageNote(situation)],
   });
 };
 
@@ -115,12 +130,13 @@ const wronglyTainted = (place: NodeLocation): boolean => nodeAt(place)?.outOfSer
 
 const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const isTainted = wronglyTainted(place);
+  const isReporting = reports(place, situation.now);
   return cause('machine-unreachable', 'proved', 'by-person', {
-    says: `${place.nodeName} is cut off or hangs, but its machine runs, and it may still write to ${describeVolume(situation)}. Do not fence it as it is.`,
+    says: `${place.nodeName} ${isReporting ? 'is not Ready, but its kubelet reports' : 'is cut off or hangs, but its machine runs'}, and it may still write to ${describeVolume(situation)}. Do not fence it as it is.`,
     proof: [
       ...proofOf(place, situation, facts),
       ...(isTainted ? [`${place.nodeName} has the taint ${OUT_OF_SERVICE}, which says that its machine is off`] : []),
-      'it is unknown why its kubelet is silent',
+      ...(isReporting ? [] : ['it is unknown why its kubelet is silent']),
     ],
     waits: waiting(place, situation),
     next: [
@@ -129,7 +145,9 @@ const unreachable = (place: NodeLocation, situation: Situation, facts: MachineFa
             `kubectl taint node ${place.nodeName} ${OUT_OF_SERVICE}-      # now: the taint lets two machines write to the disk`,
           ]
         : []),
-      `repair the network or the kubelet of ${place.nodeName}: the pod then moves by itself`,
+      isReporting
+        ? `kubectl describe node ${place.nodeName}      # the condition Ready says why: the container runtime, the network plugin`
+        : `repair the network or the kubelet of ${place.nodeName}: the pod then moves by itself`,
       `or stop ${facts.machine} in its cloud, then: cloudfence fence ${place.nodeName}`,
       ...forcedDetach(place, situation),
     ],

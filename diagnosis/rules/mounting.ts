@@ -83,7 +83,10 @@ const texts: readonly MountText[] = [
     /wrong fs type|bad superblock|cannot mount unformatted disk|FilesystemMismatch/,
     'wrong-filesystem',
     'The file system on the disk is not the one that the volume asks for.',
-    ['compare fsType of the PersistentVolume with the disk; a new XFS does not mount on an old kernel'],
+    [
+      'take a snapshot of the disk first, and format nothing: the data is there still',
+      'then compare fsType of the PersistentVolume with the disk; a new XFS does not mount on an old kernel',
+    ],
   ),
   text(
     /has volumeMode Block, but is specified in volumeMounts|has volumeMode Filesystem, but is specified in volumeDevices/,

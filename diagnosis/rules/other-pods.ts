@@ -84,6 +84,33 @@ export const anotherPod: CauseRule = (situation) => {
   return null;
 };
 
+/**
+ * The attachment is of another PersistentVolume with the same disk. Its pods name another claim, so none of them is among
+ * those of this claim.
+ */
+const twinAt = (place: NodeLocation, { volume }: Situation): string | null => {
+  const [own, theirs] = [ifFound(volume)?.name, attachmentAt(place)?.volumeName];
+  return own === undefined || theirs === undefined || theirs === null || theirs === own ? null : theirs;
+};
+
+/** Two PersistentVolumes name one disk, and the other one has it. */
+export const twinVolume: CauseRule = (situation) => {
+  const { pod, target, diskId } = situation;
+  const place = holdersOf(situation).find((one) => twinAt(one, situation) !== null);
+  const twin = place ? twinAt(place, situation) : null;
+  if (!place || twin === null || canBeShared(situation) || target === null) return null;
+  return cause('shared-claim', 'proved', 'by-person', {
+    says: `Two PersistentVolumes name the disk ${diskId ?? ''}: ${describeVolume(situation)}, and ${twin}, for which it is attached to ${place.nodeName}. Another pod may write to it there.`,
+    proof: [`VolumeAttachment ${attachmentAt(place)?.name ?? ''} is of ${twin}`],
+    waits: `${nameOf(pod)} ← disk ← ${twin} ← whatever uses it on ${place.nodeName}.`,
+    next: [
+      `kubectl get pv ${twin} -o jsonpath='{.spec.claimRef.namespace}/{.spec.claimRef.name}'      # the claim whose pods use it`,
+      'decide which of the two may have the disk, and give the other one a disk of its own',
+      `do not fence or reboot ${place.nodeName}, and do not delete the attachment`,
+    ],
+  });
+};
+
 /** Its containers have ended, and its kubelet does not unmount a volume. A server that is gone holds every process. */
 const notUnmounted = (situation: Situation, place: NodeLocation, other: PodView, waits: string): Cause => {
   const proof = [

@@ -48,14 +48,18 @@ export const runsUnready: CauseRule = (situation) => {
 const OTHER_REASONS = ['FailedCreatePodSandBox', 'ErrImagePull', 'ImagePullBackOff'];
 const OTHER_OBJECTS = /configmap "|secret "|non-existent (?:secret|config) key|references non-existent/;
 
+/** The kubelet repeats what it still waits for at least every two minutes. An event lives for an hour. */
+const RECENT_MS = 300_000;
+
 /** Something other than a volume holds the pod. */
 export const notTheVolume: CauseRule = (situation) => {
-  const { pod } = situation;
+  const { pod, now } = situation;
   if (pod.deletionEnds !== null) return null;
-  const event = lastEvent(
+  const found = lastEvent(
     situation,
     (reason, says) => OTHER_REASONS.includes(reason) || (reason === 'FailedMount' && OTHER_OBJECTS.test(says)),
   );
+  const event = found && now - found.at <= RECENT_MS ? found : null;
   const reason = pod.waitsFor ?? (event && `${event.reason}: ${firstLine(event.says)}`);
   const isScheduling = pod.node === null && pod.claims.length === 0;
   if (reason === null && !isScheduling) return null;

@@ -54,7 +54,7 @@ export const firstLine = (says: string): string => {
 export const nameOf = ({ namespace, name }: Pick<PodView, 'namespace' | 'name'>): string => `${namespace}/${name}`;
 
 /** How long a kubelet may leave its Lease alone: its leaseDurationSeconds. */
-const SILENT_MS = 40_000;
+export const SILENT_MS = 40_000;
 
 export const nodeAt = (place: NodeLocation | null): NodeView | null => (place === null ? null : ifFound(place.node));
 export const attachmentAt = (place: NodeLocation | null): AttachmentView | null =>
@@ -121,6 +121,10 @@ export const hasMultiAttachEvent = ({ events }: Situation): boolean => events.so
 /** Returns the latest event that passes the test. */
 export const lastEvent = ({ events }: Situation, wanted: (reason: string, says: string) => boolean) =>
   events.find(({ reason, says }) => wanted(reason, says)) ?? null;
+
+/** Says how a person keeps a disk whose claim or PersistentVolume is being deleted. */
+export const keepDisk = (volume: string): string =>
+  `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'      # first, if the data has to stay: else its disk is deleted, too`;
 
 /** Says how a person makes the attacher try again. Any change of the object ends its back-off. */
 export const retryCommand = ({ name }: AttachmentView): string =>

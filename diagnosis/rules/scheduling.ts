@@ -1,12 +1,22 @@
-import { ifFound, type PvcView, type EventView, type Situation, type VolumeView } from '../model/facts.ts';
+import {
+  ifFound,
+  type NodeLocation,
+  type PvcView,
+  type EventView,
+  type Situation,
+  type VolumeView,
+} from '../model/facts.ts';
 import {
   cause,
   describeSlots,
   holdersOf,
+  isHealthy,
   isKubeletSilent,
   describeKubelet,
   firstLine,
+  keepDisk,
   nameOf,
+  nodeAt,
   type CauseRule,
 } from './rule.ts';
 
@@ -36,7 +46,7 @@ export const pvcUnusable: CauseRule = (situation) => {
       says: `The claim ${claimOf(situation)} has lost its PersistentVolume ${claim.volumeName}.`,
       waits,
       next: [
-        'if the disk still exists: create a PersistentVolume with the same handle, and bind the claim to it again',
+        'if the disk still exists: create a PersistentVolume with the same handle and the reclaim policy Retain, and bind the claim to it again',
       ],
     });
   if (!claim.deleting) return null;
@@ -45,7 +55,8 @@ export const pvcUnusable: CauseRule = (situation) => {
     proof: [`finalizers: ${claim.finalizers.join(', ') || 'none'}`],
     waits,
     next: [
-      `delete the pods that name the claim, and create the claim again: its data goes with a reclaim policy of Delete`,
+      ...(claim.volumeName === '' ? [] : [keepDisk(claim.volumeName)]),
+      'then delete the pods that name the claim, and create the claim again: a deletion cannot be taken back',
     ],
   });
 };
@@ -114,7 +125,9 @@ export const volumeUnusable: CauseRule = (situation) => {
     return cause('volume-missing', 'proved', 'by-person', {
       says: `The claim ${claim.name} names the PersistentVolume ${claim.volumeName}, which does not exist.`,
       waits: `${nameOf(pod)} ← claim ${claim.name} ← a PersistentVolume that does not exist.`,
-      next: ['if the disk still exists: create a PersistentVolume of that name with the same handle'],
+      next: [
+        'if the disk still exists: create a PersistentVolume of that name with the same handle and the reclaim policy Retain',
+      ],
     });
   if (!volume.deleting) return null;
   return cause('volume-going', 'proved', 'by-person', {
@@ -122,21 +135,48 @@ export const volumeUnusable: CauseRule = (situation) => {
     proof: [`finalizers: ${volume.finalizers.join(', ') || 'none'}`],
     waits: `${nameOf(pod)} ← ${volume.name}.`,
     next: [
-      'restore the claim from a snapshot or a backup, or bind a new PersistentVolume to the same disk before it is deleted',
+      keepDisk(volume.name),
+      'then bind a new PersistentVolume to the same disk, or restore the claim from a snapshot or a backup',
     ],
   });
 };
 
+const powerOf = ({ power }: NodeLocation): string | null => ifFound(power)?.power ?? null;
+
+/** A Node that works, or that could not be read, still has the data: nobody is told to give them up. */
+const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly string[] => {
+  const off = homes.find((place) => ['off', 'off-if-repeated'].includes(powerOf(place) ?? ''));
+  return [
+    off
+      ? `start ${off.machine ?? hosts}: its data is there again, unless a stop empties its disks`
+      : `bring ${hosts} back`,
+    'only if it never comes back, the data is lost: then delete the claim and the pod, and let the application replicate from its other members',
+  ];
+};
+
+const keepOn = (homes: readonly NodeLocation[], hosts: string): readonly string[] => [
+  ...(homes.some((place) => nodeAt(place)?.fenced)
+    ? [`Cloudfence has fenced ${hosts}: \`cloudfence status\` says what its release still lacks`]
+    : []),
+  `fix what keeps the pod off ${hosts}: a cordon, a taint, or too little free CPU or memory there`,
+  `keep the claim: its data is on ${hosts}`,
+];
+
+/** The volume cannot move. Whether its data is out of reach depends on its Node. */
 const pinned = (situation: Situation, volume: VolumeView) => {
-  const { pod } = situation;
+  const { pod, homes, now } = situation;
+  const hosts = volume.hosts.join(', ');
+  const there = homes.filter((place) => place.node === 'unread' || isHealthy(place, now));
+  const only = `${volume.name} lives on ${hosts} and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data`;
   return cause('local-volume', 'proved', 'by-person', {
-    says: `${volume.name} lives on ${volume.hosts.join(', ')} and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data.`,
-    proof: [`its node affinity names ${volume.hosts.join(', ')}`, `the scheduler: ${firstLine(pod.unscheduled ?? '')}`],
-    waits: `${nameOf(pod)} ← ${volume.hosts.join(', ')}.`,
-    next: [
-      `bring ${volume.hosts.join(', ')} back`,
-      `or give the data up: delete the claim and the pod, and let the application replicate from its other members`,
+    says: there.length === 0 ? `${only}.` : `${only}. Something else keeps the pod off that Node.`,
+    proof: [
+      `its node affinity names ${hosts}`,
+      ...homes.map((place) => describeKubelet(place, now)),
+      `the scheduler: ${firstLine(pod.unscheduled ?? '')}`,
     ],
+    waits: `${nameOf(pod)} ← ${there.length === 0 ? '' : 'scheduler ← '}${hosts}.`,
+    next: there.length === 0 ? bringBack(homes, hosts) : keepOn(there, hosts),
   });
 };
 
@@ -159,6 +199,14 @@ export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
   });
 };
 
+/** The scheduler of some versions names the taint. A person who removes it by hand ends the fence. */
+const fencedNote = (says: string): readonly string[] =>
+  says.includes('cloudfence.dev/quarantine')
+    ? [
+        'Cloudfence has fenced a Node: `cloudfence status` says what its release still lacks. Do not remove its taint by hand',
+      ]
+    : [];
+
 const inAnotherZone = (situation: Situation, says: string) => {
   const { pod, now } = situation;
   const zones = ifFound(situation.volume)?.zones ?? [];
@@ -168,6 +216,7 @@ const inAnotherZone = (situation: Situation, says: string) => {
     proof: [firstLine(says), ...silent.map((place) => `${describeKubelet(place, now)}, and has the volume`)],
     waits: `${nameOf(pod)} ← scheduler ← a Node in the zone of the volume.`,
     next: [
+      ...fencedNote(says),
       'add a Node in that zone, or fix what keeps the pod off the Nodes there',
       'or restore a snapshot of the disk in another zone',
       ...(silent.length > 0 ? ['a fence frees the volume, but brings no Node into its zone'] : []),
@@ -192,6 +241,6 @@ export const unscheduled: CauseRule = (situation) => {
     waits: `${nameOf(pod)} ← scheduler.`,
     next: isFull
       ? ['add a Node', 'look for VolumeAttachments that no pod needs: kubectl get volumeattachments']
-      : ['fix what the scheduler names'],
+      : [...fencedNote(says), 'fix what the scheduler names'],
   });
 };

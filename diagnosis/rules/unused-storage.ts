@@ -1,6 +1,6 @@
 import type { Cause } from '../model/cause.ts';
 import type { EventView, PvcView, StorageFacts, VolumeView } from '../model/facts.ts';
-import { cause, firstLine, formatDuration, nameOf } from './rule.ts';
+import { cause, firstLine, formatDuration, keepDisk, nameOf } from './rule.ts';
 
 /** Why a claim or a PersistentVolume does not become what somebody asked for, although no pod uses it. */
 
@@ -19,7 +19,7 @@ const claimLost: StorageRule = ({ claim }) =>
         says: `The claim ${nameOf(claim)} has lost its PersistentVolume ${claim.volumeName}.`,
         waits: `claim ${nameOf(claim)} ← a PersistentVolume that does not exist.`,
         next: [
-          'if the disk still exists: create a PersistentVolume with the same handle, and bind the claim to it again',
+          'if the disk still exists: create a PersistentVolume with the same handle and the reclaim policy Retain, and bind the claim to it again',
         ],
       });
 
@@ -32,6 +32,7 @@ const claimGoing: StorageRule = ({ claim, ended, now }) => {
     proof: [asked({ ...claim, now }), `finalizers: ${claim.finalizers.join(', ') || 'none'}`],
     waits: `claim ${nameOf(claim)} ← ${names || 'the controller of its finalizers'}.`,
     next: [
+      ...(claim.volumeName === '' ? [] : [keepDisk(claim.volumeName)]),
       names === ''
         ? 'see whether the controllers of these finalizers run'
         : `kubectl -n ${claim.namespace} delete pod ${ended.map(({ name }) => name).join(' ')}`,
@@ -78,7 +79,9 @@ const volumeMissing: StorageRule = ({ claim, volume }) =>
     : cause('volume-missing', 'proved', 'by-person', {
         says: `The claim ${nameOf(claim)} names the PersistentVolume ${claim.volumeName}, which does not exist.`,
         waits: `claim ${nameOf(claim)} ← a PersistentVolume that does not exist.`,
-        next: ['if the disk still exists: create a PersistentVolume of that name with the same handle'],
+        next: [
+          'if the disk still exists: create a PersistentVolume of that name with the same handle and the reclaim policy Retain',
+        ],
       });
 
 /** What keeps the volume: an attachment, its claim, or the disk that its driver cannot delete. */
@@ -109,7 +112,7 @@ const volumeGoing: StorageRule = (facts) => {
     says: `The PersistentVolume ${volume.name} is being deleted, and does not go: ${keeper}.`,
     proof: [asked({ ...volume, now }), `finalizers: ${volume.finalizers.join(', ') || 'none'}`],
     waits: `volume ${volume.name} ← ${keeper}.`,
-    next: [next],
+    next: [keepDisk(volume.name), next],
   });
 };
 

@@ -3,6 +3,7 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { theCause } from './any-rig.ts';
+import { stopMachine } from '../simulation/incidents.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
 import { addClaimEvent, addPod, addPodEvent, addUnplaced, at, mountPending, twoNodes } from './scenes.ts';
 
@@ -119,38 +120,46 @@ describe('the scheduler names', () => {
     expect(theCause(answer).kind, answer.text).toBe(kind);
   });
 
-  it('a local volume, which nobody can move', async () => {
-    const { world, other } = twoNodes();
-    edit(world, 'persistentvolumes', [VOLUME], ({ spec }) => {
+  const NO_FIT =
+    "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match PersistentVolume's node affinity.";
+
+  /** A pod that no scheduler places, with a volume that lives on the other Node. */
+  const localVolume = () => {
+    const begun = twoNodes();
+    edit(begun.world, 'persistentvolumes', [VOLUME], ({ spec }) => {
       delete spec.csi;
       Object.assign(spec, { local: { path: '/data' } });
-      spec.nodeAffinity = {
-        required: {
-          nodeSelectorTerms: [
-            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [other] }] },
-          ],
-        },
-      };
+      const expression = { key: 'kubernetes.io/hostname', operator: 'In', values: [begun.other] };
+      spec.nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [expression] }] } };
     });
-    addUnplaced(
-      world,
-      "0/2 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity, 1 node(s) had untolerated taint.",
-    );
+    addUnplaced(begun.world, NO_FIT);
+    return begun;
+  };
+
+  it('a local volume on a Node that works: its data is there, and nobody is told to give it up', async () => {
+    const { world } = localVolume();
     const answer = await diagnoseSandbox(world);
-    expect(answer.text).toMatchInlineSnapshot(`
-      "
-      pod default/app  not placed for 0s, needs claim app-data
-      └ claim app-data  Bound, ReadWriteOnce
-        └ volume pvc-default-app-data  local, ip-10-0-0-11.eu-west-1.compute.internal
-      CAUSE   pvc-default-app-data lives on ip-10-0-0-11.eu-west-1.compute.internal and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data. [proved: local-volume]
-      PROOF   its node affinity names ip-10-0-0-11.eu-west-1.compute.internal
-              the scheduler: 0/2 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity, 1 node(s) had untolerated taint.
-      WAITS   default/app ← ip-10-0-0-11.eu-west-1.compute.internal.
-      NEXT    bring ip-10-0-0-11.eu-west-1.compute.internal back
-              or give the data up: delete the claim and the pod, and let the application replicate from its other members
-      "
-    `);
-    expect(theCause(answer)).toMatchObject({ kind: 'local-volume', confidence: 'proved' });
+    const cause = theCause(answer);
+    expect(cause, answer.text).toMatchObject({ kind: 'local-volume', confidence: 'proved' });
+    expect(cause.next.join()).not.toMatch(/delete/);
+  });
+
+  it('a local volume on a Node that Cloudfence has fenced: the release comes first', async () => {
+    const { world, other } = localVolume();
+    edit(world, 'nodes', [other], ({ metadata }) => {
+      const fenced = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'a.b' };
+      metadata.labels = { ...metadata.labels, ...fenced };
+    });
+    expect(theCause(await diagnoseSandbox(world)).next.join()).toContain('cloudfence status');
+  });
+
+  it('a local volume on a Node whose machine is off: its data comes back with the machine', async () => {
+    const { world, scene } = localVolume();
+    stopMachine(world, scene.holder);
+    world.advance(120_000);
+    const { findings, text } = await diagnoseSandbox(world, 'pod/default/app');
+    expect(findings[0]?.cause, text).toMatchObject({ kind: 'local-volume' });
+    expect(text).toMatchSnapshot();
   });
 });
 
