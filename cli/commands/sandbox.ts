@@ -125,9 +125,14 @@ const answer = (practice: Practice, command: string, { line, complain }: Termina
   }
 };
 
-/** Reads commands until `quit`. The end of the input does not end the sandbox, so that it can run in the background. */
+/**
+ * Reads commands until `quit`. The end of the input does not end the sandbox, so that it can run in the background.
+ * At the end, the input is destroyed: a pipe that stays open would keep the process alive.
+ */
 const readCommands = (practice: Practice, terminal: Terminal, ending: AbortController): void => {
-  createInterface({ input: terminal.input(), signal: ending.signal }).on('line', (command) => {
+  const input = terminal.input();
+  ending.signal.addEventListener('abort', () => input.destroy(), { once: true });
+  createInterface({ input, signal: ending.signal }).on('line', (command) => {
     if (command.trim() === 'quit') ending.abort();
     else if (command.trim() !== '') answer(practice, command, terminal);
   });
@@ -173,6 +178,7 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
     await Promise.all([writeEventsInTime(practice, folder, terminal, ending.signal), functions]);
     return 0;
   } finally {
+    end();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, end);
     await Promise.all([control.close(), practice.close(), rm(controlFile(folder), { force: true })]);
   }

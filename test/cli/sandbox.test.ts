@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Terminal } from '../../cli/answer.ts';
 import { runCommand } from '../../cli/program.ts';
-import { withEnvironment } from './run-cli.ts';
+import { launcher, withEnvironment } from './run-cli.ts';
 
 /** A person who practises: one terminal serves the sandbox, and another one repairs what the first one broke. */
 
@@ -207,6 +209,16 @@ describe('the sandbox', () => {
     type('quit');
     expect(await ended).toBe(0);
   });
+});
+
+it('ends at `quit`, although its pipe stays open', async () => {
+  ended = Promise.resolve(0);
+  const child = spawn(process.execPath, [launcher, 'sandbox', '--folder', folder]);
+  const closed = once(child, 'close');
+  for await (const said of child.stdout.iterator({ destroyOnReturn: false }))
+    if (String(said).includes('pod/default/db-0')) break;
+  child.stdin.write('quit\n');
+  expect(await closed).toEqual([0, null]);
 });
 
 it('takes no commands from who does not know its address', async () => {
