@@ -84,7 +84,10 @@ export interface Cloud {
   /** Requests a hard power-off. A later look still has to see the proof. */
   readonly powerOff: (target: MachineTarget, permit: Permit, signal: AbortSignal) => Promise<void>;
 
-  /** Returns the machine that an identity source names, or null if the source names no machine of this cloud. Pure. */
+  /**
+   * Returns the machine that an identity source names, or null if the source names no machine of this cloud. As a
+   * `providerID`, the bare id of a machine names it too, because a person may type it. Pure.
+   */
   readonly machineOf: (source: IdentitySource) => MachineId | null;
 
   /**

@@ -11,7 +11,7 @@ it('no two clouds have the same name', () => {
   expect(new Set(clouds.map(({ name }) => name)).size).toBe(clouds.length);
 });
 
-describe.each(clouds)('$name', ({ name, readHints, ownsId }) => {
+describe.each(clouds)('$name', ({ name, readHints, ownsId, machineOf }) => {
   it.each(samplesOf(name))('reads its sample, and no other cloud finds a machine in it: %s', (file) => {
     const text = sample(name, file);
     const { hints } = readHints(text);
@@ -23,6 +23,14 @@ describe.each(clouds)('$name', ({ name, readHints, ownsId }) => {
 
   it('finds a machine in one of its samples', () => {
     expect(samplesOf(name).flatMap((file) => readHints(sample(name, file)).hints)).not.toEqual([]);
+  });
+
+  /** An event may also name what is no machine, such as a scale set. */
+  it('reads the bare id of a machine as a providerID, because a person may type it', () => {
+    const ids = samplesOf(name).flatMap((file) => readHints(sample(name, file)).hints.map(({ machine }) => machine));
+    const read = ids.map((value) => machineOf({ source: 'providerID', driver: null, value }));
+    expect(read.filter((machine) => machine !== null)).not.toEqual([]);
+    for (const [index, machine] of read.entries()) expect([ids[index], null]).toContain(machine);
   });
 
   it.each(['', 'node-1', 'toString'])('owns no id that is none: %j', (id) => expect(ownsId(id)).toBe(false));
