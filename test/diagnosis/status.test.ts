@@ -51,7 +51,7 @@ describe('the status', () => {
     const before = stateOf(world);
     const { json, text } = await statusOf(world);
     // The milliseconds, and with them the age, depend on how many calls a fence makes.
-    expect(text.replace(/(?<=begun +\S+)\.\d+Z, \S+ ago/, 'Z, 1m03s ago')).toMatchInlineSnapshot(`
+    expect(text.replace(/(?<=begun +\S+)\.\d+Z, \S+ ago/, 'Z, 1m04s ago')).toMatchInlineSnapshot(`
       "
       cluster sandbox: fenced Nodes: 1
         Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady (unknown), machine i-00000000000000001
