@@ -21,26 +21,26 @@ const ASKED_AT_ONCE = 2;
 
 /**
  * Waits for `ms`, or until the awaited attachments or their machine end the wait. The times between two questions grow
- * as those between looks.
+ * as those between looks. A wait for something else asks only for the machine, and only while our mark stands.
  */
 export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
-  if (!until) {
-    await clock.sleep(ms, signal);
-    return { to: 'sleep', polls: 0 };
-  }
   const deadline = clock.now().mono + ms;
-  const { memory } = state;
   const hasChanged = machineWatch(state, ports);
-  let standing = until.attachments;
-  for (let polls = 0; ; polls += 1) {
-    const delay = pollDelay({ memory: { ...memory, polls: memory.polls + polls } });
-    await clock.sleep(Math.max(0, Math.min(delay, deadline - clock.now().mono)), signal);
-    if (clock.now().mono >= deadline) return { to: 'sleep', polls };
-    standing = await ask(standing, until, state, ports);
-    if (standing.length === 0 || (await hasChanged())) return { to: 'sleep', polls: polls + 1 };
+  let standing = until?.attachments ?? null;
+  for (let asked = 0; ; asked += 1) {
+    const delay = Math.min(until ? attachmentDelay(state, asked) : machineDelay(state), deadline - clock.now().mono);
+    await clock.sleep(Math.max(0, delay), signal);
+    if (clock.now().mono >= deadline) return { to: 'sleep', polls: until ? asked : 0 };
+    if (until && standing) standing = await ask(standing, until, state, ports);
+    if (standing?.length === 0 || (await hasChanged())) return { to: 'sleep', polls: until ? asked + 1 : 0 };
   }
 };
+
+const attachmentDelay = ({ memory }: RunState, asked: number): number =>
+  pollDelay({ memory: { ...memory, polls: memory.polls + asked } });
+
+const machineDelay = ({ memory }: RunState): number => (memory.mark === null ? Infinity : patience.askMachine);
 
 /** An operation on a machine that is off is mostly the awaited detach itself. */
 const seemsOff = ({ power, offUnderOperation = false }: MachineFacts): boolean =>

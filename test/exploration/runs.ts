@@ -243,13 +243,13 @@ export const rested = ({ known, command }: Sleeping): RunAt => learned(known, co
 
 /** Returns whether the run is told by an attachment, or by the machine, that its sleep is over. */
 export const isOver = (
-  { command: { until }, known: { machine: before } }: Sleeping,
+  { command: { until }, known: { machine: before, memory } }: Sleeping,
   attachment: AttachmentFacts | null,
   machine: MachineFacts,
 ): boolean => {
   const [seen] = until?.attachments ?? [];
+  if ((seen || memory.mark !== null) && before && !isAsBefore(before.value, machine)) return true;
   if (!until || !seen) return false;
-  if (before && !isAsBefore(before.value, machine)) return true;
   return attachment?.uid !== seen.uid || (attachment.deletingSince === null && NOW.mono >= until.deletedBy);
 };
 

@@ -33,13 +33,15 @@ interface Waits {
   readonly ms?: number;
   readonly deletedBy?: number;
   readonly polls?: number;
+  /** Our mark on the Node. */
+  readonly mark?: string | null;
   /** The machine as the look showed it, and as the cloud shows it during the wait. */
   readonly seen?: MachineFacts | null;
   readonly shown?: (mono: number) => MachineFacts;
 }
 
 const waited = async (names: readonly string[], answer: Answer, waits: Waits = {}) => {
-  const { ms = 4_500, deletedBy = 60_000, polls = 0, seen = machine(), shown = () => machine() } = waits;
+  const { ms = 4_500, deletedBy = 60_000, polls = 0, mark = null, seen = machine(), shown = () => machine() } = waits;
   const { clock, now } = sleepingClock();
   const asked: string[] = [];
   const blue = clusterThat({
@@ -54,14 +56,14 @@ const waited = async (names: readonly string[], answer: Answer, waits: Waits = {
       return [shown(now())];
     },
   });
-  const until = { attachments: names.map((name) => going(name)), deletedBy };
+  const until = names.length > 0 ? { attachments: names.map((name) => going(name)), deletedBy } : null;
   const known = begun({ location });
   const result = await sleepOrPoll(
     { do: 'sleep', ms, because: because('attachments-going', ''), until },
     {
       ...known,
       machine: seen && { value: seen, requestedAt: clock.now(), receivedAt: 0 },
-      memory: { ...known.memory, polls },
+      memory: { ...known.memory, polls, mark },
     },
     portsThat({ clusters: [blue], cloud, clock }),
   );
@@ -151,5 +153,24 @@ describe('the machine during a wait for attachments', () => {
 
   it('is not asked for if no look has shown it', async () => {
     expect((await questions({ seen: null })).asked).toEqual([]);
+  });
+});
+
+describe('the machine during a wait for something else', () => {
+  const under = 'fence-1 in boot-a';
+
+  it('is asked for every five seconds while our mark stands, and ends the wait if it runs', async () => {
+    const waits = { ms: 12_000, mark: under };
+    expect(await waited([], gone, waits)).toMatchObject({
+      asked: ['machine 5000', 'machine 10000'],
+      lasted: 12_000,
+      result: { polls: 0 },
+    });
+    const shown = (mono: number) => machine(mono < 6_000 ? {} : { power: 'running' });
+    expect((await waited([], gone, { ...waits, shown })).lasted).toBe(10_000);
+  });
+
+  it('is not asked for without a mark', async () => {
+    expect(await waited([], gone, { ms: 12_000 })).toMatchObject({ asked: [], lasted: 12_000 });
   });
 });
