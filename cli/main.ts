@@ -2,6 +2,7 @@ import type { WriteStream } from 'node:tty';
 import { systemClock } from '../config/system.ts';
 import { withSafeLines, type Screen, type Terminal } from './answer.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
+import { packageFolder, withOwnPaths } from './own-files.ts';
 import { runCommand } from './program.ts';
 
 const DEFAULT_COLUMNS = 80;
@@ -19,8 +20,8 @@ const screenOf = (stream: WriteStream): Screen | null =>
 
 const terminal: Terminal = {
   screens: { output: screenOf(process.stdout), errors: screenOf(process.stderr) },
-  line: (text) => console.log(text),
-  complain: (text) => console.error(text),
+  line: (text) => console.log(withOwnPaths(text, packageFolder)),
+  complain: (text) => console.error(withOwnPaths(text, packageFolder)),
   input: () => process.stdin,
   clock: systemClock(),
 };

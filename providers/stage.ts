@@ -47,6 +47,9 @@ export interface StageAccess {
   readonly managed: string | null;
 }
 
+/** The functions are deployed by `serverless` from a checkout, or from the files of a release. */
+export type DeployedFrom = 'checkout' | 'release';
+
 /** What a stage's file needs from its cloud. Everything is pure. */
 export interface StageWriter {
   /** The cloud's name for people. */
@@ -74,7 +77,7 @@ export interface StageWriter {
   readonly cliKeys: readonly string[];
   readonly access: (cluster: SeenCluster, clusters: readonly SeenCluster[]) => StageAccess;
   /** The commands that remain, for the functions. A line that begins with # is for people. */
-  readonly steps: (stage: string, clusters: readonly SeenCluster[]) => readonly string[];
+  readonly steps: (stage: string, clusters: readonly SeenCluster[], from: DeployedFrom) => readonly string[];
   /** What the CLI needs in the environment, as commands. */
   readonly cliSteps: (clusters: readonly SeenCluster[]) => readonly string[];
 }
@@ -122,6 +125,22 @@ export const shellWord = (text: string): string =>
 
 export const rbacSteps = (clusters: readonly SeenCluster[]): readonly string[] =>
   clusters.map(({ context }) => `kubectl --context ${shellWord(context)} apply -f infra/kubernetes/rbac.yaml`);
+
+/** The commands that deploy the functions, and that send a test event. For a release, a page says how. */
+export const deployment = (
+  from: DeployedFrom,
+  title: string,
+  options: string,
+): { readonly deploy: readonly string[]; readonly testEvent: readonly string[] } =>
+  from === 'checkout'
+    ? {
+        deploy: [`npx serverless deploy ${options}`],
+        testEvent: [`npx serverless invoke ${options} -f doctor -d '{"question": "test-event"}'`],
+      }
+    : {
+        deploy: [`# write these values into settings.json, and install the functions: docs/install.md, "${title}"`],
+        testEvent: [],
+      };
 
 /** The commands that make a kubeconfig of the service account, and store it with `store`. */
 export const kubeconfigSteps = (

@@ -7,6 +7,7 @@ import { type Survey, survey } from '../../config/survey.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { shellWord } from '../../providers/stage.ts';
 import type { Terminal } from '../answer.ts';
+import { packageFolder } from '../own-files.ts';
 import { type StageFileReader, stageFile, valuesFor } from '../stage-file.ts';
 
 export interface InitOptions {
@@ -39,7 +40,7 @@ const stepsFor = (found: Survey, { stage, for: reader, kubeconfig }: InitOptions
   const { writer, clusters } = found;
   const given = kubeconfig === undefined ? [] : [`export KUBECONFIG=${shellWord(absolutePaths(kubeconfig))}`];
   return reader === 'functions'
-    ? [...given, ...writer.steps(stage, clusters)]
+    ? [...given, ...writer.steps(stage, clusters, packageFolder === null ? 'checkout' : 'release')]
     : [...writer.cliSteps(clusters), `export CLOUDFENCE_CONFIG=${shellWord(file)}`, 'npx cloudfence doctor'];
 };
 

@@ -1,6 +1,8 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
 import { cloudsOf, installed, root, type Installed } from './installed.ts';
 import { releases } from './releases.ts';
@@ -74,6 +76,26 @@ describe('the CLI of the package', () => {
     );
     const { code, stdout } = node(start, 'demo');
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('As expected') });
+  });
+
+  it('names its own files in the steps that it prints, and nothing of a checkout', async () => {
+    const practice = spawn(process.execPath, ['node_modules/cloudfence/cli/cloudfence.js', 'sandbox'], {
+      cwd: there.folder,
+    });
+    for await (const said of practice.stdout.iterator({ destroyOnReturn: false }))
+      if (String(said).includes('pod/default/db-0')) break;
+    const { stdout } = there.run(
+      'sh',
+      '-c',
+      '. cloudfence-sandbox/environment && npx --offline cloudfence init --dry-run --json',
+    );
+    practice.kill();
+    const { steps } = z.object({ steps: z.array(z.string()) }).parse(JSON.parse(stdout));
+    const files = steps.flatMap((step) => step.match(/\S+\.(?:yaml|md)(?=,|$)/g) ?? []);
+    const own = files.filter((file) => path.isAbsolute(file));
+    expect(own.map((file) => path.basename(file))).toEqual(['rbac.yaml', 'install.md']);
+    for (const file of own) expect((await stat(file)).isFile()).toBe(true);
+    expect(steps.join('\n')).not.toContain('serverless');
   });
 
   it('is found by its exported name', () => {

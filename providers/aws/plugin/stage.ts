@@ -1,4 +1,5 @@
 import {
+  deployment,
   inTally,
   kubeconfigSteps,
   labelDoubt,
@@ -97,16 +98,17 @@ const storedIn = (region: string) => (secret: string, file: string) => [
   `aws secretsmanager create-secret --region ${region} --name ${secret} --secret-string file://${file}`,
 ];
 
-const steps = (stage: string, clusters: readonly SeenCluster[]): readonly string[] => {
+const steps: StageWriter['steps'] = (stage, clusters, from) => {
+  const { deploy, testEvent } = deployment(from, 'AWS', `--stage ${stage}`);
   const region = regionOf(clusters) ?? '<region>';
   const [managed, own] = [clusters.filter(isEks), clusters.filter((cluster) => !isEks(cluster))];
   return [
     ...clusters.map(({ context }) => `npx cloudfence doctor --context ${shellWord(context)} --region ${region}`),
     ...rbacSteps(clusters),
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(region))),
-    `npx serverless deploy --stage ${stage}`,
+    ...deploy,
     ...managed.flatMap((cluster) => accessEntries(stage, cluster, region)),
-    `npx serverless invoke --stage ${stage} -f doctor -d '{"question": "test-event"}'`,
+    ...testEvent,
   ];
 };
 

@@ -1,4 +1,5 @@
 import {
+  deployment,
   inTally,
   kubeconfigSteps,
   labelDoubt,
@@ -136,17 +137,18 @@ const storedIn = (vault: string) => (secret: string, file: string) => [
   `az keyvault secret set --vault-name ${vault} --name ${secret} --file ${file}`,
 ];
 
-const deployed = (stage: string): readonly string[] => [
-  `npx serverless deploy -c serverless.azure.yml --stage ${stage}`,
-];
-
 const environment = (clusters: readonly SeenCluster[]): readonly string[] =>
   [subscriptionOf(clusters)].flatMap((one) => (one === null ? [] : `export AZURE_SUBSCRIPTION_ID=${shellWord(one)}`));
 
-const steps = (stage: string, clusters: readonly SeenCluster[]): readonly string[] => {
+const steps: StageWriter['steps'] = (stage, clusters, from) => {
+  const { deploy, testEvent } = deployment(from, 'Azure', `-c serverless.azure.yml --stage ${stage}`);
+  const shown =
+    from === 'checkout'
+      ? `\`npx serverless info -c serverless.azure.yml --stage ${stage}\` prints`
+      : 'the portal of Azure shows';
   const [managed, own] = [clusters.filter(isAks), clusters.filter((cluster) => !isAks(cluster))];
   const granted = managed.flatMap((cluster) => [
-    `# AKS knows the functions as the identity whose object ID \`npx serverless info -c serverless.azure.yml --stage ${stage}\` prints:`,
+    `# AKS knows the functions as the identity whose object ID ${shown}:`,
     '# add it to the subjects of each binding of rbac.yaml (docs/azure.md, "Getting at a cluster"), then',
     ...rbacSteps([cluster]),
   ]);
@@ -156,9 +158,9 @@ const steps = (stage: string, clusters: readonly SeenCluster[]): readonly string
     ...rbacSteps(own),
     ...(own.length > 0 ? vaultSteps(locationValue(clusters), clusters) : []),
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(vaultOf(clusters)))),
-    ...deployed(stage),
+    ...deploy,
     ...granted,
-    `npx serverless invoke -c serverless.azure.yml --stage ${stage} -f doctor -d '{"question": "test-event"}'`,
+    ...testEvent,
   ];
 };
 

@@ -1,4 +1,5 @@
 import {
+  deployment,
   inTally,
   kubeconfigSteps,
   labelDoubt,
@@ -96,7 +97,8 @@ const gkeSteps = (stage: string, project: string, { context }: SeenCluster): rea
   `sed "/kind: Group/,/name:/ { s/kind: Group/kind: User/; s/name: cloudfence/name: $ACCOUNT/ }" infra/kubernetes/rbac.yaml | kubectl --context ${shellWord(context)} apply -f -`,
 ];
 
-const steps = (stage: string, clusters: readonly SeenCluster[]): readonly string[] => {
+const steps: StageWriter['steps'] = (stage, clusters, from) => {
+  const { deploy, testEvent } = deployment(from, 'Google Cloud', `-c serverless.gcp.yml --stage ${stage}`);
   const project = projectOf(clusters) ?? '<project>';
   const [managed, own] = [clusters.filter(isGke), clusters.filter((cluster) => !isGke(cluster))];
   return [
@@ -105,8 +107,8 @@ const steps = (stage: string, clusters: readonly SeenCluster[]): readonly string
     ...rbacSteps(own),
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(project))),
     `# who may call the functions by hand: add yourself as \`invokers\` to the file`,
-    `npx serverless deploy -c serverless.gcp.yml --stage ${stage}`,
-    `npx serverless invoke -c serverless.gcp.yml --stage ${stage} -f doctor -d '{"question": "test-event"}'`,
+    ...deploy,
+    ...testEvent,
   ];
 };
 

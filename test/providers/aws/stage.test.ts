@@ -15,7 +15,7 @@ it('finds the name of an EKS cluster in its ARN', () => {
   const cluster = seenCluster({ ...EKS, kubeconfigCluster: arn, context: arn, machines: [on('eu-west-1a')] });
   expect(stage.shortName(arn)).toBe('prod');
   expect(stage.access(cluster, [cluster])).toMatchObject({ managed: 'EKS', entry: { eks: { cluster: 'prod' } } });
-  const steps = stage.steps('blue', [cluster]);
+  const steps = stage.steps('blue', [cluster], 'checkout');
   expect(steps).toContain(`kubectl --context ${arn} apply -f infra/kubernetes/rbac.yaml`);
   expect(steps.join('\n')).toContain(
     'create-access-entry --region eu-west-1 --cluster-name prod --kubernetes-groups cloudfence',
@@ -59,7 +59,7 @@ it('puts into a command only what is a region, and quotes names', () => {
     machines: [{ id: null, providerID: 'aws:///$(reboot)/i-0000000000000001' }],
   });
   expect(stage.values([cluster])).toMatchObject([{ value: null }]);
-  const steps = stage.steps('blue', [cluster]).join('\n');
+  const steps = stage.steps('blue', [cluster], 'checkout').join('\n');
   expect(steps).not.toContain('reboot');
   expect(steps).toContain(`kubectl --context 'it'\\''s; rm -rf ~' apply`);
 });

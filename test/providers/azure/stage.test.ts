@@ -34,7 +34,7 @@ it('takes subscription and groups from the machines, and the location from the A
     { key: 'resourceGroups', value: ['mc_rg_blue_westeurope'] },
   ]);
   expect(stage.placeOf([cluster])).toEqual({ region: null, account: SUBSCRIPTION });
-  expect(stage.steps('prod', [cluster]).join('\n')).not.toContain('keyvault');
+  expect(stage.steps('prod', [cluster], 'checkout').join('\n')).not.toContain('keyvault');
 });
 
 it('without a machine, names what to write, and makes no command of it', () => {

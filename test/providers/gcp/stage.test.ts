@@ -18,7 +18,9 @@ it('finds cluster, location, and project of GKE in the name of the context', () 
     managed: 'GKE',
     entry: { gke: { cluster: 'blue', location: 'europe-west1', project: 'mine' } },
   });
-  expect(stage.steps('prod', [cluster])).toContain('ACCOUNT=cloudfence-prod-run@mine.iam.gserviceaccount.com');
+  expect(stage.steps('prod', [cluster], 'checkout')).toContain(
+    'ACCOUNT=cloudfence-prod-run@mine.iam.gserviceaccount.com',
+  );
 });
 
 it('says what to check if the context has another name', () => {

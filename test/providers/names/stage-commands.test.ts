@@ -40,7 +40,7 @@ it.each<[string, StageWriter, Partial<SeenNode>]>([
   ['Google Cloud', gcp, { machine: `projects/${COMMAND}/zones/europe-west1-a/instances/vm-1` }],
 ])('no name becomes a command for %s', (_, stage, node) => {
   const clusters = [clusterWith(node)];
-  const commands = [...stage.steps('prod', clusters), ...stage.cliSteps(clusters)].filter(
+  const commands = [...stage.steps('prod', clusters, 'checkout'), ...stage.cliSteps(clusters)].filter(
     (line) => !line.startsWith('#'),
   );
   expect(commands.length).toBeGreaterThan(3);

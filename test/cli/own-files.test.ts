@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { withOwnPaths } from '../../cli/own-files.ts';
+import { registeredClouds } from '../../config/clouds.ts';
+import type { SeenCluster } from '../../providers/stage.ts';
+
+const next = 'kubectl apply -f infra/kubernetes/rbac.yaml   # in cluster prod';
+
+describe('a path in a text', () => {
+  it('is that of the package', () =>
+    expect(withOwnPaths(next, '/opt/cloudfence')).toBe(
+      'kubectl apply -f /opt/cloudfence/infra/kubernetes/rbac.yaml   # in cluster prod',
+    ));
+
+  it('is one word of a shell, and a part of a JSON text', () => {
+    const text = withOwnPaths(JSON.stringify({ next, see: 'docs/install.md' }), '/opt/my tools');
+    expect(JSON.parse(text)).toEqual({
+      next: "kubectl apply -f '/opt/my tools/infra/kubernetes/rbac.yaml'   # in cluster prod",
+      see: "'/opt/my tools/docs/install.md'",
+    });
+  });
+
+  it('stays as it is in a checkout, and where it is no path of ours', () => {
+    expect(withOwnPaths(next, null)).toBe(next);
+    expect(withOwnPaths(next, '/opt/"quoted"')).toBe(next);
+    expect(withOwnPaths('my/infra/kubernetes/rbac.yaml', '/opt')).toBe('my/infra/kubernetes/rbac.yaml');
+  });
+});
+
+const cluster: SeenCluster = {
+  name: 'prod',
+  context: 'prod',
+  kubeconfigCluster: 'prod',
+  kubeconfigUser: 'prod',
+  host: 'prod.example.com',
+  programArgs: [],
+  version: 'v1.36.0',
+  nodes: [],
+};
+
+it.each(await registeredClouds())('the steps for a release on $name need no checkout', async ({ stageWriter }) => {
+  const { steps } = await stageWriter();
+  expect(steps('prod', [cluster], 'checkout').join('\n')).toContain('npx serverless deploy');
+  const released = steps('prod', [cluster], 'release').join('\n');
+  expect(released).toContain('settings.json, and install the functions: docs/install.md');
+  expect(released).not.toContain('serverless');
+});
