@@ -35,6 +35,12 @@ describe('the tarball', () => {
     );
   });
 
+  it('has no script that npm would run, or warn of, when it is installed', async () => {
+    const text = await readFile(path.join(there.folder, 'node_modules/cloudfence/package.json'), 'utf8');
+    const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(text));
+    for (const event of ['preinstall', 'install', 'postinstall', 'prepare']) expect(scripts).not.toHaveProperty(event);
+  });
+
   it('needs no other package', async () => {
     expect((await readdir(path.join(there.folder, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual([
       'cloudfence',
