@@ -106,6 +106,10 @@ const writeObject = async (file: string, text: string, over: string | null, sign
   }
 };
 
+/** Returns when a file was written (epoch ms), or null if it has gone meanwhile. */
+const writtenAt = async (file: string): Promise<number | null> =>
+  (await stat(file).catch(() => null))?.mtimeMs ?? null;
+
 /**
  * Returns the objects of a folder, each a file of its name. The writes of one process follow one another. Two processes
  * that write the same object at the same instant may lose what one of them adds.
@@ -116,7 +120,8 @@ export const objectsInFolder = (folder: string): ObjectStore => {
     list: async (prefix) => {
       await mkdir(folder, { recursive: true });
       const names = await fileNamesIn(folder);
-      return names.filter((name) => name.startsWith(prefix)).map((name) => ({ name, written: null }));
+      const wanted = names.filter((name) => name.startsWith(prefix));
+      return Promise.all(wanted.map(async (name) => ({ name, written: await writtenAt(path.join(folder, name)) })));
     },
     read: async (name, signal) => readObject(fileIn(folder, name), signal),
     write: (name, text, over, signal) => inTurn(async () => writeObject(fileIn(folder, name), text, over, signal)),

@@ -25,11 +25,15 @@ const ASKED_AT_ONCE = 2;
  */
 export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
+  if (!until && state.memory.mark === null) {
+    await clock.sleep(ms, signal);
+    return { to: 'sleep', polls: 0 };
+  }
   const deadline = clock.now().mono + ms;
   const hasChanged = machineWatch(state, ports);
   let standing = until?.attachments ?? null;
   for (let asked = 0; ; asked += 1) {
-    const delay = Math.min(until ? attachmentDelay(state, asked) : machineDelay(state), deadline - clock.now().mono);
+    const delay = Math.min(until ? attachmentDelay(state, asked) : patience.askMachine, deadline - clock.now().mono);
     await clock.sleep(Math.max(0, delay), signal);
     if (clock.now().mono >= deadline) return { to: 'sleep', polls: until ? asked : 0 };
     if (until && standing) standing = await ask(standing, until, state, ports);
@@ -39,8 +43,6 @@ export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: 
 
 const attachmentDelay = ({ memory }: RunState, asked: number): number =>
   pollDelay({ memory: { ...memory, polls: memory.polls + asked } });
-
-const machineDelay = ({ memory }: RunState): number => (memory.mark === null ? Infinity : patience.askMachine);
 
 /** An operation on a machine that is off is mostly the awaited detach itself. */
 const seemsOff = ({ power, offUnderOperation = false }: MachineFacts): boolean =>

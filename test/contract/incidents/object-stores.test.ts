@@ -56,6 +56,7 @@ describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as cons
       expect(await objects.read(name, never())).toEqual({ text: '{"a":"ü"}', version: expect.stringMatching(/./) });
       expect(await namesIn('incidents/eu')).toEqual([name]);
       expect(await namesIn('notes/')).toEqual([]);
+      expect((await objects.list('incidents/eu', never())).map(({ written }) => typeof written)).toEqual(['number']);
     });
 
     it('are written only over the version that was read', async () => {
