@@ -97,7 +97,7 @@ const phases = z
     attachmentsGone: time.nullable(),
     disksFreed: time.nullable(),
     attachedElsewhere: time.nullable(),
-    /** For each volume, the pod that uses it elsewhere is ready. */
+    /** For each volume, the pod that uses it elsewhere is ready, and so is the pod that replaces each other one. */
     running: time.nullable().default(null),
     /** The fence has done its work. */
     fenced: time.nullable(),
@@ -111,7 +111,7 @@ const phases = z
 
 /**
  * How the watch of what Kubernetes does ended:
- * - `running`: each volume is in use by a pod that runs elsewhere
+ * - `running`: what was on the machine runs elsewhere
  * - `returned`: the Node came back in another boot, without a fence of ours
  * - `fenced`: shadow mode was switched off, and Cloudfence fenced the Node
  * - `time-up`: nobody watches any longer
@@ -121,7 +121,18 @@ const watch = z.object({ ended: time, because: z.enum(['running', 'returned', 'f
 const volume = z
   .object({ driver: z.string(), handle: z.string(), persistentVolume: z.string().nullable(), attachment: z.string() })
   .readonly();
-const pod = z.object({ namespace: z.string(), name: z.string(), uid: z.string() }).readonly();
+const pod = z
+  .object({
+    namespace: z.string(),
+    name: z.string(),
+    uid: z.string(),
+    /**
+     * The uid of the controller that replaces a pod without volumes. Null if nothing does, if the pod's volumes show what
+     * becomes of it, or if no run saw that pod.
+     */
+    replacedBy: z.string().nullable().default(null),
+  })
+  .readonly();
 
 export const incidentSchema = z
   .object({

@@ -145,6 +145,12 @@ export const hasActed = ({ steps, ends }: Pick<Incident, 'steps' | 'ends'>): boo
 /** Returns the list that has entries. What was on the Node is known from the first run that could read it. */
 const known = <T>(before: readonly T[], more: readonly T[]): readonly T[] => (before.length > 0 ? before : more);
 
+/** Returns the pods, each with what replaces it, as far as one of the runs saw that. */
+const knownPods = (before: Incident['pods'], more: Incident['pods']): Incident['pods'] => {
+  const replacedBy = new Map([...more, ...before].flatMap((pod) => (pod.replacedBy === null ? [] : [[pod.uid, pod]])));
+  return known(before, more).map((pod) => replacedBy.get(pod.uid) ?? pod);
+};
+
 /**
  * Returns the incident with what another run shows of it. Returns `before` itself if the run shows nothing new. Pure.
  */
@@ -170,7 +176,7 @@ export const joined = (before: Incident | null, more: Incident): Incident => {
     begun,
     shadow: (before.shadow || more.shadow) && !hasActed(lists),
     volumes: known(before.volumes, more.volumes),
-    pods: known(before.pods, more.pods),
+    pods: knownPods(before.pods, more.pods),
     watch: before.watch ?? more.watch,
     vouched: before.vouched ?? more.vouched,
     left: more.left.length > 0 ? more.left : before.left,

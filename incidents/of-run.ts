@@ -46,9 +46,20 @@ const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
   return (fence !== null || provenAt !== null) && !isImagined(outcome) && steps.length > 0;
 };
 
+/** Returns a pod with what replaces it. The pod of a job may be over before anybody looks. */
+const replaceable = (
+  { namespace, name, uid }: FenceRecord['pods'][number],
+  { found }: Pick<RunLog, 'found'>,
+): Incident['pods'][number] => {
+  const seen = found?.pods.find((pod) => pod.uid === uid);
+  const isFollowed = seen?.kind === 'other' && seen.volumes.length === 0 && seen.unresolved.length === 0;
+  return { namespace, name, uid, replacedBy: isFollowed ? seen.owner : null };
+};
+
 /** Returns what the record of the fence says about its beginning. */
 const beginningIn = (
   fence: FenceRecord | null,
+  log: Pick<RunLog, 'found'>,
 ): Pick<Incident, 'bootID' | 'begun' | 'vouched' | 'volumes' | 'pods'> => ({
   bootID: fence?.bootID ?? null,
   begun: fence?.begun ?? null,
@@ -59,14 +70,15 @@ const beginningIn = (
     persistentVolume,
     attachment,
   })),
-  pods: fence?.pods ?? [],
+  pods: (fence?.pods ?? []).map((pod) => replaceable(pod, log)),
 });
 
 /** Returns what the machine held where no record says it: in shadow mode, and if the Node was gone before. */
-const beginningSeen = ({ steps }: Outcome, { found }: RunLog): ReturnType<typeof beginningIn> => {
+const beginningSeen = ({ steps }: Outcome, log: RunLog): ReturnType<typeof beginningIn> => {
+  const { found } = log;
   const deleted = new Set(steps.map(({ step, target }) => `${step} ${target}`));
   return {
-    ...beginningIn(null),
+    ...beginningIn(null, log),
     bootID: found?.node?.bootID ?? null,
     volumes: (found?.volumes ?? [])
       .filter(({ attachment }) => attachment !== null)
@@ -78,7 +90,7 @@ const beginningSeen = ({ steps }: Outcome, { found }: RunLog): ReturnType<typeof
       })),
     pods: (found?.pods ?? [])
       .filter(({ namespace, name }) => deleted.has(`delete-pod pod/${namespace}/${name}`))
-      .map(({ namespace, name, uid }) => ({ namespace, name, uid })),
+      .map((pod) => replaceable(pod, log)),
   };
 };
 
@@ -98,7 +110,7 @@ export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion,
   const fence = log.fence?.machine === outcome.machine ? log.fence : null;
   const subject = subjectOf(outcome, log, fence);
   const isWithoutRecord = fence === null && outcome.outcome !== 'refused' && outcome.outcome !== 'failed';
-  const beginning = isWithoutRecord ? beginningSeen(outcome, log) : beginningIn(fence);
+  const beginning = isWithoutRecord ? beginningSeen(outcome, log) : beginningIn(fence, log);
   const lists = {
     triggers: [{ ...occasion.trigger, received: isoTime(log.began ?? now) }],
     proofs: log.proofs,

@@ -8,7 +8,7 @@ import type { End, Incident } from './incident.ts';
  */
 
 /** What a look asks about. */
-export interface AftermathQuery extends Pick<Incident, 'nodeUid' | 'bootID' | 'volumes' | 'pods'> {
+export interface AftermathQuery extends Pick<Incident, 'nodeUid' | 'bootID' | 'volumes' | 'pods' | 'phases'> {
   readonly node: string;
 }
 
@@ -18,7 +18,7 @@ export interface Aftermath {
   readonly detached: boolean;
   /** Each volume is attached to the Node of a pod that uses it elsewhere. */
   readonly attachedElsewhere: boolean;
-  /** Since when each of these pods is ready (epoch ms). Null while one is not. */
+  /** Since when each of these pods is ready, and what replaces the pods without volumes (epoch ms). Null while one is not. */
   readonly runningSince: number | null;
   /** Since when the Node is ready in another boot (epoch ms), or null. */
   readonly returnedSince: number | null;
@@ -42,11 +42,17 @@ const isoTime = (ms: number): string => new Date(ms).toISOString();
 export const isImagined = ({ shadow, fence, ends }: Pick<Incident, 'shadow' | 'fence' | 'ends'>): boolean =>
   shadow && fence === null && ends.some(({ outcome }) => outcome === 'would-fence');
 
+/** Returns whether a later look can show that something of the machine runs elsewhere. */
+export const isFollowed = ({ volumes, pods }: Pick<Incident, 'volumes' | 'pods'>): boolean =>
+  volumes.length > 0 || pods.some(({ replacedBy }) => replacedBy !== null);
+
 /** Returns whether later looks can show more of an incident. */
 export const isWatched = (incident: Incident): boolean => {
-  const { watch, node, cluster, fence, state, volumes } = incident;
+  const { watch, node, cluster, fence, state } = incident;
   if (watch !== null || node === null || cluster === null) return false;
-  return isImagined(incident) || (volumes.length > 0 && (fence !== null || state === 'fencing' || state === 'fenced'));
+  return (
+    isImagined(incident) || (isFollowed(incident) && (fence !== null || state === 'fencing' || state === 'fenced'))
+  );
 };
 
 const beganAt = ({ begun, ends }: Incident): string | null => begun ?? ends[0]?.at ?? null;

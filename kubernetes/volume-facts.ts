@@ -236,7 +236,7 @@ export interface NodeTraces {
   readonly old: FenceRecord['pods'];
 }
 
-const runsElsewhere = (pod: V1Pod, node: string): boolean => {
+export const runsElsewhere = (pod: V1Pod, node: string): boolean => {
   const where = pod.spec?.nodeName ?? '';
   return where !== '' && where !== node && !isFinished(pod);
 };

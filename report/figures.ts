@@ -100,10 +100,22 @@ export interface ShadowSummary {
   readonly notSeen: ReadonlyMap<NotSeen, number>;
   /** What Cloudfence would have saved in the observed incidents (ms). */
   readonly saved: number;
+  /** How long a fence takes on each of their clouds: what `saved` counts against. */
+  readonly against: readonly OwnFence[];
+}
+
+/** How long a fence of Cloudfence takes from its first look until everything runs elsewhere (ms). */
+export interface OwnFence {
+  readonly cloud: string;
+  /** Half of the watched fences took no longer. Without any, the time of the test bench. */
+  readonly took: number;
+  /** How many fences of the same place and cloud were watched to the end. */
+  readonly watched: number;
 }
 
 /** What ended an incident without Cloudfence, and how long that took (ms). */
 export interface Managed {
+  readonly cloud: string;
   readonly by: 'running' | 'returned';
   /** From when the machine went off, or from the first look if the cloud does not say when. */
   readonly took: number;
@@ -137,7 +149,7 @@ const managedIn = (incident: Incident): Managed | null => {
   const look = between(incident, 'received', by);
   if (look === null) return null;
   const [took, tookFromLook] = [between(incident, 'off', by) ?? look, look].map((ms) => Math.max(0, ms));
-  return { by, took: took ?? 0, tookFromLook: tookFromLook ?? 0 };
+  return { cloud: incident.cloud, by, took: took ?? 0, tookFromLook: tookFromLook ?? 0 };
 };
 
 const whyNotSeen = ({ watch }: Incident): NotSeen => {
@@ -145,14 +157,29 @@ const whyNotSeen = ({ watch }: Incident): NotSeen => {
   return watch.because === 'fenced' ? 'fenced' : 'time-up';
 };
 
-const FENCE_MS = kubernetesAlone.cloudfence.running * 1_000;
+const BENCH_MS = kubernetesAlone.cloudfence.running * 1_000;
 
-/** Sums up the incidents of shadow mode, the newest first. A time that nobody observed is not guessed. */
-export const shadowSummaryOf = (all: readonly Incident[]): ShadowSummary => {
+const ownFenceOn = (cloud: string, fences: readonly Incident[]): OwnFence => {
+  const times = begun(fences)
+    .filter((one) => one.cloud === cloud)
+    .map((one) => between(one, 'received', 'running'))
+    .filter((ms) => ms !== null)
+    .filter((ms) => ms >= 0)
+    .sort((a, b) => a - b);
+  return { cloud, took: percentile(times, 0.5) ?? BENCH_MS, watched: times.length };
+};
+
+/**
+ * Sums up the incidents of shadow mode, the newest first. A time that nobody observed is not guessed. `fences` are those
+ * of the same place: they show how long Cloudfence itself takes there.
+ */
+export const shadowSummaryOf = (all: readonly Incident[], fences: readonly Incident[] = all): ShadowSummary => {
   const incidents = all.filter(({ shadow }) => shadow);
   const would = incidents.filter(isImagined);
   const managed = would.map(managedIn).filter((one) => one !== null);
   const unseen = would.filter((one) => managedIn(one) === null).map(whyNotSeen);
+  const against = [...new Set(managed.map(({ cloud }) => cloud))].map((cloud) => ownFenceOn(cloud, fences));
+  const ownOn = (cloud: string): number => against.find((own) => own.cloud === cloud)?.took ?? BENCH_MS;
   return {
     incidents: incidents.length,
     wouldFence: would.length,
@@ -160,6 +187,7 @@ export const shadowSummaryOf = (all: readonly Incident[]): ShadowSummary => {
     steps: imaginedSteps(incidents),
     managed,
     notSeen: new Map([...Map.groupBy(unseen, (why) => why)].map(([why, some]) => [why, some.length])),
-    saved: managed.reduce((sum, { tookFromLook }) => sum + Math.max(0, tookFromLook - FENCE_MS), 0),
+    saved: managed.reduce((sum, { cloud, tookFromLook }) => sum + Math.max(0, tookFromLook - ownOn(cloud)), 0),
+    against,
   };
 };

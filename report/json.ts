@@ -27,10 +27,10 @@ const spreadJson = ({ from, to, known, of, p50, p90, p99, longest }: Spread) => 
   longest,
 });
 
-const shadowJson = ({ incidents }: Report) => {
-  const { steps, notSeen, ...rest } = shadowSummaryOf(incidents);
-  const against = { ...kubernetesAlone.cloudfence, source: kubernetesAlone.source };
-  return { ...rest, steps: Object.fromEntries(steps), notSeen: Object.fromEntries(notSeen), against };
+const shadowJson = ({ incidents, read }: Report) => {
+  const { steps, notSeen, ...rest } = shadowSummaryOf(incidents, read);
+  const bench = { ...kubernetesAlone.cloudfence, source: kubernetesAlone.source };
+  return { ...rest, steps: Object.fromEntries(steps), notSeen: Object.fromEntries(notSeen), bench };
 };
 
 /** Returns the report as JSON. Pure. */

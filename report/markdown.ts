@@ -54,13 +54,13 @@ const spreadPart = (incidents: readonly Incident[]): readonly string[] => {
   ];
 };
 
-const shadowPart = (incidents: readonly Incident[]): readonly string[] => {
-  const summary = shadowSummaryOf(incidents);
+const shadowPart = ({ incidents, read }: Report): readonly string[] => {
+  const summary = shadowSummaryOf(incidents, read);
   const { wouldFence, refusals, steps } = summary;
   const lines = [
     `- Cloudfence would have fenced in ${count(wouldFence, 'incident')}.`,
     ...[...steps].map(([step, many]) => `- It would have taken the step ${plain(step)} ${count(many, 'time')}.`),
-    ...shadowStory(summary).map((sentence) => `- ${sentence}`),
+    ...shadowStory(summary).map((sentence) => `- ${plain(sentence)}`),
   ];
   const refused = table(
     ['refused because', 'incidents', 'such as'],
@@ -155,7 +155,7 @@ export const reportMarkdown = (report: Report): string => {
     wanted.shadow ? '# What Cloudfence would have done' : '# Incidents',
     scope(report),
     ...damagedPart(report),
-    ...(wanted.shadow ? shadowPart(incidents) : []),
+    ...(wanted.shadow ? shadowPart(report) : []),
     ...(incidents.length > 1 ? [listPart(incidents), ...spreadPart(incidents)] : []),
     ...(incidents.length > 0 ? ['## One by one'] : []),
     ...incidents.flatMap(incidentPart),

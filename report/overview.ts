@@ -171,8 +171,8 @@ const shadowLines = (summary: ShadowSummary): Markup => {
 };
 
 /** Sums up what shadow mode saw. */
-export const shadowPart = (incidents: readonly Incident[]): Markup => {
-  const summary = shadowSummaryOf(incidents);
+export const shadowPart = ({ incidents, read }: Report): Markup => {
+  const summary = shadowSummaryOf(incidents, read);
   const { wouldFence, refusals } = summary;
   const refused = refusals.reduce((sum, { count }) => sum + count, 0);
   return html`<section aria-labelledby="shadow">

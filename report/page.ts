@@ -33,9 +33,10 @@ const scopeOf = ({ wanted: { since, target }, where, made, incidents }: Report):
     `, from ${where}. Made on ${dateMinute(made)} UTC.`,
   ].join('');
 
-const overview = ({ wanted: { shadow }, incidents }: Report): Markup | null => {
+const overview = (report: Report): Markup | null => {
+  const { wanted, incidents } = report;
   if (incidents.length === 0) return EMPTY;
-  const summary = shadow ? shadowPart(incidents) : null;
+  const summary = wanted.shadow ? shadowPart(report) : null;
   if (incidents.length === 1) return summary;
   return html`${summary ?? countTiles(incidents)}${listPart(incidents)}${spreadPart(incidents)}`;
 };

@@ -23,6 +23,8 @@ export interface Report {
   readonly made: number;
   /** The newest first. */
   readonly incidents: readonly Incident[];
+  /** All incidents that were read. The fences among them show how long Cloudfence itself takes there. */
+  readonly read: readonly Incident[];
   readonly damaged: readonly DamagedObject[];
 }
 

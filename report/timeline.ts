@@ -1,4 +1,5 @@
 import type { Incident, Phases } from '../incidents/incident.ts';
+import { isFollowed } from '../incidents/watch.ts';
 
 /** The phases of one incident: when each was reached, what shows it, and why one is not known. */
 
@@ -61,7 +62,7 @@ export const phaseRules: Readonly<Record<PhaseName, PhaseRule>> = {
   attachmentsGone: { label: 'Attachments gone', takes: 'kubernetes', follows: ['podsDeleted', 'marked'] },
   disksFreed: { label: 'Disks free', takes: 'kubernetes', follows: ['podsDeleted', 'marked'] },
   attachedElsewhere: { label: 'Attached elsewhere', takes: 'kubernetes', follows: ['disksFreed', 'attachmentsGone'] },
-  running: { label: 'New pod running', takes: 'kubernetes', follows: ['attachedElsewhere'] },
+  running: { label: 'New pod running', takes: 'kubernetes', follows: ['attachedElsewhere', 'podsDeleted'] },
   fenced: {
     label: 'Fence done',
     takes: 'cloudfence',
@@ -126,11 +127,14 @@ const watchEnds: Readonly<Record<NonNullable<Incident['watch']>['because'], Miss
 };
 
 /** What Kubernetes does is seen only while a fence looks, and later by sweeps. */
-const sighting = (incident: Incident): Missing => {
-  const { fence, volumes, state, watch } = incident;
-  if (fence === null && (state === 'refused' || state === 'failed'))
-    return unseen('nobody watched, because no Node carried a fence');
-  if (volumes.length === 0) return none('no volume was on the Node');
+const sighting = (incident: Incident): Missing =>
+  incident.volumes.length === 0 && isSeen(incident) ? none('no volume was on the Node') : sightingOf(incident);
+
+const isSeen = ({ fence, state }: Incident): boolean => fence !== null || (state !== 'refused' && state !== 'failed');
+
+const sightingOf = (incident: Incident): Missing => {
+  const { watch } = incident;
+  if (!isSeen(incident)) return unseen('nobody watched, because no Node carried a fence');
   return watch === null ? unseen('no run and no sweep saw it so far') : watchEnds[watch.because];
 };
 
@@ -144,7 +148,10 @@ const missing: Readonly<Record<PhaseName, (incident: Incident) => Missing>> = {
   attachmentsGone: sighting,
   disksFreed: sighting,
   attachedElsewhere: sighting,
-  running: sighting,
+  running: (incident) =>
+    isSeen(incident) && !isFollowed(incident)
+      ? none('no volume was on the Node, and no pod that something replaces')
+      : sightingOf(incident),
   fenced: step(({ state }) => (state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not finished so far')),
   lifted: step(() => 'the machine did not come back while the taint stood'),
   released: step(({ state }) =>

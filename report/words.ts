@@ -1,5 +1,5 @@
 import type { Incident } from '../incidents/incident.ts';
-import type { NotSeen, ShadowSummary } from './figures.ts';
+import type { NotSeen, OwnFence, ShadowSummary } from './figures.ts';
 import { dateTime, duration } from './format.ts';
 import { kubernetesAlone } from './kubernetes-alone.ts';
 import { between, epochMs } from './timeline.ts';
@@ -112,15 +112,22 @@ const unseenWords: Readonly<Record<NotSeen, string>> = {
   fenced: 'Cloudfence fenced the Node itself before an end was seen, because shadow mode was switched off',
 };
 
+const ownFenceStory = ({ cloud, took, watched }: OwnFence): string => {
+  const { cloudfence, source, measured } = kubernetesAlone;
+  if (watched > 0)
+    return `On ${cloud}, it counts against ${duration(took)}: half of the ${count(watched, 'fence')} that sweeps have watched here took no longer until everything ran elsewhere.`;
+  return `On ${cloud}, it counts against ${duration(took)} of a test bench (${cloudfence.row}, ${source}, measured on ${measured}), because no fence of Cloudfence was watched here so far. A disk of a real cloud may take longer.`;
+};
+
 /** Returns what shadow mode shows of the time without Cloudfence, in sentences. A time that nobody observed is none. */
-export const shadowStory = ({ managed, notSeen, saved }: ShadowSummary): readonly string[] => {
+export const shadowStory = ({ managed, notSeen, saved, against }: ShadowSummary): readonly string[] => {
   const total = managed.reduce((sum, { took }) => sum + took, 0);
   const back = managed.filter(({ by }) => by === 'returned').length;
-  const { cloudfence, source, measured } = kubernetesAlone;
   const seen = [
-    `It took ${duration(total)} in all until Kubernetes managed by itself, observed in ${count(managed.length, 'incident')}: from the machine off until each volume was in use by a pod that ran elsewhere, or until the Node came back.`,
+    `It took ${duration(total)} in all until Kubernetes managed by itself, observed in ${count(managed.length, 'incident')}: from the machine off until what it held ran elsewhere, or until the Node came back.`,
     ...(back === 0 ? [] : [`In ${back} of them, the Node came back first.`]),
-    `Cloudfence would have saved ${duration(saved)} of that. This counts from its first look, and against ${cloudfence.running} s, which a fence takes until the new pod runs (${cloudfence.row}, ${source}, measured on ${measured}).`,
+    `Cloudfence would have saved ${duration(saved)} of that. This counts from its first look, because before it Cloudfence could have done nothing.`,
+    ...against.map(ownFenceStory),
   ];
   const unseen = [...notSeen].map(
     ([why, many]) => `In ${count(many, 'incident')}: ${unseenWords[why]}. No time is counted.`,

@@ -68,7 +68,7 @@ const gather = async (
 ): Promise<Report> => {
   const objects = objectsToRead(await source.list(signal), wanted);
   const { incidents, damaged } = await readIncidents(objects, source, signal);
-  return { wanted, where: source.where, made, incidents: selected(incidents, wanted), damaged };
+  return { wanted, where: source.where, made, incidents: selected(incidents, wanted), read: incidents, damaged };
 };
 
 const save = async (file: string, text: string): Promise<void> => {

@@ -1,12 +1,13 @@
-import type { V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api, type V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import { bearsFence, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { Aftermath, AftermathQuery, ReadAftermath } from '../../incidents/watch.ts';
 import { attachmentName, readAttachment } from '../attachments.ts';
-import type { Connection, Reader } from '../connection.ts';
+import { type Connection, pages, type Reader } from '../connection.ts';
 import { withReadableAnswers } from '../errors.ts';
 import { nodeFacts } from '../node-facts.ts';
 import { readExistingNode } from '../node.ts';
-import { claimOfVolume, podsUsing } from '../volume-facts.ts';
+import { controllerOf } from '../pods.ts';
+import { claimOfVolume, podsUsing, runsElsewhere } from '../volume-facts.ts';
 import { pvcKey, readVolume } from '../volumes.ts';
 
 /** Reads what has become of the volumes of a dead machine, after a fence or without one. It only reads. */
@@ -53,6 +54,58 @@ const successorsOf = async (
   );
 };
 
+/** A kubelet takes at most 110 pods by default, and the list may be a kubelet's. */
+const MOST_PODS = 256;
+
+/** Returns the uid of the controller that made a pod elsewhere after the machine went off, or null. */
+const replacing = (pod: V1Pod, { node, pods, phases }: AftermathQuery): string | null => {
+  const { uid, creationTimestamp } = pod.metadata ?? {};
+  const off = Date.parse(phases.off ?? phases.received ?? '');
+  // The API server writes whole seconds.
+  const isNew = (creationTimestamp?.getTime() ?? 0) + 1_000 > off;
+  if (!isNew || !runsElsewhere(pod, node) || pods.some((old) => old.uid === uid)) return null;
+  return controllerOf(pod)?.uid ?? null;
+};
+
+/** Returns since when the pods are ready that replace those of one namespace. Null for each that is not. */
+const replacementsIn = async (
+  reader: Reader,
+  namespace: string,
+  wanted: readonly string[],
+  query: AftermathQuery,
+): Promise<readonly (number | null)[]> => {
+  const ready = new Map<string, number[]>();
+  const readPage = (paging: { limit: number; _continue?: string }) =>
+    reader.read(CoreV1Api, (core) => core.listNamespacedPod({ ...paging, namespace }));
+  for await (const page of pages(readPage))
+    for (const pod of page) {
+      const owner = replacing(pod, query);
+      const since = readySince(pod);
+      if (owner !== null && since !== null)
+        ready.set(
+          owner,
+          [...(ready.get(owner) ?? []), since].sort((a, b) => a - b),
+        );
+    }
+  return wanted.map((owner) => ready.get(owner)?.shift() ?? null);
+};
+
+/** Follows the pods without volumes. Each waits for one pod that its controller has made since. */
+const replacementsOf = async (reader: Reader, query: AftermathQuery): Promise<readonly (number | null)[]> => {
+  const followed = query.pods.slice(0, MOST_PODS).filter(({ replacedBy }) => replacedBy !== null);
+  const read = await Promise.all(
+    [...Map.groupBy(followed, ({ namespace }) => namespace)].map(([namespace, pods]) =>
+      replacementsIn(
+        reader,
+        namespace,
+        pods.flatMap(({ replacedBy }) => replacedBy ?? []),
+        query,
+      ),
+    ),
+  );
+  return read.flat();
+};
+
 /** Returns since when the Node is ready in another boot. Another Node of that name is another machine. */
 const returnedSince = (node: NodeFacts | null, { nodeUid, bootID }: AftermathQuery): number | null =>
   node !== null && node.uid === nodeUid && bootID !== null && node.bootID !== bootID && node.ready === 'True'
@@ -66,17 +119,21 @@ const latest = (times: readonly (number | null)[]): number | null =>
 
 const readAftermath = async (reader: Reader, query: AftermathQuery): Promise<Aftermath> => {
   const volumes = query.volumes.slice(0, MOST_VOLUMES);
-  const [standing, old, successors] = await Promise.all([
+  const [standing, old, successors, replacements] = await Promise.all([
     readExistingNode(reader, query.node),
     Promise.all(volumes.map((volume) => readAttachment(reader, attachmentName(volume, query.node)))),
     successorsOf(reader, volumes, query),
+    replacementsOf(reader, query),
   ]);
   const node = standing && nodeFacts(standing.node, standing.identitySources);
   const attachedElsewhere = volumes.length > 0 && successors.every((one) => one?.attached === true);
   return {
     detached: volumes.length > 0 && old.every((attachment) => attachment === null),
     attachedElsewhere,
-    runningSince: attachedElsewhere ? latest(successors.map((one) => one?.readySince ?? null)) : null,
+    runningSince:
+      attachedElsewhere || volumes.length === 0
+        ? latest([...successors.map((one) => one?.readySince ?? null), ...replacements])
+        : null,
     returnedSince: returnedSince(node, query),
     fenced: node !== null && bearsFence(node),
     nodeGone: node === null || (query.nodeUid !== null && node.uid !== query.nodeUid),

@@ -6,9 +6,12 @@ import { onEvent } from '../../functions/aws/on-event.ts';
 import { sweep } from '../../functions/sweep.ts';
 import type { Incident } from '../../incidents/incident.ts';
 import { shadowSummaryOf } from '../../report/figures.ts';
+import { addDeployment, addJob, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { getObject } from '../../sandbox/cluster/get-objects.ts';
-import { attacherDown, startMachine, stopped } from '../simulation/incidents.ts';
+import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
+import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
+import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
+import { attacherDown, startMachine, stopMachine, stopped } from '../simulation/incidents.ts';
 import { batchOf, installOver, stateChange } from './install.ts';
 
 /** Sweeps watch what becomes of an incident after its run. */
@@ -133,6 +136,62 @@ describe('a fence', () => {
     expect(install.history.incidents()).toMatchObject([
       { state: 'fenced', phases: { attachedElsewhere: null, running: null }, watch: { because: 'time-up' } },
     ]);
+  });
+});
+
+describe('pods without volumes', () => {
+  /** Three web servers, a cache, and a job in two namespaces, some of them on the machine that stops. */
+  const staged = async (policy: Partial<Policy>, isPinned = false) => {
+    const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+    const scene = databaseOnTwoNodes(world);
+    const holder = { nodeSelector: { 'kubernetes.io/hostname': scene.nodeOf(scene.holder) } };
+    addDeployment(world, { name: 'web', namespace: 'shop', replicas: 3, ...(isPinned && { spec: holder }) });
+    addStatefulSet(world, { name: 'cache', namespace: 'shop', replicas: 2 });
+    addJob(world, { name: 'once', spec: holder });
+    world.advance(5 * MINUTE_MS);
+    stopMachine(world, scene.holder);
+    world.advance(MINUTE_MS);
+    const install = installOver(world, policy);
+    const get = async () => install.dependencies;
+    await onEvent(get)(batchOf(stateChange(scene.holder)), install.context());
+    const incident = (): Incident => {
+      const [only] = install.history.incidents();
+      if (!only) throw new Error('the run left no incident');
+      return only;
+    };
+    const watched = async (minutes: number): Promise<Incident> => {
+      for (let passed = 0; passed < minutes; passed += 1) {
+        world.advance(MINUTE_MS);
+        await sweep(get)({}, install.context());
+      }
+      return incident();
+    };
+    return { world, scene, incident, watched };
+  };
+
+  it('are followed until what replaces them is ready', async () => {
+    const { incident, watched, world } = await staged({});
+    const followed = incident().pods.filter(({ replacedBy }) => replacedBy !== null);
+    expect(followed.map(({ namespace }) => namespace)).toEqual(followed.map(() => 'shop'));
+    expect(followed.length).toBeGreaterThanOrEqual(2);
+    const owners = [...listObjects(world, 'deployments'), ...listObjects(world, 'statefulsets')].map(
+      ({ metadata }) => metadata.uid,
+    );
+    expect(owners).toEqual(expect.arrayContaining(followed.map(({ replacedBy }) => replacedBy)));
+    expect(await watched(3)).toMatchObject({
+      phases: { running: expect.stringMatching(/T/) },
+      watch: { because: 'running' },
+    });
+  });
+
+  it('hold the end of the watch up while none can replace them', async () => {
+    const { watched, world, incident } = await staged({}, true);
+    const { uid } = getObject(world, 'deployments', 'web', 'shop')?.metadata ?? {};
+    expect(incident().pods.filter(({ replacedBy }) => replacedBy === uid)).toHaveLength(3);
+    expect(await watched(3)).toMatchObject({
+      phases: { attachedElsewhere: expect.stringMatching(/T/), running: null },
+      watch: null,
+    });
   });
 });
 

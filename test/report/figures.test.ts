@@ -69,15 +69,40 @@ describe('the summary of shadow mode', () => {
     ];
     expect(shadowSummaryOf(some)).toMatchObject({
       managed: [
-        { by: 'running', took: 400_000, tookFromLook: 375_000 },
-        { by: 'returned', took: 85_000, tookFromLook: 60_000 },
+        { cloud: 'aws', by: 'running', took: 400_000, tookFromLook: 375_000 },
+        { cloud: 'aws', by: 'returned', took: 85_000, tookFromLook: 60_000 },
       ],
       saved: 375_000 + 60_000 - 2 * 2_530,
+      against: [{ cloud: 'aws', took: 2_530, watched: 0 }],
       notSeen: new Map([
         ['fenced', 1],
         ['time-up', 1],
       ]),
     });
+  });
+
+  it('counts against the fences of the same place, on each cloud', () => {
+    const own = [20, 40, 90].map((s) => withPhases(fenced, `took ${s}`, { received: 5, running: 5 + s }));
+    const unseen = { ...withPhases(fenced, 'unseen', { received: 5 }), phases: { ...fenced.phases, running: null } };
+    const elsewhere = { ...withPhases(fenced, 'on gcp', { received: 5, running: 6 }), cloud: 'gcp' };
+    const shadow = [
+      seenAfter('pods', { off: 0, received: 25, running: 425 }),
+      { ...seenAfter('on azure', { off: 0, received: 25, running: 325 }), cloud: 'azure' },
+      seenAfter('back at once', { off: 0, received: 25, returned: 45 }),
+    ];
+    const summary = shadowSummaryOf(shadow, [...shadow, ...own, unseen, elsewhere]);
+    expect(summary).toMatchObject({
+      saved: 400_000 - 40_000 + 300_000 - 2_530,
+      against: [
+        { cloud: 'aws', took: 40_000, watched: 3 },
+        { cloud: 'azure', took: 2_530, watched: 0 },
+      ],
+    });
+    const words = shadowStory(summary).join(' ');
+    expect(words).toContain('On aws, it counts against 40.0 s: half of the 3 fences that sweeps have watched here');
+    expect(words).toMatch(
+      /On azure, it counts against 2\.5\d? s of a test bench .* no fence of Cloudfence was watched here/,
+    );
   });
 
   it('counts an incident once: what it would have fenced is no refusal of a later run', () => {
@@ -91,9 +116,7 @@ describe('the summary of shadow mode', () => {
     ).join(' ');
     expect(words).toContain('It took 6 min 40 s in all until Kubernetes managed by itself, observed in 1 incident');
     expect(words).toContain('Cloudfence would have saved 6 min 12 s of that');
-    expect(words).toContain(
-      'against 2.53 s, which a fence takes until the new pod runs (Cloudfence: AWS handler, warm',
-    );
+    expect(words).toContain('of a test bench (Cloudfence: AWS handler, warm');
     expect(words).toContain('In 1 incident: not seen to end so far. No time is counted.');
     expect(shadowStory(shadowSummaryOf([imagined]))[0]).toBe('How long Kubernetes took by itself was not observed.');
   });

@@ -26,6 +26,7 @@ export const reportOf = (incidents: readonly Incident[], more: Partial<Report> =
   where: 'the folder incidents',
   made: MADE,
   incidents,
+  read: incidents,
   damaged: [],
   ...more,
 });
@@ -85,7 +86,7 @@ export const tainted = (incident: Incident, text: string): Incident => ({
   })),
   ends: incident.ends.map((one) => ({ ...one, because: { code: text, says: text }, run: text })),
   volumes: [{ driver: text, handle: text, persistentVolume: text, attachment: text }],
-  pods: [{ namespace: text, name: text, uid: text }],
+  pods: [{ namespace: text, name: text, uid: text, replacedBy: text }],
   left: [{ what: text, why: text }],
   release: incident.release && {
     ...incident.release,
