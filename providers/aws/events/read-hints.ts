@@ -24,6 +24,13 @@ interface Wrapped {
 const sqsRecord = z
   .object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) })
   .transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
+/**
+ * A message as `aws sqs receive-message` prints it. It names its body in another way than a record.
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Message.html
+ */
+const receivedMessage = z
+  .object({ Body: z.string(), ReceiptHandle: z.string() })
+  .transform(({ Body }): Wrapped => ({ value: Body, step: '.Body' }));
 const snsRecord = z
   .object({ Sns: z.object({ Message: z.string() }) })
   .transform(({ Sns }): Wrapped => ({ value: Sns.Message, step: '.Sns.Message' }));
@@ -32,7 +39,7 @@ const snsMessage = z
   .transform(({ Message }): Wrapped => ({ value: Message, step: '.Message' }));
 
 /** A batch from a queue or a topic, or a list that a person keeps in a file. */
-const batches = (['Records', 'Events', 'Entries'] as const).map((key) =>
+const batches = (['Records', 'Messages', 'Events', 'Entries'] as const).map((key) =>
   z.object({ [key]: z.array(z.unknown()) }).transform((batch): Wrapped => ({ value: batch[key], step: `.${key}` })),
 );
 
@@ -96,6 +103,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
   ...batches,
   firehose,
   sqsRecord,
+  receivedMessage,
   snsRecord,
   snsMessage,
   kinesisRecord,
@@ -111,7 +119,9 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
 
 /** Returns the messages that a queue, a topic, or a stream delivers at once. */
 const batchIn = (raw: object): MessageBatch | null =>
-  messageBatchAt(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? messageBatchAt(raw, 'records', ['recordId']);
+  messageBatchAt(raw, 'Records', ['body', 'Sns', 'kinesis']) ??
+  messageBatchAt(raw, 'Messages', ['Body']) ??
+  messageBatchAt(raw, 'records', ['recordId']);
 
 /** Returns the wrapped value, or null when the object is not a wrapper. */
 const unwrap = (raw: object): Wrapped | null => {

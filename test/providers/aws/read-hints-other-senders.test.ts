@@ -49,6 +49,27 @@ describe('AWS Health', () => {
   });
 });
 
+describe('the answer of aws sqs receive-message', () => {
+  const letter = (machine: string, change: object = {}) => ({
+    MessageId: 'm-1',
+    ReceiptHandle: 'AQEB',
+    MD5OfBody: '1',
+    Body: JSON.stringify({ ...named('state-change'), detail: { 'instance-id': machine, state: 'stopped' }, ...change }),
+    MessageAttributes: { reason: { StringValue: 'step-refused', DataType: 'String' } },
+  });
+  const named = (id: string) => ({ id, source: 'aws.ec2', 'detail-type': 'EC2 Instance State-change Notification' });
+
+  it('names the machine of each message, as a person replays dead letters', () => {
+    const answer = { Messages: [letter(MACHINE), letter('i-12345678')] };
+    expect(readHints(answer)).toMatchObject({ hints: [{ machine: MACHINE }, { machine: 'i-12345678' }], faults: [] });
+  });
+
+  it('is a separate message each: a dry run of one is none of another', () => {
+    const answer = { Messages: [letter(MACHINE, { dryRun: true }), letter('i-12345678')] };
+    expect(readHints(answer).hints.map(({ dryRun }) => dryRun ?? false)).toEqual([true, false]);
+  });
+});
+
 describe('CloudTrail', () => {
   const file = json('cloudtrail-log-file-stop-instances.userguide.json');
   const [record] = file.Records;

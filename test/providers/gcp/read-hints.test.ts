@@ -105,6 +105,10 @@ describe('wrappers of entries', () => {
     ['an array', [stopped]],
     ['the answer of entries.list', { entries: [stopped] }],
     ['a push of Pub/Sub', push],
+    [
+      'what `gcloud pubsub subscriptions pull` prints',
+      [{ ackId: 'a', ackStatus: 'SUCCESS', message: push['message'] }],
+    ],
     ['the result of a Pub/Sub pull', { receivedMessages: [{ ackId: 'a', message: push['message'] }] }],
     ['a message of Pub/Sub', push['message']],
     ['a CloudEvent of Pub/Sub', json('pubsub-cloudevent-stop.derived.json')],
