@@ -206,17 +206,26 @@ const taintMissing = (view: View, node: NodeFacts): Reason | null => {
 const whatIsLeft = (node: NodeFacts): string =>
   node.taints.quarantine || node.taints.ours ? `. ${acceptCommand(node)} removes the rest` : '';
 
+/** Returns the fence that a person is releasing, if the tombstone that the release will leave counts for this boot. */
+const releasedByPerson = (node: NodeFacts, { machine }: View): FenceRecord | null =>
+  node.record?.phase === 'releasing' &&
+  node.record.machine === machine.machine &&
+  isOfThisBoot(fenceInBoot(node.record.fence, node.record, node.record), node, machine)
+    ? node.record
+    : null;
+
 /** Returns a reason if a fence of this very boot is gone, or is being released without another boot. */
 const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
   const { remembered } = view;
-  if (!remembered || !isSameBoot(remembered, node, view)) return null;
-  const takenBack = node.record === null || (node.record.phase === 'releasing' && isSameBoot(node.record, node, view));
-  return takenBack
-    ? because(
-        'fence-removed-by-hand',
-        `someone else removed fence ${remembered.fence} from Node ${node.name} in this boot, while its machine is off${whatIsLeft(node)}`,
-      )
-    : null;
+  const isGone = remembered !== null && node.record === null && isSameBoot(remembered, node, view);
+  const removed = isGone ? remembered : releasedByPerson(node, view);
+  return (
+    removed &&
+    because(
+      'fence-removed-by-hand',
+      `someone else removed fence ${removed.fence} from Node ${node.name} in this boot, while its machine is off${whatIsLeft(node)}`,
+    )
+  );
 };
 
 /**

@@ -168,7 +168,10 @@ describe('what someone else removed', () => {
       cluster: { ...given.cluster, lease: silent },
       memory: { ...given.memory, witness: 'released', testified: ['va-uid'], lease: silent },
     } as const;
+    const drifted = machine({ generation: 'operation-2', generationDrifts: true });
+    const renewed = { ...given, machine: drifted, cluster: { ...given.cluster, lease: ago(19_000) } };
     expect([said(given), said(deleted)]).toEqual(['set-tombstone', 'set-tombstone']);
+    expect(said({ ...renewed, memory: { ...given.memory, lease: ago(19_000) } })).toBe('set-tombstone');
   });
 
   it('is our taint if only its label is left, and no other taint stands in its place', () => {
