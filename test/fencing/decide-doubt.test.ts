@@ -143,6 +143,19 @@ describe('the witnesses', () => {
     ['... nor if it names no machine', lifted({ source: null }), 'refused missing-without-witness'],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
+  it('have to be there still, each of them, and another may have come meanwhile', () => {
+    const given = lifted({}, 'released');
+    const later = volume({
+      key: 'a-driver^disk-2',
+      handle: 'disk-2',
+      attachmentName: 'csi-2',
+      attachment: attachment({ name: 'csi-2', uid: 'later' }),
+    });
+    const both = { ...given, cluster: { ...given.cluster, volumes: [volume(), later] } };
+    expect(said(both)).toBe('witness missing-without-witness');
+    expect(said({ ...both, memory: { ...both.memory, testified: ['va-uid', 'later'] } })).toBe('mark');
+  });
+
   it('are not needed to end a fence that has freed everything, but its Node stays', () => {
     const parked = { phase: 'fenced', released: ago(1_000) } as const;
     const quarantine = { taints: { outOfService: false, ours: false, quarantine: true } };
@@ -182,6 +195,12 @@ describe('a Lease that is renewed during a fence', () => {
       step: { do: 'note', record: { ...record(), lease: ago(900_000), renewed: { lease: ago(1), seen: ago(0) } } },
       because: { code: 'lease-renewed-after-off' },
     });
+  });
+
+  it('contradicts a fence that began without a Lease, too, although a later run reads no other one', () => {
+    const given = renewed(ago(1), { lease: null });
+    const read = { lease: ago(1), firstLease: ago(1), leaseSince: 0 };
+    expect(said({ ...given, memory: { ...given.memory, ...read } })).toBe('note');
   });
 
   it('is refused from the moment at which it was noted', () => {

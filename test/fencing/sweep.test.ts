@@ -444,6 +444,14 @@ describe('our taint on a Node that has booted since', () => {
     expect((await swept(one)).outcomes[0]?.reason.says).not.toContain('remove the taint');
   });
 
+  it('is removed even if what may name the machine of another Node cannot be read', async () => {
+    const identify = () => Promise.reject(new Unavailable('no response'));
+    const suspects = [suspect('node-1', { marked: outlived }), suspect('node-2', { identitySources: [] })];
+    const one = stage(suspects, {}, { blue: { identify } });
+    expect((await swept(one)).unreachable).toMatchObject([{ cluster: 'blue' }]);
+    expect(one.applied).toMatchObject([{ do: 'lift-out-of-service', node: { name: 'node-1' } }]);
+  });
+
   it('is removed under a permit that lasts for two seconds', async () => {
     const permitted: unknown[] = [];
     const apply: Cluster['apply'] = async (_, { check }) => {

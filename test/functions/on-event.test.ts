@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { parseRecord } from '../../fencing/model/record.ts';
 import { MAX_ATTEMPTS, redeliveryDelay } from '../../functions/acknowledge.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
@@ -14,7 +15,7 @@ import { addInstance, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { attacherDown, startMachine, stopMachine, stopped, terminated } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { diedAfterMark } from '../simulation/walk.ts';
-import { clusterOver } from '../simulation/rig.ts';
+import { clusterOver, portsOver } from '../simulation/rig.ts';
 import { never } from '../sandbox/in-process.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
@@ -280,6 +281,20 @@ describe('a failure', () => {
         says: expect.stringContaining('cannot be reached'),
       }),
     );
+  });
+
+  it('that no delivery helps is a dead letter with the whole reason', async () => {
+    const { world, scene } = stopped();
+    const look = () => Promise.reject(new InvalidConfiguration(['HTTPS_PROXY is not a URL: write one']));
+    const install = installOver(world, {}, { cloud: { ...portsOver(world).cloud, look } });
+    const event = stateChange(scene.holder);
+    expect(await deliver(install, event)).toEqual(again());
+    expect(install.dead).toEqual([
+      {
+        body: JSON.stringify(event),
+        reason: expect.stringMatching(/^invalid: [^]*HTTPS_PROXY is not a URL: write one/),
+      },
+    ]);
   });
 
   it('comes back up to half of the time sooner, by chance', () => {

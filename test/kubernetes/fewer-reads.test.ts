@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { LookRequest } from '../../fencing/model/cluster.ts';
 import { attachmentName } from '../../kubernetes/attachments.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
@@ -18,7 +19,9 @@ import {
   unhurried,
   usingClaim,
 } from '../contract/cluster/harness.ts';
-import { faultyCluster } from './wire.ts';
+import { adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
+import { inProcess } from '../sandbox/in-process.ts';
+import { clusterOver, faultyCluster, patientClock } from './wire.ts';
 
 /** What a look does not read, because something else that it reads shows the same. */
 
@@ -103,5 +106,38 @@ describe('the new attachment of a volume', () => {
     const { uid, facts, lists } = await movedPod(oldName, newName);
     expect(facts.volumes).toMatchObject([{ attachment: null, successor: { uid } }]);
     expect(lists).toHaveLength(most);
+  });
+});
+
+describe('what a look has read for a reservation', () => {
+  const SETTINGS = '/api/v1/namespaces/kube-system/configmaps';
+  const lifted = { 'cap-lifted-until': '2026-11-22T10:00:00Z', 'cap-lifted-because': 'a storm' };
+
+  /** A look for a reservation while the cap is lifted. The lift ends right after it. */
+  const admittedAfter = async (ms: number): Promise<boolean> => {
+    const clock = patientClock();
+    const server = sandboxServer({ now: clock.now });
+    const scene = { cluster: clusterOver(inProcess(server), clock), admin: adminOf(server), now: clock.now };
+    const [machine, first] = [fresh('i'), fresh('i')];
+    const node = await makeNode(scene, { machine });
+    await made(scene, SETTINGS, { metadata: { name: 'cloudfence' }, data: lifted });
+    const reserve = (of: string) =>
+      scene.cluster.reserve({ machine: of, boot: 'b', cap: defaultPolicy.cap, onlyAsked: false }, unhurried());
+    await reserve(first);
+    const request = {
+      query: queryFor(machine),
+      node: node.name,
+      remembered: null,
+      follow: [],
+      beforeReservation: true,
+    };
+    await scene.cluster.look(request, unhurried());
+    await scene.admin('PATCH', `${SETTINGS}/cloudfence`, { data: { 'cap-lifted-until': null } });
+    await clock.sleep(ms, unhurried());
+    return (await reserve(machine)).admitted;
+  };
+
+  it('serves for a second, and no longer', async () => {
+    expect([await admittedAfter(900), await admittedAfter(1_100)]).toEqual([true, false]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Refused } from '../../fencing/model/errors.ts';
 import { fencePatch } from '../../kubernetes/fence-patch.ts';
-import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
+import { hasOwnTaint, nodeFacts } from '../../kubernetes/node-facts.ts';
 import { recordFor, targetOf } from '../contract/cluster/harness.ts';
 
 const meta = { name: 'n1', uid: 'u1', resourceVersion: '7' };
@@ -157,6 +157,15 @@ describe('the patch that parks', () => {
 
   it('is not made twice', () => {
     expect(fencePatch(node([QUARANTINE], { 'cloudfence.dev/fence': JSON.stringify(parked) }), park)).toBe('already');
+  });
+
+  it('tests the label that the step has seen, although it is a tombstone by now', () => {
+    const buried = node(
+      [{ ...OUT, value: OWN_VALUE }, QUARANTINE],
+      { 'cloudfence.dev/fence': text },
+      { 'cloudfence.node-restriction.kubernetes.io/fenced': `${record.fence}_removed_0000000aaaaaaa` },
+    );
+    expect(fencePatch(buried, park)).toContainEqual({ op: 'test', path: LABEL_PATH, value: record.fence });
   });
 });
 
@@ -321,5 +330,23 @@ describe('the owner of the out-of-service taint', () => {
     expect(fencePatch(node([], {}, {}), { do: 'set-tombstone', node: targetOf(meta), tombstone: null })).toBe(
       'already',
     );
+  });
+});
+
+describe('the facts about a fence', () => {
+  const other = 'fence-2_in_1111111bbbbbbb';
+
+  it('say by the taint for which boot it was set, and by the label only if the taint does not say', () => {
+    const labels = { 'cloudfence.node-restriction.kubernetes.io/out-of-service': other };
+    const boot = (taints: { key: string; effect: string; value?: string }[]) =>
+      nodeFacts(node(taints, {}, labels), []).taintedFor?.boot;
+    expect(boot([{ ...OUT, value: OWN_VALUE }])).toBe('0000000aaaaaaa');
+    expect(boot([OUT])).toBe('1111111bbbbbbb');
+  });
+
+  it('are about the Node that has the record, whatever name its kubelet writes', () => {
+    const written = JSON.stringify({ ...record, node: 'another-node' });
+    const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence };
+    expect(nodeFacts(node([QUARANTINE], { 'cloudfence.dev/fence': written }, labels), []).record?.node).toBe('n1');
   });
 });

@@ -4,11 +4,11 @@ import type { V1PersistentVolume } from '@kubernetes/client-node/dist/gen/index.
 import { createConnection } from '../../kubernetes/connection.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import { podFactsOf, readNodePods } from '../../kubernetes/pods.ts';
-import { granted, makePod, unhurried } from '../contract/cluster/harness.ts';
+import { granted, makePod, PODS, unhurried } from '../contract/cluster/harness.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import type { ApiAnswer } from '../../sandbox/cluster/api/wire.ts';
-import { faultyCluster, patientClock } from './wire.ts';
+import { clusterOver, faultyCluster, patientClock } from './wire.ts';
 
 /** What is read from a pod, and what becomes of it while a step is on its way to it. */
 
@@ -142,6 +142,24 @@ describe('a pod that changes while it is being failed', () => {
 
   it('is over if a precondition failed and it is gone by now', async () => {
     expect(await failing(answer(422), GONE)).toBe('already');
+  });
+
+  it('is left alone if another pod has its name by then', async () => {
+    const stage = faultyCluster({});
+    const { name, uid } = await makePod(stage, 'node');
+    const transport = inProcess(stage.server);
+    const cluster = clusterOver(async (request, signal) => {
+      if (request.method === 'PATCH') {
+        await stage.admin('DELETE', `${PODS}/${name}?gracePeriodSeconds=0`);
+        await makePod(stage, 'node', {}, { name });
+      }
+      return transport(request, signal);
+    });
+    const step = { do: 'fail-pod', pod: { namespace: 'default', name, uid } } as const;
+    expect(await cluster.apply(step, granted, unhurried())).toBe('already');
+    const { body } = await stage.admin('GET', `${PODS}/${name}`);
+    expect(body.metadata.uid).not.toBe(uid);
+    expect(body).not.toMatchObject({ status: { phase: 'Failed' } });
   });
 
   it('is not over if a precondition failed and it stands', async () => {

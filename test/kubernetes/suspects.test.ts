@@ -81,3 +81,36 @@ it('reads the attachments once if each Node that lives has only its own machineâ
   expect(await stage.cluster.suspects(60_000, unhurried())).toMatchObject([{ attachments: ['csi-3'] }]);
   expect(lists).toHaveLength(3);
 });
+
+it('suspects what is left of a machine whose id is the beginning of that of the Nodeâ€™s new one', async () => {
+  const server = silentCluster(0);
+  const { store } = server;
+  const name = 'node-a';
+  const nodeID = (instance: string) => `projects/p/zones/z/instances/${instance}`;
+  const annotations = {
+    'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'pd.csi.storage.gke.io': nodeID('db-10') }),
+  };
+  const spec = { providerID: 'gce://p/z/db-10' };
+  store.create('nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name, annotations }, spec, status: {} }, by);
+  for (const instance of ['db-1', 'db-10']) {
+    const metadata = { name: `csi-${instance}`, annotations: { 'csi.alpha.kubernetes.io/node-id': nodeID(instance) } };
+    const attached = { attacher: 'pd.csi.storage.gke.io', nodeName: name, source: { persistentVolumeName: instance } };
+    store.create(
+      'volumeattachments',
+      {
+        apiVersion: 'storage.k8s.io/v1',
+        kind: 'VolumeAttachment',
+        metadata,
+        spec: attached,
+        status: { attached: true },
+      },
+      by,
+    );
+  }
+  const link = transportLink(inProcess(server), FENCE_TOKEN);
+  const suspects = await createCluster({ name: 'c', link, clock: callClock }).suspects(60_000, unhurried());
+  expect(suspects.filter(({ node }) => node === name)).toMatchObject([
+    { because: 'lease-stale' },
+    { because: 'node-missing', attachments: ['csi-db-1'] },
+  ]);
+});

@@ -117,9 +117,12 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     const user = await makePod(harness(), node, usingClaim(await attached(machine, node)));
     const noted = await makePod(harness(), node);
     await makePod(harness(), node, usingClaim(await makeVolume(harness(), fresh('vol'))));
-    await makePod(harness(), node);
+    const successor = await makePod(harness(), node);
     const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, {
-      pods: [{ namespace: 'default', name: noted.name, uid: noted.uid }],
+      pods: [
+        { namespace: 'default', name: noted.name, uid: noted.uid },
+        { namespace: 'default', name: successor.name, uid: 'uid-of-the-pod-before' },
+      ],
     });
     const facts = await look(machine, null, { remembered: record });
     expect(facts.nameTaken).toBe(false);

@@ -30,7 +30,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     });
     await made(harness(), '/apis/storage.k8s.io/v1/csinodes', {
       metadata: { name },
-      spec: { drivers: [{ name: 'ebs.csi.aws.com', nodeID: machine }] },
+      spec: { drivers: ['efs.csi.aws.com', 'ebs.csi.aws.com'].map((driver) => ({ name: driver, nodeID: machine })) },
     });
     const { node } = await look(machine, name);
     expect(node).toMatchObject({
@@ -50,7 +50,12 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
       finalizers: ['example.com/hold'],
       owners: ['NodeClaim'],
     });
-    expect(node?.identitySources.map(({ source }) => source)).toEqual(['providerID', 'nodeIdAnnotation', 'csiNode']);
+    expect(node?.identitySources.map(({ source, driver }) => [source, driver])).toEqual([
+      ['providerID', null],
+      ['nodeIdAnnotation', 'ebs.csi.aws.com'],
+      ['csiNode', 'efs.csi.aws.com'],
+      ['csiNode', 'ebs.csi.aws.com'],
+    ]);
     expect(await harness().cluster.identify(name, unhurried())).toEqual(node?.identitySources);
     expect(await harness().cluster.identify(fresh('gone'), unhurried())).toBeNull();
     expect(node).toMatchObject({ recordText: null, record: null, taints: { outOfService: false, quarantine: false } });

@@ -89,14 +89,20 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('requires a PersistentVolume to have the volume’s handle', async () => {
+  it('requires a PersistentVolume to have the volume’s handle, and its driver', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [old, current] = [fresh('vol'), fresh('vol')];
     const persistentVolume = await makeVolume(harness(), current);
-    const volumes = [{ driver: DRIVER, handle: old, persistentVolume, attachment: '' }];
+    const volumes = [
+      { driver: DRIVER, handle: old, persistentVolume, attachment: '' },
+      { driver: 'another.driver', handle: current, persistentVolume, attachment: '' },
+    ];
     const facts = await look(machine, node.name, { remembered: recordFor(node, machine, { volumes }) });
-    expect(facts.volumes).toMatchObject([{ handle: old, persistentVolume: null }]);
+    expect(facts.volumes).toMatchObject([
+      { handle: old, persistentVolume: null },
+      { driver: 'another.driver', handle: current, persistentVolume: null },
+    ]);
   });
 
   it('reads in-tree EBS volumes as their CSI driver sees them', async () => {

@@ -8,14 +8,16 @@ interface Seen {
   readonly status: string;
   /** Instances to which it is attached. */
   readonly at?: readonly string[];
+  /** The state of the attachments, which is `attached` unless it says otherwise. */
+  readonly attachment?: string;
 }
 
 /** EC2 with volumes in those states. */
 const clientSeeing = (seen: readonly Seen[]): EC2Client => {
-  const volumes = seen.map(({ status, at = [] }, n) => ({
+  const volumes = seen.map(({ status, at = [], attachment = 'attached' }, n) => ({
     volumeId: `vol-abcd111${n}`,
     status,
-    attachmentSet: setOf(at.map((instanceId) => ({ instanceId, status: 'attached' }))),
+    attachmentSet: setOf(at.map((instanceId) => ({ instanceId, status: attachment }))),
   }));
   const xml = answerXml('DescribeVolumes', 'request', { volumeSet: setOf(volumes) });
   const handler = {
@@ -47,6 +49,9 @@ describe('the evidence of volumes about a machine that EC2 does not know', () =>
     ['in error', [{ status: 'error' }], 'none'],
     ['free, and deleting: all have to be in a stable state', [free, { status: 'deleting' }], 'none'],
     ['attached to the machine', [{ status: 'in-use', at: ['i-abcd1111'] }], 'held'],
+    ...['attaching', 'busy', 'detaching'].map(
+      (attachment) => [attachment, [{ status: 'in-use', at: ['i-abcd1111'], attachment }], 'held'] as const,
+    ),
     ['free, and attached to the machine', [free, { status: 'in-use', at: ['i-abcd2222', 'i-abcd1111'] }], 'held'],
   ])('%s', async (_, seen, expected) => {
     const disks = seen.map((__, n) => `vol-abcd111${n}`);

@@ -201,6 +201,7 @@ describe('an instance of a scale set that ARM does not find', () => {
     ['of standalone machines', listed(`${prefix}/virtualMachines/a`)],
     ['of entries without an ID', { body: { value: [{}] } }],
     ['not found in words without meaning', failure('NotFound')],
+    ['whose group is not found', failure('ResourceGroupNotFound')],
   ])('is not gone by a list %s', async (_, list) => {
     expect(await lookAt(failure('InvalidParameter', 400), () => list)).toMatchObject({ power: 'unknown' });
   });

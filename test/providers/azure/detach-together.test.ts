@@ -18,7 +18,7 @@ const scene = (disks: number) => {
     cloud.detach(target, disk, 'plain', permit, signal);
   const isHeld = (disk: string): boolean => (diskIn(world, disk)?.attachments.length ?? 0) > 0;
   const attached = Array.from({ length: disks }, () => addDisk(world, {}, { machine }));
-  return { world, machine, attached, detach, isHeld };
+  return { world, machine, cloud, attached, detach, isHeld };
 };
 
 /** A permit that is over when the call is about to leave. */
@@ -97,6 +97,29 @@ describe('detaches from one machine that are asked for together', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     world.advance(MINUTE);
     expect(attached.map(isHeld)).toEqual([true, true]);
+  });
+
+  it('do not go on under a permit that ends as they leave, and the first is sent by itself', async () => {
+    const { world, attached, detach, isHeld } = scene(2);
+    const late = new AbortController();
+    const ending: Permit = { check: () => late.abort(), ended: late.signal };
+    const results = await Promise.allSettled(attached.map((disk, nth) => detach(disk, nth === 0 ? granted : ending)));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    world.advance(MINUTE);
+    expect(attached.map(isHeld)).toEqual([false, true]);
+  });
+
+  it('are judged by themselves if one is meant for a former machine of that name', async () => {
+    const { world, machine, cloud, attached, detach, isHeld } = scene(2);
+    const former = { machine, incarnation: '00000000-0000-4000-8000-0000000f0e5e' };
+    const results = await Promise.allSettled([
+      detach(attached[0] ?? ''),
+      cloud.detach(former, attached[1] ?? '', 'plain', granted, patient()),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(results[1]).toMatchObject({ reason: expect.any(Refused) });
+    world.advance(MINUTE);
+    expect(attached.map(isHeld)).toEqual([false, true]);
   });
 
   it('are not sent if no permit is valid', async () => {

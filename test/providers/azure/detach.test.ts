@@ -1,7 +1,9 @@
+import { createHttpHeaders } from '@azure/core-rest-pipeline';
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { attach, detach } from '../../../sandbox/azure/attachments.ts';
 import { addFault, throttled, type InjectedFailure } from '../../../sandbox/azure/faults.ts';
+import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, forget, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { disksOf, diskIn, machineIn, type AzureCloudWorld, type Knobs } from '../../../sandbox/azure/state.ts';
@@ -39,6 +41,24 @@ describe('a detach', () => {
       expect(held(world, disk)).toBe(true);
     },
   );
+
+  it('does not follow a redirect', async () => {
+    const { world, target, disk } = withDisk();
+    const inner = inProcessClient(world);
+    let sent = 0;
+    const httpClient: typeof inner = {
+      sendRequest: async (request) => {
+        if (request.method === 'GET') return inner.sendRequest(request);
+        sent += 1;
+        const headers = createHttpHeaders({ location: request.url });
+        return sent > 1 ? inner.sendRequest(request) : { request, status: 307, headers, bodyAsText: '' };
+      },
+    };
+    const detached = cloudOf(world, clientsOf(world, { httpClient })).detach(target, disk, 'plain', granted, patient());
+    await expect(detached).rejects.toBeInstanceOf(Error);
+    expect(sent).toBe(1);
+    expect(held(world, disk)).toBe(true);
+  });
 
   it('is an error if its answer was lost, although the disk goes', async () => {
     const { world, target, disk } = withDisk();

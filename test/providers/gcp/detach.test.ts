@@ -37,6 +37,18 @@ describe('a detach', () => {
     ]);
   });
 
+  it('does not follow a redirect to another place', async () => {
+    const { world, disk, target } = withDisk();
+    const inner = inProcessFetch(world);
+    const redirects: unknown[] = [];
+    const fetch: InProcessFetch = async (input, init) => {
+      if (init?.method === 'POST') redirects.push(Reflect.get(init, 'redirect'));
+      return inner(input, init);
+    };
+    await cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, patient());
+    expect(redirects[0]).toBe('error');
+  });
+
   it('returns in the end if the server does not allow waiting', async () => {
     const { world, disk, target } = withDisk({ waitLasts: 0 });
     await cloudOf(world).detach(target, disk, 'plain', granted, patient());

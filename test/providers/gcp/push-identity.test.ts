@@ -38,6 +38,7 @@ describe('a push request', () => {
 
   it.each([
     ['another audience', { aud: 'https://other.example.org' }],
+    ['an audience that begins like ours', { aud: `${audience}/another` }],
     ['several audiences', { aud: [audience] }],
     ['another issuer', { iss: 'https://accounts.example.org' }],
     ['another account', { email: 'somebody@my-project.iam.gserviceaccount.com' }],
@@ -111,6 +112,7 @@ describe('a push request', () => {
 
     it.each([
       ['another audience', { aud: 'https://other.example.org' }],
+      ['an audience that begins like ours', { aud: `${audience}/another` }],
       ['several audiences', { aud: [audience] }],
       ['another issuer', { iss: 'https://accounts.example.org' }],
       ['another account', { email: 'somebody@my-project.iam.gserviceaccount.com' }],
