@@ -3,6 +3,7 @@ import { bearsFence, type ClusterFacts, type NodeFacts } from '../fencing/model/
 import type { MachineFacts } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { listSome } from '../fencing/model/reason.ts';
+import { mayBegin } from '../fencing/rules/guards.ts';
 import { proveIdentity } from '../fencing/rules/identity.ts';
 import type { DrilledMachine, DrillScene } from './ports.ts';
 
@@ -168,10 +169,10 @@ const nowhereToGo: Check = ({ scene, nodeName }) =>
         'add a Node to the zone',
       );
 
-const nothingWouldHappen: Check = ({ cluster: { surroundings, node, pods }, nodeName }, { policy }) => {
-  const paused = policy.paused ?? surroundings.paused;
-  const optOut = node?.optOuts.find(({ by }) => policy.optOut === 'pods' || by === 'label');
-  const pod = policy.optOut === 'pods' ? pods.find((one) => one.optOut !== null && !one.finished) : undefined;
+/** The rules of fencing say whether a fence would begin, so a drill knows each guard. */
+const nothingWouldHappen: Check = ({ machine, cluster }, { policy }) => {
+  const paused = policy.paused ?? cluster.surroundings.paused;
+  const forbidden = mayBegin({ machine, cluster, policy });
   return [
     ...(paused === null
       ? []
@@ -179,19 +180,11 @@ const nothingWouldHappen: Check = ({ cluster: { surroundings, node, pods }, node
     ...(policy.shadow
       ? [refusal('Cloudfence runs in shadow mode, so nothing would happen', 'set `shadow: false` first')]
       : []),
-    ...(optOut
+    ...(forbidden
       ? [
           refusal(
-            `Node ${nodeName} is opted out by its ${optOut.by} ${optOut.key}, so nothing would happen`,
-            `\`${optOut.remedy}\` ends this`,
-          ),
-        ]
-      : []),
-    ...(pod?.optOut
-      ? [
-          refusal(
-            `Pod ${pod.namespace}/${pod.name} opts the whole Node out, so nothing would happen`,
-            `\`${pod.optOut.remedy}\` ends this`,
+            `no fence would begin (${forbidden.because.code}): ${forbidden.because.says}`,
+            'end this, or choose another Node',
           ),
         ]
       : []),

@@ -10,6 +10,9 @@ import { podsToDelete } from './pods.ts';
 
 /** What forbids that a fence begins: a pause, an opt-out, nothing to free, the cap, a delay. */
 
+/** A rule that also a drill asks, before it stops a machine that a fence should then free. */
+type GuardOfBeginning = (view: Pick<View, 'machine' | 'cluster' | 'policy'>) => Decision | null;
+
 /** Refuses to begin, continue, or release a fence while the cluster, or all of Cloudfence, is paused. */
 export const paused: Rule = ({ policy, cluster }) => {
   const reason = policy.paused ?? cluster.surroundings.paused;
@@ -29,7 +32,7 @@ const counts = ({ optOut }: Policy, { by }: OptOut): boolean =>
  * policy says whose opt-outs count. Any tenant can write a Pod's annotation. A Node's own kubelet can also write the
  * Node's annotation. Only an administrator can write the Node's label.
  */
-const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
+const optedOut: GuardOfBeginning = ({ cluster: { node, pods }, policy }) => {
   const own = node?.optOuts.find((optOut) => counts(policy, optOut));
   if (node && own) return refusedBy(`Node ${node.name}`, own);
   const pod = policy.optOut === 'pods' ? pods.find((other) => other.optOut !== null && !other.finished) : undefined;
@@ -40,10 +43,10 @@ const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
  * The guards that hold wherever something destructive begins: before a mark, before a parked Node gets its taint back,
  * for what a deleted Node left behind, and before a power-off. The cap, which counts, comes after all of them.
  */
-const guardsOfBeginning: readonly Rule[] = [optedOut];
+const guardsOfBeginning: readonly GuardOfBeginning[] = [optedOut];
 
 /** Applies the guards of everything that begins. The first one that returns a decision decides. */
-export const mayBegin: Rule = (view) => {
+export const mayBegin: GuardOfBeginning = (view) => {
   for (const guard of guardsOfBeginning) {
     const decision = guard(view);
     if (decision) return decision;
