@@ -107,8 +107,7 @@ const writeObject = async (file: string, text: string, over: string | null, sign
 };
 
 /** Returns when a file was written (epoch ms), or null if it has gone meanwhile. */
-const writtenAt = async (file: string): Promise<number | null> =>
-  (await stat(file).catch(() => null))?.mtimeMs ?? null;
+const writtenAt = async (file: string): Promise<number | null> => (await stat(file).catch(() => null))?.mtimeMs ?? null;
 
 /**
  * Returns the objects of a folder, each a file of its name. The writes of one process follow one another. Two processes

@@ -1,9 +1,19 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { build, transform, type Metafile } from 'esbuild';
+import { build, transform, type Metafile, type Plugin } from 'esbuild';
 import { slimLibraries } from './slim-libraries.ts';
 
 const TARGET = 'node24';
+
+/** Only the CLI drills. What a drill asks the cloud would be in the parts that every function loads. */
+const withoutDrills: Plugin = {
+  name: 'without-drills',
+  setup: (build) => {
+    build.onLoad({ filter: /[\\/]providers[\\/]\w+[\\/]drill\.ts$/ }, () => ({
+      contents: "throw new Error('a function has no drills: use `cloudfence drill`');",
+    }));
+  },
+};
 
 /**
  * Bundles one handler into a folder: `index.js`, and one more file for each part that is loaded on first use. The parts
@@ -45,7 +55,7 @@ const partsOf = async (root: string, entry: string): Promise<Bundled> => {
     logLevel: 'error',
     // The host of Azure Functions provides it.
     external: ['@azure/functions-core'],
-    plugins: slimLibraries,
+    plugins: [withoutDrills, ...slimLibraries],
   });
   return { parts: outputFiles.map((file) => ({ name: path.basename(file.path), text: file.text })), metafile };
 };
