@@ -38,7 +38,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'cloudfence doctor --region eu-west-1',
     'cloudfence doctor --test-event cloudfence-prod     # on AWS; docs/cli.md has the other clouds',
   ],
-  cap: ['cloudfence cap', 'cloudfence cap --lift 30m --reason "zone a is lost, checked in the console"'],
+  cap: ['cloudfence cap', 'cloudfence cap --override 30m --reason "zone a is lost, checked in the console"'],
   drill: [
     'cloudfence drill --node ip-10-0-0-11.ec2.internal --dry-run',
     'cloudfence drill --node ip-10-0-0-11.ec2.internal --threshold 2m --output drill.md',
