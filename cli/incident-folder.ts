@@ -40,6 +40,13 @@ const listFiles = async (folder: string): Promise<readonly IncidentObject[]> => 
   }
 };
 
+const notRead = (what: string, cause: unknown): CloudfenceError => {
+  const code = codeOf(cause);
+  return code === 'EACCES'
+    ? new PermissionDenied(`${what}: its permissions do not let you read it`, { cause })
+    : new Unexpected(`${what} cannot be read (${code})`, { cause });
+};
+
 const readFileText = async (file: string, signal: AbortSignal): Promise<string | null> => {
   try {
     const { size } = await stat(file);
@@ -47,10 +54,8 @@ const readFileText = async (file: string, signal: AbortSignal): Promise<string |
     return await readFile(file, { encoding: 'utf8', signal });
   } catch (cause) {
     if (cause instanceof InvalidInput || signal.aborted) throw cause;
-    const code = codeOf(cause);
-    if (code === 'ENOENT') return null;
-    if (code === 'EACCES') throw new PermissionDenied('its permissions do not let you read it', { cause });
-    throw new Unexpected(`it cannot be read (${code})`, { cause });
+    if (codeOf(cause) === 'ENOENT') return null;
+    throw notRead('it', cause);
   }
 };
 
@@ -106,8 +111,23 @@ const writeObject = async (file: string, text: string, over: string | null, sign
   }
 };
 
-/** Returns when a file was written (epoch ms), or null if it has gone meanwhile. */
-const writtenAt = async (file: string): Promise<number | null> => (await stat(file).catch(() => null))?.mtimeMs ?? null;
+/** Returns null if the file has gone meanwhile. A file that cannot be asked is no such file. */
+const objectAt = async (folder: string, name: string): Promise<IncidentObject | null> => {
+  const file = path.join(folder, name);
+  try {
+    return { name, written: (await stat(file)).mtimeMs };
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return null;
+    throw notRead(file, cause);
+  }
+};
+
+const listObjects = async (folder: string, prefix: string): Promise<readonly IncidentObject[]> => {
+  await mkdir(folder, { recursive: true });
+  const wanted = (await fileNamesIn(folder)).filter((name) => name.startsWith(prefix));
+  const found = await Promise.all(wanted.map((name) => objectAt(folder, name)));
+  return found.filter((object) => object !== null);
+};
 
 /**
  * Returns the objects of a folder, each a file of its name. The writes of one process follow one another. Two processes
@@ -116,12 +136,7 @@ const writtenAt = async (file: string): Promise<number | null> => (await stat(fi
 export const objectsInFolder = (folder: string): ObjectStore => {
   const inTurn = pLimit(1);
   return {
-    list: async (prefix) => {
-      await mkdir(folder, { recursive: true });
-      const names = await fileNamesIn(folder);
-      const wanted = names.filter((name) => name.startsWith(prefix));
-      return Promise.all(wanted.map(async (name) => ({ name, written: await writtenAt(path.join(folder, name)) })));
-    },
+    list: (prefix) => listObjects(folder, prefix),
     read: async (name, signal) => readObject(fileIn(folder, name), signal),
     write: (name, text, over, signal) => inTurn(async () => writeObject(fileIn(folder, name), text, over, signal)),
     remove: (name) => inTurn(async () => rm(fileIn(folder, name), { force: true })),

@@ -2,7 +2,15 @@ import { asCloudfenceError, Refused, Unavailable } from '../fencing/model/errors
 import { listSome } from '../fencing/model/reason.ts';
 import type { Refusal } from './checks.ts';
 import type { CanaryView } from './ports.ts';
-import { type DrillOptions, type DrillTools, type Note, POLL_MS, type Progress, writeNoted } from './tools.ts';
+import {
+  type DrillOptions,
+  type DrillTools,
+  isWorthAnotherTry,
+  type Note,
+  POLL_MS,
+  type Progress,
+  writeNoted,
+} from './tools.ts';
 
 /** Makes the canary of a drill, and removes it. */
 
@@ -81,27 +89,47 @@ const keptVolume = ({ volume, facts }: Progress): Refusal | null => {
 export const whyNotUndone = (error: unknown, giveUp: AbortSignal): string =>
   giveUp.aborted ? 'interrupted again' : asCloudfenceError(error).message;
 
+/**
+ * Undoes one thing, and tries again until it is done: one refusal of a busy server must not leave it behind. Returns what
+ * the last try did when the time of the cleanup is over.
+ * @throws what the last try threw, or at once what another try does not change
+ */
+export const untilUndone = async <T>(
+  undoOnce: (signal: AbortSignal) => Promise<T>,
+  isDone: (done: T) => boolean,
+  { clock, giveUp }: Pick<DrillTools, 'clock' | 'giveUp'>,
+): Promise<T> => {
+  const signal = AbortSignal.any([clock.timeout(CLEANUP_MS), giveUp]);
+  const ends = clock.now().mono + CLEANUP_MS;
+  const isOver = (): boolean => signal.aborted || clock.now().mono >= ends;
+  for (;;) {
+    try {
+      const done = await undoOnce(signal);
+      if (isDone(done) || isOver()) return done;
+    } catch (error) {
+      if (isOver() || !isWorthAnotherTry(error)) throw error;
+    }
+    await clock.sleep(POLL_MS, giveUp);
+  }
+};
+
 /** Removes everything that the canary consists of. Returns what could not be removed. */
 export const removeCanary = async (
   { canary: { namespace } }: DrillOptions,
   tools: DrillTools,
   progress: Progress,
 ): Promise<readonly Refusal[]> => {
-  const { clock, drill, drillCluster, giveUp, tell } = tools;
+  const { drill, drillCluster, giveUp, tell } = tools;
   const kept = keptVolume(progress);
   const volume = kept ? null : progress.volume;
-  const signal = AbortSignal.any([clock.timeout(CLEANUP_MS), giveUp]);
-  const ends = clock.now().mono + CLEANUP_MS;
   const remedy = drillCluster.removeCommand({ namespace }, drill);
   tell('removes the canary and its volume');
   let left: readonly string[] = [];
+  const remove = async (signal: AbortSignal): Promise<readonly string[]> =>
+    (left = await drillCluster.remove({ namespace, drill }, volume, signal));
   try {
-    do {
-      left = await drillCluster.remove({ namespace, drill }, volume, signal);
-      if (left.length === 0) return kept ? [kept] : [];
-      await clock.sleep(POLL_MS, signal);
-    } while (clock.now().mono < ends);
-    return left.map((says) => ({ says, remedy }));
+    await untilUndone(remove, ({ length }) => length === 0, tools);
+    return left.length === 0 && kept ? [kept] : left.map((says) => ({ says, remedy }));
   } catch (error) {
     return [
       {

@@ -1,9 +1,10 @@
 import type { Cloud } from '../fencing/model/cloud.ts';
-import { asCloudfenceError, PermissionDenied, ProofExpired, Refused, Unavailable } from '../fencing/model/errors.ts';
+import { asCloudfenceError, ProofExpired, Refused, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineFacts, MachineTarget } from '../fencing/model/machine.ts';
 import { permitUntil, type Permit, PROOF_LASTS_MS } from '../fencing/model/permit.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
 import type { DrillCloud } from './ports.ts';
+import { isWorthAnotherTry } from './tools.ts';
 
 /** Stops and starts the one machine of a drill: by its exact id, and only right after a look that allows it. */
 
@@ -97,9 +98,8 @@ const tryToStart = async (
     if (facts.power !== 'running') why(`the cloud says ${facts.power}`);
     return facts;
   } catch (error) {
-    const known = asCloudfenceError(error);
-    if (known instanceof PermissionDenied || !known.retry) throw known;
-    if (!inTime.aborted) why(known.message);
+    if (!isWorthAnotherTry(error)) throw error;
+    if (!inTime.aborted) why(asCloudfenceError(error).message);
     return null;
   }
 };

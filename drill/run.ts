@@ -1,4 +1,4 @@
-import { asCloudfenceError, PermissionDenied, Refused, Unavailable } from '../fencing/model/errors.ts';
+import { asCloudfenceError, Refused, Unavailable } from '../fencing/model/errors.ts';
 import type { NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { MachineTarget } from '../fencing/model/machine.ts';
 import { listSome, onOneLine } from '../fencing/model/reason.ts';
@@ -23,6 +23,7 @@ import {
   type DrillOptions,
   type DrillResult,
   type DrillTools,
+  isWorthAnotherTry,
   type Note,
   POLL_MS,
   type Progress,
@@ -87,8 +88,7 @@ const orNull = async <T>(read: Promise<T>, signal: AbortSignal): Promise<T | nul
     return await read;
   } catch (error) {
     signal.throwIfAborted();
-    const known = asCloudfenceError(error);
-    if (known instanceof PermissionDenied || !known.retry) throw known;
+    if (!isWorthAnotherTry(error)) throw error;
     return null;
   }
 };

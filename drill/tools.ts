@@ -1,4 +1,4 @@
-import { PermissionDenied, Refused } from '../fencing/model/errors.ts';
+import { asCloudfenceError, PermissionDenied, Refused } from '../fencing/model/errors.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
 import type { CheckOptions, DrillFacts, Refusal } from './checks.ts';
 import type { FactRequest, FactTools } from './facts.ts';
@@ -98,6 +98,12 @@ export const writeNoted = async (
 
 /** The pause between two looks (ms). */
 export const POLL_MS = 1_000;
+
+/** Returns whether the same call may succeed soon. A missing permission does not come back during a drill. */
+export const isWorthAnotherTry = (error: unknown): boolean => {
+  const known = asCloudfenceError(error);
+  return known.retry && !(known instanceof PermissionDenied);
+};
 
 export const checkOptionsOf = (
   { checks, canary, target: { node } }: DrillOptions,

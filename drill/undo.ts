@@ -1,6 +1,6 @@
 import { bearsFence } from '../fencing/model/cluster-facts.ts';
 import { asCloudfenceError, Unavailable } from '../fencing/model/errors.ts';
-import { CLEANUP_MS, removeCanary, whyNotUndone } from './canary.ts';
+import { CLEANUP_MS, removeCanary, untilUndone, whyNotUndone } from './canary.ts';
 import type { DrillFacts, Refusal } from './checks.ts';
 import { targetOf } from './facts.ts';
 import { lookAtMachine, startMachine } from './machine.ts';
@@ -24,8 +24,8 @@ const startAgain = async (tools: DrillTools, { machine, drilled }: DrillFacts): 
 /** A machine that ran after its start may be off by now. */
 const offAfterAll = async (tools: DrillTools, { machine, drilled }: DrillFacts): Promise<readonly Refusal[]> => {
   const target = targetOf(machine);
-  const signal = AbortSignal.any([tools.clock.timeout(CLEANUP_MS), tools.giveUp]);
-  const said = await lookAtMachine(target, tools, signal).then(
+  const look = (signal: AbortSignal) => lookAtMachine(target, tools, signal);
+  const said = await untilUndone(look, () => true, tools).then(
     ({ power }) => (power === 'running' ? null : `the cloud says ${power}`),
     (error: unknown) => whyNotUndone(error, tools.giveUp),
   );
@@ -80,8 +80,8 @@ const release = async (node: string, tools: DrillTools): Promise<void> => {
 
 /** While the machine is off, its fence is right, and only a look says whether there is one. */
 const lookOnce = async (node: string, tools: DrillTools): Promise<void> => {
-  const signal = AbortSignal.any([tools.clock.timeout(CLEANUP_MS), tools.giveUp]);
-  if (!(await isFree(node, tools, signal))) throw new Unavailable(`Node ${node} is fenced`);
+  const look = (signal: AbortSignal) => isFree(node, tools, signal);
+  if (!(await untilUndone(look, () => true, tools))) throw new Unavailable(`Node ${node} is fenced`);
 };
 
 /** @returns that the Node is or may be fenced, with the command that ends the fence */
@@ -97,12 +97,11 @@ const takeFenceBack = async (node: string, tools: DrillTools, runs: boolean): Pr
 };
 
 /** Ends the reservation, so that another drill may begin. */
-const freeNode = async (
-  { target: { node } }: DrillOptions,
-  { clock, drill, drillCluster, giveUp }: DrillTools,
-): Promise<readonly Refusal[]> => {
+const freeNode = async ({ target: { node } }: DrillOptions, tools: DrillTools): Promise<readonly Refusal[]> => {
+  const { drill, drillCluster, giveUp } = tools;
+  const free = (signal: AbortSignal) => drillCluster.free({ name: node, drill }, signal);
   try {
-    await drillCluster.free({ name: node, drill }, AbortSignal.any([clock.timeout(CLEANUP_MS), giveUp]));
+    await untilUndone(free, () => true, tools);
     return [];
   } catch (error) {
     const says = `Node ${node} is still reserved for this drill: ${whyNotUndone(error, giveUp)}`;

@@ -24,7 +24,7 @@ const NIGHT = Date.UTC(2026, 0, 5, 3);
 /** What a test changes about the tools of a drill. */
 export type RigTools = Partial<DrillTools> & {
   readonly here?: boolean;
-  readonly spoiled?: (opened: Pick<DrillTools, 'cloud' | 'drillCloud'>) => Partial<DrillTools>;
+  readonly spoiled?: (opened: Pick<DrillTools, 'cloud' | 'drillCloud' | 'drillCluster'>) => Partial<DrillTools>;
 };
 
 export interface Rig<P extends ClusterParts> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { demoCloud } from '../../demo/aws-cloud.ts';
 import type { DrillResult, DrillTools } from '../../drill/tools.ts';
-import { Refused } from '../../fencing/model/errors.ts';
+import { type CloudfenceError, PermissionDenied, Refused, Throttled } from '../../fencing/model/errors.ts';
 import type { Power } from '../../fencing/model/machine.ts';
 import { awsDrill } from '../../providers/aws/drill.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
@@ -9,7 +9,7 @@ import { SANDBOX_REGION, type AwsParts } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
-import { type Rig, withRig } from './rig.ts';
+import { type Rig, type RigTools, withRig } from './rig.ts';
 
 /** However a drill ends: its machine runs, its Node bears no fence, or the report says what is left. */
 
@@ -179,7 +179,7 @@ describe('a drill where functions are installed', () => {
     }, true));
 });
 
-type Opened = Pick<DrillTools, 'cloud' | 'drillCloud'>;
+type Opened = Parameters<NonNullable<RigTools['spoiled']>>[0];
 
 /** A cloud that accepts each start, says `said` for a while, and leaves the machine off. */
 const acceptsAndFails =
@@ -230,4 +230,59 @@ describe('a machine that does not start again', () => {
       expect(machine?.says).toMatch(/may be off.*InsufficientInstanceCapacity/);
       expect(node).toMatchObject({ says: expect.stringContaining('is fenced'), remedy: RELEASE });
     }, true));
+});
+
+const RESERVED_LABEL = /drill-reserved-by/;
+
+const leftBehind = ({ world, node }: Rig<AwsParts>): string =>
+  [
+    ...Object.keys(getObject(world, 'nodes', node)?.metadata.labels ?? {}).filter((key) => RESERVED_LABEL.test(key)),
+    ...listObjects(world, 'statefulsets').flatMap(({ metadata: { name } }) => (/drill/.test(name) ? name : [])),
+  ].join();
+
+describe.each(['free', 'remove'] as const)('a cleanup whose request to %s fails', (call) => {
+  /** Interrupts a drill early, and lets its first requests of this kind fail. */
+  const interrupted = async (rig: Rig<AwsParts>, times: number, error: CloudfenceError) => {
+    let calls = 0;
+    const failing =
+      <Args extends readonly unknown[], T>(send: (...args: Args) => Promise<T>) =>
+      async (...args: Args): Promise<T> => {
+        calls += 1;
+        if (calls <= times) throw error;
+        return send(...args);
+      };
+    const spoiled = ({ drillCluster }: Opened) => {
+      const { free, remove } = drillCluster;
+      const changed = call === 'free' ? { free: failing(free) } : { remove: failing(remove) };
+      return { drillCluster: { ...drillCluster, ...changed } };
+    };
+    const tell = (says: string): void => {
+      if (says.startsWith('the canary runs on')) rig.ending.abort(new Error('interrupted'));
+    };
+    return { ...(await rig.drill({}, { tell, spoiled, drill: 'first' })), calls };
+  };
+
+  it('because a server is busy is tried again', () =>
+    onAws(async (rig) => {
+      const result = await interrupted(rig, 20, new Throttled('too many requests'));
+      expect(result).toMatchObject({ end: 'interrupted', left: [] });
+      expect(leftBehind(rig)).toBe('');
+    }));
+
+  it('is given up when the time of the cleanup is over', () =>
+    onAws(async (rig) => {
+      const before = rig.world.now();
+      const result = await interrupted(rig, Infinity, new Throttled('too many requests'));
+      expect(result.left).toEqual([
+        { says: expect.stringContaining('too many requests'), remedy: expect.stringContaining('kubectl') },
+      ]);
+      expect(rig.world.now() - before).toBeGreaterThan(5 * 60_000);
+      expect(rig.world.now() - before).toBeLessThan(8 * 60_000);
+    }));
+
+  it('because a permission is missing is not tried again', () =>
+    onAws(async (rig) => {
+      const result = await interrupted(rig, Infinity, new PermissionDenied('forbidden'));
+      expect(result).toMatchObject({ calls: 1, left: [{ says: expect.stringContaining('forbidden') }] });
+    }));
 });

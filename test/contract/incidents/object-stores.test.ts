@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { folderKeeper, objectsInFolder } from '../../../cli/incident-folder.ts';
-import { InvalidInput } from '../../../fencing/model/errors.ts';
+import { InvalidInput, Unexpected } from '../../../fencing/model/errors.ts';
 import { objectNameOf, parseIncident, type Incident } from '../../../incidents/incident.ts';
 import { type IncidentKeeper, keepIncident, type ObjectStore } from '../../../incidents/keep.ts';
 import { eventOccasion, record } from '../../incidents/recorded.ts';
@@ -103,5 +103,17 @@ it('a name never leads out of the folder', async () => {
     await expect(objects.write(name, '{}', null, never())).rejects.toThrow(InvalidInput);
     await expect(objects.read(name, never())).rejects.toThrow(InvalidInput);
   }
+  await rm(folder, { recursive: true });
+});
+
+it('only a file that has gone is no object: one that cannot be asked is a fault', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-incidents-'));
+  const objects = objectsInFolder(folder);
+  await objects.write('one', '{}', null, never());
+  await symlink('gone', path.join(folder, 'leads-to-nothing'));
+  expect((await objects.list('', never())).map(({ name }) => name)).toEqual(['one']);
+  await symlink('leads-to-itself', path.join(folder, 'leads-to-itself'));
+  await expect(objects.list('', never())).rejects.toThrow(Unexpected);
+  await expect(objects.list('', never())).rejects.toThrow(/leads-to-itself cannot be read \(ELOOP\)/);
   await rm(folder, { recursive: true });
 });
