@@ -1,5 +1,5 @@
 import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
-import type { OverdueFences } from '../fencing/sweep/overdue.ts';
+import type { OverdueFences } from '../fencing/sweep/sweep.ts';
 
 /** All names in logs and metrics. Dashboards and alarms depend on them. */
 

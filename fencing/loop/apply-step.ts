@@ -1,12 +1,17 @@
-import type { PodFacts } from '../model/cluster-facts.ts';
+import {
+  type PodFacts,
+  type ClusterFacts,
+  fenceInBoot,
+  type NodeFacts,
+  type Tombstone,
+} from '../model/cluster-facts.ts';
 import type { StepResult } from '../model/cluster.ts';
 import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors.ts';
-import { clusterAfter, withoutDeletedPods } from './facts-after.ts';
 import { unwantedSince, type Ending, type RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
-import { because } from '../model/reason.ts';
+import { because, counted, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { originOf } from '../rules/pods.ts';
+import { originOf, targetPod } from '../rules/pods.ts';
 import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
 import type { Act, Memory, Moment } from '../rules/view.ts';
 
@@ -169,3 +174,132 @@ export const applyStepError = (
 
 /** Reports a step of a dry run as if it were taken. Nothing is sent. */
 export const reportImagined = (act: Act, now: Moment): StepReport => report(act, now, now, 'dry-run', null);
+
+/**
+ * Returns the facts as they are after a step that took effect, or would be after one that is imagined. What others do
+ * because of the step is not in them.
+ */
+const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
+  switch (step.do) {
+    case 'mark':
+      return { ...facts, node: facts.node && markedNode(facts.node, step.record, step.addOutOfService) };
+    case 'delete-pod':
+      return { ...facts, pods: facts.pods.filter((pod) => pod.uid !== step.pod.uid) };
+    case 'delete-attachment':
+      return {
+        ...facts,
+        volumes: facts.volumes.map((volume) =>
+          volume.attachment?.uid === step.attachment.uid ? { ...volume, attachment: null } : volume,
+        ),
+      };
+    case 'note':
+      return {
+        ...facts,
+        node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) },
+      };
+    case 'park':
+      return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
+    case 'set-tombstone':
+      return { ...facts, node: facts.node && withTombstone(facts.node, step.tombstone) };
+    case 'note-stopping':
+      return { ...facts, node: facts.node && { ...facts.node, stopping: step.stopping } };
+    case 'fail-pod':
+    case 'nudge':
+    case 'delete-node':
+    case 'lift-out-of-service':
+    case 'release-node':
+    case 'detach-disk':
+    case 'power-off':
+      return facts;
+  }
+};
+
+/** Returns the facts as they are if the pods that were deleted are gone. */
+export const withoutDeletedPods = (facts: ClusterFacts, taken: ReadonlySet<string>): ClusterFacts => ({
+  ...facts,
+  pods: facts.pods.filter((pod) => !taken.has(stepKey({ do: 'delete-pod', pod: targetPod(pod) }))),
+});
+
+/** The label of our taint goes as well, unless the taint stays. */
+const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
+  ...node,
+  tombstone,
+  taintedFor: node.taints.ours ? node.taintedFor : null,
+});
+
+const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
+  ...node,
+  label: record.fence,
+  taintedFor: null,
+  record,
+  recordText: JSON.stringify(record),
+  taints: { ...node.taints, outOfService: node.taints.outOfService && !node.taints.ours, ours: false },
+});
+
+const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
+  ...node,
+  label: record.fence,
+  taintedFor: addOutOfService || node.taints.ours ? fenceInBoot(record.fence, record, record) : null,
+  tombstone: null,
+  stopping: null,
+  record,
+  recordText: JSON.stringify(record),
+  taints: {
+    outOfService: node.taints.outOfService || addOutOfService,
+    ours: node.taints.ours || addOutOfService,
+    quarantine: true,
+  },
+});
+
+/**
+ * Returns the run state with the facts as they would be after a step. A dry run, or a run in shadow mode, makes the same
+ * decisions on these facts. Pure: nothing is sent.
+ */
+export const applyImagined = (
+  state: RunState,
+  act: { readonly step: Step; readonly because: Reason },
+  now: Moment,
+): RunState => {
+  const steps = [...state.steps, reportImagined(act, now)];
+  const cluster = state.cluster && { ...state.cluster, value: clusterAfter(state.cluster.value, act.step) };
+  const sinceLook = new Set(state.memory.sinceLook).add(stepKey(act.step));
+  const asked = new Map(state.memory.takenAt).set(stepKey(act.step), now.mono);
+  return {
+    ...state,
+    cluster,
+    steps,
+    ending: isLast(act.step) ? imaginedEnding({ ...state, steps }) : null,
+    memory: { ...state.memory, sinceLook, takenAt: asked },
+  };
+};
+
+/** Returns whether a run has nothing more to imagine after the step. */
+const isLast = (step: Step): boolean =>
+  step.do === 'park'
+    ? step.record.phase === 'fenced'
+    : stepProperties[step.do].letsGo || ['power-off', 'detach-disk', 'delete-node'].includes(step.do);
+
+type Steps = Pick<RunState, 'policy' | 'steps'>;
+
+const imaginedIn = ({ steps }: Steps): RunState['steps'] => steps.filter(({ result }) => result === 'dry-run');
+
+/** Returns whether the run has imagined a step. */
+export const hasImagined = (state: Steps): boolean => imaginedIn(state).length > 0;
+
+/**
+ * Returns the ending of a run after its imagined steps. The last one decides the outcome. None of them has happened.
+ */
+export const imaginedEnding = (state: Steps, afterwards = ''): Ending => {
+  const steps = imaginedIn(state);
+  const last = steps.at(-1)?.step;
+  const outcome = last !== undefined && stepProperties[last].letsGo ? 'would-release' : 'would-fence';
+  return {
+    outcome,
+    reason: because(
+      outcome,
+      `${state.policy.dryRun ? 'dry run' : 'shadow mode'}: Cloudfence would take ${counted(steps.length, 'step')}${afterwards}`,
+    ),
+    lookAgainIn: null,
+    retry: false,
+  };
+};

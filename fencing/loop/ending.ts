@@ -1,7 +1,6 @@
 import type { ClusterEvent, EventSubject } from '../model/cluster.ts';
 import { type Ending, type RunState, viewOf } from './state.ts';
-import { describeDeclined, stillDeclined } from '../rules/declined.ts';
-import { listUntouched } from '../rules/finish.ts';
+import { describeDeclined, stillDeclined, listUntouched } from '../rules/finish.ts';
 import { type DeletedPod, isImagined, type Outcome, type OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';

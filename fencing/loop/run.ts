@@ -9,11 +9,10 @@ import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
 import { outcomeOf } from './ending.ts';
 import { searchClusters, runLook } from './look.ts';
-import type { StepAnswer } from './apply-answers.ts';
+import { type StepAnswer, reduce, type CommandResult } from './reduce.ts';
 import { failedEnding } from './failing.ts';
 import { actsOf, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
-import { reduce, type CommandResult } from './reduce.ts';
 import { sleepOrPoll } from './sleep.ts';
 import {
   startRun,

@@ -1,7 +1,5 @@
-import { deleteLingeringAttachment } from './attachments.ts';
-import { detachDisk, nudgeAttacher } from './disks.ts';
-import { failIfDeclined } from './declined.ts';
-import { deleteNode, endFenced, parkNode, retireTaint } from './finish.ts';
+import { deleteLingeringAttachment, detachDisk, nudgeAttacher } from './volumes.ts';
+import { failIfDeclined, deleteNode, endFenced, parkNode, retireTaint } from './finish.ts';
 import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './waits.ts';
 import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';

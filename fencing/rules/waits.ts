@@ -2,8 +2,7 @@ import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import { because, counted, listSome, type Reason } from '../model/reason.ts';
 import { type Awaited, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
 import { patience } from '../model/policy.ts';
-import { unwantedForMs } from './attachments.ts';
-import { attachedDiskOf, detachDueIn, isDetachDeclined, nudgeLastsFor } from './disks.ts';
+import { unwantedForMs, attachedDiskOf, detachDueIn, isDetachDeclined, nudgeLastsFor } from './volumes.ts';
 import {
   hasComeBack,
   isDeletionDeclined,

@@ -1,4 +1,4 @@
-import { applyImagined } from '../loop/imagine.ts';
+import { applyImagined } from '../loop/apply-step.ts';
 import { actOn } from '../loop/next-command.ts';
 import type { Ports } from '../loop/ports.ts';
 import { reduce } from '../loop/reduce.ts';

@@ -1,12 +1,24 @@
-import type { V1ObjectMeta, V1StatefulSet } from '@kubernetes/client-node/dist/gen/index.js';
-import type { PlacedCanary } from '../../drill/ports.ts';
+import {
+  type V1ObjectMeta,
+  type V1StatefulSet,
+  AppsV1Api,
+  CoreV1Api,
+  type V1DeleteOptions,
+} from '@kubernetes/client-node/dist/gen/index.js';
+import type { PlacedCanary, CanaryOptions, CanaryView } from '../../drill/ports.ts';
 import { DRILL_OF_LABEL, HOSTNAME_LABEL } from '../names.ts';
+import type { Reader, Writer } from '../connection.ts';
+import { isNotFound, isPreconditionFailed } from '../errors.ts';
+import { readPod } from '../pods.ts';
 
-/** The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one runs. */
+/**
+ * The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one runs.
+ * Says which of its objects are there, whose they are, and how they go.
+ */
 
-export const CANARY = 'cloudfence-drill';
+const CANARY = 'cloudfence-drill';
 export const CANARY_POD = `${CANARY}-0`;
-export const CANARY_CLAIM = `data-${CANARY_POD}`;
+const CANARY_CLAIM = `data-${CANARY_POD}`;
 
 const selected = { 'app.kubernetes.io/name': CANARY };
 
@@ -82,3 +94,104 @@ export const canarySet = (options: PlacedCanary): V1StatefulSet => ({
     volumeClaimTemplates: [claimOf(options)],
   },
 });
+
+const readSet = (reader: Reader, namespace: string) =>
+  reader.readIfPresent(AppsV1Api, { name: CANARY, namespace }, (apps, place) => apps.readNamespacedStatefulSet(place));
+
+const readClaim = (reader: Reader, namespace: string) =>
+  reader.readIfPresent(CoreV1Api, { name: CANARY_CLAIM, namespace }, (core, place) =>
+    core.readNamespacedPersistentVolumeClaim(place),
+  );
+
+export const readVolume = (reader: Reader, name: string) =>
+  reader.readIfPresent(CoreV1Api, { name }, (core, place) => core.readPersistentVolume(place));
+
+type Kept = (found: { readonly metadata?: V1ObjectMeta }) => boolean;
+
+const readParts = async (reader: Reader, namespace: string, kept: Kept) => {
+  const [set, pod, claim] = await Promise.all([
+    readSet(reader, namespace),
+    readPod(reader, { namespace, name: CANARY_POD }),
+    readClaim(reader, namespace),
+  ]);
+  return {
+    set: set && kept(set) ? set : null,
+    pod: pod && kept(pod) ? pod : null,
+    claim: claim && kept(claim) ? claim : null,
+  };
+};
+
+type CanaryParts = Awaited<ReturnType<typeof readParts>>;
+
+const inWords = ({ set, pod, claim }: CanaryParts, namespace: string): readonly string[] =>
+  [set && `statefulset/${CANARY}`, pod && `pod/${CANARY_POD}`, claim && `pvc/${CANARY_CLAIM}`]
+    .filter((part) => part !== null)
+    .map((part) => `${part} in namespace ${namespace}`);
+
+/** Returns the objects of a canary that are there and that `own` has not made, in words. */
+export const partsOfOthers = async (
+  reader: Reader,
+  namespace: string,
+  own: string | null,
+): Promise<readonly string[]> =>
+  inWords(await readParts(reader, namespace, (found) => own === null || !isOfDrill(found, own)), namespace);
+
+/** Returns the name of the volume that the canary's claim is bound to, or null. */
+export const boundVolume = async (
+  reader: Reader,
+  namespace: string,
+  kept: Kept = () => true,
+): Promise<string | null> => {
+  const claim = await readClaim(reader, namespace);
+  return claim && kept(claim) ? (claim.spec?.volumeName ?? null) : null;
+};
+
+/** Deletes the object that was read, and no other one that has its name by now. */
+const askToDelete = async (
+  found: { readonly metadata?: V1ObjectMeta } | null,
+  send: (body: V1DeleteOptions) => Promise<unknown>,
+): Promise<void> => {
+  const uid = found?.metadata?.uid;
+  if (uid === undefined) return;
+  try {
+    await send({ preconditions: { uid }, propagationPolicy: 'Background' });
+  } catch (error) {
+    if (!isNotFound(error) && !isPreconditionFailed(error)) throw error;
+  }
+};
+
+/** Deletes the set first, because it would create its pod again. */
+const askToDeleteAll = async (writer: Writer, namespace: string, { set, pod, claim }: CanaryParts): Promise<void> => {
+  await askToDelete(set, (body) =>
+    writer.write(AppsV1Api, (apps) => apps.deleteNamespacedStatefulSet({ name: CANARY, namespace, body })),
+  );
+  await askToDelete(pod, (body) =>
+    writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ name: CANARY_POD, namespace, body })),
+  );
+  await askToDelete(claim, (body) =>
+    writer.write(CoreV1Api, (core) =>
+      core.deleteNamespacedPersistentVolumeClaim({ name: CANARY_CLAIM, namespace, body }),
+    ),
+  );
+};
+
+const volumeLeft = async (reader: Reader, volume: CanaryView['volume']): Promise<readonly string[]> => {
+  const left = volume && (await readVolume(reader, volume.persistentVolume));
+  return left ? [`pv/${volume.persistentVolume} with ${volume.handle}`] : [];
+};
+
+/** Asks for the deletion of what the drill made, and returns what is still there, in words. */
+export const removeParts = async (
+  { reader, writer }: { readonly reader: Reader; readonly writer: Writer },
+  { namespace, drill }: Pick<PlacedCanary, 'namespace' | 'drill'>,
+  volume: CanaryView['volume'],
+): Promise<readonly string[]> => {
+  const kept: Kept = (found) => isOfDrill(found, drill);
+  await askToDeleteAll(writer, namespace, await readParts(reader, namespace, kept));
+  return [...inWords(await readParts(reader, namespace, kept), namespace), ...(await volumeLeft(reader, volume))];
+};
+
+export const removeCommandFor = ({ namespace }: Pick<CanaryOptions, 'namespace'>, drill: string | null): string =>
+  drill === null
+    ? `kubectl -n ${namespace} delete statefulset/${CANARY} pvc/${CANARY_CLAIM} --ignore-not-found`
+    : `kubectl -n ${namespace} delete statefulset,pvc -l ${DRILL_OF_LABEL}=${drill}`;

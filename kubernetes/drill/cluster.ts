@@ -4,6 +4,7 @@ import {
   type V1Node,
   type V1Pod,
   type V1StorageClass,
+  CoreV1Api,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import type {
   CanaryOptions,
@@ -14,19 +15,28 @@ import type {
   NeighborPod,
   SceneRequest,
   StorageClassFacts,
+  ReservedNode,
 } from '../../drill/ports.ts';
 import { attachmentFacts, attachmentName, listAttachmentsOnNode, readAttachment } from '../attachments.ts';
-import { type Connection, pages, type Reader } from '../connection.ts';
-import { withReadableAnswers } from '../errors.ts';
+import { type Connection, pages, type Reader, type Writer } from '../connection.ts';
+import { withReadableAnswers, isPreconditionFailed } from '../errors.ts';
 import { type CapControl, createCapControl } from '../ledger.ts';
 import { DRILL_ALLOWED, DRILL_LABEL, DRILL_RESERVED_LABEL, HOSTNAME_LABEL, MIRROR_POD, ZONE_LABEL } from '../names.ts';
 import { nodePages, readExistingNode, readNode } from '../node.ts';
 import { nodeFacts } from '../node-facts.ts';
 import { controllerOf, isFinished, readNodePods, readPod } from '../pods.ts';
 import { csiHandleOf } from '../volumes.ts';
-import { CANARY_POD, canarySet, isOfDrill } from './canary.ts';
-import { boundVolume, partsOfOthers, readVolume, removeCommandFor, removeParts } from './parts.ts';
-import { freeNode, reservationOf, reserveNode } from './reservation.ts';
+import {
+  CANARY_POD,
+  canarySet,
+  isOfDrill,
+  boundVolume,
+  partsOfOthers,
+  readVolume,
+  removeCommandFor,
+  removeParts,
+} from './canary.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 
 /** What a drill reads and writes in a cluster, with the credentials of the person who runs it. */
 
@@ -211,4 +221,55 @@ export const createDrillCluster = (name: string, connection: Connection): DrillC
     removeCommand: removeCommandFor,
     allowCommand: (node) => `kubectl label node ${node} ${DRILL_LABEL}=${DRILL_ALLOWED}`,
   };
+};
+
+/** The label with which a drill reserves its Node. Of two drills, only one can write it. */
+
+const PATH = `/metadata/labels/${DRILL_RESERVED_LABEL.replaceAll('/', '~1')}`;
+
+/** A kubelet writes to its Node now and then, and each of its writes is another version. */
+const TRIES = 5;
+
+const reservationOf = ({ metadata }: V1Node): string | null => metadata?.labels?.[DRILL_RESERVED_LABEL] ?? null;
+
+const patchOf = ({ metadata }: V1Node, drill: string) => [
+  { op: 'test', path: '/metadata/uid', value: metadata?.uid },
+  { op: 'test', path: '/metadata/resourceVersion', value: metadata?.resourceVersion },
+  { op: 'add', path: PATH, value: drill },
+];
+
+/** Returns null when the Node bears the reservation already. @throws Refused */
+const toReserve = async (reader: Reader, { name, uid, drill }: ReservedNode): Promise<V1Node | null> => {
+  const node = await readNode(reader, name);
+  if (node?.metadata?.uid !== uid) throw new Refused(`Node ${name} is gone, or is another one by now`);
+  const holder = reservationOf(node);
+  if (holder !== null && holder !== drill)
+    throw new Refused(`another drill (${holder}) has just reserved Node ${name}`);
+  return holder === drill ? null : node;
+};
+
+/** Writes the label under the uid and the version that were read, so that it never replaces another drill's. */
+const reserveNode = async (reader: Reader, writer: Writer, wanted: ReservedNode): Promise<void> => {
+  const { name, drill } = wanted;
+  for (let tries = 1; ; tries += 1) {
+    const node = await toReserve(reader, wanted);
+    if (!node) return;
+    try {
+      await writer.jsonPatch(CoreV1Api, (core) => core.patchNode({ name, body: patchOf(node, drill) }));
+      return;
+    } catch (error) {
+      if (!isPreconditionFailed(error) || tries >= TRIES) throw error;
+    }
+  }
+};
+
+/** Removes the label if it names this drill. */
+const freeNode = async (reader: Reader, writer: Writer, { name, drill }: Omit<ReservedNode, 'uid'>): Promise<void> => {
+  const node = await readNode(reader, name);
+  if (!node || reservationOf(node) !== drill) return;
+  const body = [
+    { op: 'test', path: PATH, value: drill },
+    { op: 'remove', path: PATH },
+  ];
+  await writer.jsonPatch(CoreV1Api, (core) => core.patchNode({ name, body }));
 };

@@ -13,8 +13,15 @@ import type { ClusterReading, ReadDriverFault } from '../../diagnosis/ports.ts';
 import type { VolumeHandle } from '../../fencing/model/machine.ts';
 import { attachmentName, attachmentPages, readAttachment } from '../attachments.ts';
 import { pages, type Connection, type Reader } from '../connection.ts';
-import { claimReads, volumeReads } from './diagnosis-volumes.ts';
-import { createReadMemory, type ReadMemory, MOST_STUCK, unread, viewIfFound } from './diagnosis-memory.ts';
+import {
+  claimReads,
+  volumeReads,
+  createReadMemory,
+  type ReadMemory,
+  MOST_STUCK,
+  unread,
+  viewIfFound,
+} from './diagnosis-volumes.ts';
 import { attachmentView, eventView, nodeView, podView, ownerView } from './diagnosis-views.ts';
 import { isUnknownPath } from '../errors.ts';
 import { readLease, renewTimeOf } from '../leases.ts';

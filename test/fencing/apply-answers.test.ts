@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { actOn, type Command } from '../../fencing/loop/next-command.ts';
-import { errorsIn, reduce, reportsOf } from '../../fencing/loop/reduce.ts';
-import type { StepAnswer } from '../../fencing/loop/apply-answers.ts';
+import { errorsIn, reduce, reportsOf, type StepAnswer } from '../../fencing/loop/reduce.ts';
 import { startRun, type RunState, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
 import {
   InvalidInput,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { endingAtDeadline, eventFor, eventsFor, outcomeOf, waitingEnd } from '../../fencing/loop/ending.ts';
-import { applyImagined, hasImagined, imaginedEnding } from '../../fencing/loop/imagine.ts';
+import { applyImagined, hasImagined, imaginedEnding } from '../../fencing/loop/apply-step.ts';
 import { type Ending, type RunState, startRun, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
 import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { OutcomeKind, StepReport } from '../../fencing/model/outcome.ts';
