@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import * as modules from 'node:module';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -42,17 +41,22 @@ const ENDING = ['SIGTERM', 'SIGHUP', 'SIGINT'];
 
 /**
  * Passes on the signals that would end this process, and then ends as the child does. A terminal sends Ctrl-C to the
- * child, too, and a second one would tell a drill to leave the machine as it is.
+ * child, too: the commands take the two for one.
  */
 const runOn = (node, args) => {
-  const hasTerminal = [0, 1, 2].some((stream) => isatty(stream));
   const child = spawn(node, [own, ...args], { stdio: 'inherit' });
-  const passOn = (signal) => {
-    if (signal !== 'SIGINT' || !hasTerminal) child.kill(signal);
+  const passOn = (signal) => child.kill(signal);
+  const stopPassingOn = () => {
+    for (const signal of ENDING) process.removeListener(signal, passOn);
   };
   for (const signal of ENDING) process.on(signal, passOn);
+  child.once('error', (error) => {
+    stopPassingOn();
+    console.error(`cloudfence: ${node} does not start (${error.message}). Run \`npm ci\`, or use Node 22.18 or newer.`);
+    process.exitCode = 2;
+  });
   child.once('exit', (code, endedBy) => {
-    for (const signal of ENDING) process.removeListener(signal, passOn);
+    stopPassingOn();
     if (endedBy === null) process.exitCode = code;
     else process.kill(process.pid, endedBy);
   });

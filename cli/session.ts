@@ -13,6 +13,7 @@ import { printOutcome, outcomeOfError, type Output, type Terminal } from './answ
 import { INTERRUPTED } from './exit-code.ts';
 import { createRunLogs, type RunLogs } from '../functions/keep-incidents.ts';
 import { warnings } from './incident-place.ts';
+import { handleInterrupts } from './interrupt.ts';
 import { createProgress, type ProgressOptions } from './progress.ts';
 
 /** Options that every command takes. */
@@ -61,6 +62,8 @@ interface SessionEnd {
    * afterwards still needs them.
    */
   readonly renewsUntil?: AbortSignal | null;
+  /** What a second Ctrl-C does. Null: it ends the process. */
+  readonly onSecondInterrupt?: (() => void) | null;
 }
 
 /** Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. */
@@ -68,16 +71,15 @@ export const withSession = async (
   options: CommonOptions,
   terminal: Terminal,
   work: (session: Session) => Promise<number>,
-  { whenInterrupted = null, alsoOn = [], renewsUntil = null }: SessionEnd = {},
+  { whenInterrupted = null, alsoOn = [], renewsUntil = null, onSecondInterrupt = null }: SessionEnd = {},
 ): Promise<number> => {
   const ending = new AbortController();
-  let interrupted = false;
-  const interrupt = () => {
-    interrupted = true;
-    ending.abort(new Error('interrupted'));
-  };
-  process.once('SIGINT', interrupt);
-  for (const signal of alsoOn) process.on(signal, interrupt);
+  const stopHandling = handleInterrupts({
+    alsoOn,
+    now: () => terminal.clock.now().mono,
+    begin: () => ending.abort(new Error('interrupted')),
+    again: onSecondInterrupt,
+  });
   const opened: PreparedCluster[] = [];
   const progress = createProgress(options, terminal);
   const logs = createRunLogs(warnings(terminal));
@@ -88,13 +90,12 @@ export const withSession = async (
     };
     const session = await openSession(options, terminal, { signal: ending.signal, observe, renewsUntil }, opened);
     const code = await work({ ...session, logs }).finally(progress.stop);
-    return interrupted && whenInterrupted === null ? sayInterrupted(options, terminal, true) : code;
+    return ending.signal.aborted && whenInterrupted === null ? sayInterrupted(options, terminal, true) : code;
   } catch (error) {
-    if (interrupted && whenInterrupted !== null) return whenInterrupted;
-    if (interrupted) return sayInterrupted(options, terminal, false);
-    throw error;
+    if (!ending.signal.aborted) throw error;
+    return whenInterrupted ?? sayInterrupted(options, terminal, false);
   } finally {
-    for (const signal of ['SIGINT', ...alsoOn]) process.removeListener(signal, interrupt);
+    stopHandling();
     ending.abort();
     await Promise.all(opened.map(({ close }) => close()));
   }

@@ -99,18 +99,12 @@ const refuseUnknownForm = ({ output }: DrillCommandOptions): void => {
     throw new InvalidInput(`${output} ends with neither .md nor .json: write one of them with --output`);
 };
 
-/** A first Ctrl-C ends the drill and lets it clean up. A second one ends the cleanup. */
-const endOnSecondInterrupt = (terminal: Terminal, first: AbortSignal, giveUp: AbortController): (() => void) => {
-  const end = (): void => giveUp.abort(new Error('interrupted again'));
-  const listen = (): void => {
+/** Says what the first Ctrl-C does. */
+const sayUndoing = (terminal: Terminal, interrupted: AbortSignal): (() => void) => {
+  const say = (): void =>
     terminal.complain('interrupted: the drill undoes what it did. Press Ctrl-C again to leave it as it is');
-    process.once('SIGINT', end);
-  };
-  first.addEventListener('abort', listen, { once: true });
-  return () => {
-    first.removeEventListener('abort', listen);
-    process.removeListener('SIGINT', end);
-  };
+  interrupted.addEventListener('abort', say, { once: true });
+  return () => interrupted.removeEventListener('abort', say);
 };
 
 const runDrill = async (
@@ -124,7 +118,7 @@ const runDrill = async (
   const { clusters: openClusters, openedCloud, ports, policy } = session;
   const fenceHere = options.fenceHere ?? false;
   const opened = await openDrill({ machine, cluster }, { openClusters, openedCloud, ports, policy }, fenceHere);
-  const forget = endOnSecondInterrupt(terminal, ports.signal, giveUp);
+  const stopSaying = sayUndoing(terminal, ports.signal);
   const confirm = asksPerson(options, terminal, session);
   try {
     const tools = { ...opened, giveUp: giveUp.signal, tell: terminal.complain, confirm };
@@ -134,13 +128,14 @@ const runDrill = async (
     await print(report, options, terminal);
     return exitCodeOf(report);
   } finally {
-    forget();
+    stopSaying();
   }
 };
 
 /**
  * Stops a machine that a person allows to be stopped, and measures how the installed Cloudfence reacts. A pipeline that
- * is cancelled or a terminal that is closed must not leave the machine off.
+ * is cancelled or a terminal that is closed must not leave the machine off. The first Ctrl-C ends the drill and lets it
+ * clean up. A second one ends the cleanup.
  */
 export const drill = (options: DrillCommandOptions, terminal: Terminal): Promise<number> => {
   refuseUnknownForm(options);
@@ -150,5 +145,6 @@ export const drill = (options: DrillCommandOptions, terminal: Terminal): Promise
     whenInterrupted: INTERRUPTED,
     alsoOn: ['SIGTERM', 'SIGHUP'],
     renewsUntil: giveUp.signal,
+    onSecondInterrupt: () => giveUp.abort(new Error('interrupted again')),
   });
 };

@@ -9,6 +9,7 @@ import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
 import type { LoggedOutcome } from '../../demo/platform.ts';
 import type { Terminal } from '../answer.ts';
 import { folderKeeper } from '../incident-folder.ts';
+import { handleInterrupts } from '../interrupt.ts';
 
 export interface SandboxOptions {
   readonly cloud: string;
@@ -169,7 +170,12 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
   const end = (): void => ending.abort();
   const practice = await loadPractice(cloud, () => terminal.clock.now().wall);
   const control = await openPracticeControl(practice, randomUUID());
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
+  const stopHandling = handleInterrupts({
+    alsoOn: ['SIGTERM'],
+    now: () => terminal.clock.now().mono,
+    begin: end,
+    again: null,
+  });
   try {
     await writeAccess(practice, control.url, folder);
     printWelcome(practice, options, terminal);
@@ -179,8 +185,8 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
     return 0;
   } finally {
     end();
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, end);
     await Promise.all([control.close(), practice.close(), rm(controlFile(folder), { force: true })]);
+    stopHandling();
   }
 };
 

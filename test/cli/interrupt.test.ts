@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { handleInterrupts } from '../../cli/interrupt.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 
@@ -14,8 +15,10 @@ afterEach(() => sandbox.close());
 
 const launcher = fileURLToPath(new URL('../../cli/cloudfence.js', import.meta.url));
 
+/** Starts the launcher as a shell does: in a process group of its own. */
 const start = (options: readonly string[], ...args: readonly string[]) => {
   const child = spawn(process.execPath, [...options, launcher, ...args], {
+    detached: true,
     env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig },
   });
   return { child, stderr: text(child.stderr), closed: once(child, 'close') };
@@ -34,6 +37,46 @@ const startWaiting = async (...options: readonly string[]) => {
 const OLDER = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });";
 const onOlderNode = ['--import', `data:text/javascript,${encodeURIComponent(OLDER)}`];
 
+/** Plays signals at these times (ms), and returns what each of them did. */
+const played = (...signals: readonly (readonly [NodeJS.Signals, number])[]): readonly string[] => {
+  let time = 0;
+  const done: string[] = [];
+  const stop = handleInterrupts({
+    alsoOn: ['SIGTERM'],
+    now: () => time,
+    begin: () => void done.push(`begin at ${time}`),
+    again: () => void done.push(`again at ${time}`),
+  });
+  for (const [signal, at] of signals) {
+    time = at;
+    process.emit(signal);
+  }
+  stop();
+  return done;
+};
+
+describe('Ctrl-C', () => {
+  it('that comes twice within half a second is one', () => {
+    expect(played(['SIGINT', 0], ['SIGINT', 3], ['SIGINT', 499])).toEqual(['begin at 0']);
+  });
+
+  it('counts again half a second later, each time', () => {
+    expect(played(['SIGINT', 10], ['SIGINT', 510], ['SIGINT', 520])).toEqual([
+      'begin at 10',
+      'again at 510',
+      'again at 520',
+    ]);
+  });
+
+  it('counts as the second after another signal, which itself never does', () => {
+    expect(played(['SIGTERM', 0], ['SIGTERM', 900], ['SIGINT', 901])).toEqual([
+      'begin at 0',
+      'begin at 900',
+      'again at 901',
+    ]);
+  });
+});
+
 const SENTENCE = /^cloudfence: interrupted: [^\n]+\n$/;
 
 it('Ctrl-C ends a wait with one sentence and exit code 130, not with a stack trace', async () => {
@@ -48,6 +91,14 @@ describe.skipIf(process.platform !== 'linux' || process.arch !== 'x64')('on an o
   it('a signal reaches the process that does the work, and its exit code comes back', async () => {
     const { child, stderr, closed } = await startWaiting(...onOlderNode);
     child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+    expect(await stderr).toMatch(SENTENCE);
+  });
+
+  it('Ctrl-C of a terminal reaches both processes, and is one', async () => {
+    const { child, stderr, closed } = await startWaiting(...onOlderNode);
+    if (child.pid === undefined) throw new Error('the launcher has not started');
+    process.kill(-child.pid, 'SIGINT');
     expect(await closed).toEqual([130, null]);
     expect(await stderr).toMatch(SENTENCE);
   });

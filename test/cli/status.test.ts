@@ -33,6 +33,8 @@ describe('status', () => {
 
   it('shows a standing fence, exits 3, and writes nothing', async () => {
     await cli('fence', node());
+    const disks = (): string => stateOf(sandbox.world).disks.join('\n');
+    await expect.poll(disks, { timeout: 15_000 }).not.toMatch(/nobody|attaching|detaching/);
     const before = stateOf(sandbox.world);
     const { code, stdout } = await cli('status', '--json');
     expect([code, JSON.parse(stdout)]).toMatchObject([
