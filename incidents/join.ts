@@ -112,6 +112,8 @@ const stateByEnd: Readonly<Partial<Record<End['outcome'], Incident['state']>>> =
   'would-fence': 'would-fence',
   'would-release': 'would-fence',
   failed: 'failed',
+  // No later run may find anything of this machine. Then only a later look sees the end, and adds it.
+  waiting: 'fencing',
 };
 
 /** Returns how far the incident is. */
@@ -120,8 +122,6 @@ export const stateOf = ({ fence, steps, ends, phases }: Shown): Incident['state'
   if (ends.some(({ because }) => REMOVED_BY_HAND.has(because.code))) return 'ended-by-hand';
   if (fence !== null) return stateOfFence({ fence, steps, ends, phases });
   const last = ends.at(-1)?.outcome;
-  // The Node was gone before, and no later run finds anything of this machine. Only a later look sees the end.
-  if (last === 'waiting') return phases.attachmentsGone === null ? 'fencing' : 'fenced';
   return (last && stateByEnd[last]) ?? 'refused';
 };
 

@@ -36,14 +36,16 @@ const stepOf = (step: StepReport, proofs: readonly Proof[]): IncidentStep => ({
 /**
  * Returns whether the run belongs into the history: it did something, it ended a fence, or it declined to do something
  * about a machine in one of our clusters. A dry run leaves no trace. Where the Node was gone before, nothing carries a
- * record, and the run may still have done a part of the fence.
+ * record, and the run may still have done a part of the fence. A note of when a stop began is no part of one.
  */
 const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
   const { outcome: kind, steps, provenAt, cluster } = outcome;
   if (outcome.dryRun || cluster === null) return false;
   if (kind === 'refused' || kind === 'would-fence' || kind === 'would-release') return true;
   if (kind === 'failed') return fence !== null || provenAt !== null;
-  return (fence !== null || provenAt !== null) && !isImagined(outcome) && steps.length > 0;
+  return (
+    (fence !== null || provenAt !== null) && !isImagined(outcome) && steps.some(({ step }) => step !== 'note-stopping')
+  );
 };
 
 /** Returns a pod with what replaces it. The pod of a job may be over before anybody looks. */

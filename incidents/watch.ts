@@ -85,10 +85,10 @@ const FREED = because('fenced', 'a later look found no volume attached to the ma
 
 /**
  * Returns the end of a fence whose Node is gone. No run finds anything of its machine once Kubernetes has detached the
- * last volume, so only this look sees the end.
+ * last volume, so only this look sees the end. While the Node stands, only a run can end a fence.
  */
-const lateEnd = ({ state, fence }: Incident, { detached, nodeGone }: Aftermath, now: number): End | null =>
-  state === 'fencing' && detached && (fence === null || nodeGone)
+const lateEnd = ({ state }: Incident, { detached, nodeGone }: Aftermath, now: number): End | null =>
+  state === 'fencing' && detached && nodeGone
     ? { outcome: 'fenced', because: FREED, at: isoTime(now), run: 'watch' }
     : null;
 

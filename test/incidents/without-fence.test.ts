@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { because } from '../../fencing/model/reason.ts';
+import type { Outcome, StepReport } from '../../fencing/model/outcome.ts';
+import { announcementsOf } from '../../incidents/announcement.ts';
+import { incidentOfRun } from '../../incidents/of-run.ts';
+import { emptyRunLog } from '../../incidents/run-log.ts';
+import { type Aftermath, isWatched, withAftermath } from '../../incidents/watch.ts';
+import { attachment, cluster, node, NOW, volume } from '../fencing/view-builder.ts';
+import { stopped } from '../simulation/incidents.ts';
+import { freshRun, portsOver } from '../simulation/rig.ts';
+import { record, sweepOccasion } from './recorded.ts';
+
+const stepped = (step: StepReport['step'], target: string): StepReport => ({
+  step,
+  target,
+  because: because('stopping', 'the machine is stopping'),
+  at: NOW - 20_000,
+  ms: 10,
+  result: 'done',
+  message: null,
+});
+
+/** What a run shows that took one step before the mark, and that now waits. Its Node holds a volume. */
+const waitingAfter = async (step: StepReport) => {
+  const scene = stopped();
+  const { outcome } = await record(scene, sweepOccasion, null, { policy: { paused: 'maintenance' } });
+  const waiting: Outcome = {
+    ...outcome,
+    outcome: 'waiting',
+    reason: because('delayed-by-policy', 'the policy waits for 300 s'),
+    provenAt: NOW,
+    steps: [step],
+  };
+  const start = freshRun(scene.world, portsOver(scene.world), { machine: scene.scene.holder });
+  const found = cluster({ node: node(), volumes: [volume({ attachment: attachment() })] });
+  return incidentOfRun(waiting, { ...emptyRunLog(start), found }, sweepOccasion, NOW);
+};
+
+const detached: Aftermath = {
+  detached: true,
+  attachedElsewhere: false,
+  runningSince: null,
+  returnedSince: null,
+  fenced: false,
+  nodeGone: false,
+};
+
+describe('a run that waits without a fence', () => {
+  it('leaves no incident if it only noted when the stop began', async () => {
+    expect(await waitingAfter(stepped('note-stopping', 'node/node-a'))).toBeNull();
+  });
+
+  it('has fenced nothing if Kubernetes detaches the volumes while the Node stands', async () => {
+    const incident = await waitingAfter(stepped('power-off', 'machine/i-1'));
+    if (!incident) throw new Error('a machine that was powered off leaves an incident');
+    expect([incident.state, isWatched(incident)]).toEqual(['fencing', true]);
+    const after = withAftermath(incident, detached, NOW + 60_000);
+    expect(after).toMatchObject({
+      state: 'fencing',
+      phases: { attachmentsGone: expect.stringMatching(/T/), fenced: null },
+    });
+    expect(announcementsOf(incident, after)).toEqual([]);
+  });
+
+  it('has fenced the machine if they are detached and the Node is gone', async () => {
+    const incident = await waitingAfter(stepped('delete-pod', 'pod/default/db-0'));
+    if (!incident) throw new Error('a deleted pod leaves an incident');
+    const after = withAftermath(incident, { ...detached, nodeGone: true }, NOW + 60_000);
+    expect(after).toMatchObject({
+      state: 'fenced',
+      ends: [{ outcome: 'waiting' }, { outcome: 'fenced', run: 'watch' }],
+    });
+    expect(announcementsOf(incident, after).map(({ about }) => about)).toEqual(['fence']);
+  });
+});
