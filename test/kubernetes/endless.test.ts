@@ -114,6 +114,18 @@ describe('a kubelet that names ten thousand volumes', () => {
     },
   );
 
+  it('hides no volume that someone else names: a claim, a pod, or the record', async () => {
+    const { stage, node, look } = await busyNode();
+    const inline = { name: 'v', awsElasticBlockStore: { volumeID: 'vol-inline' } };
+    const claimed = usingClaim(await makeVolume(stage, 'vol-claimed'));
+    await makePod(stage, node.name, { volumes: [...claimed.volumes, inline] });
+    const said = names(1_000).map((name) => `kubernetes.io/csi/${name}`);
+    await stage.admin('PATCH', `${NODES}/${node.name}/status`, { status: { volumesInUse: said } });
+    const volumes = [{ driver: DRIVER, handle: 'vol-noted', persistentVolume: 'gone', attachment: '' }];
+    const facts = await look(recordFor(node, 'i-1', { volumes }));
+    expect(facts.volumes.map(({ handle }) => handle).sort()).toEqual(['vol-claimed', 'vol-inline', 'vol-noted']);
+  });
+
   it('in the record costs no more than a big Node', async () => {
     const { paths, node, look } = await busyNode();
     const volumes = Array.from({ length: 10_000 }, (_, at) => ({
@@ -128,12 +140,12 @@ describe('a kubelet that names ten thousand volumes', () => {
 });
 
 describe('a big Node', () => {
-  it('with 250 volumes is looked at volume by volume, attached or not', async () => {
+  it('with 300 volumes is looked at volume by volume, attached or not', async () => {
     const { stage, node, look } = await busyNode();
     await stage.admin('PATCH', `${NODES}/${node.name}/status`, {
-      status: { volumesInUse: names(250).map((name) => `kubernetes.io/csi/${name}`) },
+      status: { volumesInUse: names(300).map((name) => `kubernetes.io/csi/${name}`) },
     });
-    expect((await look()).volumes).toHaveLength(250);
+    expect((await look()).volumes).toHaveLength(300);
   });
 });
 

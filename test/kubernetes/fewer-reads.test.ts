@@ -75,6 +75,177 @@ describe('the PersistentVolume of a claim', () => {
   });
 });
 
+const PV = 'GET /api/v1/persistentvolumes/';
+const LIST = 'GET /api/v1/namespaces/default/pods';
+const reportedOn = (node: string, handles: readonly string[]) =>
+  [
+    `${NODES}/${node}/status`,
+    { status: { volumesInUse: handles.map((handle) => `kubernetes.io/csi/${DRIVER}^${handle}`) } },
+  ] as const;
+
+it('no PersistentVolume is read if the attachment of each shows it, whether a pod claims it or not', async () => {
+  const { look, ...scene } = stage();
+  const node = await makeNode(scene, { name: 'node', machine: 'i-1' });
+  const handles = ['vol-1', 'vol-2', 'vol-3'];
+  for (const handle of handles) {
+    await makeVolume(scene, handle, `data-${handle}`);
+    await scene.admin('PATCH', `${CLAIMS}/data-${handle}/status`, { status: { phase: 'Bound' } });
+    await makeAttachment(scene, attachmentName({ driver: DRIVER, handle }, 'node'), 'node', `data-${handle}`, 'i-1');
+    if (handle !== 'vol-3') await makePod(scene, 'node', usingClaim(`data-${handle}`));
+  }
+  await scene.admin('PATCH', ...reportedOn(node.name, handles));
+  const { facts, calls } = await look('i-1', 'node');
+  expect(calls.filter((call) => call.startsWith(PV))).toEqual([]);
+  expect(facts.volumes.map(({ handle, persistentVolume, pvc }) => [handle, persistentVolume, pvc])).toEqual([
+    ['vol-1', 'data-vol-1', 'default/data-vol-1'],
+    ['vol-2', 'data-vol-2', 'default/data-vol-2'],
+    ['vol-3', 'data-vol-3', null],
+  ]);
+});
+
+it('a record that gives one volume many names costs five reads, and the volume is found', async () => {
+  const { look, ...scene } = stage();
+  const node = await makeNode(scene, { name: 'node', machine: 'i-1' });
+  await makeVolume(scene, 'vol-1', 'data');
+  await makePod(scene, 'node', usingClaim('data'));
+  const volumes = Array.from({ length: 20 }, (_, at) => ({
+    driver: DRIVER,
+    handle: 'vol-1',
+    persistentVolume: `made-up-${at}`,
+    attachment: '',
+  }));
+  const { facts, calls } = await look('i-1', 'node', { remembered: recordFor(node, 'i-1', { volumes }) });
+  expect(facts.volumes).toMatchObject([{ persistentVolume: 'data' }]);
+  expect(calls.filter((call) => call.startsWith(PV) && call.includes('made-up'))).toHaveLength(4);
+});
+
+describe('the Node of the pod that uses a volume now', () => {
+  /** A volume of a Node that is told to be followed, and the names of the pods that its fence has recorded. */
+  const followed = async (pods: readonly (readonly [namespace: string, name: string])[]) => {
+    const scene = stage();
+    const node = await makeNode(scene, { name: 'node', machine: 'i-1' });
+    await makeVolume(scene, 'vol-1', 'data');
+    const record = recordFor(node, 'i-1', {
+      volumes: [{ driver: DRIVER, handle: 'vol-1', persistentVolume: 'data', attachment: '' }],
+      pods: pods.map(([namespace, name]) => ({ namespace, name, uid: `old-${name}` })),
+    });
+    await scene.admin('PATCH', `${NODES}/node`, {
+      metadata: {
+        annotations: { [RECORD_ANNOTATION]: JSON.stringify(record) },
+        labels: { [FENCED_LABEL]: record.fence },
+      },
+    });
+    const next = (node: string) =>
+      makeAttachment(scene, attachmentName({ driver: DRIVER, handle: 'vol-1' }, node), node, 'data');
+    const find = () => scene.look('i-1', 'node', { follow: [`${DRIVER}^vol-1`] });
+    return { ...scene, next, find };
+  };
+  const byName = (calls: readonly string[]) => calls.filter((call) => /\/namespaces\/[a-z]+\/pods\//.test(call));
+  const lists = (calls: readonly string[]) =>
+    calls.filter((call) => call.endsWith('/pods') && call.includes('/namespaces/'));
+
+  it('is not that of a pod without a Node, or of one that has ended', async () => {
+    const { next, find, ...scene } = await followed([]);
+    const { uid } = await next('next');
+    await makePod(scene, '', usingClaim('data'), { name: 'a-waiting' });
+    await makePod(scene, 'former', usingClaim('data'), { name: 'b-over' });
+    await scene.admin('PATCH', '/api/v1/namespaces/default/pods/b-over/status', { status: { phase: 'Succeeded' } });
+    await makePod(scene, 'next', usingClaim('data'), { name: 'c-runs' });
+    expect((await find()).facts.volumes).toMatchObject([{ successor: { uid } }]);
+  });
+
+  it.each([
+    [3, 3, 0],
+    [4, 0, 1],
+  ])('is asked for by the names of %i old pods: %i reads and %i lists', async (count, reads, most) => {
+    const names = Array.from({ length: count }, (_, at) => `db-${at}`);
+    const { next, find, ...scene } = await followed(names.map((name) => ['default', name] as const));
+    const { uid } = await next('next');
+    await makePod(scene, 'next', usingClaim('data'), { name: 'db-0' });
+    const { facts, calls } = await find();
+    expect(facts.volumes).toMatchObject([{ successor: { uid } }]);
+    expect([byName(calls), lists(calls)].map((some) => some.length)).toEqual([reads, most]);
+  });
+
+  it('is looked for in the list if the pod of the old name uses another claim', async () => {
+    const { next, find, ...scene } = await followed([['default', 'db-0']]);
+    const { uid } = await next('next');
+    await makePod(scene, 'other', usingClaim('other'), { name: 'db-0' });
+    await makePod(scene, 'next', usingClaim('data'), { name: 'web' });
+    expect((await find()).facts.volumes).toMatchObject([{ successor: { uid } }]);
+  });
+
+  it('is not asked for by the pods of another namespace', async () => {
+    const { find } = await followed([
+      ['shop', 'web'],
+      ['default', 'db-0'],
+    ]);
+    expect(byName((await find()).calls)).toEqual(['GET /api/v1/namespaces/default/pods/db-0']);
+  });
+
+  it.each([
+    ['first', 'a-user', 1],
+    ['second', 'z-user', 2],
+  ])('is found on the %s page of many pods, and no further page is read', async (_page, name, most) => {
+    const { next, find, server, ...scene } = await followed([]);
+    for (let at = 0; at < 1_100; at += 1)
+      server.store.create(
+        'pods',
+        {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { namespace: 'default', name: `${at < 600 ? 'm' : 'zz'}-${at}` },
+          spec: { nodeName: 'other', containers: [] },
+          status: {},
+        },
+        { user: 'admin', at: 0 },
+      );
+    const { uid } = await next('next');
+    await makePod(scene, 'next', usingClaim('data'), { name });
+    const { facts, calls } = await find();
+    expect(facts.volumes).toMatchObject([{ successor: { uid } }]);
+    expect(lists(calls)).toHaveLength(most);
+  });
+});
+
+describe('the pods that use the volumes of a Node', () => {
+  const listsFor = async (phase: 'fencing' | 'fenced' | null, attached: readonly string[]) => {
+    const scene = stage();
+    const node = await makeNode(scene, { name: 'node', machine: 'i-1' });
+    const handles = ['vol-1', 'vol-2'];
+    for (const handle of handles) await makeVolume(scene, handle, `data-${handle}`);
+    for (const handle of attached)
+      await makeAttachment(scene, attachmentName({ driver: DRIVER, handle }, 'node'), 'node', `data-${handle}`, 'i-1');
+    const volumes = handles.map((handle) => ({
+      driver: DRIVER,
+      handle,
+      persistentVolume: `data-${handle}`,
+      attachment: '',
+    }));
+    const record = recordFor(node, 'i-1', { volumes, phase: phase ?? 'fencing' });
+    if (phase !== null)
+      await scene.admin('PATCH', `${NODES}/node`, {
+        metadata: {
+          annotations: { [RECORD_ANNOTATION]: JSON.stringify(record) },
+          labels: { [FENCED_LABEL]: record.fence },
+        },
+      });
+    const { facts, calls } = await scene.look('i-1', 'node', { remembered: record });
+    expect(facts.volumes).toHaveLength(2);
+    return calls.filter((call) => call === LIST).length;
+  };
+
+  it.each([
+    ['a fence is under way, and nothing is attached any more', 'fencing', [], 1],
+    ['one volume is still attached', 'fencing', ['vol-1'], 0],
+    ['both are', 'fencing', ['vol-1', 'vol-2'], 0],
+    ['the fence has done its work', 'fenced', [], 0],
+    ['there is no fence', null, [], 0],
+  ] as const)('are listed only if it matters: %s', async (_case, phase, attached, most) => {
+    expect(await listsFor(phase, attached)).toBe(most);
+  });
+});
+
 /** A fenced Node whose volume is free, and a new pod on another Node that uses it. */
 const movedPod = async (oldName: string, newName: string) => {
   const scene = stage();

@@ -334,4 +334,32 @@ export const accepted: readonly Accepted[] = [
     to: '/^\\[(.*)\\]/',
     because: 'A URL has brackets around the whole name of its host, or none.',
   },
+  {
+    file: 'kubernetes/suspects.ts',
+    line: "const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: NAMED,
+  },
+  {
+    file: 'kubernetes/suspects.ts',
+    line: "record: parseRecord(fenceAnnotation(standing) ?? ''),",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: 'Neither text is a record.',
+  },
+  {
+    file: 'kubernetes/volume-facts.ts',
+    line: "attachment.metadata?.name ?? '',",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: NAMED,
+  },
+  {
+    file: 'kubernetes/volume-facts.ts',
+    line: ': [];',
+    from: '[]',
+    to: '["Stryker was here"]',
+    because: 'No volume has this key.',
+  },
 ];

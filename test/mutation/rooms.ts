@@ -76,4 +76,26 @@ export const rooms: readonly Room[] = [
     ],
     least: 0.9,
   },
+  {
+    name: 'looks and calls',
+    mutates: ['kubernetes/{look,connection}.ts'],
+    tests: [
+      'test/kubernetes/{find,fewer-reads,trouble,empty-answer,suspects,endless}.test.ts',
+      'test/contract/cluster/sandbox.test.ts',
+      INCIDENTS,
+    ],
+    least: 0.9,
+  },
+  {
+    name: 'readings',
+    mutates: ['kubernetes/readings/*.ts'],
+    tests: ['test/kubernetes/aftermath.test.ts', 'test/diagnosis/*.test.ts', 'test/{cli/init,functions/watch}.test.ts'],
+    least: 0.9,
+  },
+  {
+    name: 'drill in the cluster',
+    mutates: ['kubernetes/drill/*.ts'],
+    tests: ['test/kubernetes/drill.test.ts', 'test/drill/{refusals,undo,drill}.test.ts'],
+    least: 0.9,
+  },
 ];

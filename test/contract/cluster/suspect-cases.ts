@@ -41,6 +41,22 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
+  it('takes what is attached to a silent Node for no other machine’s if the Node names none', async () => {
+    const [machine, name] = [fresh('i'), fresh('node')];
+    await makeNode(harness(), { name, spec: { providerID: '' } });
+    await renewed(name, 120_000);
+    await makeAttachment(harness(), fresh('csi'), name, 'data', machine);
+    expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', identitySources: [] }]);
+  });
+
+  it('names what is attached to a silent Node with a fence', async () => {
+    const [machine, name] = [fresh('i'), fresh('node')];
+    await makeNode(harness(), { name, machine, metadata: { labels: FENCED.labels } });
+    await renewed(name, 120_000);
+    const left = await makeAttachment(harness(), fresh('csi'), name, 'data', machine);
+    expect(await suspected(name)).toMatchObject([{ because: 'fenced', attachments: [left.name] }]);
+  });
+
   it.each([
     ['lives', 5_000, []],
     ['is silent', 120_000, [{ because: 'lease-stale' }]],
