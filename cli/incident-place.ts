@@ -4,11 +4,10 @@ import type { Configuration } from '../config/schema.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
-import { keepIncidents, type RunLogs } from '../functions/keep-incidents.ts';
+import { keepIncidents, type RunLogs } from '../functions/incidents.ts';
 import type { Occasion } from '../incidents/of-run.ts';
 import type { IncidentKeeper } from '../incidents/keep.ts';
-import type { IncidentPlace } from '../providers/plugin.ts';
-import type { TestChain } from '../providers/test-chain.ts';
+import type { IncidentPlace, TestChain } from '../providers/plugin.ts';
 import type { Output } from './answer.ts';
 import { folderKeeper } from './incident-folder.ts';
 

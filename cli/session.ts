@@ -11,7 +11,7 @@ import { policyOf, type Configuration } from '../config/schema.ts';
 import { loadSettings, type CommandLineFlags } from '../config/settings.ts';
 import { printOutcome, outcomeOfError, type Output, type Terminal } from './answer.ts';
 import { INTERRUPTED } from './exit-code.ts';
-import { createRunLogs, type RunLogs } from '../functions/keep-incidents.ts';
+import { createRunLogs, type RunLogs } from '../functions/incidents.ts';
 import { warnings } from './incident-place.ts';
 import { handleInterrupts } from './interrupt.ts';
 import { createProgress, type ProgressOptions } from './progress.ts';

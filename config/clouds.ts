@@ -9,8 +9,8 @@ import type {
   OpenedCloud,
   OpenIncidentPlace,
   OpenTestChain,
+  TestChain,
 } from '../providers/plugin.ts';
-import type { TestChain } from '../providers/test-chain.ts';
 import {
   type ClusterEntry,
   cloudOfEntry,

@@ -5,9 +5,17 @@ import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';
 import { type ManualRunResult, runManually, type TimeLimit, withinInvocation } from './invocation.ts';
 import type { Message } from './messages.ts';
-import { isReleaseRequest, releaseOnRequest } from './release.ts';
+import { releaseNamed } from '../config/release.ts';
+import { outcomeJson } from '../fencing/model/outcome.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import { outcomeLine } from './decision-log.ts';
+import { keepIncidents, occasionOf } from './incidents.ts';
+import { measurementsOf } from './metrics.ts';
 
-/** A person's request to fence one machine, on any cloud. */
+/**
+ * A person's request to fence one machine, or to release one fence, on any cloud. The function `fence` takes both, because
+ * its role may do both.
+ */
 
 /** The options of a request. Each cloud adds the field that holds the id of a machine. */
 export const fenceRequestFields = {
@@ -90,4 +98,64 @@ export const fenceOnRequest = async <Request extends FenceRequest>(
   const policy = { ...dependencies.policy, dryRun: dependencies.policy.dryRun || dryRun };
   const vouched = assertOff ? (reason ?? null) : null;
   return runManually(form.messageOf(request), { policy, vouched }, dependencies, limit);
+};
+
+const releaseRequest = z.strictObject({
+  /** A Node, or what leads to its fence: a pod, a claim, a volume, or a machine. */
+  release: z.string().min(1),
+  /** What a person has checked, who vouches that the machine has booted again. */
+  accept: z.string().trim().min(1).optional(),
+  dryRun: z.boolean().default(false),
+});
+
+const byPerson = () => occasionOf(null, false);
+
+const isReleaseRequest = (event: unknown): boolean => typeof event === 'object' && event !== null && 'release' in event;
+
+const parseReleaseRequest = (event: unknown): z.infer<typeof releaseRequest> => {
+  const read = releaseRequest.safeParse(event);
+  if (read.success) return read.data;
+  throw new InvalidInput(
+    `the request is not valid: ${z.prettifyError(read.error)}; send {"release": "<node>"} or {"release": "pod/<namespace>/<name>"}`,
+  );
+};
+
+/**
+ * A person's word needs no proof, so it counts here only where the policy accepts one. Whoever may only invoke functions
+ * may otherwise end fences.
+ */
+const refuseVouching = (accept: string | null, { vouching }: Policy): void => {
+  if (accept !== null && vouching === 'refused')
+    throw new InvalidInput(
+      '`accept` is a word without proof, and the configuration of the functions refuses that: use `cloudfence release --accept` with your own access to the cluster, or set policy.vouching to accepted',
+    );
+};
+
+/**
+ * Releases the fence that a person names, and answers as `cloudfence release` does.
+ * @throws InvalidInput, before any action
+ */
+const releaseOnRequest = async (
+  event: unknown,
+  dependencies: NamingDependencies,
+  limit: TimeLimit,
+): Promise<ManualRunResult> => {
+  const { release: target, accept = null, dryRun } = parseReleaseRequest(event);
+  refuseVouching(accept, dependencies.policy);
+  const policy = { ...dependencies.policy, dryRun: dependencies.policy.dryRun || dryRun };
+  const outcome = await withinInvocation(
+    dependencies,
+    limit,
+    () => null,
+    async ({ ports, deadline, logs }) => {
+      const ended = await releaseNamed(target, accept, { ...dependencies, ports, policy, deadline });
+      dependencies.log({
+        ...outcomeLine(ended, null),
+        ...dependencies.formatMeasurements(measurementsOf(ended, null)),
+      });
+      await keepIncidents([ended], logs, byPerson, dependencies, limit.getRemainingTimeInMillis());
+      return ended;
+    },
+  );
+  return outcomeJson(outcome);
 };

@@ -9,7 +9,7 @@ import type { Ports } from '../fencing/loop/ports.ts';
 import { runAll } from '../fencing/loop/run.ts';
 import { counted, longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, skippedLines, stepLines } from './decision-log.ts';
-import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './keep-incidents.ts';
+import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './incidents.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
 import { logDecision, measurementsOf, unreachableMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';

@@ -5,10 +5,9 @@ import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/ou
 import { type FencedNode, sweep as sweepAll, type SweepOutcome } from '../fencing/sweep/sweep.ts';
 import { messageLine, outcomeLine } from './decision-log.ts';
 import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, withinInvocation } from './invocation.ts';
-import { keepIncidents, sweepOccasion } from './keep-incidents.ts';
+import { keepIncidents, sweepOccasion, tendIncidents } from './incidents.ts';
 import { isOffAndUnfenced, measurementsOf, metricNames, overdueMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
-import { tendIncidents } from './tend-incidents.ts';
 
 export interface SweepResult {
   readonly results: readonly OutcomeJson[];

@@ -4,7 +4,7 @@ import { jsonTextSchema, parseJsonOrNull } from '../fencing/model/json-text.ts';
 import type { Check } from '../providers/check.ts';
 import { messageLine } from './decision-log.ts';
 import type { ObjectStore } from '../incidents/keep.ts';
-import { TEST_DETAIL_TYPE, TEST_SOURCE, type TestChain } from '../providers/test-chain.ts';
+import { TEST_DETAIL_TYPE, TEST_SOURCE, type TestChain } from '../providers/plugin.ts';
 import type { DoctorDependencies, FunctionDependencies } from './dependencies.ts';
 import type { Message } from './messages.ts';
 import { logDecision } from './metrics.ts';

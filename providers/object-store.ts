@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import type { ObjectStore } from '../incidents/keep.ts';
 import { Unavailable } from '../fencing/model/errors.ts';
 import { goodAnswer, type HttpCall, type SendCall } from './http-answer.ts';
+import type { IncidentObject } from '../incidents/source.ts';
 
 /**
  * Objects in a bucket over HTTP. All clouds can write only over a version that was read before. They differ in the
@@ -83,3 +85,84 @@ export const createObjectStore = (send: SendCall, dialect: ObjectDialect): Omit<
 /** Returns the conditions of HTTP itself: https://www.rfc-editor.org/rfc/rfc9110#section-13.1 */
 export const matchHeaders: ObjectDialect['onlyOver'] = (version) =>
   version === null ? { 'if-none-match': '*' } : { 'if-match': version };
+
+/** Lists the objects of a bucket over HTTP, page by page. All clouds answer with XML. */
+export interface ListDialect {
+  /** URL of the bucket or container, without a slash at its end. */
+  readonly bucket: string;
+  /** The name of the call in messages: its permission. */
+  readonly call: string;
+  /** Headers of each request. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Returns the query of a page. `token` is what the page before it named, or null for the first page. */
+  readonly query: (prefix: string, token: string | null) => Readonly<Record<string, string>>;
+  /** Reads a parsed page. */
+  readonly page: z.ZodType<ListPage>;
+}
+
+export interface ListPage {
+  readonly objects: readonly IncidentObject[];
+  /** Names the next page. Null for the last one. */
+  readonly next: string | null;
+}
+
+/** Returns an object of a page. Its time may have any form that `Date` reads. */
+export const listedObject = (name: string, time: string): IncidentObject => {
+  const ms = Date.parse(time);
+  return { name, written: Number.isNaN(ms) ? null : ms };
+};
+
+const s3Page = z
+  .object({
+    Contents: z.array(z.object({ Key: z.string(), LastModified: z.string() })).default([]),
+    IsTruncated: z.enum(['true', 'false']),
+    NextContinuationToken: z.string().min(1).optional(),
+  })
+  .refine(({ IsTruncated: cut, NextContinuationToken: token }) => cut === 'false' || token !== undefined)
+  .transform(({ Contents, IsTruncated: cut, NextContinuationToken: token = null }) => ({
+    objects: Contents.map(({ Key, LastModified }) => listedObject(Key, LastModified)),
+    next: cut === 'true' ? token : null,
+  }));
+
+/**
+ * Version 2 of the list of S3, which Cloud Storage answers as well:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+ */
+export const s3List: Pick<ListDialect, 'query' | 'page'> = {
+  query: (prefix, token) => ({ 'list-type': '2', prefix, ...(token !== null && { 'continuation-token': token }) }),
+  page: z.object({ ListBucketResult: s3Page }).transform(({ ListBucketResult: page }) => page),
+};
+
+const LISTS: ReadonlySet<string> = new Set(['Contents', 'Blob']);
+
+/** The parser is loaded with the first list. A function that only writes loads none. */
+const parseXml = async (text: string): Promise<unknown> => {
+  const { XMLParser } = await import('fast-xml-parser');
+  return new XMLParser({ parseTagValue: false, htmlEntities: true, isArray: (name) => LISTS.has(name) }).parse(text);
+};
+
+const readPage = async (text: string, { call, page }: ListDialect): Promise<ListPage> => {
+  try {
+    return page.parse(await parseXml(text));
+  } catch (cause) {
+    throw new Unavailable(`the response to ${call} is no list of objects`, { cause });
+  }
+};
+
+/** Returns a function that lists all objects whose names begin with a prefix. It throws `CloudfenceError`s. */
+export const createObjectList =
+  (send: SendCall, dialect: ListDialect): ObjectStore['list'] =>
+  async (prefix, signal) => {
+    const { bucket, call: name, headers, query } = dialect;
+    const objects: IncidentObject[] = [];
+    let token: string | null = null;
+    do {
+      const url = `${bucket}?${new URLSearchParams(query(prefix, token)).toString()}`;
+      const call: HttpCall = { method: 'GET', url, name, headers };
+      const page: ListPage = await readPage(goodAnswer(await send(call, signal), call).text, dialect);
+      if (page.next === token && token !== null) throw new Unavailable(`${name} returns the same page again and again`);
+      objects.push(...page.objects);
+      token = page.next;
+    } while (token !== null);
+    return objects;
+  };

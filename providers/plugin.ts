@@ -8,7 +8,6 @@ import type { ObjectStore } from '../incidents/keep.ts';
 import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
 import type { StageWriter } from './stage.ts';
-import type { TestChain } from './test-chain.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
 
@@ -200,3 +199,26 @@ export const readUrl = (variable: ReadVariable, name: string): string | null => 
     `the environment variable ${name} is "${shorten(text, LONGEST_SHOWN)}", which is not a URL: write one such as https://host.example, or remove the variable`,
   ]);
 };
+
+/** A test event of the doctor. It names no machine. */
+export interface TestEvent {
+  readonly cloudfence: 'test-event';
+  readonly id: string;
+}
+
+/** What names a test event on a bus that others use as well. */
+export const TEST_SOURCE = 'cloudfence.test';
+export const TEST_DETAIL_TYPE = 'Cloudfence Test Event';
+
+/** The chain that a cloud's events pass in an install, and how the doctor sends a test event into it. */
+export interface TestChain {
+  /** The parts that the event passes, such as `bus → rule → queue → on-event`. */
+  readonly path: string;
+  /** What of the chain of real events it does not pass. Null if nothing. */
+  readonly notTried: string | null;
+  /** Where to look if it does not arrive. */
+  readonly remedy: string;
+  /** The command that shows more. */
+  readonly next: string;
+  readonly send: (event: TestEvent, signal: AbortSignal) => Promise<void>;
+}

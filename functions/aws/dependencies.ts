@@ -10,7 +10,7 @@ import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { readUrl } from '../../providers/plugin.ts';
-import type { PutEvent } from '../../providers/aws/event-bus.ts';
+import type { PutEvent } from '../../providers/aws/signed-calls.ts';
 import { testChainOver } from '../../providers/aws/test-chain.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
@@ -140,7 +140,7 @@ const testChainIn = (
 ): Pick<DoctorDependencies, 'testChain'> => {
   if (install === null) return {};
   const put: PutEvent = async (event, signal) => {
-    const { putEventOn } = await import('../../providers/aws/event-bus.ts');
+    const { putEventOn } = await import('../../providers/aws/signed-calls.ts');
     const { credentials } = (await client()).config;
     await putEventOn({ region: region ?? '', credentials, endpoint })(event, signal);
   };

@@ -110,7 +110,7 @@ export const forwardQuestion =
       throw new InvalidConfiguration([
         'the environment variable CLOUDFENCE_ASKED_AT of the function doctor is not set: deploy the function with serverless.gcp.yml',
       ]);
-    const { callFunction } = await import('../../providers/gcp/call-function.ts');
+    const { callFunction } = await import('../../providers/gcp/credentials.ts');
     const { status, body: reply } = await callFunction(
       url,
       questionIn(body),

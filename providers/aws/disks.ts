@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskAttachment, DiskId, MachineId, Witness, VolumeHandle } from '../../fencing/model/machine.ts';
-import { askSkippingBadIds, chunksOf, requireAttachments } from './describe.ts';
+import { askSkippingBadIds, chunksOf, requireAttachments } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import type { DiskHolderView, DiskView } from '../../diagnosis/model/facts.ts';
 import { diskOf } from './identity.ts';

@@ -8,8 +8,7 @@ import type { DrillCloud, DrilledMachine, Hazard } from '../../drill/ports.ts';
 import { PermissionDenied, Refused } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { sendPermitted } from './actions.ts';
-import type { Ec2Clients } from './client.ts';
-import { requireList } from './describe.ts';
+import { type Ec2Clients, requireList } from './client.ts';
 import { toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 
 /** What a drill asks of EC2. The stop itself is the power-off of fencing. */

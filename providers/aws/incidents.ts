@@ -2,10 +2,8 @@ import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
 import { goodAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
-import { createObjectList, s3List } from '../object-list.ts';
-import { createObjectStore, matchHeaders } from '../object-store.ts';
-import { putEventOn } from './event-bus.ts';
-import { createSignedCall, serviceUrl, type SignedCalls } from './signed-call.ts';
+import { createObjectList, s3List, createObjectStore, matchHeaders } from '../object-store.ts';
+import { putEventOn, createSignedCall, serviceUrl, type SignedCalls } from './signed-calls.ts';
 
 /** Keeps incidents in an S3 bucket, and tells them to the event bus and to an SNS topic. */
 

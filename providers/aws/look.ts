@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { limitPages } from '../../transport/answers.ts';
-import { askSkippingBadIds, chunksOf, requireList, requireAttachments } from './describe.ts';
+import { askSkippingBadIds, chunksOf, requireList, requireAttachments } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 

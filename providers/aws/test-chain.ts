@@ -1,5 +1,5 @@
-import { TEST_DETAIL_TYPE, TEST_SOURCE, type TestChain } from '../test-chain.ts';
-import type { PutEvent } from './event-bus.ts';
+import { TEST_DETAIL_TYPE, TEST_SOURCE, type TestChain } from '../plugin.ts';
+import type { PutEvent } from './signed-calls.ts';
 
 /** The chain of test events on AWS, which begins at the event bus. */
 

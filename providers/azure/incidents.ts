@@ -9,8 +9,7 @@ import { z } from 'zod';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
 import { goodAnswer, noAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
-import { createObjectList, listedObject } from '../object-list.ts';
-import { createObjectStore, matchHeaders } from '../object-store.ts';
+import { createObjectList, listedObject, createObjectStore, matchHeaders } from '../object-store.ts';
 import { withReadableProxy } from './client.ts';
 import type { RestOptions } from './rest.ts';
 

@@ -1,4 +1,4 @@
-import type { TestChain } from '../test-chain.ts';
+import type { TestChain } from '../plugin.ts';
 
 /** The chain of test events on Azure, which begins in the queue behind Event Grid. */
 

@@ -1,7 +1,7 @@
 import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library';
-import { PermissionDenied } from '../../fencing/model/errors.ts';
+import { PermissionDenied, CloudfenceError, Unavailable } from '../../fencing/model/errors.ts';
 
-/** The identity with which Cloudfence calls Google Cloud. */
+/** The identity with which Cloudfence calls Google Cloud, and other functions of its install. */
 
 interface AuthOptions {
   /** https://developers.google.com/identity/protocols/oauth2/scopes */
@@ -54,3 +54,40 @@ export const loadCredentials = async (
 
 /** Returns the project of the environment's credentials, for people. May start `gcloud`. */
 export const projectOfCredentials = (): Promise<string> => new GoogleAuth().getProjectId();
+
+export interface FunctionAnswer {
+  readonly status: number;
+  /** The body of the answer, parsed once if it is JSON. */
+  readonly body: unknown;
+}
+
+/** Makes a client. Over plain HTTP, it sends no token. */
+const clientFor = async (url: string) => {
+  if (url.startsWith('http:')) return new PassThroughClient();
+  const auth = createAuth({});
+  await loadCredentials(auth);
+  return auth.getIdTokenClient(url);
+};
+
+/** Calls the function and returns any answer except a denial of access. @throws PermissionDenied, Unavailable */
+export const callFunction = async (url: string, body: object, lastsMs: number): Promise<FunctionAnswer> => {
+  try {
+    const client = await clientFor(url);
+    const { status, data } = await client.request<unknown>({
+      url,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      data: JSON.stringify(body),
+      timeout: lastsMs,
+      validateStatus: () => true,
+    });
+    if (status === 401 || status === 403)
+      throw new PermissionDenied(`${url} rejected the call with status ${status}: check who may invoke the function`);
+    return { status, body: data };
+  } catch (cause) {
+    if (cause instanceof CloudfenceError) throw cause;
+    throw new Unavailable(`${url} did not respond: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+  }
+};

@@ -1,7 +1,6 @@
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
 import { noAnswer, type SendCall } from '../http-answer.ts';
-import { createObjectList, s3List } from '../object-list.ts';
-import { createObjectStore } from '../object-store.ts';
+import { createObjectList, s3List, createObjectStore } from '../object-store.ts';
 import { createAuth, loadCredentials } from './credentials.ts';
 import { abortOnSignal } from '../../fencing/loop/ports.ts';
 import { createPublisher, type PublisherOptions } from './publish.ts';

@@ -1,4 +1,4 @@
-import type { TestChain } from '../test-chain.ts';
+import type { TestChain } from '../plugin.ts';
 import type { Publish } from './publish.ts';
 
 /** The chains of test events on Google Cloud, which begin at a topic of the install. */

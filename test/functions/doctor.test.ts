@@ -8,7 +8,7 @@ import { createCluster, openConnection } from '../../kubernetes/cluster.ts';
 import { createCapControl } from '../../kubernetes/ledger.ts';
 import { createDoctor } from '../../kubernetes/doctor.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
-import type { TestChain } from '../../providers/test-chain.ts';
+import type { TestChain } from '../../providers/plugin.ts';
 import { apiOf } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';

@@ -1,4 +1,4 @@
-import { tendIncidents } from '../../functions/tend-incidents.ts';
+import { tendIncidents } from '../../functions/incidents.ts';
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { Policy } from '../../fencing/model/policy.ts';

@@ -2,7 +2,7 @@ import { diskOf, INSTANCE_ID, machineOf } from '../identity.ts';
 import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { type CloudPlugin, type OpenIncidentPlace, type OpenTestChain, readUrl } from '../../plugin.ts';
-import type { SignedCalls } from '../signed-call.ts';
+import type { SignedCalls } from '../signed-calls.ts';
 
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/incidents)?\/?$/;
 
@@ -29,7 +29,7 @@ const chainBehind =
   async (options) => {
     const [signing, { putEventOn }, { testChainOver }] = await Promise.all([
       signingIn(options),
-      import('../event-bus.ts'),
+      import('../signed-calls.ts'),
       import('../test-chain.ts'),
     ]);
     return testChainOver(install, putEventOn(signing), Date.now);

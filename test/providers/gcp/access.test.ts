@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PermissionDenied, InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { readGkeEndpoint, gkeTokenProvider, readSecret } from '../../../providers/gcp/plugin/access.ts';
-import { platformAuth } from '../../../providers/gcp/rest.ts';
+import { readGkeEndpoint, gkeTokenProvider, readSecret, platformAuth } from '../../../providers/gcp/plugin/access.ts';
 import type { Fetch } from '../../../providers/gcp/client.ts';
 import { type Answered, openStandIn, type StandIn } from '../stand-in.ts';
 

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
-import { readGkeEndpoint, readSecret } from '../../../providers/gcp/plugin/access.ts';
+import { readGkeEndpoint, readSecret, platformAuth } from '../../../providers/gcp/plugin/access.ts';
 import { createPublisher } from '../../../providers/gcp/publish.ts';
-import { platformAuth } from '../../../providers/gcp/rest.ts';
 import { parseJsonOrNull } from '../../../fencing/model/json-text.ts';
 import { judgeOf } from '../../contract/discovery/services.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';

@@ -6,14 +6,19 @@ import type { RunState } from '../fencing/loop/state.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Incident } from '../incidents/incident.ts';
-import { type IncidentKeeper, keepIncident } from '../incidents/keep.ts';
+import { type IncidentKeeper, keepIncident, readNotes, sendLate, watchIncident } from '../incidents/keep.ts';
 import { incidentOfRun, type Occasion } from '../incidents/of-run.ts';
 import { emptyRunLog, logged, type RunLog } from '../incidents/run-log.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 import { messageLine } from './decision-log.ts';
 import type { WorkItem } from './messages.ts';
+import type { Aftermath } from '../incidents/watch.ts';
 
-/** Keeps incidents after their runs. It is never in a fence's way: each run is over, and the time is limited. */
+/**
+ * Keeps incidents after their runs. After the runs of a sweep, it also watches what becomes of the volumes and pods of
+ * earlier incidents, and sends messages that a run left behind. It is never in a fence's way: each run is over, and the
+ * time is limited.
+ */
 
 /** What the runs of one invocation show, as they happen. */
 export interface RunLogs {
@@ -24,7 +29,7 @@ export interface RunLogs {
 const keyOf = (machine: string, dryRun: boolean): string => `${machine} ${dryRun}`;
 
 /** Something about an incident that could not be kept. The fence does not depend on it. */
-export const incidentNotKept = (why: string, machine: string | null): object =>
+const incidentNotKept = (why: string, machine: string | null): object =>
   messageLine('failed', 'incident', `the incident is not complete: ${why}`, machine);
 
 export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
@@ -46,10 +51,10 @@ export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
 /** The most time (ms) that incidents may take, and the time that is left for the answer of the invocation. */
 const INCIDENTS_MAY_TAKE_MS = 5_000;
 const LEFT_FOR_ANSWER_MS = 1_000;
-export const SIDE_BY_SIDE = 10;
+const SIDE_BY_SIDE = 10;
 
 /** Returns the signal that ends what is done about incidents. `remaining` is the time of the invocation (ms). */
-export const incidentTime = ({ clock }: Pick<Ports, 'clock'>, remaining: number): AbortSignal =>
+const incidentTime = ({ clock }: Pick<Ports, 'clock'>, remaining: number): AbortSignal =>
   clock.timeout(Math.max(0, Math.min(INCIDENTS_MAY_TAKE_MS, remaining - LEFT_FOR_ANSWER_MS)));
 
 export const sweepOccasion: Occasion = {
@@ -117,4 +122,57 @@ export const keepIncidents = async (
       return aLimit(() => keepOne(shown, outcome.machine, keeper, signal, log));
     }),
   );
+};
+
+/** The most notes of a kind that one sweep works on. Of more, each gets its turn by chance. */
+const MOST_NOTES = 20;
+
+type TendDependencies = Pick<FunctionDependencies, 'incidents' | 'aftermath' | 'ports' | 'chance' | 'log'>;
+
+const drawSome = <T>(notes: readonly T[], chance: () => number): readonly T[] =>
+  notes.length <= MOST_NOTES
+    ? notes
+    : notes
+        .map((note) => ({ note, lot: chance() }))
+        .sort((a, b) => a.lot - b.lot)
+        .slice(0, MOST_NOTES)
+        .map(({ note }) => note);
+
+/** A cluster that gives no answer shows nothing. The watch still ends when its time is up. */
+const createWatch =
+  ({ aftermath, log }: TendDependencies, signal: AbortSignal) =>
+  async (incident: Incident): Promise<Aftermath | null> => {
+    const { cluster, node, machine } = incident;
+    try {
+      const read = cluster === null || node === null ? null : await aftermath?.(cluster);
+      return read ? await read({ ...incident, node: node ?? '' }, signal) : null;
+    } catch (caught) {
+      signal.throwIfAborted();
+      log(incidentNotKept(asCloudfenceError(caught).message, machine));
+      return null;
+    }
+  };
+
+/** Does what the notes say: sends messages that were left behind, and watches incidents. */
+export const tendIncidents = async (dependencies: TendDependencies, remaining: number): Promise<void> => {
+  const { incidents: keeper, ports, chance, log } = dependencies;
+  if (!keeper) return;
+  const { objects } = keeper;
+  const signal = incidentTime(ports, remaining);
+  const now = () => ports.clock.now().wall;
+  const aLimit = pLimit(SIDE_BY_SIDE);
+  const failed = (caught: unknown): void =>
+    log(incidentNotKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, null));
+  const limited = (work: () => Promise<void>) => aLimit(() => abortOnSignal(signal, work).catch(failed));
+  try {
+    const { watched, unsent } = await abortOnSignal(signal, () => readNotes(objects, now(), signal));
+    await Promise.all([
+      ...drawSome(unsent, chance).map((note) => limited(() => sendLate(note, keeper, now(), signal))),
+      ...drawSome(watched, chance).map((note) =>
+        limited(() => watchIncident(note, createWatch(dependencies, signal), now, keeper, signal)),
+      ),
+    ]);
+  } catch (caught) {
+    failed(caught);
+  }
 };
