@@ -16,8 +16,8 @@ import { type RunState, saysOff } from './state.ts';
 
 type Sleep = Extract<Command, { do: 'sleep' }>;
 
-/** How many attachments have to be gone before a look follows. */
-const ASKED_AT_ONCE = 2;
+/** If so many are gone at once, and none was gone before, usually all are. */
+const SIGN_OF_ALL = 2;
 
 /**
  * Waits for `ms`, or until the awaited attachments or their machine end the wait. The times between two questions grow
@@ -75,25 +75,40 @@ const isLate = ({ deletingSince }: AttachmentFacts, { deletedBy }: Awaited, mono
 
 /**
  * Returns the attachments that may still stand, each as it was last seen. Returns none if the wait is over. Asks for
- * one, and next time for another. If it is gone, asks for one more: if that is gone, too, usually all are, and a look
- * costs less than a question after each.
+ * one, and next time for another. While those are gone, asks for one more. So each is asked for once after it has gone.
  */
 const ask = async (
   awaited: readonly AttachmentFacts[],
   until: Awaited,
-  { location }: RunState,
+  { location, deadline }: RunState,
   ports: Ports,
 ): Promise<readonly AttachmentFacts[]> => {
   const cluster = clusterAt(location, ports);
+  const noneWasGone = awaited.length === until.attachments.length;
   let left = awaited;
-  for (const seen of awaited.slice(0, ASKED_AT_ONCE)) {
+  for (let seen = left[0]; seen && ports.clock.now().mono < deadline; seen = middleOf(left)) {
     const found = await cluster.attachment(seen.name, ports.signal);
-    left = left.slice(1);
-    if (found?.uid !== seen.uid) continue;
-    const standing = [...left, found];
-    const { mono } = ports.clock.now();
-    const isOver = found.detachError !== seen.detachError || standing.some((one) => isLate(one, until, mono));
-    return isOver ? [] : standing;
+    const others = left.filter((one) => one !== seen);
+    if (found?.uid === seen.uid) return stillAwaited(seen, found, others, until, ports);
+    left = others;
+    if (until.fewTellAll && noneWasGone && awaited.length - left.length === SIGN_OF_ALL) return [];
   }
-  return [];
+  return left;
+};
+
+/** Drivers may detach in the order of the list, so its middle says more about the rest than the next one does. */
+const middleOf = <T>(all: readonly T[]): T | undefined => all[Math.floor(all.length / 2)];
+
+/** Returns what is still awaited after one of them was found standing. Returns none if the wait is over. */
+const stillAwaited = (
+  seen: AttachmentFacts,
+  found: AttachmentFacts,
+  others: readonly AttachmentFacts[],
+  until: Awaited,
+  { clock }: Ports,
+): readonly AttachmentFacts[] => {
+  const standing = [...others, found];
+  const { mono } = clock.now();
+  const isOver = found.detachError !== seen.detachError || standing.some((one) => isLate(one, until, mono));
+  return isOver ? [] : standing;
 };

@@ -68,9 +68,14 @@ export interface NodeFacts {
 export const bearsFence = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
   label !== null || taints.ours || taints.quarantine;
 
-/** Returns the out-of-service taint of ours that stands on the Node, as a text that no other mark has, or null. */
-export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'taintedFor'>): string | null =>
-  taints.ours && taintedFor ? `${taintedFor.fence} in ${taintedFor.boot}` : null;
+/**
+ * Returns the out-of-service taint of ours that stands on the Node, as a text that no other mark has, or null. Those
+ * that do not say which fence they are of have one text.
+ */
+export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'taintedFor'>): string | null => {
+  if (!taints.ours) return null;
+  return taintedFor ? `${taintedFor.fence} in ${taintedFor.boot}` : 'of an unknown fence';
+};
 
 /** A fence, and the boot of the machine that it is for. */
 export interface FenceInBoot {

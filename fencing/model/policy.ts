@@ -123,5 +123,5 @@ export const patience = {
   /** While only attachments are awaited, everything is read again after this time. */
   lookAgain: 10_000,
   /** The longest time between two looks at something that goes away by itself, whatever a look costs. */
-  lookLongest: 20_000,
+  lookLongest: 45_000,
 } as const;

@@ -209,7 +209,6 @@ const whatIsLeft = (node: NodeFacts): string =>
 /** Returns the fence that a person is releasing, if the tombstone that the release will leave counts for this boot. */
 const releasedByPerson = (node: NodeFacts, { machine }: View): FenceRecord | null =>
   node.record?.phase === 'releasing' &&
-  node.record.machine === machine.machine &&
   isOfThisBoot(fenceInBoot(node.record.fence, node.record, node.record), node, machine)
     ? node.record
     : null;

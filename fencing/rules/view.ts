@@ -107,6 +107,11 @@ export interface Awaited {
   readonly attachments: readonly AttachmentFacts[];
   /** The wait also ends if Kubernetes has not begun to delete one of them by then (monotonic ms). */
   readonly deletedBy: number;
+  /**
+   * Whether the first ones that are gone end the wait, because usually all go at once. If not, it ends when all are
+   * gone.
+   */
+  readonly fewTellAll: boolean;
 }
 
 export type Decision =

@@ -103,8 +103,7 @@ const patienceWith = ({ attachment }: VolumeFacts): number =>
   attachment === null || attachment.detachError !== null ? patience.detachFailed : patience.detachStuck;
 
 /** Returns when Kubernetes has had long enough for the detach (ms from now; not positive if it has). */
-export const detachDueIn = (view: View, volume: VolumeFacts): number =>
-  patienceWith(volume) - waitingForMs(view, volume);
+const detachDueIn = (view: View, volume: VolumeFacts): number => patienceWith(volume) - waitingForMs(view, volume);
 
 const stuck = (view: View, volume: VolumeFacts): boolean => detachDueIn(view, volume) <= 0;
 
@@ -121,15 +120,31 @@ const askedFor = ({ memory, now }: View, step: CloudStep): number | null => {
 };
 
 /**
+ * Returns when a plain detach of the disk has had long enough (ms from now; not positive if it has), whether the driver,
+ * an earlier run, or this run requested it.
+ */
+const forceDueIn = (view: View, volume: VolumeFacts, disk: DiskAttachment): number =>
+  patience.plainDetach -
+  (askedFor(view, detach(view, disk, 'plain')) ?? waitingForMs(view, volume) - patience.detachStuck);
+
+/**
+ * Returns when a detach through the cloud is due for the volume (ms from now): a plain one, or one by force. Not
+ * positive if it was due before.
+ */
+export const detachesDueIn = (view: View, volume: VolumeFacts): readonly number[] => {
+  const disk = attachedDiskOf(view, volume);
+  return [detachDueIn(view, volume), ...(disk ? [forceDueIn(view, volume, disk)] : [])];
+};
+
+/**
  * Returns the next detach of the disk, or null. Plain comes first. Force comes only if a plain detach has been in
- * progress for long and the disk is still attached, whether the driver, an earlier run, or this run requested it.
+ * progress for long and the disk is still attached.
  */
 const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): CloudStep | null => {
   const plain = detach(view, disk, 'plain');
   const forced = detach(view, disk, 'forced');
-  const plainFor = askedFor(view, plain);
-  if (plainFor === null && disk.state !== 'detaching') return plain;
-  if ((plainFor ?? waitingForMs(view, volume) - patience.detachStuck) < patience.plainDetach) return null;
+  if (askedFor(view, plain) === null && disk.state !== 'detaching') return plain;
+  if (forceDueIn(view, volume, disk) > 0) return null;
   return (askedFor(view, forced) ?? Infinity) >= patience.plainDetach ? forced : null;
 };
 

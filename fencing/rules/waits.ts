@@ -2,7 +2,7 @@ import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import { because, counted, listSome, type Reason } from '../model/reason.ts';
 import { type Awaited, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
 import { patience } from '../model/policy.ts';
-import { unwantedForMs, attachedDiskOf, detachDueIn, isDetachDeclined, nudgeLastsFor } from './volumes.ts';
+import { unwantedForMs, attachedDiskOf, detachesDueIn, isDetachDeclined, nudgeLastsFor } from './volumes.ts';
 import {
   hasComeBack,
   isDeletionDeclined,
@@ -23,18 +23,23 @@ const growing = ({ polls }: Pick<Memory, 'polls'>): number => Math.round(patienc
  */
 export const pollDelay = ({ memory }: Pick<View, 'memory'>): number => Math.min(patience.pollLongest, growing(memory));
 
-/** The calls of a look, and those for each volume: its attachment and its PersistentVolume. */
-const LOOK_TAKES = 7;
-const VOLUME_TAKES = 2;
+/** The most calls that a second of waiting costs. */
 const CALLS_PER_SECOND = 2;
 
-/** Returns the time (ms) between two looks at which a wait costs no more than two calls a second. */
-const affordable = ({ cluster }: View): number =>
-  Math.min(patience.lookLongest, ((LOOK_TAKES + VOLUME_TAKES * cluster.volumes.length) / CALLS_PER_SECOND) * 1_000);
+/** The calls of a look without those for volumes. */
+const LOOK_ITSELF_TAKES = 7;
+
+/** Returns the calls of a look. One reads an attachment that stands. Without it, another reads the PersistentVolume. */
+const lookTakes = ({ cluster }: View): number =>
+  cluster.volumes.reduce((calls, { attachment }) => calls + (attachment ? 1 : 2), LOOK_ITSELF_TAKES);
+
+/** Returns the time (ms) between two looks at which the looks cost no more than so many calls a second. */
+const affordable = (view: View, callsPerSecond: number): number =>
+  Math.min(patience.lookLongest, (lookTakes(view) / callsPerSecond) * 1_000);
 
 /** Returns the time until the next look (ms). Looks at many volumes become rarer than those at few. */
 const lookDelay = (view: View): number =>
-  Math.min(Math.max(patience.pollLongest, affordable(view)), growing(view.memory));
+  Math.min(Math.max(patience.pollLongest, affordable(view, CALLS_PER_SECOND)), growing(view.memory));
 
 /** Waits for pods that Cloudfence deleted and that still exist. */
 export const waitForPods: Rule = (view) => {
@@ -63,15 +68,20 @@ const awaited = (view: View, volumes: readonly VolumeFacts[]): Awaited => ({
   deletedBy: Math.min(
     ...volumes.map(({ key }) => view.now.mono + patience.attachmentLingers - unwantedForMs(view, key)),
   ),
+  // A look after a wait has shown that they do not all go at once.
+  fewTellAll: view.memory.polls === 0,
 });
 
-/** Returns for how long (ms) it is enough to ask for the machine and the attachments themselves. Never for long. */
-const lookAgainIn = (view: View): number => Math.max(patience.lookAgain, affordable(view));
+/**
+ * Returns for how long (ms) it is enough to ask for the machine and the attachments themselves. Never for long. These
+ * questions take half of the calls.
+ */
+const lookAgainIn = (view: View): number => Math.max(patience.lookAgain, affordable(view, CALLS_PER_SECOND / 2));
 
-/** Returns the same, but ends when the first disk is due for a detach through the cloud. */
+/** Returns the same, but ends when the next detach through the cloud is due. */
 const untilLook = (view: View, volumes: readonly VolumeFacts[]): number => {
   const detached = view.policy.detach === 'never' ? [] : volumes;
-  const times = detached.map((volume) => detachDueIn(view, volume)).filter((ms) => ms > 0);
+  const times = detached.flatMap((volume) => detachesDueIn(view, volume)).filter((ms) => ms > 0);
   return Math.max(pollDelay(view), Math.min(lookAgainIn(view), ...times));
 };
 
@@ -85,7 +95,7 @@ const volumesGoing = (view: View): readonly VolumeFacts[] =>
 export const waitForOperation = (view: View, reason: Reason): Decision => {
   const attachments = volumesGoing(view).flatMap(({ attachment }) => attachment ?? []);
   return attachments.length > 0
-    ? wait(lookAgainIn(view), reason, { attachments, deletedBy: Infinity })
+    ? wait(lookAgainIn(view), reason, { attachments, deletedBy: Infinity, fewTellAll: view.memory.polls === 0 })
     : wait(pollDelay(view), reason);
 };
 

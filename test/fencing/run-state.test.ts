@@ -257,9 +257,14 @@ describe('our mark on the Node', () => {
     expect(withClusterRead(standing, ofCluster(markOf('run.2')), at(600)).memory.markIsNew).toBe(true);
   });
 
+  it('is one too if someone removed what says which fence it is of', () => {
+    const nameless = { node: marked({}, { taints: ours, taintedFor: null }) };
+    expect(both(seen, nameless).memory).toMatchObject({ mark: 'of an unknown fence', markIsNew: true });
+    expect(both(both(seen, nameless), nameless).memory.markIsNew).toBe(false);
+  });
+
   it.each([
     ['a Node without our taint', { node: node({ taintedFor: { fence: 'run.1', boot: 'boot' } }) }],
-    ['a taint that does not say which fence it is of', { node: marked({}, { taints: ours, taintedFor: null }) }],
     ['no Node', { node: null }],
   ])('is none: %s', (_, change) => {
     expect(both(seen, change).memory).toMatchObject({ mark: null, markIsNew: false });

@@ -33,6 +33,11 @@ interface Waits {
   readonly ms?: number;
   readonly deletedBy?: number;
   readonly polls?: number;
+  readonly fewTellAll?: boolean;
+  /** When the run's time is up. */
+  readonly runEnds?: number;
+  /** How long the answer about an attachment takes. */
+  readonly takes?: number;
   /** Our mark on the Node. */
   readonly mark?: string | null;
   /** The machine as the look showed it, and as the cloud shows it during the wait. */
@@ -41,12 +46,14 @@ interface Waits {
 }
 
 const waited = async (names: readonly string[], answer: Answer, waits: Waits = {}) => {
-  const { ms = 4_500, deletedBy = 60_000, polls = 0, mark = null, seen = machine(), shown = () => machine() } = waits;
+  const { ms = 4_500, deletedBy = 60_000, polls = 0, fewTellAll = true, runEnds = 60_000, takes = 0 } = waits;
+  const { mark = null, seen = machine(), shown = () => machine() } = waits;
   const { clock, now } = sleepingClock();
   const asked: string[] = [];
   const blue = clusterThat({
     attachment: async (name) => {
       asked.push(`${name} ${now()}`);
+      await clock.sleep(takes, AbortSignal.any([]));
       return answer(name, now());
     },
   });
@@ -56,8 +63,8 @@ const waited = async (names: readonly string[], answer: Answer, waits: Waits = {
       return [shown(now())];
     },
   });
-  const until = names.length > 0 ? { attachments: names.map((name) => going(name)), deletedBy } : null;
-  const known = begun({ location });
+  const until = names.length > 0 ? { attachments: names.map((name) => going(name)), deletedBy, fewTellAll } : null;
+  const known = begun({ location, deadline: runEnds });
   const result = await sleepOrPoll(
     { do: 'sleep', ms, because: because('attachments-going', ''), until },
     {
@@ -80,17 +87,40 @@ describe('a wait for attachments', () => {
     expect((await waited(['a'], stands, { ms: 2_500, polls: 50 })).asked).toEqual([`a ${patience.pollLongest}`]);
   });
 
-  it('ends once the only one is gone, or two of several are', async () => {
+  it('ends once the only one is gone', async () => {
     expect(await waited(['a'], gone)).toMatchObject({ asked: ['a 250'], lasted: 250 });
-    const names = ['a', 'b', 'c', 'd', 'e'];
+    expect(await waited(['a'], gone, { fewTellAll: false })).toMatchObject({ asked: ['a 250'], lasted: 250 });
+  });
+
+  const names = ['a', 'b', 'c', 'd', 'e'];
+
+  it('ends once the first two that are gone are gone at once, because usually all are', async () => {
     const { asked, lasted } = await waited(names, (name, mono) => (mono < 300 ? going(name) : null));
-    expect(asked).toEqual(['a 250', 'b 583', 'c 583']);
+    expect(asked).toEqual(['a 250', 'b 583', 'e 583']);
     expect(lasted).toBe(583);
+  });
+
+  it('ends with the last one if one was gone before the others', async () => {
+    const { asked, lasted } = await waited(names, (name, mono) => (mono > 300 || name === 'a' ? null : going(name)));
+    expect(asked).toEqual(['a 250', 'd 250', 'b 583', 'e 583', 'd 583', 'c 583']);
+    expect(lasted).toBe(583);
+  });
+
+  it('ends with the last one if a look has shown that they do not all go at once', async () => {
+    const { asked } = await waited(names, gone, { fewTellAll: false });
+    expect(asked).toEqual(['a 250', 'd 250', 'c 250', 'e 250', 'b 250']);
   });
 
   it('goes on with the others while one that it asks for stands', async () => {
     const { asked } = await waited(['a', 'b', 'c'], (name) => (name === 'a' ? null : going(name)), { ms: 1_500 });
-    expect(asked).toEqual(['a 250', 'b 250', 'c 583', 'b 1025']);
+    expect(asked).toEqual(['a 250', 'c 250', 'b 583', 'c 1025']);
+  });
+
+  it('asks for no more of them when the run’s time is up', async () => {
+    const waits = { ms: 1_000, runEnds: 1_000, fewTellAll: false, takes: 400 };
+    const { asked, result } = await waited(names, gone, waits);
+    expect(asked).toEqual(['a 250', 'd 650']);
+    expect(result).toEqual({ to: 'sleep', polls: 1 });
   });
 
   it.each<readonly [string, Answer]>([

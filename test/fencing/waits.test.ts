@@ -138,8 +138,21 @@ describe('a wait for attachments', () => {
   it('ends with them, and otherwise lasts until everything is looked at again', () => {
     expect(until({ volumes }, {}, { policy: { ...defaultPolicy, detach: 'never' } })).toEqual({
       ms: patience.lookAgain,
-      until: { attachments: [leaving], deletedBy: now.mono + patience.attachmentLingers },
+      until: { attachments: [leaving], deletedBy: now.mono + patience.attachmentLingers, fewTellAll: true },
     });
+  });
+
+  it('ends when a detach through the cloud is to be forced', () => {
+    const late = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
+    const asked = { takenAt: new Map([['detach-disk m-1 disk-1 plain', now.mono - 13_000]]) };
+    const attached = { machine: machine() };
+    expect(until({ volumes: [late] }, asked, attached)).toMatchObject({ ms: patience.plainDetach - 13_000 });
+  });
+
+  it('ends with all of them once a look has shown that they do not all go at once', () => {
+    expect(until({ volumes }, { polls: 1 })).toMatchObject({ until: { fewTellAll: false } });
+    const busy = { machine: machine({ disks: [], power: 'stopping', offUnderOperation: true }) };
+    expect(until({ volumes }, { polls: 1 }, busy)).toMatchObject({ until: { fewTellAll: false } });
   });
 
   it('ends when a disk is to be detached through the cloud', () => {
@@ -154,15 +167,17 @@ describe('a wait for attachments', () => {
       volume({ key: `disk-${nth}`, attachment: attachment({ name: `${nth}`, deletingSince: NOW - 1_000 }) }),
     );
     const never = { policy: { ...defaultPolicy, detach: 'never' as const } };
-    expect(until({ volumes: many }, {}, never)).toMatchObject({ ms: patience.lookLongest });
-    expect(until({ volumes: many.slice(0, 8) }, {}, never)).toMatchObject({ ms: 11_500 });
+    expect(until({ volumes: many }, {}, never)).toMatchObject({ ms: 32_000 });
+    expect(until({ volumes: [...many, ...many] }, {}, never)).toMatchObject({ ms: patience.lookLongest });
+    const released = many.map((one, nth) => (nth === 0 ? one : { ...one, attachment: null }));
+    expect(until({ volumes: released.slice(0, 8) }, {}, never)).toMatchObject({ ms: 22_000 });
   });
 
   it('also lasts for an operation on the machine, which is their detach', () => {
     const busy = { machine: machine({ disks: [], power: 'stopping', offUnderOperation: true }) };
     expect(until({ volumes }, {}, busy)).toEqual({
       ms: patience.lookAgain,
-      until: { attachments: [leaving], deletedBy: Infinity },
+      until: { attachments: [leaving], deletedBy: Infinity, fewTellAll: true },
     });
     expect(until({ volumes, pods: [pod()] }, {}, busy)).toEqual({ ms: patience.pollShortest, until: null });
   });

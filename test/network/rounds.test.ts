@@ -40,7 +40,7 @@ const rows: readonly Row[] = [
   ['aws',   'cold', FULL, most(9, 13, 270, 4, 820, 2)],
   ['azure', 'cold', ONE,  most(7,  7,  39, 5,  99, 1.2)],
   ['azure', 'warm', ONE,  most(7,  7,  38, 5,  67, 1.2)],
-  ['azure', 'cold', FULL, most(12, 16, 880, 175, 2_300, 1.7)],
+  ['azure', 'cold', FULL, most(12, 16, 760, 140, 2_050, 1.7)],
   ['gcp',   'cold', ONE,  most(7,  7,  37, 5,  94, 1.7)],
   ['gcp',   'warm', ONE,  most(7,  7,  36, 5,  62, 1.7)],
 ];
