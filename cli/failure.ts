@@ -2,8 +2,7 @@ import { CommanderError } from 'commander';
 import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
 import { reasonOf } from '../fencing/loop/failing.ts';
 import { because, type Reason, shorten } from '../fencing/model/reason.ts';
-import { printOutcome, outcomeOfReason, type Output } from './answer.ts';
-import { USAGE_ERROR } from './exit-code.ts';
+import { printOutcome, outcomeOfReason, type Output, USAGE_ERROR } from './answer.ts';
 
 /**
  * This module ends a command that could not be carried out: with a sentence for people, and with the JSON that `--json`

@@ -4,9 +4,8 @@ import { cloudNames } from '../config/clouds.ts';
 import { parseDuration } from '../config/schema.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { withSafeLines, type Terminal } from './answer.ts';
-import { completionScript, shellNames } from './completion.ts';
+import { completionScript, shellNames, helpAfter } from './help.ts';
 import { readOutputOptions, reportFailure } from './failure.ts';
-import { helpAfter } from './help.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { DoctorOptions } from './commands/doctor.ts';
@@ -16,7 +15,7 @@ import type { KubeconfigOptions } from './commands/kubeconfig.ts';
 import type { ReleaseOptions } from './commands/release.ts';
 import type { ReportOptions } from './commands/report.ts';
 import type { SandboxOptions } from './commands/sandbox.ts';
-import type { StatusOptions } from './commands/status.ts';
+import type { StatusOptions } from './commands/diagnose.ts';
 import type { CommonOptions } from './session.ts';
 
 const time = (text: string): number => {
@@ -66,14 +65,14 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
     'fence <target>',
     'check one machine now, and fence it if it is off: its id, a Node, or the pod/<ns>/<name>, pvc/…, pv/…, or volume id that leads to it',
   ).action(async (target: string, options: CommonOptions) =>
-    done(await (await import('./commands/fence.ts')).fence(target, options, terminal)),
+    done(await (await import('./commands/run.ts')).fence(target, options, terminal)),
   );
   add('replay <file|->', 'process one or more events as if they had just arrived').action(
     async (file: string, options: CommonOptions) =>
-      done(await (await import('./commands/replay.ts')).replay(file, options, terminal)),
+      done(await (await import('./commands/run.ts')).replay(file, options, terminal)),
   );
   add('sweep', 'find and process what events missed').action(async (options: CommonOptions) =>
-    done(await (await import('./commands/sweep.ts')).sweep(options, terminal)),
+    done(await (await import('./commands/run.ts')).sweep(options, terminal)),
   );
   add(
     'release [target]',
@@ -98,7 +97,7 @@ const addReading = (root: Command, terminal: Terminal, done: Done): void => {
   add('status', 'show every cluster: its fences and what each release still needs, tombstones, the cap, and pauses')
     .option('--watch', 'look again every five seconds, until Ctrl-C')
     .action(async (options: StatusOptions) =>
-      done(await (await import('./commands/status.ts')).status(options, terminal)),
+      done(await (await import('./commands/diagnose.ts')).status(options, terminal)),
     );
   add('doctor', 'check whether a fence would work with this configuration and these credentials')
     .option(

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ClusterReading, ReadDriverFault } from '../diagnosis/ports.ts';
+import type { ClusterReading, ReadDriverFault, ReadStanding } from '../diagnosis/ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
-import type { ReadStanding } from '../diagnosis/status-ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';

@@ -5,8 +5,15 @@ import type { DiagnosedCluster } from '../diagnosis/ports.ts';
 import type { Target } from '../diagnosis/target.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
-import { dryRunFence, type DryRunTools } from './dry-run.ts';
 import type { OpenCluster } from './open-clusters.ts';
+import { readStatus, type Status } from '../diagnosis/status.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import type { Outcome } from '../fencing/model/outcome.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import { longWaits } from '../fencing/model/reason.ts';
+import { runAll, run } from '../fencing/loop/run.ts';
+import { startRun } from '../fencing/loop/state.ts';
+import { newRunId } from './system.ts';
 
 /** What a diagnosis works with. */
 export interface DiagnosisTools extends DryRunTools {
@@ -40,3 +47,65 @@ export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promi
     rehearse: (machine) => dryRunFence(machine, tools),
     now: () => tools.ports.clock.now().wall,
   });
+
+/** What a status reads. */
+export interface StatusTools extends DryRunTools {
+  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'status'>[];
+}
+
+/** Reads the state of the clusters of this configuration. */
+export const runStatus = (tools: StatusTools): Promise<Status> => {
+  const { openClusters, policy, ports } = tools;
+  return readStatus({
+    clusters: openClusters.map(({ cluster: { name }, status }) => ({
+      name,
+      read: async (cap, signal) => (await status())(cap, signal),
+    })),
+    policy,
+    machineOf: ports.cloud.machineOf,
+    rehearseRelease: (fence) => dryRunRelease(fence, tools),
+    now: () => ports.clock.now().wall,
+    signal: ports.signal,
+  });
+};
+
+interface DryRunTools {
+  readonly policy: Policy;
+  readonly ports: Omit<Ports, 'observe'>;
+  /** When the time is up, in ms of the monotonic clock. */
+  readonly deadline: number;
+}
+
+/** How long a dry run may take (ms). If it would wait longer, it reports what it waits for. */
+const DRY_RUN_LASTS_MS = 20_000;
+
+const limitsOf = ({ policy, ports, deadline }: DryRunTools) => ({
+  policy: { ...policy, dryRun: true },
+  deadline: Math.min(deadline, ports.clock.now().mono + DRY_RUN_LASTS_MS),
+});
+
+const withoutObserver = ({ ports }: DryRunTools): Ports => ({ ...ports, observe: () => undefined });
+
+/** What a fence of the machine would do. */
+const dryRunFence = async (machine: MachineId, tools: DryRunTools): Promise<Outcome | null> => {
+  const [outcome] = await runAll([machine], { ...limitsOf(tools), newRunId }, withoutObserver(tools));
+  return outcome ?? null;
+};
+
+/** What a release of the machine would do in one cluster. It does not wait for a release, and says what that lacks. */
+const dryRunRelease = (
+  { cluster, machine }: { readonly cluster: string; readonly machine: MachineId },
+  tools: DryRunTools,
+): Promise<Outcome> => {
+  const ports = withoutObserver(tools);
+  return run(
+    startRun({
+      ...limitsOf(tools),
+      request: { machine, intent: 'release', accepted: null, vouched: null },
+      handsOver: longWaits,
+      identityRules: ports.cloud,
+      runId: newRunId(),
+    }),
+    { ...ports, clusters: ports.clusters.filter(({ name }) => name === cluster) },
+  );
+};

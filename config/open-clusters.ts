@@ -1,4 +1,4 @@
-import type { ReadStanding } from '../diagnosis/status-ports.ts';
+import type { ReadStanding } from '../diagnosis/ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CapControl } from '../kubernetes/ledger.ts';

@@ -1,4 +1,4 @@
-import { InvalidInput } from '../fencing/model/errors.ts';
+import { InvalidInput, CloudfenceError } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { writerAs } from '../sandbox/cluster/controllers/object-writer.ts';
 import { addStorageClass } from '../sandbox/cluster/fixtures.ts';
@@ -10,6 +10,7 @@ import { cloudfenceUser, openServers, TOKEN } from './cluster.ts';
 import type { CallSchedule, CloudEvent } from './platform.ts';
 import { deployPractice, type PracticeSetting, SANDBOX_CLUSTER } from './practice-functions.ts';
 import type { DemoCloud, Scene } from './story.ts';
+import { openCloudServer, type CloudServer } from '../sandbox/cloud-server.ts';
 
 /** What the functions of a practice work with. */
 export type PracticeTools = Pick<CallSchedule, 'sleep'> & Pick<PracticeSetting<ClusterParts>, 'incidents' | 'tell'>;
@@ -205,4 +206,28 @@ export const openPractice = async <P extends ClusterParts>(
     react: runFunctionsIn({ world, demoCloud, servers, now, since: before }),
     close: servers.close,
   };
+};
+
+const answerCommand = ({ act }: Practice, command: string): { readonly status: number; readonly body: string } => {
+  try {
+    return { status: 200, body: act(command).join('\n') };
+  } catch (error) {
+    if (error instanceof CloudfenceError) return { status: 400, body: error.message };
+    throw error;
+  }
+};
+
+/**
+ * Takes the commands of another terminal: each is the body of a POST on 127.0.0.1. Only who reads the address knows the
+ * path, so that no page in a browser can send commands.
+ */
+export const openPracticeControl = async (practice: Practice, secret: string): Promise<CloudServer> => {
+  const unknown = { status: 404, body: 'no sandbox takes commands here' };
+  const server = await openCloudServer(({ url }, command) => ({
+    ...(url === `/${secret}` ? answerCommand(practice, command) : unknown),
+    call: 'command',
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
+    cut: null,
+  }));
+  return { ...server, url: `${server.url}/${secret}` };
 };

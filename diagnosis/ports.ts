@@ -1,6 +1,6 @@
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CloudIdentityRules } from '../fencing/model/cloud.ts';
-import type { MachineFacts, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
+import type { MachineFacts, MachineId, VolumeHandle, IdentitySource } from '../fencing/model/machine.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type {
   AttachmentView,
@@ -18,6 +18,9 @@ import type {
   VolumeView,
   WorkloadView,
 } from './model/facts.ts';
+import type { NodeFacts } from '../fencing/model/cluster-facts.ts';
+import type { CapUse } from '../fencing/model/cap-use.ts';
+import type { Policy } from '../fencing/model/policy.ts';
 
 /**
  * The reads of one diagnosis in one cluster. Each asks once and remembers the answer. A read that the credentials do
@@ -74,6 +77,30 @@ export interface DiagnosisPorts {
   readonly cloud: DiagnosedCloud;
   /** Runs the loop for a machine as a dry run, and returns how it ended. */
   readonly rehearse: (machine: MachineId) => Promise<Outcome | null>;
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** The state of one cluster. */
+export interface Standing {
+  /** The Nodes that have a taint, a label, or a record of Cloudfence. */
+  readonly nodes: readonly NodeFacts[];
+  /** Why people paused Cloudfence in this cluster, or null. */
+  readonly paused: string | null;
+  /** Null if there is no ledger. Without it, nothing is fenced. */
+  readonly cap: (CapUse & { readonly override: { readonly until: number; readonly reason: string } | null }) | null;
+}
+
+/** Reads the state of one cluster. @throws CloudfenceError */
+export type ReadStanding = (cap: Policy['cap'], signal: AbortSignal) => Promise<Standing>;
+
+export interface StatusPorts {
+  readonly clusters: readonly { readonly name: string; readonly read: ReadStanding }[];
+  readonly policy: Policy;
+  readonly machineOf: (source: IdentitySource) => MachineId | null;
+  /** Runs a release as a dry run, and returns how it ended. */
+  readonly rehearseRelease: (fence: { readonly cluster: string; readonly machine: MachineId }) => Promise<Outcome>;
   /** Epoch ms. */
   readonly now: () => number;
   readonly signal: AbortSignal;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { runDiagnosis } from '../config/diagnose.ts';
-import { runStatus } from '../config/status.ts';
+import { runDiagnosis, runStatus } from '../config/diagnose.ts';
 import { answerJson, type AnswerJson } from '../diagnosis/answer.ts';
-import { statusJson, type StatusJson } from '../diagnosis/status-answer.ts';
+import { statusJson, type StatusJson } from '../diagnosis/status.ts';
 import { parseTarget } from '../diagnosis/target.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';

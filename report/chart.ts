@@ -1,4 +1,4 @@
-import { duration, tickText, ticks } from './format.ts';
+import { duration, tickText, ticks } from './words.ts';
 import { kubernetesAlone, type Remedy } from './kubernetes-alone.ts';
 import { html, type Markup, ownText, styleElement, textOf } from './markup.ts';
 import { chartStyle, colors } from './style.ts';

@@ -1,6 +1,6 @@
 import type { Incident, IncidentStep, Proof, Trigger } from '../incidents/incident.ts';
 import { timelineCharts } from './chart.ts';
-import { clockTime, dateTime, duration } from './format.ts';
+import { clockTime, dateTime, duration, count, factsOf, stateWords, storyOf, subjectOf } from './words.ts';
 import { kubernetesAlone } from './kubernetes-alone.ts';
 import { html, type Markup, name } from './markup.ts';
 import {
@@ -13,7 +13,6 @@ import {
   timelineOf,
   tookOf,
 } from './timeline.ts';
-import { count, factsOf, stateWords, storyOf, subjectOf } from './words.ts';
 
 /** One incident on the page: the story, the timeline, and the evidence behind each step. */
 

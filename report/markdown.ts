@@ -1,11 +1,21 @@
 import type { Incident } from '../incidents/incident.ts';
 import { shadowSummaryOf, type Spread, spreadsOf } from './figures.ts';
-import { clockTime, dateMinute, dateTime, duration } from './format.ts';
+import {
+  clockTime,
+  dateMinute,
+  dateTime,
+  duration,
+  count,
+  factsOf,
+  shadowStory,
+  stateWords,
+  storyOf,
+  subjectOf,
+} from './words.ts';
 import { kubernetesAlone } from './kubernetes-alone.ts';
 import { plain } from './markup.ts';
 import type { Report } from './select.ts';
 import { beganAt, between, epochMs, timelineOf, tookOf } from './timeline.ts';
-import { count, factsOf, shadowStory, stateWords, storyOf, subjectOf } from './words.ts';
 
 /** The report as Markdown, for a ticket, a chat, or a terminal. */
 

@@ -1,11 +1,10 @@
 import type { Incident } from '../incidents/incident.ts';
 import { countsOf, type Refusal, shadowSummaryOf, type ShadowSummary, type Spread, spreadsOf } from './figures.ts';
-import { dateMinute, duration } from './format.ts';
+import { dateMinute, duration, count, shadowStory, stateWords, subjectOf } from './words.ts';
 import { stateChips } from './incident-section.ts';
 import { html, type Markup, name } from './markup.ts';
 import type { Report } from './select.ts';
 import { beganAt, between } from './timeline.ts';
-import { count, shadowStory, stateWords, subjectOf } from './words.ts';
 
 /** What the page says about all incidents together. */
 

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Incident } from '../incidents/incident.ts';
 import { chartPatterns } from './chart.ts';
-import { dateMinute } from './format.ts';
+import { dateMinute, count, subjectOf } from './words.ts';
 import { incidentSection } from './incident-section.ts';
 import { html, type Markup, name, ownText, styleElement, textOf } from './markup.ts';
 import { countTiles, damagedPart, listPart, MOST_WHOLE, shadowPart, spreadPart } from './overview.ts';
 import type { Report } from './select.ts';
 import { chartStyle, pageStyle } from './style.ts';
 import { beganAt } from './timeline.ts';
-import { count, subjectOf } from './words.ts';
 
 /** The report as one page, which needs no network and runs no code. */
 

@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundle, bundleCli, repositoryRoot } from './bundle.ts';
 import { writeDeclarations } from './declarations.ts';
-import { foldersIn, librariesIn, licensesText } from './licenses.ts';
+import { foldersIn, librariesIn, licensesText } from './libraries.ts';
 
 /** Builds everything that `npm pack` adds to the files of the checkout. `package.json` lists both. */
 

@@ -5,11 +5,9 @@ import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { repositoryRoot } from './bundle.ts';
-import { librariesIn, librarySchema, licensesText, type Library } from './licenses.ts';
+import { librariesIn, librarySchema, licensesText, type Library, billOfMaterials } from './libraries.ts';
 import { writeChart } from './released-chart.ts';
-import { releasedServices, writeDocument, writeZips } from './released-functions.ts';
-import { writeStack } from './released-stack.ts';
-import { billOfMaterials } from './sbom.ts';
+import { releasedServices, writeDocument, writeZips, writeStack } from './released-functions.ts';
 
 /**
  * Makes a release: everything that is needed to install Cloudfence without a checkout. The same commit gives the same

@@ -1,14 +1,16 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { bundleFunction } from '../infra/serverless/bundle-function.ts';
-import { loadDeployable } from '../infra/serverless/clouds.ts';
-import { type DeployableCloud, parametersFromFile } from '../infra/serverless/deployer.ts';
+import { bundleFunction } from '../infra/serverless/bundle.ts';
+import { loadDeployable, type DeployableCloud, parametersFromFile } from '../infra/serverless/deployer.ts';
 import { zipFiles } from '../infra/serverless/cloud-packages.ts';
 import { repositoryRoot } from './bundle.ts';
-import { foldersIn } from './licenses.ts';
+import { foldersIn } from './libraries.ts';
+import { PLACEHOLDER, releasedStack } from '../infra/serverless/released-stack.ts';
 
 /** Writes the functions of each cloud as zips, with the document that installs them. */
 
@@ -90,4 +92,37 @@ export const writeDocument = async ({ deployable }: ReleasedService, into: strin
   if (deployable === null) return;
   const { file, content } = await deployable.released(parametersFromFile(repositoryRoot, deployable.defaults));
   await writeFile(path.join(into, file), `${JSON.stringify(content, null, 2)}\n`);
+};
+
+const CLUSTERS = JSON.stringify([{ name: 'placeholder', secret: 'placeholder' }]);
+
+/**
+ * Writes the CloudFormation template: the output of `serverless package`, with parameters in place of a stage's file.
+ */
+export const writeStack = async (version: string, into: string): Promise<void> => {
+  const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-stack-'));
+  const options = [
+    'package',
+    '--stage',
+    PLACEHOLDER.stage,
+    '--region',
+    PLACEHOLDER.region,
+    '--param',
+    `clusters=${CLUSTERS}`,
+    '--package',
+    work,
+  ];
+  await promisify(execFile)(
+    process.execPath,
+    [path.join(repositoryRoot, 'node_modules/serverless/bin/serverless.js'), ...options],
+    { cwd: repositoryRoot },
+  );
+  const packaged: unknown = JSON.parse(
+    await readFile(path.join(work, 'cloudformation-template-update-stack.json'), 'utf8'),
+  );
+  await writeFile(
+    path.join(into, 'cloudformation.json'),
+    `${JSON.stringify(releasedStack(packaged, version), null, 2)}\n`,
+  );
+  await rm(work, { recursive: true });
 };

@@ -9,8 +9,7 @@ import { InvalidInput } from '../../fencing/model/errors.ts';
 import { listSome } from '../../fencing/model/reason.ts';
 import { searchPorts } from '../../config/diagnose.ts';
 import { openDrill } from '../../config/drill.ts';
-import type { Terminal } from '../answer.ts';
-import { INTERRUPTED, NEEDS_PERSON } from '../exit-code.ts';
+import { type Terminal, INTERRUPTED, NEEDS_PERSON } from '../answer.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 
 export interface DrillCommandOptions extends CommonOptions {

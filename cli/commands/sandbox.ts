@@ -3,8 +3,7 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { loadPractice } from '../../demo/clouds.ts';
-import { openPracticeControl } from '../../demo/practice-control.ts';
-import { PRACTICE_HELP, type Practice } from '../../demo/practice.ts';
+import { openPracticeControl, PRACTICE_HELP, type Practice } from '../../demo/practice.ts';
 import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
 import type { LoggedOutcome } from '../../demo/platform.ts';
 import type { Terminal } from '../answer.ts';

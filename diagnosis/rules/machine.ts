@@ -16,8 +16,8 @@ import {
   podsAt,
   type CauseRule,
   describeVolume,
+  storageNote,
 } from './rule.ts';
-import { storageNote } from './storage.ts';
 
 /** The machine of the Node that has the volume: off, stopping, suspended, unreachable, gone, or unknown. */
 

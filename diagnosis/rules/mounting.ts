@@ -13,8 +13,9 @@ import {
   type CauseRule,
   formatDuration,
   describeVolume,
+  cephNote,
+  isCeph,
 } from './rule.ts';
-import { cephNote, isCeph } from './storage.ts';
 
 /** The volume is attached, or needs no attach, and the kubelet of the pod's Node does not finish the mount. */
 

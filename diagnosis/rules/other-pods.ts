@@ -14,8 +14,8 @@ import {
   type CauseRule,
   formatDuration,
   describeVolume,
+  isNetworkStorage,
 } from './rule.ts';
-import { isNetworkStorage } from './storage.ts';
 
 /** Another pod has the volume on a healthy Node: nothing is broken there, and nothing may be fenced. */
 

@@ -20,9 +20,8 @@ import {
   pubSubServiceAgent,
 } from './grants.ts';
 import { serviceAccounts, ensureRole, fencingRole } from './identities.ts';
-import type { Install } from './install.ts';
+import { type Install, functionNames } from './install.ts';
 import { readLogLines, logMetrics } from './monitoring.ts';
-import { functionNames } from './names.ts';
 import { checkPermissions } from './permissions.ts';
 import { revokeMembers, addGrant, setOnlyMembers } from './policies.ts';
 import { sweepSchedule, logSink, subscriptions, topics } from './queues.ts';

@@ -4,8 +4,7 @@ import type { PackagedFunction, ReportProgress } from '../serverless/deployer.ts
 import { Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { type Api, callUntilPropagated, waitForOperation, POLICY_PROPAGATION_MS } from './api.ts';
 import { hasAllWanted, findResource } from './ensure.ts';
-import { functionEnvironment, type Install } from './install.ts';
-import { functionNames } from './names.ts';
+import { functionEnvironment, type Install, functionNames } from './install.ts';
 
 /** https://cloud.google.com/functions/docs/reference/rest/v2/projects.locations.functions */
 const deployed = z.looseObject({

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Api } from './api.ts';
-import type { Install } from './install.ts';
-import { functionNames, type FunctionName, type ResourceNames } from './names.ts';
+import { type Install, functionNames, type FunctionName, type ResourceNames } from './install.ts';
 import type { Grant, PolicyResource } from './policies.ts';
 import { INCIDENT_TOPIC } from './queues.ts';
 

@@ -3,8 +3,7 @@ import { Refused } from '../../fencing/model/errors.ts';
 import type { ReportProgress } from '../serverless/deployer.ts';
 import { type HttpResponse, type Api, type ApiCall, errorStatusOf, errorFromResponse, isSuccess } from './api.ts';
 import { hasAllWanted, type Resource } from './ensure.ts';
-import type { Install } from './install.ts';
-import type { ResourceNames } from './names.ts';
+import type { Install, ResourceNames } from './install.ts';
 
 /**
  * The accounts of an install, and the permissions of the one that the functions run as. docs/gcp.md gives the reason

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { dimensionNames, metricNames } from '../../functions/metrics.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './ensure.ts';
-import { type Install, durationText } from './install.ts';
-import { functionNames } from './names.ts';
+import { type Install, durationText, functionNames } from './install.ts';
 
 /** Log-based metrics and alarms. A new metric of functions/metrics.ts is a row of `lines`. */
 

@@ -11,8 +11,7 @@ import {
   isSuccess,
 } from './api.ts';
 import { gcpDeployer } from './deployer.ts';
-import { gcpParameters, type Install } from './install.ts';
-import { functionNames, resourceNames } from './names.ts';
+import { gcpParameters, type Install, functionNames, resourceNames } from './install.ts';
 
 /**
  * Lists the requests that a deployment sends to a project without an install, in their order. Google Cloud has no

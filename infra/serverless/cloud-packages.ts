@@ -5,7 +5,7 @@ import path from 'node:path';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { setFunctionEnvironment } from '../../config/environment.ts';
 import { parseJsonOrText } from '../../fencing/model/json-text.ts';
-import { bundleFunction } from './bundle-function.ts';
+import { bundleFunction } from './bundle.ts';
 import type { DeployableCloud, PackagedFunction, PreparedDeployment } from './deployer.ts';
 import type { FunctionConfig, Options, Serverless } from './service.ts';
 

@@ -1,7 +1,8 @@
 import { CloudfenceError } from '../../fencing/model/errors.ts';
 import { invokeBundleLocally, readPayload, readPackages, writePackages } from './cloud-packages.ts';
-import { deployableNames, loadDeployable } from './clouds.ts';
 import {
+  deployableNames,
+  loadDeployable,
   type DeployableCloud,
   parametersFromCommandLine,
   parametersFromFile,
@@ -108,7 +109,7 @@ const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Ho
   };
 };
 
-/** A plugin of `serverless`: the provider for clouds that it does not support. `clouds.ts` lists them. */
+/** A plugin of `serverless`: the provider for clouds that it does not support. `deployer.ts` finds them. */
 export default function cloudProvider(serverless: Serverless, options: Options, writers: Writers): object {
   const { name } = serverless.service.provider;
   serverless.setProvider(name, { getStage: () => stageOf(serverless, options) });

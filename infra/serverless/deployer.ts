@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { checkSchema, describeFailedChecks } from '../../providers/check.ts';
+import { cloudNames } from '../../config/clouds.ts';
 
 /** Names and values as they were written, before any check. */
 export type RawParameters = Readonly<Record<string, unknown>>;
@@ -113,3 +114,16 @@ export const describeFunctionFailure = (body: unknown): string => {
   const diagnosis = failedDiagnosis.safeParse(body).data;
   return diagnosis ? describeFailedChecks(diagnosis.checks) : JSON.stringify(body);
 };
+
+const deployable = z.object({
+  deployable: z.custom<DeployableCloud>((value) => typeof value === 'object' && value !== null),
+});
+
+/** The clouds that `serverless` does not support itself: those with a file `infra/<cloud>/cloud.ts`. */
+export const deployableNames: readonly string[] = cloudNames.filter((name) =>
+  existsSync(new URL(`../${name}/cloud.ts`, import.meta.url)),
+);
+
+/** Loads the cloud that a service's file names as its provider. Returns null if it is not one of them. */
+export const loadDeployable = async (name: string): Promise<DeployableCloud | null> =>
+  deployableNames.includes(name) ? deployable.parse(await import(`../${name}/cloud.ts`)).deployable : null;

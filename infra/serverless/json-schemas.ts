@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isMap, isNode, isScalar, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { configurationSchema } from '../../config/schema.ts';
-import { deployableNames, loadDeployable } from './clouds.ts';
+import { deployableNames, loadDeployable } from './deployer.ts';
 import { deploymentParameters } from './parameter-schema.ts';
 import { DEFAULTS } from './parameters.ts';
 

@@ -1,6 +1,5 @@
 import { readEnvironment } from '../../config/environment.ts';
-import { releasedValues } from './released-parameters.ts';
-import { PLACEHOLDER } from './released-stack.ts';
+import { releasedValues, PLACEHOLDER } from './released-stack.ts';
 import { checkParameters } from './parameter-schema.ts';
 import type { Hooks, Serverless } from './service.ts';
 import { templateValues, type TemplateValues } from './template-values.ts';

@@ -1,4 +1,4 @@
-import type { ReadStanding } from '../../diagnosis/status-ports.ts';
+import type { ReadStanding } from '../../diagnosis/ports.ts';
 import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { Connection, Reader } from '../connection.ts';
 import { withReadableAnswers } from '../errors.ts';

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { functionEnvironment } from '../../infra/gcp/install.ts';
-import { functionNames } from '../../infra/gcp/names.ts';
+import { functionEnvironment, functionNames } from '../../infra/gcp/install.ts';
 import { installWith, plain } from '../infra/gcp/installed.ts';
 import { openService, type PackagedService } from '../infra/packaged-service.ts';
 import { unzip } from '../infra/unzip.ts';

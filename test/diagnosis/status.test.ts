@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { runStatus } from '../../config/status.ts';
-import { statusJson, statusLines } from '../../diagnosis/status-answer.ts';
-import type { ReadStanding } from '../../diagnosis/status-ports.ts';
+import { runStatus } from '../../config/diagnose.ts';
+import { statusJson, statusLines } from '../../diagnosis/status.ts';
+import type { ReadStanding } from '../../diagnosis/ports.ts';
 import { ClusterUnavailable } from '../../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';

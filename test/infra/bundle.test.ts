@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bundleFunction } from '../../infra/serverless/bundle-function.ts';
+import { bundleFunction } from '../../infra/serverless/bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const bundled = z.object({

@@ -1,7 +1,7 @@
 import { XMLValidator } from 'fast-xml-parser';
 import { describe, expect, it } from 'vitest';
 import { timelinePicture } from '../../report/chart.ts';
-import { clockTime, duration, tickText, ticks } from '../../report/format.ts';
+import { clockTime, duration, tickText, ticks } from '../../report/words.ts';
 import { timelineOf } from '../../report/timeline.ts';
 import { released } from './samples.ts';
 

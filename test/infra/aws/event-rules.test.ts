@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { stackConditions, stackParameters, releasedValues } from '../../../infra/serverless/released-parameters.ts';
+import { stackConditions, stackParameters, releasedValues } from '../../../infra/serverless/released-stack.ts';
 import { optionalRules } from '../../../infra/serverless/template-values.ts';
 
 /** The queues accept only events of the listed rules. An event of any other rule would be lost without a trace. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { appNames, appOf, functionNames, httpFunctions, type AppName } from '../../../infra/azure/names.ts';
-import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
+import { bundleFunction } from '../../../infra/serverless/bundle.ts';
 import { workerModules } from './worker-modules.ts';
 
 /** Loads the app as the worker of the Functions host does, and returns what the app registered. */

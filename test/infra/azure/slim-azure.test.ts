@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
+import { bundleFunction } from '../../../infra/serverless/bundle.ts';
 import { AZURE_CALLS } from '../../../infra/serverless/slim-libraries.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { azureCloud, type AzureCloud } from '../../../providers/azure/index.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { functionEnvironment } from '../../../infra/gcp/install.ts';
-import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
+import { bundleFunction } from '../../../infra/serverless/bundle.ts';
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
 import { openStandIn, type StandIn } from '../../providers/stand-in.ts';
 import { installWith } from './installed.ts';

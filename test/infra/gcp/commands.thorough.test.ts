@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { functionNames } from '../../../infra/gcp/names.ts';
+import { functionNames } from '../../../infra/gcp/install.ts';
 import { openService, type PackagedService } from '../packaged-service.ts';
 import { unzip } from '../unzip.ts';
 import { plain } from './installed.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { functionNames } from '../../../infra/gcp/names.ts';
+import { functionNames } from '../../../infra/gcp/install.ts';
 import { deployerAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { emptyStore, PROJECT, PROJECT_NUMBER } from './store.ts';

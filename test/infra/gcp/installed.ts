@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { createApi } from '../../../infra/gcp/api.ts';
-import { checkInstall, createInstall } from '../../../infra/gcp/install.ts';
+import { checkInstall, createInstall, functionNames } from '../../../infra/gcp/install.ts';
 import { gcpDeployer } from '../../../infra/gcp/deployer.ts';
 import { parametersFromFile, type RawParameters } from '../../../infra/serverless/deployer.ts';
-import { functionNames } from '../../../infra/gcp/names.ts';
 import type { Management } from './management.ts';
 import { PROJECT } from './store.ts';
 

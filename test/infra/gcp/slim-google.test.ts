@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Cloud } from '../../../fencing/model/cloud.ts';
-import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
+import { bundleFunction } from '../../../infra/serverless/bundle.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { addFault, limited } from '../../../sandbox/gce/faults.ts';

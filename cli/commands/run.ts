@@ -7,9 +7,35 @@ import type { MachineId } from '../../fencing/model/machine.ts';
 import { runAll } from '../../fencing/loop/run.ts';
 import { newRunId } from '../../config/system.ts';
 import { describeUnreadable } from '../../config/settings.ts';
-import { printOutcomes, printOutcome, type Terminal } from '../answer.ts';
+import { printOutcomes, printOutcome, type Terminal, outcomeOfError } from '../answer.ts';
 import { keepByHand } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions } from '../session.ts';
+import { machineNamed, type NamedMachine } from '../../diagnosis/machine-named.ts';
+import { searchPorts } from '../../config/diagnose.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import { beginsNothing } from '../../fencing/model/policy.ts';
+import { sweep as sweepAll, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
+
+/** Says which machine a name led to, so that a person sees which machine Cloudfence asks about. */
+const sayWhere = (target: string, { machine, cluster, node }: NamedMachine, { complain }: Terminal): void => {
+  if (target === machine) return;
+  const place = [node === null ? '' : ` on Node ${node}`, cluster === null ? '' : ` in cluster ${cluster}`].join('');
+  complain(`${target} leads to ${machine}${place}`);
+};
+
+/** Looks at one machine and fences it if it is off. The target is its id, or an object that leads to it. */
+export const fence = (target: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
+  withSession(options, terminal, async (session) => {
+    const { policy, deadline, ports, openedCloud, clusters: openClusters } = session;
+    const named = await machineNamed(target, searchPorts({ openedCloud, openClusters, ports }));
+    sayWhere(target, named, terminal);
+    await openCloudsOf([named.machine], session);
+    const [outcome] = await runAll([named.machine], { policy, deadline, newRunId }, ports);
+    if (!outcome) throw new InvalidInput('name an instance or a Node');
+    const code = printOutcome(outcome, options.json ?? false, terminal);
+    await keepByHand('fence', [outcome], session, terminal);
+    return code;
+  });
 
 const inWords = ({ what, where, remedy }: Fault): string => `${where}: ${what}; ${remedy}`;
 
@@ -60,5 +86,27 @@ export const replay = (file: string, options: CommonOptions, terminal: Terminal)
     const [only, second] = outcomes;
     const code = only && !second ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);
     await keepByHand('replay', outcomes, session, terminal);
+    return code;
+  });
+
+/**
+ * Returns the outcome for a cluster that gave no answer. This is a result too: the state of its Nodes is unknown, not
+ * fine.
+ */
+const unansweredBy = ({ cluster, error }: SweepOutcome['unreachable'][number], dryRun: boolean): Outcome => ({
+  ...outcomeOfError(error, dryRun),
+  cluster,
+});
+
+export const sweep = (options: CommonOptions, terminal: Terminal): Promise<number> =>
+  withSession(options, terminal, async (session) => {
+    const { policy, deadline, ports } = session;
+    const { outcomes, unreachable } = await sweepAll({ policy, deadline, newRunId }, ports);
+    const code = printOutcomes(
+      [...outcomes, ...unreachable.map((other) => unansweredBy(other, beginsNothing(policy)))],
+      options.json ?? false,
+      terminal,
+    );
+    await keepByHand('sweep', outcomes, session, terminal);
     return code;
   });
