@@ -27,6 +27,8 @@ const createNotes = () => {
   return { noting, unread: (): readonly string[] => [...failed] };
 };
 
+const ELSEWHERE = 'the disk belongs to another account than the credentials';
+
 type Remembered<T> = Map<string, T | 'unread'>;
 
 /** Returns the keys that were not asked for yet, and notes them as asked. */
@@ -74,6 +76,8 @@ export const createCloudMemory = ({ cloud, signal }: CloudPorts): CloudMemory =>
         const wanted = volumes.filter((volume) => asked.has(diskOf(volume) ?? ''));
         const answers = wanted.length === 0 ? [] : await cloud.disks(wanted, signal);
         for (const view of answers) disks.set(view.disk, view);
+        const leftOut = [...asked].filter((disk) => disks.get(disk) === 'unread');
+        if (leftOut.length > 0) throw new Unavailable(`nobody was asked for ${leftOut.join(', ')}: ${ELSEWHERE}`);
       }),
     machine: (id) => (id === null ? null : (machines.get(id) ?? 'unread')),
     disk: (volume) => {

@@ -65,7 +65,7 @@ export interface DiagnosedCluster {
 export interface DiagnosedCloud {
   readonly rules: Pick<CloudIdentityRules, 'name' | 'machineOf' | 'diskOf'>;
   readonly look: (machines: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineFacts[]>;
-  /** Asks the disks themselves. Returns one entry for each disk of a supported cloud. */
+  /** Asks the disks themselves. Returns one entry for each disk that it may ask for. */
   readonly disks: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskView[]>;
 }
 

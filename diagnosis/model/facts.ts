@@ -124,6 +124,8 @@ export type DriverFault =
   | 'wrong-zone'
   | 'key-unusable'
   | 'detach-pending'
+  | 'disk-not-ready'
+  | 'driver-backs-off'
   | 'incompatible'
   | 'lun-taken';
 
@@ -193,7 +195,10 @@ export interface DiskView {
   readonly zone: string | null;
   /** More than one machine may hold it. */
   readonly shared: boolean;
+  /** The machines that it names. Those that cannot be read are missing. */
   readonly holders: readonly DiskHolderView[];
+  /** It exists and names nothing at all as its holder. */
+  readonly free: boolean;
 }
 
 export interface DiskHolderView {

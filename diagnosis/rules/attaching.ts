@@ -197,6 +197,30 @@ export const staleAttachment: CauseRule = (situation) => {
 /** The same, before the cloud's refusal is believed: it is an echo of the attachment that Kubernetes itself has. */
 export const refusedForStale: CauseRule = (situation) => (isRefused(situation) ? staleAttachment(situation) : null);
 
+/**
+ * The attachment to the pod's Node says attached, and the disk names no machine: it was detached without Kubernetes, or
+ * the machine was deleted and made anew under its name.
+ */
+export const attachedNowhere: CauseRule = (situation) => {
+  const { target, disk, pod, now } = situation;
+  const attachment = attachmentAt(target);
+  const found = ifFound(disk);
+  if (!attachment?.attached || attachment.deletingSince !== null || pod.runs || !found?.free) return null;
+  if (now - Math.max(attachment.created, pod.created) <= STALE_MS) return null;
+  return cause('stale-attachment', 'proved', 'by-person', {
+    says: `The VolumeAttachment says that ${describeVolume(situation)} is attached to ${attachment.node}, but the disk is attached to no machine: it was detached without Kubernetes, or the machine was made anew under its name.`,
+    proof: [
+      `VolumeAttachment ${attachment.name}: attached, since ${formatTime(attachment.created)}`,
+      `the disk itself: ${found.state}, attached to no machine`,
+    ],
+    waits: `${nameOf(pod)} ← the kubelet of ${attachment.node} ← a disk that is not there.`,
+    next: [
+      `kubectl delete volumeattachment ${attachment.name}      # nothing is attached, so nothing is lost. Kubernetes attaches the disk again within two minutes`,
+      'some drivers compare their volumes with the cloud each minute, and notice it by themselves',
+    ],
+  });
+};
+
 /** The pod came back to the Node from which the volume is still being detached. */
 export const detachFirst: CauseRule = (situation) => {
   const attachment = attachmentAt(situation.target);

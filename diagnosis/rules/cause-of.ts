@@ -1,6 +1,7 @@
 import type { Cause } from '../model/cause.ts';
 import type { Situation } from '../model/facts.ts';
 import {
+  attachedNowhere,
   attacherDown,
   attacherHangs,
   attachError,
@@ -61,6 +62,8 @@ const questions: readonly CauseRule[] = [
   movingNow, // before a fault is assumed: every move takes some seconds
   staleAttachment,
   attacherHangs, // after the disk, which may say that the cloud itself does not finish
+
+  attachedNowhere, // before the kubelet, which misses the device
 
   // The volume is there: what does the kubelet say?
   mountError,

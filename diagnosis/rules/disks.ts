@@ -34,6 +34,8 @@ export const attachedOutside: CauseRule = (situation) => {
   if (!holder || ifFound(disk)?.shared || target === null) return null;
   const since = ifFound(disk)?.holders.find(({ machine }) => machine === holder.machine)?.since ?? null;
   const attachment = attachmentAt(target);
+  // Its driver sees that the detach has begun: nobody has to find out what uses the disk.
+  if (attachment?.attachError?.fault === 'detach-pending') return null;
   return cause('attached-outside', 'proved', 'by-person', {
     says: `The disk ${diskId ?? ''} is attached to ${holder.machine}, ${holder.is}.`,
     proof: [

@@ -1,5 +1,5 @@
 import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
-import type { AttachmentView, DriverFault, ErrorView, Situation } from '../model/facts.ts';
+import { type AttachmentView, type DriverFault, type ErrorView, ifFound, type Situation } from '../model/facts.ts';
 import { cause, describeSlots, handleOf, firstLine, nameOf, retryCommand, formatDuration } from './rule.ts';
 
 /** What the error codes of the clouds mean for a pod. Each cloud reads its own codes (`driverFaultOf`). */
@@ -19,6 +19,11 @@ const faultText = (
   more: Partial<Pick<FaultText, 'ending' | 'confidence'>> = {},
 ): FaultText => ({ kind, says, next, ending: 'by-person', confidence: 'proved', ...more });
 
+const holders = ({ disk }: Situation): string =>
+  (ifFound(disk)?.holders ?? []).map(({ machine }) => machine).join(', ') || 'the machine that has it';
+
+const describeState = (state: string | undefined): string => (state ? ` (${state})` : '');
+
 const elsewhere = (situation: Situation): string =>
   situation.strangers.map(({ machine }) => machine).join(', ') || 'a machine that the error may name';
 
@@ -26,7 +31,7 @@ const elsewhere = (situation: Situation): string =>
 const faults: Readonly<Record<DriverFault, FaultText>> = {
   'attach-limit': faultText(
     'attach-limit',
-    (_, node) => `${node} cannot take another volume, although its driver promised the scheduler more.`,
+    (_, node) => `${node} cannot take another volume, although the scheduler counted on a free slot.`,
     ({ pod }, node) => [
       `kubectl cordon ${node} && kubectl -n ${pod.namespace} delete pod ${pod.name}      # uncordon it once the pod is placed`,
       "for good: tell the driver how many slots the Node's own disks and network interfaces take (EBS: reservedVolumeAttachments)",
@@ -87,8 +92,25 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
   'detach-pending': faultText(
     'detach-pending',
     () => 'The cloud is still detaching this disk, or its last detach failed.',
+    (situation) => [
+      `wait for a minute. If it lasts, detach the disk again from ${holders(situation)} in the cloud, then bring the machine up to date (Azure: az vm disk detach, az vm update)`,
+    ],
+  ),
+  'disk-not-ready': faultText(
+    'disk-busy',
+    ({ disk }) =>
+      `The cloud attaches the disk to no machine now: it is being exported, uploaded, copied, or restored${describeState(ifFound(disk)?.state)}.`,
     () => [
-      'detach the disk from the machine again in the cloud, then bring the machine up to date (Azure: az vm disk detach, az vm update)',
+      'wait until that ends; the cloud shows the state of the disk',
+      'an export keeps the disk until somebody ends it (Azure, ActiveSAS: az disk revoke-access)',
+    ],
+  ),
+  'driver-backs-off': faultText(
+    'attacher-backs-off',
+    (_, node) => `The CSI driver waits after an earlier error on ${node}, and does not say which error that was.`,
+    ({ pod }) => [
+      `the earlier error is in the events, for an hour: kubectl -n ${pod.namespace} get events --field-selector involvedObject.uid=${pod.uid}`,
+      "or in the log of the driver's controller. Fix what it names: the driver then ends its wait by itself",
     ],
   ),
   incompatible: faultText(
@@ -103,6 +125,36 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
   ),
 };
 
+const lookElsewhere = [
+  "it may look in another account, subscription, project, or region, or may not see this one: compare the settings and the permissions of the driver's controller",
+  "the log of the driver's controller says what it asked for",
+];
+
+/** The cloud or the driver asks for patience: another attempt before its time helps nobody. */
+const WAITING: readonly DriverFault[] = ['throttled', 'driver-backs-off'];
+
+/** What the driver does not find, and the cloud has just shown: then nothing is deleted, and nothing is to be fenced. */
+const contradicted = ({ disk, target }: Situation, fault: DriverFault): FaultText | null => {
+  if (fault === 'disk-not-found' && ifFound(disk)?.exists)
+    return faultText(
+      'attach-failed',
+      () => 'The CSI driver does not find the disk, although the cloud shows it to these credentials.',
+      () => lookElsewhere,
+      { confidence: 'likely' },
+    );
+  if (fault === 'machine-not-found' && ifFound(target?.power ?? null)?.power === 'running')
+    return faultText(
+      'attach-failed',
+      (_, node) => `The CSI driver does not find the machine of ${node}, although the cloud says that it runs.`,
+      ({ pod }, node) => [
+        ...lookElsewhere,
+        `if only ${node} is concerned: kubectl cordon ${node} && kubectl -n ${pod.namespace} delete pod ${pod.name}      # its controller makes a new one`,
+      ],
+      { confidence: 'likely' },
+    );
+  return null;
+};
+
 /** Returns the cause behind an error of the driver whose code is known. */
 export const causeOfFault = (
   situation: Situation,
@@ -110,7 +162,7 @@ export const causeOfFault = (
   error: ErrorView,
   attachment: AttachmentView,
 ): Cause => {
-  const { kind, ending, confidence, says, next } = faults[fault];
+  const { kind, ending, confidence, says, next } = contradicted(situation, fault) ?? faults[fault];
   return cause(kind, confidence, ending, {
     says: says(situation, attachment.node),
     proof: [
@@ -120,7 +172,7 @@ export const causeOfFault = (
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the cloud.`,
     next: [
       ...next(situation, attachment.node),
-      `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
+      ...(WAITING.includes(fault) ? [] : [`the attacher tries again within five minutes; ${retryCommand(attachment)}`]),
     ],
   });
 };

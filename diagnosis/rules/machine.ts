@@ -76,10 +76,16 @@ const fenceTargetToo = (place: NodeLocation, { target, pod }: Situation): readon
     ? [`then also: cloudfence fence ${target.nodeName}      # its machine is off, too, and ${pod.name} is bound to it`]
     : [];
 
+/** What Kubernetes may not do without knowing that the machine is off. Storage of the network is attached nowhere. */
+const whatWaits = (situation: Situation): string =>
+  ifFound(situation.driver)?.attachRequired === false
+    ? `end the pods that use ${describeVolume(situation)} there`
+    : `detach ${describeVolume(situation)}`;
+
 const off = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const fenced = nodeAt(place)?.fenced ?? false;
   return cause('machine-off', 'proved', 'by-fence', {
-    says: `The machine of ${place.nodeName} is off. Kubernetes may not detach ${describeVolume(situation)}, because it cannot know that.`,
+    says: `The machine of ${place.nodeName} is off. Kubernetes may not ${whatWaits(situation)}, because it cannot know that.`,
     proof: [...proofOf(place, situation, facts), ...(fenced ? ['Cloudfence has fenced the Node'] : [])],
     machine: facts.machine,
     waits: waiting(place, situation),
@@ -173,6 +179,19 @@ const suspended = (place: NodeLocation, situation: Situation, facts: MachineFact
     ],
   });
 
+/** The cloud answered, and what it says is neither off nor running, such as a repair of the host. */
+const betweenStates = (place: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
+  cause('machine-unknown', 'cannot-tell', 'by-person', {
+    says: `${place.nodeName} is silent, and its machine is neither off nor running by the word of the cloud. Its guest may still write to ${describeVolume(situation)}.`,
+    proof: proofOf(place, situation, facts),
+    waits: waiting(place, situation),
+    next: [
+      `look again in a few minutes: the cloud may be repairing or moving ${facts.machine}`,
+      `if it stays so: stop it in its cloud, then: cloudfence fence ${place.nodeName}`,
+      ...storageNote(situation),
+    ],
+  });
+
 const unknownPower = (place: NodeLocation, situation: Situation): Cause =>
   cause('machine-unknown', 'cannot-tell', 'by-person', {
     says:
@@ -199,7 +218,15 @@ const missing = (place: NodeLocation, situation: Situation, facts: MachineFacts)
     proof: [...proofOf(place, situation, facts), ...(held ? ['but its disk still names the machine'] : [])],
     machine: facts.machine,
     waits: waiting(place, situation),
-    next: [...fenceIt(place.nodeName), ...storageNote(situation)],
+    next: [
+      ...(held
+        ? [
+            `look at ${facts.machine} in its cloud: if it is being deleted, its disk goes free; if it is only hidden from these credentials, it may run`,
+          ]
+        : []),
+      ...fenceIt(place.nodeName),
+      ...storageNote(situation),
+    ],
   });
 };
 
@@ -223,7 +250,7 @@ const judge = (place: NodeLocation, situation: Situation): Cause | null => {
     case 'running':
       return silent ? unreachable(place, situation, facts) : null;
     case 'unknown':
-      return silent ? unknownPower(place, situation) : null;
+      return silent ? betweenStates(place, situation, facts) : null;
   }
 };
 

@@ -45,9 +45,13 @@ export const formatTime = (at: number): string => `${new Date(at).toISOString().
 
 const LONGEST = 300;
 
+/** The long ids of clouds hide the words around them. Their last two parts name the object. */
+const LONG_PATH = /(?:https?:\/\/)?\/?(?:[\w.~-]+\/){5,}(?=[\w.~-]+\/[\w.~-]+)/g;
+
 /** Returns the first line of a driver's sentence, no longer than people read. */
 export const firstLine = (says: string): string => {
-  const [first = ''] = says.split('\n');
+  const [whole = ''] = says.split('\n');
+  const first = whole.replaceAll(LONG_PATH, '…/');
   return first.length > LONGEST ? `${first.slice(0, LONGEST)}…` : first;
 };
 

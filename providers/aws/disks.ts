@@ -163,6 +163,7 @@ const viewOf = (disk: DiskId, volume: Volume | undefined): DiskView => ({
   zone: volume?.AvailabilityZone ?? null,
   shared: volume?.MultiAttachEnabled ?? false,
   holders: (volume?.Attachments ?? []).flatMap(holderOf),
+  free: volume?.Attachments?.length === 0,
 });
 
 /**

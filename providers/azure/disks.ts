@@ -187,6 +187,7 @@ const viewOf = (disk: DiskId, found: Disk | null): DiskView => {
     state,
     zone: found && zone !== undefined ? `${found.location}-${zone}` : null,
     shared: found !== null && isShared(found),
+    free: found !== null && machinesHoldingDisk(found)?.length === 0,
     holders: ((found && machinesHoldingDisk(found)) ?? []).map((machine) => ({
       machine,
       state: state.toLowerCase(),
@@ -195,13 +196,16 @@ const viewOf = (disk: DiskId, found: Disk | null): DiskView => {
   };
 };
 
-/** Returns what each disk says about itself. @throws Unavailable, PermissionDenied, Refused */
+/** Returns what each disk of this subscription says about itself. @throws Unavailable, PermissionDenied, Refused */
 export const viewDisks = (
   clients: AzureClients,
   volumes: readonly VolumeHandle[],
   signal: AbortSignal,
 ): Promise<readonly DiskView[]> => {
   const limit = pLimit(AT_ONCE);
-  const disks = [...new Set(volumes.map(diskOf).filter((disk) => disk !== null))];
+  const own = clients.subscription.toLowerCase();
+  const disks = [...new Set(volumes.map(diskOf).filter((disk) => disk !== null))].filter(
+    (disk) => diskPath(disk)?.subscription === own,
+  );
   return Promise.all(disks.map((disk) => limit(async () => viewOf(disk, await readDisk(clients, disk, signal)))));
 };

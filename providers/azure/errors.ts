@@ -144,19 +144,37 @@ const FAULTS: Readonly<Record<string, DriverFault>> = {
 
 /** Codes that cover several faults. A word of the sentence tells them apart. */
 const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
+  [
+    /\bResourceNotFound\b|\binstance not found\b/,
+    /Resource '\S+\/virtualMachine|azure instance id/i,
+    'machine-not-found',
+  ],
   [/\bOperationNotAllowed\b/, /maximum number of data disks/i, 'attach-limit'],
   [/\b(?:BadRequest|OperationNotAllowed)\b/, /not in the same zone/i, 'wrong-zone'],
   [/\bInvalidParameter\b/, /UltraSSD/i, 'incompatible'],
   [/\bInvalidParameter\b|already exists/, /\bLUN \d+ already exists/i, 'lun-taken'],
 ];
 
+/**
+ * What the driver itself finds out and says without a code.
+ * https://github.com/kubernetes-sigs/azuredisk-csi-driver/blob/master/pkg/azuredisk/azure_controller_common.go
+ */
+const WORDS: readonly (readonly [RegExp, DriverFault])[] = [
+  [/\balready attached to node\(/, 'attached-elsewhere'],
+  [/\bis in ToBeDetached state\b/, 'detach-pending'],
+  [/\bstate of disk\(.*\) is \w+, not in expected\b/, 'disk-not-ready'],
+  [/\bclient throttled\b/, 'throttled'],
+  [/\bVolume not found, failed with error\b/, 'disk-not-found'],
+];
+
 const CODE = /(?:ERROR CODE:\s*|"?code"?\s*[:=]\s*"?)([A-Za-z]+)/gi;
 
-/** Returns what Azure's code in a sentence means, or null. */
+/** Returns what Azure's code or the driver's words in a sentence mean, or null. */
 export const driverFaultOf = (sentence: string): DriverFault | null => {
   const covering = COVERING.find(([code, word]) => code.test(sentence) && word.test(sentence));
   if (covering) return covering[2];
   const codes = [...sentence.matchAll(CODE)].map(([, code = '']) => code);
   const known = codes.find((code) => Object.hasOwn(FAULTS, code));
-  return known === undefined ? null : (FAULTS[known] ?? null);
+  const [, fault = null] = WORDS.find(([words]) => words.test(sentence)) ?? [];
+  return known === undefined ? fault : (FAULTS[known] ?? null);
 };

@@ -160,6 +160,7 @@ const viewOf = ({ id, path, disk }: DiskRead): DiskView => ({
   state: disk?.status ?? '',
   zone: 'zone' in path ? path.zone : null,
   shared: disk !== null && isMultiAttach(disk),
+  free: disk !== null && (disk.users ?? []).length === 0,
   holders: (disk?.users ?? [])
     .map(pathFromLink)
     .filter((machine) => instancePath(machine) !== null)

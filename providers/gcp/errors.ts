@@ -140,16 +140,25 @@ const FAULTS: Readonly<Record<string, DriverFault>> = {
   kmsKeyError: 'key-unusable',
 };
 
+/** The driver refuses to ask again for a while after an error, and then no longer says which. */
+const BACKS_OFF = /\bControllerPublish not permitted on node\b.*\bbackoff condition\b/;
+
 /** The code covers several faults. A word of the sentence tells them apart. */
 const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
   [/\bUNSUPPORTED_OPERATION\b/, /Maximum \S+ disks count/i, 'attach-limit'],
-  [/\bnotFound\b|NotFound|Could not find/, /\bCould not find disk\b|\/disks\//i, 'disk-not-found'],
-  [/\bnotFound\b|NotFound|Could not find/, /\bCould not find instance\b|\/instances\//i, 'machine-not-found'],
+  [/\bnotFound\b|NotFound|Could not find/, /\bCould not find disk\b|resource '\S+\/disks\//i, 'disk-not-found'],
+  [
+    /\bnotFound\b|NotFound|Could not find/,
+    /\bCould not find instance\b|resource '\S+\/instances\//i,
+    'machine-not-found',
+  ],
+  [/\b(?:resourceNotReady|RESOURCE_NOT_READY)\b/, /\/disks\//, 'disk-not-ready'],
   [/\binvalid\b|UNSUPPORTED_OPERATION/, /not a compatible disk type/i, 'incompatible'],
 ];
 
 /** Returns what Compute Engine's code in a sentence means, or null. */
 export const driverFaultOf = (sentence: string): DriverFault | null => {
+  if (BACKS_OFF.test(sentence)) return 'driver-backs-off';
   const covering = COVERING.find(([code, word]) => code.test(sentence) && word.test(sentence));
   if (covering) return covering[2];
   const known = sentence.match(/\b[A-Za-z_]+\b/g)?.find((word) => Object.hasOwn(FAULTS, word));

@@ -77,7 +77,7 @@ const holderName = (world: AzureCloudWorld, id: string): string => {
 
 const diskState = (world: AzureCloudWorld, disk: Disk): string => {
   const [first] = disk.attachments;
-  if (!first) return 'Unattached';
+  if (!first) return disk.exported ? 'ActiveSAS' : 'Unattached';
   const holder = machineIn(world, first.machine);
   if (holder?.power !== 'deallocated') return 'Attached';
   return holder.guest === 'frozen' ? 'Frozen' : 'Reserved';

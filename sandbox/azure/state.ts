@@ -56,6 +56,8 @@ export interface Disk {
   /** Null if the response contains none. */
   readonly handedOverAt: number | null;
   readonly attachments: readonly Attachment[];
+  /** Somebody exports it over a shared access signature. */
+  readonly exported?: boolean;
 }
 
 /** A long-running operation. An actor performs its effect at its end. */

@@ -149,7 +149,7 @@ describe('what the driver answers', () => {
       'rpc error: code = Internal desc = api error UnauthorizedOperation: You are not authorized. Encoded authorization failure message: x',
     ],
     ['throttled', 'rpc error: code = Internal desc = api error RequestLimitExceeded: Request limit exceeded.'],
-    ['disk-deleted', 'rpc error: code = NotFound desc = api error InvalidVolume.NotFound: The volume does not exist'],
+    ['attach-failed', 'rpc error: code = NotFound desc = api error InvalidVolume.NotFound: The volume does not exist'],
     ['wrong-zone', 'rpc error: code = Internal desc = api error InvalidVolume.ZoneMismatch: not in the same zone'],
     [
       'key-unusable',
@@ -175,7 +175,7 @@ describe('what the driver answers', () => {
       'incompatible',
       'rpc error: code = Internal desc = ERROR CODE: InvalidParameter: UltraSSD_LRS can be used only when additionalCapabilities.ultraSSDEnabled is set',
     ],
-    ['target-machine-gone', 'rpc error: code = NotFound desc = Could not find instance i-1'],
+    ['attach-failed', 'rpc error: code = NotFound desc = Could not find instance i-1'],
     ['attach-failed', 'rpc error: code = Internal desc = something new'],
   ])('%s: %s', async (kind, says) => {
     const { world } = attachFailed(says);

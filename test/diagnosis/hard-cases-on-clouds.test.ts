@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { forget, stopGuest } from '../../sandbox/azure/scenario.ts';
+import { diskIn } from '../../sandbox/azure/state.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
+import { deleteInstance, failHost, recreate } from '../../sandbox/gce/scenario.ts';
+import { diskIn as gceDiskIn } from '../../sandbox/gce/state.ts';
+import { write } from '../../sandbox/history.ts';
+import { theCause } from './any-rig.ts';
+import { addAttachment, addPodOn, attachFails, editIn, onAzure, onGoogleCloud } from './cloud-scenes.ts';
+
+/** Clusters on Azure and Google Cloud in which the loudest sign misleads, with the words of their drivers. */
+
+const APP = 'pod/default/app';
+const NUDGE = 'annotate volumeattachment';
+
+type AzureScene = ReturnType<typeof onAzure>;
+
+/** Changes the disk in the cloud, behind Kubernetes. */
+const changeDisk = ({ world, disk }: AzureScene, changed: Partial<NonNullable<ReturnType<typeof diskIn>>>): void => {
+  const found = diskIn(world, disk);
+  if (found) write(world.parts.azure.disks, disk, { ...found, ...changed }, world.now());
+};
+
+const heldBy = (machine: string) => ({ attachments: [{ machine, lun: 5, state: 'attached', forced: false } as const] });
+
+describe('on Azure', () => {
+  it('the refusal to attach is an echo of an attachment that nobody uses, and has no code', async () => {
+    const scene = onAzure();
+    const { handle, node, other, otherMachine } = scene;
+    changeDisk(scene, heldBy(otherMachine));
+    addAttachment(scene, other);
+    attachFails(
+      scene,
+      `rpc error: code = Internal desc = disk(${handle}) already attached to node(${otherMachine}), could not be attached to node(${node})`,
+    );
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'stale-attachment', confidence: 'proved' });
+    expect(cause.next[0]).toContain(`if nothing on ${other} uses it: kubectl delete volumeattachment`);
+  });
+
+  it('a detach that has begun is no disk that somebody uses', async () => {
+    const scene = onAzure();
+    const { handle, other, otherMachine } = scene;
+    changeDisk(scene, heldBy(otherMachine));
+    attachFails(scene, `disk(${handle}) is in ToBeDetached state on node(${other}): detach in progress`);
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'detach-pending', confidence: 'proved' });
+    expect(cause.next[0]).toContain(`detach the disk again from ${otherMachine}`);
+  });
+
+  it('a disk that somebody exports', async () => {
+    const scene = onAzure();
+    changeDisk(scene, { exported: true });
+    attachFails(scene, `state of disk(${scene.handle}) is ActiveSAS, not in expected Unattached state`);
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'disk-busy', confidence: 'proved', ending: 'by-person' });
+    expect(cause.says).toContain('(ActiveSAS)');
+  });
+
+  it.each([
+    "ERROR CODE: ResourceNotFound The Resource 'Microsoft.Compute/virtualMachines/a' under resource group 'b' was not found.",
+    'failed to get azure instance id for node aks-1 (instance not found)',
+  ])('the driver does not find a machine that runs: %s', async (says) => {
+    const scene = onAzure();
+    attachFails(scene, says);
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'attach-failed', confidence: 'likely', ending: 'by-person' });
+    expect(cause.next.join()).not.toContain('cloudfence fence');
+  });
+
+  it.each([
+    ['target-machine-gone', 'failed to get azure instance id for node aks-1 (instance not found)'],
+    ['disk-deleted', 'rpc error: code = NotFound desc = Volume not found, failed with error: 404'],
+  ])('without credentials for the cloud, the word of the driver counts: %s', async (kind, says) => {
+    const scene = onAzure();
+    attachFails(scene, says);
+    const answer = await scene.diagnose(APP, 'for the cluster');
+    expect(answer.findings.map(({ cause }) => cause.kind)).toEqual([kind]);
+    expect(answer.unread).toEqual(['no credentials for the cloud']);
+  });
+
+  it('a disk for which nobody may ask is not deleted', async () => {
+    const scene = onAzure();
+    const { world, node, driver } = scene;
+    const handle = scene.handle.replace(/subscriptions\/[^/]+/, 'subscriptions/99999999-3333-4444-8555-666677778888');
+    addBoundClaim(world, 'far', { driver, handle, zone: 'westeurope-1' });
+    addPodOn(world, 'app', node, 'far');
+    world.advance(300_000);
+    const answer = await scene.diagnose(APP);
+    expect(answer.findings.map(({ cause }) => cause.kind)).toEqual(['attach-failed']);
+    expect(answer.unread).toEqual([expect.stringContaining('another account')]);
+  });
+
+  it('a driver that asks for patience is not nudged', async () => {
+    const scene = onAzure();
+    attachFails(scene, 'azure cloud provider throttled for operation DiskAttach with reason "client throttled"');
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'throttled', ending: 'by-itself' });
+    expect(cause.next.join()).not.toContain(NUDGE);
+  });
+
+  it('a machine that the cloud hides while its disk names it may run', async () => {
+    const { world, otherMachine, diagnose } = onAzure();
+    forget(world, otherMachine);
+    world.advance(180_000);
+    const cause = theCause(await diagnose('pod/default/db-0'));
+    expect(cause).toMatchObject({ kind: 'machine-off', confidence: 'likely' });
+    expect(cause.next[0]).toContain('it may run');
+  });
+
+  it('a share of the network keeps no disk, and its pod waits nevertheless', async () => {
+    const { world, other, otherMachine, diagnose } = onAzure();
+    const driver = 'file.csi.azure.com';
+    writerAs(world, 'admin').create('csidrivers', {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSIDriver',
+      metadata: { name: driver },
+      spec: { attachRequired: false },
+    });
+    addBoundClaim(world, 'share', { driver, handle: 'group#account#share', zone: 'westeurope-1' });
+    addPodOn(world, 'app', other, 'share');
+    world.advance(60_000);
+    stopGuest(world, otherMachine);
+    world.advance(900_000);
+    const cause = theCause(await diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'machine-off', ending: 'by-fence' });
+    expect(cause.says).not.toContain('detach');
+  });
+});
+
+describe('on Google Cloud', () => {
+  it('the driver waits after an error that it no longer names', async () => {
+    const scene = onGoogleCloud();
+    const says = `ControllerPublish not permitted on node "${scene.machine}" due to backoff condition`;
+    attachFails(scene, `rpc error: code = Unavailable desc = ${says}`);
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'attacher-backs-off', ending: 'by-person' });
+    expect(cause.next[0]).toContain('kubectl -n default get events');
+    expect(cause.next.join()).not.toContain(NUDGE);
+  });
+
+  it('the host of a machine is being repaired', async () => {
+    const { world, otherMachine, diagnose } = onGoogleCloud();
+    failHost(world, otherMachine);
+    world.advance(55_000);
+    const cause = theCause(await diagnose('pod/default/db-0'));
+    expect(cause).toMatchObject({ kind: 'machine-unknown', confidence: 'cannot-tell' });
+    expect(cause.proof.join()).toContain('REPAIRING');
+    expect(cause.next.join()).not.toContain('credentials');
+  });
+
+  it('a machine was made anew under its name, and its attachment is a memory', async () => {
+    const { world, node, other, otherMachine, diagnose } = onGoogleCloud();
+    editIn(world, 'nodes', [node], ({ spec }) => void (spec.unschedulable = true));
+    addPodOn(world, 'app', other);
+    world.advance(60_000);
+    deleteInstance(world, otherMachine);
+    world.advance(120_000);
+    recreate(world, otherMachine);
+    world.advance(20_000);
+    const cause = theCause(await diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'stale-attachment', confidence: 'proved' });
+    expect(cause.says).toContain('the disk is attached to no machine');
+    expect(cause.next[0]).toContain('kubectl delete volumeattachment');
+  });
+
+  it('a disk that is being restored', async () => {
+    const scene = onGoogleCloud();
+    const { world, disk } = scene;
+    const found = gceDiskIn(world, disk);
+    if (found) write(world.parts.gce.disks, disk, { ...found, status: 'RESTORING' }, world.now());
+    attachFails(scene, `googleapi: Error 400: The resource '${disk}' is not ready, resourceNotReady`);
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'disk-busy', confidence: 'proved' });
+    expect(cause.says).toContain('(RESTORING)');
+  });
+
+  it('the driver does not find a machine that runs', async () => {
+    const scene = onGoogleCloud();
+    const { node, machine } = scene;
+    attachFails(scene, `Could not find instance ${node}: Error 404: The resource '${machine}' was not found, notFound`);
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'attach-failed', confidence: 'likely' });
+    expect(cause.next.join()).not.toContain('cloudfence fence');
+  });
+});
