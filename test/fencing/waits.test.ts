@@ -182,10 +182,14 @@ describe('a wait for attachments', () => {
     expect(until({ volumes, pods: [pod()] }, {}, busy)).toEqual({ ms: patience.pollShortest, until: null });
   });
 
-  it('ends when Kubernetes has not begun to delete them after three seconds', () => {
-    const memory = { unwanted: new Map([['a-driver^disk-1', now.mono - 1_000]]) };
-    expect(until({ volumes: [volume({ attachment: attachment() })] }, memory)).toMatchObject({
-      until: { deletedBy: now.mono + patience.attachmentLingers - 1_000 },
+  it('ends when Kubernetes has not begun to delete the first of them after three seconds', () => {
+    const since = (...ages: readonly number[]) => ({
+      unwanted: new Map(ages.map((age, nth) => [`disk-${nth}`, now.mono - age])),
     });
+    const two = ['disk-0', 'disk-1'].map((key) => volume({ key, attachment: attachment({ name: key }) }));
+    for (const memory of [since(1_000, 200), since(200, 1_000)])
+      expect(until({ volumes: two }, memory)).toMatchObject({
+        until: { deletedBy: now.mono + patience.attachmentLingers - 1_000 },
+      });
   });
 });
