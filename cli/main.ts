@@ -1,7 +1,6 @@
 import type { WriteStream } from 'node:tty';
-import { systemClock } from '../config/system.ts';
-import { withSafeLines, type Screen, type Terminal } from './answer.ts';
-import { readOutputOptions, reportFailure } from './failure.ts';
+import { systemClock } from '../config/environment.ts';
+import { withSafeLines, type Screen, type Terminal, readOutputOptions, reportFailure } from './answer.ts';
 import { packageFolder, withOwnPaths } from './own-files.ts';
 import { runCommand } from './program.ts';
 

@@ -3,16 +3,15 @@ import manifest from '../package.json' with { type: 'json' };
 import { cloudNames } from '../config/clouds.ts';
 import { parseDuration } from '../config/schema.ts';
 import { shorten } from '../fencing/model/reason.ts';
-import { withSafeLines, type Terminal } from './answer.ts';
+import { withSafeLines, type Terminal, readOutputOptions, reportFailure } from './answer.ts';
 import { completionScript, shellNames, helpAfter } from './help.ts';
-import { readOutputOptions, reportFailure } from './failure.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { DoctorOptions } from './commands/doctor.ts';
 import type { DrillCommandOptions } from './commands/drill.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
-import type { ReleaseOptions } from './commands/release.ts';
+import type { ReleaseOptions } from './commands/run.ts';
 import type { ReportOptions } from './commands/report.ts';
 import type { SandboxOptions } from './commands/sandbox.ts';
 import type { StatusOptions } from './commands/diagnose.ts';
@@ -81,7 +80,7 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
     .option('--accept <reason>', 'release on your own word: say what you checked')
     .option('--all', 'release every fence in every cluster, for example before an uninstall')
     .action(async (target: string | undefined, options: ReleaseOptions) =>
-      done(await (await import('./commands/release.ts')).release(target, options, terminal)),
+      done(await (await import('./commands/run.ts')).release(target, options, terminal)),
     );
 };
 

@@ -13,7 +13,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import { longWaits } from '../fencing/model/reason.ts';
 import { runAll, run } from '../fencing/loop/run.ts';
 import { startRun } from '../fencing/loop/state.ts';
-import { newRunId } from './system.ts';
+import { newRunId } from './environment.ts';
 
 /** What a diagnosis works with. */
 export interface DiagnosisTools extends DryRunTools {

@@ -7,7 +7,7 @@ import { runAll } from '../fencing/loop/run.ts';
 import { createDrillCluster } from '../kubernetes/drill/cluster.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
-import { newRunId } from './system.ts';
+import { newRunId } from './environment.ts';
 
 /** What a drill is built from. */
 export interface DrillParts {

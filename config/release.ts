@@ -1,6 +1,5 @@
 import type { SearchPorts } from '../diagnosis/machine-candidates.ts';
-import { type LocatedNode, machineOfNode } from '../diagnosis/machine-named.ts';
-import { type ExistingFence, findFence } from '../diagnosis/existing-fences.ts';
+import { type LocatedNode, machineOfNode, type ExistingFence, findFence } from '../diagnosis/by-name.ts';
 import { quoted } from '../diagnosis/target.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { run } from '../fencing/loop/run.ts';

@@ -1,7 +1,7 @@
 import { counted } from '../fencing/model/reason.ts';
 import { z } from 'zod';
 import { runDoctorChecks, runAccessChecks } from '../config/doctor.ts';
-import { listFences } from '../diagnosis/existing-fences.ts';
+import { listFences } from '../diagnosis/by-name.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { type Check, checkSchema, type DoctorReport, doctorReport } from '../providers/check.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { searchPorts } from '../config/diagnose.ts';
-import { machineNamed } from '../diagnosis/machine-named.ts';
+import { machineNamed } from '../diagnosis/by-name.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';
 import { type ManualRunResult, runManually, type TimeLimit, withinInvocation } from './invocation.ts';

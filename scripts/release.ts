@@ -6,8 +6,7 @@ import { parseArgs, promisify } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { repositoryRoot } from './bundle.ts';
 import { librariesIn, librarySchema, licensesText, type Library, billOfMaterials } from './libraries.ts';
-import { writeChart } from './released-chart.ts';
-import { releasedServices, writeDocument, writeZips, writeStack } from './released-functions.ts';
+import { writeChart, releasedServices, writeDocument, writeZips, writeStack } from './released.ts';
 
 /**
  * Makes a release: everything that is needed to install Cloudfence without a checkout. The same commit gives the same

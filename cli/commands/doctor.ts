@@ -1,6 +1,6 @@
 import { type Check, doctorReport, reportLines } from '../../providers/check.ts';
 import { runDoctorChecks } from '../../config/doctor.ts';
-import { newRunId } from '../../config/system.ts';
+import { newRunId } from '../../config/environment.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { tryTestEvent } from '../../functions/test-event.ts';
 import type { Terminal } from '../answer.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { machineOfNode } from '../../diagnosis/machine-named.ts';
+import { machineOfNode } from '../../diagnosis/by-name.ts';
 import type { DrillFacts } from '../../drill/checks.ts';
 import { type DrillReport, drillJson, drillLines, drillMarkdown, isTooSlow } from '../../drill/report.ts';
 import { conductDrill } from '../../drill/run.ts';

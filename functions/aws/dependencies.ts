@@ -1,11 +1,10 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { z } from 'zod';
-import { readEnvironment, readList, readVariable } from '../../config/environment.ts';
+import { readEnvironment, readList, readVariable, newRunId, systemClock } from '../../config/environment.ts';
 import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
-import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';

@@ -1,8 +1,7 @@
-import { readList, readTimeLimit, readVariable } from '../../config/environment.ts';
+import { readList, readTimeLimit, readVariable, newRunId, systemClock } from '../../config/environment.ts';
 import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
-import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';

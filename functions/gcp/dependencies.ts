@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readList, readTimeLimit, readVariable } from '../../config/environment.ts';
+import { readList, readTimeLimit, readVariable, newRunId, systemClock } from '../../config/environment.ts';
 import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
-import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { readUrl } from '../../providers/plugin.ts';
 import { instancePath } from '../../providers/gcp/identity.ts';

@@ -1,7 +1,5 @@
 import { referenceTo, type TemplateResource } from './arm-template.ts';
-import type { Install } from './install.ts';
-import { resourceTags } from './install.ts';
-import { appNames, DEAD_LETTER_QUEUE, EVENTS_QUEUE, type FunctionApp } from './names.ts';
+import { type Install, resourceTags, appNames, DEAD_LETTER_QUEUE, EVENTS_QUEUE, type FunctionApp } from './install.ts';
 
 export const IDENTITY_API_VERSION = '2023-01-31';
 export const AUTHORIZATION_API_VERSION = '2022-04-01';

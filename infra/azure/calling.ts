@@ -3,8 +3,7 @@ import { Refused } from '../../fencing/model/errors.ts';
 import { describeFunctionFailure } from '../serverless/deployer.ts';
 import { type Arm, errorFromResponse, isSuccess } from './arm.ts';
 import { WEB_API_VERSION } from './hosting.ts';
-import { type Install, PACKAGE } from './install.ts';
-import { type FunctionApp, appOf, httpFunctions } from './names.ts';
+import { type Install, PACKAGE, type FunctionApp, appOf, httpFunctions } from './install.ts';
 import { WORKSPACE_API_VERSION } from './monitoring.ts';
 
 /**

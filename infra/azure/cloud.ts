@@ -7,8 +7,7 @@ import { prepareDeployment } from '../serverless/install-check.ts';
 import { createArm } from './arm.ts';
 import { azureDeployer } from './deployer.ts';
 import { functionSettings } from './hosting.ts';
-import { azureParameters, type CheckedInstall, checkInstall, createInstall } from './install.ts';
-import { appOf } from './names.ts';
+import { azureParameters, type CheckedInstall, checkInstall, createInstall, appOf } from './install.ts';
 import { releasedTemplate } from './released-template.ts';
 
 const handler = z.custom<(request: object, context: object) => Promise<unknown>>(

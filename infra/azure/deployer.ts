@@ -4,16 +4,10 @@ import { Refused, PermissionDenied, Unavailable } from '../../fencing/model/erro
 import type { Deployer, PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import { type Arm, errorFromResponse } from './arm.ts';
 import { invokeFunction, readLogLines, readFunctionSite, type FunctionSite } from './calling.ts';
-import { applyTemplate, isLastDeployed, ownGroupExists, previewDeployment } from './deployment.ts';
-import { type Install, PACKAGE } from './install.ts';
+import { applyTemplate, isLastDeployed, ownGroupExists, previewDeployment, installTemplate } from './deployment.ts';
 import {
-  readPrincipalId,
-  removeInstall,
-  removeAssignments,
-  removeLeftovers,
-  removeStaleAssignments,
-} from './removal.ts';
-import {
+  type Install,
+  PACKAGE,
   type FunctionApp,
   type AppName,
   appNames,
@@ -22,8 +16,14 @@ import {
   EVENTS_QUEUE,
   functionNames,
   httpFunctions,
-} from './names.ts';
-import { installTemplate } from './template.ts';
+} from './install.ts';
+import {
+  readPrincipalId,
+  removeInstall,
+  removeAssignments,
+  removeLeftovers,
+  removeStaleAssignments,
+} from './removal.ts';
 
 /**
  * Returns the install with the packages that its apps run now. The template must not change the tag of an app's

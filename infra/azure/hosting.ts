@@ -1,14 +1,18 @@
 import { IDENTITY_API_VERSION } from './access.ts';
 import { referenceTo, type TemplateResource } from './arm-template.ts';
-import { type AzureParameters, type Install, PACKAGE, resourceTags, WHOLE_SUBSCRIPTION } from './install.ts';
 import {
+  type AzureParameters,
+  type Install,
+  PACKAGE,
+  resourceTags,
+  WHOLE_SUBSCRIPTION,
   type FunctionApp,
   type AppName,
   appNames,
   DEAD_LETTER_QUEUE,
   EVENTS_QUEUE,
   INCIDENT_CONTAINER,
-} from './names.ts';
+} from './install.ts';
 
 export const WEB_API_VERSION = '2024-04-01';
 const STORAGE_API = '2024-01-01';

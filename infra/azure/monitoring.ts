@@ -1,8 +1,7 @@
 import { metricNames } from '../../functions/metrics.ts';
 import type { TemplateResource } from './arm-template.ts';
 import { dashboard } from './dashboard.ts';
-import { resourceTags, type Install } from './install.ts';
-import { DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
+import { resourceTags, type Install, DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './install.ts';
 import { INSIGHTS_API_VERSION } from './hosting.ts';
 
 /** Logs and alerts. Everything that the functions log is a line of JSON in AppTraces. */

@@ -1,7 +1,6 @@
 import { parseConfiguration } from '../../config/configuration-text.ts';
-import { azureParameters, type Install, createInstall, noPackages } from './install.ts';
-import { resourceNames, type Naming } from './names.ts';
-import { installTemplate } from './template.ts';
+import { azureParameters, type Install, createInstall, noPackages, resourceNames, type Naming } from './install.ts';
+import { installTemplate } from './deployment.ts';
 import type { RawParameters } from '../serverless/deployer.ts';
 
 /**

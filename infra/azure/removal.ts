@@ -4,8 +4,7 @@ import { roleAssignmentId, AUTHORIZATION_API_VERSION, IDENTITY_API_VERSION, ownG
 import { DEPLOYMENTS_API_VERSION, type Template, type TemplateResource } from './arm-template.ts';
 import { type Arm, runOperation } from './arm.ts';
 import { deleteDeploymentEntry, ownGroupExists } from './deployment.ts';
-import { type Install, INSTALL_TAG } from './install.ts';
-import { appNames } from './names.ts';
+import { type Install, INSTALL_TAG, appNames } from './install.ts';
 import { customGrants, roleNames } from './roles.ts';
 import { EVENT_GRID_API_VERSION } from './topics.ts';
 

@@ -5,7 +5,7 @@ import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';
 import { incidentBuckets, refuseForeignBucket } from './bucket.ts';
 import { ensureDashboard, removeDashboard } from './dashboard.ts';
-import { ensureAbsent, ensure, type Resource } from './ensure.ts';
+import { ensureAbsent, ensure, type Resource, ensureServices } from './ensure.ts';
 import { functionUrl, ensureFunction, readFunction, functionsInAllRegions, removeFunction } from './functions.ts';
 import {
   type RoleBinding,
@@ -25,7 +25,6 @@ import { readLogLines, logMetrics } from './monitoring.ts';
 import { checkPermissions } from './permissions.ts';
 import { revokeMembers, addGrant, setOnlyMembers } from './policies.ts';
 import { sweepSchedule, logSink, subscriptions, topics } from './queues.ts';
-import { ensureServices } from './services.ts';
 
 const writer = z.looseObject({ writerIdentity: z.string() });
 

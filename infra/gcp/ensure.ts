@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
 import type { ReportProgress } from '../serverless/deployer.ts';
 import {
@@ -9,7 +10,12 @@ import {
   errorStatusOf,
   errorFromResponse,
   isSuccess,
+  waitForOperation,
+  isApiDisabled,
+  retryUntilFinal,
+  POLICY_PROPAGATION_MS,
 } from './api.ts';
+import type { Install } from './install.ts';
 
 /** One resource of the install in its wanted state. */
 export interface Resource {
@@ -90,4 +96,69 @@ export const ensureAbsent = async (
   const present = await findResource(api, host, path);
   if (present === null) return null;
   return runAndReport(say, `${what}: removed`, () => api.call({ host, method: 'DELETE', path }));
+};
+
+/** The APIs that each install needs. docs/gcp.md has the same list. */
+const ALWAYS_REQUIRED = [
+  'artifactregistry',
+  'cloudbuild',
+  'cloudfunctions',
+  'cloudresourcemanager',
+  'cloudscheduler',
+  'compute',
+  'iam',
+  'logging',
+  'monitoring',
+  'pubsub',
+  'run',
+  'storage',
+] as const;
+
+export const requiredServices = ({ configuration: { clusters } }: Pick<Install, 'configuration'>): readonly string[] =>
+  [
+    ...ALWAYS_REQUIRED,
+    ...(clusters.some((cluster) => 'gke' in cluster) ? ['container'] : []),
+    ...(clusters.some((cluster) => 'secretManager' in cluster) ? ['secretmanager'] : []),
+  ].map((name) => `${name}.googleapis.com`);
+
+const serviceStates = z.looseObject({
+  services: z.array(z.looseObject({ name: z.string(), state: z.string().default('') })).default([]),
+});
+
+/**
+ * Returns an API that retries while a service is reported as disabled, because a newly enabled service stays so for
+ * some minutes.
+ */
+const retryWhileDisabled = (api: Api): Api => {
+  const ask: Api['ask'] = (call) =>
+    retryUntilFinal(api, () => api.ask(call), { mayPass: isApiDisabled, within: POLICY_PROPAGATION_MS });
+  return { ...api, ...api.over(ask) };
+};
+
+/** Enables the missing services. Returns the API, which waits for newly enabled ones. */
+export const ensureServices = async (api: Api, install: Install, say: ReportProgress): Promise<Api> => {
+  const { project } = install.names;
+  const wanted = requiredServices(install);
+  const query = wanted.map((name) => `names=${encodeURIComponent(`${project}/services/${name}`)}`).join('&');
+  const { services } = serviceStates.parse(
+    await api.call({ method: 'GET', host: 'services', path: `v1/${project}/services:batchGet?${query}` }),
+  );
+  const on = new Set(
+    services.filter(({ state }) => state === 'ENABLED').map(({ name }) => name.slice(name.lastIndexOf('/') + 1)),
+  );
+  const missing = wanted.filter((name) => !on.has(name));
+  if (missing.length === 0) return api;
+  await waitForOperation(
+    api,
+    await api.call({
+      method: 'POST',
+      host: 'services',
+      path: `v1/${project}/services:batchEnable`,
+      body: { serviceIds: missing },
+    }),
+    `enabling ${missing.join(', ')}`,
+    { host: 'services', version: 'v1' },
+  );
+  say(`APIs enabled: ${missing.join(', ')}`);
+  return retryWhileDisabled(api);
 };

@@ -3,7 +3,10 @@ import { durationSchema } from '../../config/schema.ts';
 import type { RawParameters } from '../serverless/deployer.ts';
 import * as install from '../serverless/install-check.ts';
 
-/** The parameters in infra/gcp/parameters.yml and in a stage's file, apart from the configuration of the functions. */
+/**
+ * An install: its names, and the parameters in infra/gcp/parameters.yml and in a stage's file, apart from the
+ * configuration of the functions. Each name begins with `cloudfence-<stage>`, so that stages do not collide.
+ */
 
 export const functionNames = ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose'] as const;
 export type FunctionName = (typeof functionNames)[number];

@@ -1,8 +1,15 @@
 import { counted, shorten } from '../../fencing/model/reason.ts';
 import type { z } from 'zod';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
-import { type DryRunRequest, findDryRunRequest } from './dry-run.ts';
-import { createReadBudget, type JsonDocument, parseJsonDocuments, type ReadBudget, textOfBytes } from './json-text.ts';
+import {
+  type DryRunRequest,
+  findDryRunRequest,
+  createReadBudget,
+  type JsonDocument,
+  parseJsonDocuments,
+  type ReadBudget,
+  textOfBytes,
+} from './json-text.ts';
 
 /**
  * Opens an event of any cloud: texts, lists, archives, and wrappers, within limits. The cloud's own reader reads one

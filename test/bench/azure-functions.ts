@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { functionNames } from '../../infra/azure/names.ts';
+import { functionNames } from '../../infra/azure/install.ts';
 import { functionSettings } from '../../infra/azure/hosting.ts';
 import { installFor } from '../infra/azure/packaged-template.ts';
 import { plain } from '../infra/azure/stage-files.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../cli/program.ts';
-import { systemClock } from '../../config/system.ts';
+import { systemClock } from '../../config/environment.ts';
 
 const cloudfence = async (...args: readonly string[]) => {
   const [lines, complaints]: [string[], string[]] = [[], []];

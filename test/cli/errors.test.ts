@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reportFailure, type OutputOptions } from '../../cli/failure.ts';
+import { reportFailure, type OutputOptions } from '../../cli/answer.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { launcher, runCli, startCli } from './run-cli.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { systemClock } from '../../config/system.ts';
+import { systemClock } from '../../config/environment.ts';
 import type { Clock } from '../../fencing/loop/ports.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { ADMIN_TOKEN, type ApiServer } from '../../sandbox/cluster/api/server.ts';

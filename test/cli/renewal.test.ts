@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '../../config/system.ts';
+import { systemClock } from '../../config/environment.ts';
 import { type Session, withSession } from '../../cli/session.ts';
 import { openStandIn, type StandIn } from '../providers/stand-in.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../config/system.ts';
+import { systemClock } from '../../config/environment.ts';
 import { runCli } from './run-cli.ts';
 
 const examples = fileURLToPath(new URL('../incidents/examples', import.meta.url));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../config/system.ts';
+import { systemClock } from '../../config/environment.ts';
 
 const clockOver = () => {
   const hands = { wall: 1_000_000, mono: 50 };

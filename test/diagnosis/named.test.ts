@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { searchPorts } from '../../config/diagnose.ts';
-import { machineNamed } from '../../diagnosis/machine-named.ts';
-import { findFence } from '../../diagnosis/existing-fences.ts';
+import { machineNamed, findFence } from '../../diagnosis/by-name.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';

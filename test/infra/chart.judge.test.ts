@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
-import { writeChart } from '../../scripts/released-chart.ts';
+import { writeChart } from '../../scripts/released.ts';
 
 /** A real helm judges the chart, and what it prints is compared with the plain files. */
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Session, withSession } from '../../cli/session.ts';
-import { newRunId } from '../../config/system.ts';
+import { newRunId } from '../../config/environment.ts';
 import type { Clock } from '../../fencing/loop/ports.ts';
 import { runAll } from '../../fencing/loop/run.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';

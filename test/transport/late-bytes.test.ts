@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CloudfenceError, ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import { PROOF_LASTS_MS, permitUntil } from '../../fencing/model/permit.ts';
-import { systemClock } from '../../config/system.ts';
+import { systemClock } from '../../config/environment.ts';
 import { proof } from '../permits.ts';
 import { trustOnly } from './slow-front.ts';
 import { subjects, type Subject } from './subjects.ts';

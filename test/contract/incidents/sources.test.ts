@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { incidentFolder } from '../../../cli/incident-folder.ts';
-import { systemClock } from '../../../config/system.ts';
+import { systemClock } from '../../../config/environment.ts';
 import { CloudfenceError, InvalidInput, PermissionDenied, Unavailable } from '../../../fencing/model/errors.ts';
 import { type IncidentSource, readIncidents, sourceIn } from '../../../incidents/source.ts';
 import { runCli } from '../../cli/run-cli.ts';

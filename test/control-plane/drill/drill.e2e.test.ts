@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { systemClock } from '../../../config/system.ts';
+import { systemClock } from '../../../config/environment.ts';
 import { conductDrill } from '../../../drill/run.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { linkFromToken } from '../../../kubernetes/access.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { appNames, appOf, functionNames, httpFunctions, type AppName } from '../../../infra/azure/names.ts';
+import { appNames, appOf, functionNames, httpFunctions, type AppName } from '../../../infra/azure/install.ts';
 import { bundleFunction } from '../../../infra/serverless/bundle.ts';
 import { workerModules } from './worker-modules.ts';
 

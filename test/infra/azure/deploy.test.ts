@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { appNames } from '../../../infra/azure/names.ts';
+import { appNames } from '../../../infra/azure/install.ts';
 import { deployingAt, packaged } from './installed.ts';
 import { openManagement, OTHERS, type Management } from './management.ts';
 import { full } from './stage-files.ts';

@@ -1,6 +1,6 @@
 import { createArm } from '../../../infra/azure/arm.ts';
 import { azureDeployer } from '../../../infra/azure/deployer.ts';
-import { functionNames } from '../../../infra/azure/names.ts';
+import { functionNames } from '../../../infra/azure/install.ts';
 import type { Deployer } from '../../../infra/serverless/deployer.ts';
 import type { Management } from './management.ts';
 import { installFor } from './packaged-template.ts';

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { TemplateResource } from '../../../infra/azure/arm-template.ts';
 import { checkInstall, type Install, createInstall } from '../../../infra/azure/install.ts';
-import { installTemplate } from '../../../infra/azure/template.ts';
+import { installTemplate } from '../../../infra/azure/deployment.ts';
 import { nested } from './subscription.ts';
 
 const defaults = z

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseJsonOrNull } from '../../../fencing/model/json-text.ts';
-import { functionNames } from '../../../infra/azure/names.ts';
+import { functionNames } from '../../../infra/azure/install.ts';
 import { deployingAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
-import { installTemplate } from '../../../infra/azure/template.ts';
+import { installTemplate } from '../../../infra/azure/deployment.ts';
 import { installFor, ofType, placedFor } from './packaged-template.ts';
 import { openPublished, type Published } from './published-models.ts';
 import { full, plain } from './stage-files.ts';

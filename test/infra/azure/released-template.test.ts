@@ -1,10 +1,9 @@
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkInstall, createInstall } from '../../../infra/azure/install.ts';
-import { hashedNaming } from '../../../infra/azure/names.ts';
+import { checkInstall, createInstall, hashedNaming } from '../../../infra/azure/install.ts';
 import { releasedTemplate } from '../../../infra/azure/released-template.ts';
-import { installTemplate } from '../../../infra/azure/template.ts';
+import { installTemplate } from '../../../infra/azure/deployment.ts';
 import { parametersFromFile } from '../../../infra/serverless/deployer.ts';
 
 /** The template of a release, with its expressions evaluated, has to be the one that a deployment sends. */

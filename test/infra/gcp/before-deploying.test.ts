@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkInstall } from '../../../infra/gcp/install.ts';
 import { projectPermissions, secretPermissions } from '../../../infra/gcp/permissions.ts';
-import { requiredServices } from '../../../infra/gcp/services.ts';
+import { requiredServices } from '../../../infra/gcp/ensure.ts';
 import { defaults, deployerAt, installWith, packaged, plain } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT } from './store.ts';

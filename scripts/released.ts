@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { bundleFunction } from '../infra/serverless/bundle.ts';
@@ -12,7 +13,7 @@ import { repositoryRoot } from './bundle.ts';
 import { foldersIn } from './libraries.ts';
 import { PLACEHOLDER, releasedStack } from '../infra/serverless/released-stack.ts';
 
-/** Writes the functions of each cloud as zips, with the document that installs them. */
+/** Writes what a release installs: the functions of each cloud as zips, with their document, and the Helm chart. */
 
 const service = z.object({
   provider: z.object({ name: z.string() }),
@@ -125,4 +126,72 @@ export const writeStack = async (version: string, into: string): Promise<void> =
     `${JSON.stringify(releasedStack(packaged, version), null, 2)}\n`,
   );
   await rm(work, { recursive: true });
+};
+
+const SOURCE = 'infra/kubernetes';
+/** Helm takes the name of the chart from the directory in the archive. */
+const DIRECTORY = 'cloudfence';
+
+/**
+ * The constants of the tar format that plain files with short names need.
+ * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html#tag_20_94_13_06
+ */
+const BLOCK = 512;
+const FIELDS = {
+  name: 0,
+  mode: 100,
+  uid: 108,
+  gid: 116,
+  size: 124,
+  mtime: 136,
+  sum: 148,
+  type: 156,
+  magic: 257,
+} as const;
+const MODE = 0o644;
+const PLAIN_FILE = '0';
+
+const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, '0')}\0`;
+
+/** Returns the header of a file. Its fixed owner and time give the same bytes for the same files at any time. */
+const headerOf = (name: string, size: number): Buffer => {
+  const header = Buffer.alloc(BLOCK);
+  const put = (field: keyof typeof FIELDS, text: string): number => header.write(text, FIELDS[field], 'latin1');
+  if (name.length >= FIELDS.mode) throw new Error(`the name of ${name} is too long for a tar archive`);
+  put('name', name);
+  put('mode', octal(MODE, 7));
+  put('uid', octal(0, 7));
+  put('gid', octal(0, 7));
+  put('size', octal(size, 11));
+  put('mtime', octal(0, 11));
+  put('type', PLAIN_FILE);
+  put('magic', 'ustar\x0000');
+  put('sum', ' '.repeat(8));
+  put(
+    'sum',
+    `${octal(
+      header.reduce((sum, byte) => sum + byte, 0),
+      6,
+    )} `,
+  );
+  return header;
+};
+
+const padded = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(-bytes.length & (BLOCK - 1))]);
+
+const filesIn = async (folder: string): Promise<readonly string[]> =>
+  (await readdir(folder, { withFileTypes: true, recursive: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/'))
+    .sort();
+
+/** Writes the Helm chart: `infra/kubernetes` as it is, as an archive that helm installs. */
+export const writeChart = async (file: string): Promise<void> => {
+  const folder = path.join(repositoryRoot, SOURCE);
+  const parts: Buffer[] = [];
+  for (const name of await filesIn(folder)) {
+    const bytes = await readFile(path.join(folder, name));
+    parts.push(headerOf(`${DIRECTORY}/${name}`, bytes.length), padded(bytes));
+  }
+  await writeFile(file, gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]), { level: 9 }));
 };
