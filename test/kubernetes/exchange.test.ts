@@ -3,14 +3,24 @@ import { Agent, createServer, type RequestListener, type Server } from 'node:htt
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
+import { HttpMethod, RequestContext } from '@kubernetes/client-node/dist/gen/index.js';
 import { afterEach, describe, expect, it } from 'vitest';
+import { InvalidInput } from '../../fencing/model/errors.ts';
 import { linkFromKubeConfig } from '../../kubernetes/access.ts';
 import { callClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
-import { sendRequest, POOL_OPTIONS, closeWhenIdle } from '../../kubernetes/exchange.ts';
+import {
+  bearerAuthentication,
+  closeWhenIdle,
+  httpsLink,
+  POOL_OPTIONS,
+  sendRequest,
+  transportLink,
+  type Transport,
+} from '../../kubernetes/exchange.ts';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
-import { queryFor, makeNode, unhurried } from '../contract/cluster/harness.ts';
+import { granted, queryFor, makeNode, unhurried } from '../contract/cluster/harness.ts';
 
 const open: Server[] = [];
 afterEach(() => {
@@ -50,6 +60,48 @@ describe('an exchange', () => {
     expect(
       (await sendRequest({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL_OPTIONS)))).body,
     ).toBe('13: précondition');
+  });
+
+  it('reads a header that the answer repeats as one', async () => {
+    const { url } = await serving((_request, response) =>
+      response.writeHead(418, { 'set-cookie': ['a=1', 'b=2'], 'x-single': 'one' }).end(),
+    );
+    expect(await sendRequest(get(url), way(new Agent(POOL_OPTIONS)))).toMatchObject({
+      status: 418,
+      headers: { 'set-cookie': 'a=1, b=2', 'x-single': 'one' },
+      body: '',
+    });
+  });
+
+  it('sends the headers of its request, even in the place of its own', async () => {
+    const { url } = await serving(({ headers }, response) =>
+      response.end([headers['accept-encoding'], headers['x-request']].join(' ')),
+    );
+    const outgoing = { ...get(url), headers: { 'Accept-Encoding': 'identity', 'X-Request': 'one' } };
+    expect((await sendRequest(outgoing, way(new Agent(POOL_OPTIONS)))).body).toBe('identity one');
+  });
+
+  it('leaves no connection behind that is idle when its pool is retired', async () => {
+    const agent = new Agent(POOL_OPTIONS);
+    const { server, url } = await serving((_request, response) => response.end());
+    const connected = once(server, 'connection');
+    await sendRequest(get(url), way(agent));
+    const [socket] = await connected;
+    const gone = once(socket, 'close');
+    await expect.poll(() => Object.keys(agent.freeSockets)).toHaveLength(1);
+    closeWhenIdle(agent);
+    await gone;
+    expect(agent.freeSockets).toEqual({});
+  });
+
+  it('keeps its connection for the next one', async () => {
+    const agent = new Agent(POOL_OPTIONS);
+    let connections = 0;
+    const { server, url } = await serving((_request, response) => response.end());
+    server.on('connection', () => (connections += 1));
+    for (let nth = 0; nth < 3; nth += 1) await sendRequest(get(url), way(agent));
+    expect(connections).toBe(1);
+    closeWhenIdle(agent);
   });
 
   it('asks for a compressed answer, and sends no length without a body', async () => {
@@ -119,5 +171,89 @@ describe('an exchange', () => {
     expect(tunnels).toBe(1);
     await link.close();
     await door.close();
+  });
+});
+
+describe('a link over another transport', () => {
+  type Wire = Parameters<Transport>[0];
+  const linked = () => {
+    const seen: Wire[] = [];
+    const link = transportLink(async (wire) => {
+      seen.push(wire);
+      return { status: 201, headers: { 'x-answer': 'yes' }, body: 'ok' };
+    }, 'secret');
+    return { link, seen };
+  };
+  const requestTo = (path: string, method: HttpMethod = HttpMethod.GET) =>
+    new RequestContext(`https://k8s.invalid${path}`, method);
+
+  it('hands over what the client asks for', async () => {
+    const { link, seen } = linked();
+    const request = requestTo('/api/v1/nodes?limit=5', HttpMethod.PATCH);
+    request.setHeaderParam('X-Mixed-Case', 'kept');
+    request.setBody('[]');
+    await link.authentication.applySecurityAuthentication(request);
+    await link.send(request, null);
+    await link.send(requestTo('/version'), granted);
+    expect(seen).toEqual([
+      {
+        method: 'PATCH',
+        path: '/api/v1/nodes?limit=5',
+        headers: { 'x-mixed-case': 'kept', authorization: 'Bearer secret' },
+        body: '[]',
+      },
+      { method: 'GET', path: '/version', headers: {}, body: '' },
+    ]);
+  });
+
+  it('returns the answer in each form in which the client may read it', async () => {
+    const answer = await linked().link.send(requestTo('/version'), null);
+    expect([answer.httpStatusCode, answer.headers]).toEqual([201, { 'x-answer': 'yes' }]);
+    expect(await answer.body.text()).toBe('ok');
+    expect((await answer.body.binary()).toString()).toBe('ok');
+  });
+
+  it('verifies nothing that it would have to report, and has nothing to open or close', async () => {
+    const { link, seen } = linked();
+    expect([link.unverified(), await link.connect(3), await link.close()]).toEqual([false, undefined, undefined]);
+    expect(seen).toEqual([]);
+  });
+
+  it('sends no body that is not text', async () => {
+    const { link, seen } = linked();
+    const request = requestTo('/api/v1/nodes', HttpMethod.POST);
+    request.setBody(new URLSearchParams('a=1'));
+    await expect(link.send(request, null)).rejects.toThrow(InvalidInput);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('a link over HTTPS', () => {
+  const settings = { server: 'https://127.0.0.1:1', authentication: bearerAuthentication(async () => 'secret') };
+
+  it('ends although its pool could not be made', async () => {
+    const link = httpsLink({ ...settings, agent: async () => Promise.reject(new Error('no certificate')) });
+    await expect(link.close()).resolves.toBeUndefined();
+  });
+
+  it('says whether nothing verifies the certificate of the server', () => {
+    const agent = async () => new Agent(POOL_OPTIONS);
+    expect(httpsLink({ ...settings, agent }).unverified()).toBe(false);
+    expect(httpsLink({ ...settings, agent, unverified: true }).unverified()).toBe(true);
+  });
+
+  it('sends a request without a permit as it is, and ends the connections that it opened ahead', async () => {
+    let connections = 0;
+    const { server, url } = await serving((request, response) => response.end(`${request.method} ${request.url}`));
+    server.on('connection', () => (connections += 1));
+    const pool = new Agent(POOL_OPTIONS);
+    const link = httpsLink({ ...settings, server: url, agent: async () => pool });
+    await link.connect(1);
+    await link.connect(1);
+    await expect.poll(() => connections).toBe(1);
+    const answer = await link.send(new RequestContext(`${url}/version?x=1`, HttpMethod.GET), null);
+    expect(await answer.body.text()).toBe('GET /version?x=1');
+    await link.close();
+    await expect.poll(() => [pool.sockets, pool.freeSockets]).toEqual([{}, {}]);
   });
 });

@@ -75,6 +75,21 @@ describe('the PersistentVolume of a claim', () => {
   });
 });
 
+it.each([
+  ['another claim', { namespace: 'default', name: 'another' }],
+  ['a claim of that name in another namespace', { namespace: 'shop', name: 'data' }],
+  ['no claim', null],
+])('a claim does not lead to the volume that it names if that is bound to %s', async (_whose, claimRef) => {
+  const { look, ...scene } = stage();
+  await makeNode(scene, { name: 'node', machine: 'i-1' });
+  await makeVolume(scene, 'vol-1', 'data');
+  await scene.admin('PATCH', '/api/v1/persistentvolumes/data', { spec: { claimRef: null } });
+  await scene.admin('PATCH', '/api/v1/persistentvolumes/data', { spec: { claimRef } });
+  await makePod(scene, 'node', { ...usingClaim('data'), tolerations: [{ operator: 'Exists' }] });
+  const { facts } = await look('i-1', 'node');
+  expect(facts.pods).toMatchObject([{ volumes: [], unresolved: ['default/data'] }]);
+});
+
 const PV = 'GET /api/v1/persistentvolumes/';
 const LIST = 'GET /api/v1/namespaces/default/pods';
 const reportedOn = (node: string, handles: readonly string[]) =>

@@ -6,6 +6,7 @@ import {
   inlineBackings,
   inlineHandles,
   hasUnknownBacking,
+  parseUniqueVolumeName,
 } from '../../kubernetes/volumes.ts';
 
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone';
@@ -26,6 +27,13 @@ const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<s
     'vol-1',
   ],
   ['an EBS volume of no zone', { awsElasticBlockStore: { volumeID: 'aws:///vol-1' } }, {}, 'ebs.csi.aws.com', 'vol-1'],
+  [
+    'an EBS volume of a zone, with more slashes than it needs',
+    { awsElasticBlockStore: { volumeID: 'aws://eu-central-1a//vol-0123/' } },
+    {},
+    'ebs.csi.aws.com',
+    'vol-0123',
+  ],
   [
     'a managed Azure disk, spelled as it is',
     { azureDisk: { diskName: 'Data-1', diskURI: DISK_URI, kind: 'Managed' } },
@@ -89,7 +97,9 @@ describe('a PersistentVolume', () => {
       false,
     ],
     ['of a kind that this client does not know', {}, true],
-    ['of an unreadable EBS volume', { awsElasticBlockStore: { volumeID: 'aws://z/not-a-volume' } }, true],
+    ...['aws://z/not-a-volume', 'aws://z/vol-1/more', 'aws://a/b/aws://z/vol-1'].map(
+      (volumeID) => [`of the unreadable EBS volume ${volumeID}`, { awsElasticBlockStore: { volumeID } }, true] as const,
+    ),
     ['of Google disks in two regions', { gcePersistentDisk: { pdName: 'pd-1' } }, true],
   ])('%s has no handle and is unknown: %s', (_, spec, unknown) => {
     const volume = { metadata: { labels: { [ZONE]: 'us-central1-a__europe-west1-b' } }, spec };
@@ -97,9 +107,62 @@ describe('a PersistentVolume', () => {
   });
 });
 
+it('a Google disk in zones that name no region is unknown', () => {
+  const volume = { metadata: { labels: { [ZONE]: 'a__b' } }, spec: { gcePersistentDisk: { pdName: 'pd-1' } } };
+  expect([csiHandleOf(volume), hasUnknownBacking(volume)]).toEqual([null, true]);
+});
+
+describe('the name of a volume on the status of a Node', () => {
+  it('names a driver and a handle, which may have any form', () => {
+    expect(parseUniqueVolumeName('kubernetes.io/csi/pd.csi.storage.gke.io^projects/p^x')).toEqual({
+      driver: 'pd.csi.storage.gke.io',
+      handle: 'projects/p^x',
+    });
+  });
+
+  it.each([
+    'kubernetes.io/aws-ebs/vol-1',
+    'x/kubernetes.io/csi/d^h',
+    'kubernetes.io/csi/d',
+    'kubernetes.io/csi/d^',
+    'kubernetes.io/csi/d^h\nx',
+  ])('is that of no CSI volume: %j', (name) => {
+    expect(parseUniqueVolumeName(name)).toBeNull();
+  });
+});
+
+const pod = (...volumes: Omit<V1Volume, 'name'>[]): V1Pod => ({
+  spec: { containers: [], volumes: volumes.map((volume, at) => ({ name: `v${at}`, ...volume })) },
+});
+
 describe('a volume that a pod names itself', () => {
-  const pod = (...volumes: Omit<V1Volume, 'name'>[]): V1Pod => ({
-    spec: { containers: [], volumes: volumes.map((volume, at) => ({ name: `v${at}`, ...volume })) },
+  it.each([
+    'azureFile',
+    'cephfs',
+    'configMap',
+    'downwardAPI',
+    'emptyDir',
+    'fc',
+    'flexVolume',
+    'flocker',
+    'gitRepo',
+    'glusterfs',
+    'hostPath',
+    'image',
+    'iscsi',
+    'nfs',
+    'photonPersistentDisk',
+    'projected',
+    'quobyte',
+    'scaleIO',
+    'secret',
+    'storageos',
+  ])('is never attached by a CSI driver if its kind is %s, so no pod waits for it', (kind) => {
+    expect(inlineBackings(pod({ [kind]: {} }))).toEqual([['v0', 'never-attached']]);
+  });
+
+  it('is never attached by a CSI driver if it is a local PersistentVolume', () => {
+    expect(hasUnknownBacking({ spec: { local: { path: '/mnt' } } })).toBe(false);
   });
 
   it('has the handle of the CSI driver that replaced its kind', () => {

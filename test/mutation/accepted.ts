@@ -362,4 +362,32 @@ export const accepted: readonly Accepted[] = [
     to: '["Stryker was here"]',
     because: 'No volume has this key.',
   },
+  {
+    file: 'kubernetes/volumes.ts',
+    line: 'const [, driver, handle] = UNIQUE_NAME.exec(uniqueName) ?? [];',
+    from: '[]',
+    to: '["Stryker was here"]',
+    because: FIRST,
+  },
+  {
+    file: 'kubernetes/volumes.ts',
+    line: "const [region = '', ...others] = new Set(all.map(regionOf));",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: 'A text that was split has at least one part.',
+  },
+  {
+    file: 'kubernetes/volumes.ts',
+    line: "return volume.ephemeral ? `${pod.metadata?.name ?? ''}-${volume.name}` : null;",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: NAMED,
+  },
+  {
+    file: 'kubernetes/volumes.ts',
+    line: "return name === null ? [] : [{ namespace: pod.metadata?.namespace ?? '', name }];",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: 'The API server gives each pod a namespace.',
+  },
 ];
