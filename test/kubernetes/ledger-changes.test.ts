@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { Unavailable } from '../../fencing/model/errors.ts';
-import type { Transport } from '../../kubernetes/exchange.ts';
+import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
+import { createCluster } from '../../kubernetes/cluster.ts';
+import { transportLink, type Transport } from '../../kubernetes/exchange.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
-import type { Faults } from '../../sandbox/cluster/api/server.ts';
+import { ADMIN_TOKEN, type Faults } from '../../sandbox/cluster/api/server.ts';
 import { makeNode, unhurried } from '../contract/cluster/harness.ts';
+import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
-import { clusterOver, faultyCluster } from './wire.ts';
+import { clusterOver, faultyCluster, patientClock } from './wire.ts';
 
 /** The changes that the runs of one process make together, and those of several processes. */
 
@@ -130,4 +132,104 @@ it('the claims of four processes share the places of the cap', async () => {
   const says = await Promise.all(processes.flatMap((cluster, nth) => claimsOn(cluster, 5, nth * 5, 0.3)));
   expect(says.filter(({ admitted }) => admitted)).toHaveLength(3);
   expect(await stage.lines()).toHaveLength(3);
+});
+
+describe('a ledger that others write, too', () => {
+  const conflict = {
+    status: 409,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ kind: 'Status', code: 409, reason: 'Conflict', message: 'the object has been modified' }),
+  };
+  /** The first writes are too late, as many as given. The pauses are as long as they can be. */
+  const contested = async (times: number) => {
+    let left = times;
+    const stage = await ledgerWith({
+      before: (request) => {
+        if (!isWrite(request) || left === 0) return undefined;
+        left -= 1;
+        return conflict;
+      },
+    });
+    const slept: number[] = [];
+    const link = transportLink(inProcess(stage.server), FENCE_TOKEN);
+    const cluster = createCluster({ name: 'test', link, clock: patientClock(slept), jitter: () => 1 });
+    return { ...stage, cluster, slept };
+  };
+
+  it('is read and written again after pauses that grow to half a second', async () => {
+    const { cluster, slept, lines } = await contested(8);
+    expect(await cluster.reserve(wanted(1), unhurried())).toMatchObject({ admitted: true });
+    expect(slept).toEqual([20, 40, 80, 160, 320, 500, 500, 500]);
+    expect(await lines()).toHaveLength(1);
+  });
+
+  it('is given up after sixty tries, and nothing is admitted', async () => {
+    const { cluster, writes, lines } = await contested(1_000);
+    await expect(cluster.reserve(wanted(1), unhurried())).rejects.toThrow(
+      /^other writers changed kube-system\/cloudfence-ledger 60 times/,
+    );
+    expect(writes).toHaveLength(60);
+    expect(await lines()).toEqual([]);
+  });
+});
+
+describe('a ledger that is not there', () => {
+  const without = async (token: string, faults: Faults = {}) => {
+    const stage = await ledgerWith(faults);
+    await stage.admin('DELETE', LEDGER);
+    const link = transportLink(inProcess(stage.server), token);
+    return { ...stage, cluster: createCluster({ name: 'test', link, clock: patientClock() }) };
+  };
+
+  it('is made by the first fence if the credentials allow it', async () => {
+    const { cluster, lines } = await without(ADMIN_TOKEN);
+    expect(await cluster.reserve(wanted(1), unhurried())).toMatchObject({ admitted: true });
+    expect(await lines()).toHaveLength(1);
+  });
+
+  it('stops each fence, and the reason names the remedy', async () => {
+    const { cluster } = await without(FENCE_TOKEN);
+    const reserved = cluster.reserve(wanted(1), unhurried());
+    await expect(reserved).rejects.toThrow(PermissionDenied);
+    await expect(reserved).rejects.toThrow(
+      'the ConfigMap kube-system/cloudfence-ledger with the ledger does not exist: apply infra/kubernetes/rbac.yaml again',
+    );
+  });
+
+  it('stops each fence for another reason if the API server has one', async () => {
+    const broken = { status: 500, headers: { 'content-type': 'text/plain' }, body: 'oops' };
+    const { cluster } = await without(ADMIN_TOKEN, {
+      before: ({ method }) => (method === 'POST' ? broken : undefined),
+    });
+    await expect(cluster.reserve(wanted(1), unhurried())).rejects.toThrow(Unavailable);
+  });
+
+  it('is not written over if someone else makes it meanwhile', async () => {
+    let times = 0;
+    const stage: Awaited<ReturnType<typeof without>> = await without(ADMIN_TOKEN, {
+      before: ({ method }) => {
+        if (method !== 'POST' || (times += 1) > 1) return undefined;
+        stage.server.store.create(
+          'configmaps',
+          {
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { namespace: 'kube-system', name: 'cloudfence-ledger' },
+            data: {},
+          },
+          { user: 'another', at: 0 },
+        );
+        return undefined;
+      },
+    });
+    expect(await stage.cluster.reserve(wanted(1), unhurried())).toMatchObject({ admitted: true });
+    expect([times, (await stage.lines()).length]).toEqual([1, 1]);
+  });
+});
+
+it('a fence that has its place already writes nothing again', async () => {
+  const { cluster, writes } = await ledgerWith();
+  for (let times = 0; times < 3; times += 1)
+    expect(await cluster.reserve(wanted(1), unhurried())).toMatchObject({ admitted: true });
+  expect(writes).toHaveLength(1);
 });
