@@ -30,13 +30,14 @@ export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: 
     return { to: 'sleep', polls: 0 };
   }
   const deadline = clock.now().mono + ms;
-  const hasChanged = machineWatch(state, ports);
+  const { isDue, hasChanged } = machineWatch(state, ports);
+  const mayAskMore = (): boolean => clock.now().mono < Math.min(deadline, state.deadline) && !isDue();
   let standing = until?.attachments ?? null;
   for (let asked = 0; ; asked += 1) {
     const delay = Math.min(until ? attachmentDelay(state, asked) : patience.askMachine, deadline - clock.now().mono);
     await clock.sleep(Math.max(0, delay), signal);
     if (clock.now().mono >= deadline) return { to: 'sleep', polls: until ? asked : 0 };
-    if (until && standing) standing = await ask(standing, until, state, ports);
+    if (until && standing) standing = await ask(standing, until, { state, ports, mayAskMore });
     if (standing?.length === 0 || (await hasChanged())) return { to: 'sleep', polls: until ? asked + 1 : 0 };
   }
 };
@@ -53,40 +54,53 @@ export const isAsBefore = (before: MachineFacts, now: MachineFacts): boolean =>
   (now.power === before.power || (seemsOff(before) && seemsOff(now))) &&
   (now.generation === before.generation || now.generationDrifts === true);
 
-/**
- * Returns a question that is asked from time to time: whether the machine is no longer as the last look showed it. A
- * machine that runs again loses our mark, so a long wait must not miss it.
- */
-const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): (() => Promise<boolean>) => {
+interface MachineWatch {
+  /** Whether it is time to ask for the machine. */
+  readonly isDue: () => boolean;
+  /** Asks for the machine if it is time. Returns whether it is no longer as the last look showed it. */
+  readonly hasChanged: () => Promise<boolean>;
+}
+
+/** Asks for the machine from time to time. A machine that runs again loses our mark, so a long wait must not miss it. */
+const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): MachineWatch => {
   const { clock, signal } = ports;
   const { look } = ports.looks ?? createSharedLooks(ports, () => 1);
   let askedAt = clock.now().mono;
-  return async () => {
-    if (!seen || clock.now().mono - askedAt < patience.askMachine) return false;
+  const isDue = (): boolean => seen !== null && clock.now().mono - askedAt >= patience.askMachine;
+  const hasChanged = async (): Promise<boolean> => {
+    if (!seen || !isDue()) return false;
     askedAt = clock.now().mono;
     const { value } = await look(request.machine, false, signal);
     return !isAsBefore(seen.value, value);
   };
+  return { isDue, hasChanged };
 };
 
 /** Returns whether Kubernetes has not begun with the deletion in time. */
 const isLate = ({ deletingSince }: AttachmentFacts, { deletedBy }: Awaited, mono: number): boolean =>
   deletingSince === null && mono >= deletedBy;
 
+interface Asking {
+  readonly state: RunState;
+  readonly ports: Ports;
+  /** Whether there is time for one more question. */
+  readonly mayAskMore: () => boolean;
+}
+
 /**
  * Returns the attachments that may still stand, each as it was last seen. Returns none if the wait is over. Asks for
- * one, and next time for another. While those are gone, asks for one more. So each is asked for once after it has gone.
+ * one, and next time for another. While those are gone and there is time, asks for one more. So each is asked for once
+ * after it has gone.
  */
 const ask = async (
   awaited: readonly AttachmentFacts[],
   until: Awaited,
-  { location, deadline }: RunState,
-  ports: Ports,
+  { state, ports, mayAskMore }: Asking,
 ): Promise<readonly AttachmentFacts[]> => {
-  const cluster = clusterAt(location, ports);
+  const cluster = clusterAt(state.location, ports);
   const noneWasGone = awaited.length === until.attachments.length;
   let left = awaited;
-  for (let seen = left[0]; seen && ports.clock.now().mono < deadline; seen = middleOf(left)) {
+  for (let seen = left[0]; seen; seen = mayAskMore() ? middleOf(left) : undefined) {
     const found = await cluster.attachment(seen.name, ports.signal);
     const others = left.filter((one) => one !== seen);
     if (found?.uid === seen.uid) return stillAwaited(seen, found, others, until, ports);

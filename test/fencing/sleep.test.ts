@@ -123,6 +123,13 @@ describe('a wait for attachments', () => {
     expect(result).toEqual({ to: 'sleep', polls: 1 });
   });
 
+  it('asks for no more of them when the time of the wait is up', async () => {
+    const waits = { ms: 1_000, fewTellAll: false, takes: 400 };
+    const { asked, lasted } = await waited(names, gone, waits);
+    expect(asked).toEqual(['a 250', 'd 650']);
+    expect(lasted).toBe(1_050);
+  });
+
   it.each<readonly [string, Answer]>([
     ['another attachment has the name', (name) => going(name, { uid: 'another' })],
     ['its driver reports an error', (name) => going(name, { detachError: 'timeout' })],
@@ -179,6 +186,15 @@ describe('the machine during a wait for attachments', () => {
     ['a generation that changes with each detach', { generation: 'drifted', generationDrifts: true }],
   ])('does not end the wait because of %s', async (_, change) => {
     expect((await questions({ shown: () => machine(change) })).lasted).toBe(20_000);
+  });
+
+  it('is asked for in time, although each answer about an attachment that has gone is slow', async () => {
+    const many = Array.from({ length: 25 }, (_, at) => `a${at}`);
+    const waits = { ms: 20_000, fewTellAll: false, takes: 2_000 };
+    const { asked, lasted } = await waited(many, gone, { ...waits, shown: () => machine({ power: 'running' }) });
+    expect(asked).toEqual(['a0 250', 'a13 2250', 'a12 4250', 'machine 6250']);
+    expect(lasted).toBe(6_250);
+    expect((await waited(many, gone, waits)).lasted).toBeLessThan(22_000);
   });
 
   it('is not asked for if no look has shown it', async () => {
