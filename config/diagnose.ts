@@ -1,8 +1,7 @@
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../diagnosis/answer.ts';
-import type { SearchPorts } from '../diagnosis/machine-candidates.ts';
+import type { SearchPorts, Target } from '../diagnosis/target.ts';
 import type { DiagnosedCluster } from '../diagnosis/ports.ts';
-import type { Target } from '../diagnosis/target.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';

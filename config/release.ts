@@ -1,6 +1,5 @@
-import type { SearchPorts } from '../diagnosis/machine-candidates.ts';
+import { type SearchPorts, quoted } from '../diagnosis/target.ts';
 import { type LocatedNode, machineOfNode, type ExistingFence, findFence } from '../diagnosis/by-name.ts';
-import { quoted } from '../diagnosis/target.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { run } from '../fencing/loop/run.ts';
 import { startRun } from '../fencing/loop/state.ts';

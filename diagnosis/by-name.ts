@@ -7,9 +7,12 @@ import {
   type SearchPorts,
   onlyMachineOf,
   refuseUnread,
-} from './machine-candidates.ts';
+  parseNamedTarget,
+  type NamedTarget,
+  quoted,
+  targetInWords,
+} from './target.ts';
 import type { DiagnosedCluster } from './ports.ts';
-import { parseNamedTarget, type NamedTarget, quoted, targetInWords } from './target.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';

@@ -1,7 +1,11 @@
+import { InvalidInput, PermissionDenied } from '../fencing/model/errors.ts';
+import type { IdentitySource, MachineId } from '../fencing/model/machine.ts';
+import { ifFound, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
+import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
 import { isName } from '../fencing/model/cluster-facts.ts';
-import { InvalidInput } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
-import type { ObjectName } from './model/facts.ts';
+
+/** What a person names, and the machines that a cluster shows behind it. */
 
 /** What a person names. */
 export type NamedTarget =
@@ -56,5 +60,196 @@ export const targetInWords = (target: NamedTarget): string => {
       return `${target.kind} ${target.name}`;
     case 'disk':
       return `volume ${target.id}`;
+  }
+};
+
+export type SearchPorts = Pick<DiagnosisPorts, 'clusters' | 'cloud' | 'signal'>;
+
+/** A machine, and what led to it. */
+export interface MachineCandidate {
+  readonly machine: MachineId;
+  /** Null if only the disk names the machine. */
+  readonly cluster: string | null;
+  readonly node: string | null;
+  readonly because: string;
+}
+
+/** One cluster, while a name is followed through it. */
+export interface ClusterSearch {
+  readonly cluster: DiagnosedCluster;
+  readonly reading: ClusterReading;
+  readonly ports: SearchPorts;
+}
+
+const machinesIn = (sources: readonly IdentitySource[], { cloud }: SearchPorts): readonly MachineId[] => [
+  ...new Set(sources.map(cloud.rules.machineOf).filter((machine) => machine !== null)),
+];
+
+/** @throws InvalidInput if a Node names no machine or more than one */
+export const onlyMachineOf = (node: string, sources: readonly IdentitySource[], ports: SearchPorts): MachineId => {
+  const machines = machinesIn(sources, ports);
+  const [machine] = machines;
+  if (machine === undefined)
+    throw new InvalidInput(
+      `nothing on Node ${node} names a machine of ${ports.cloud.rules.name}; run cloudfence doctor for the remedy`,
+    );
+  if (machines.length > 1) throw new InvalidInput(`Node ${node} names more than one machine: ${machines.join(', ')}`);
+  return machine;
+};
+
+/** @throws PermissionDenied if a read was refused: without it, the machine would be a guess */
+export const refuseUnread = ({ unread }: Pick<ClusterReading, 'unread'>): void => {
+  if (unread().length > 0)
+    throw new PermissionDenied(`the machine cannot be found without these reads: ${unread().join('; ')}`);
+};
+
+/** Returns the machine of a Node that exists; null if it is gone. */
+const candidateOnNode = async (
+  node: string,
+  because: string,
+  { cluster, ports }: ClusterSearch,
+): Promise<MachineCandidate | null> => {
+  const sources = await cluster.cluster.identify(node, ports.signal);
+  return sources && { cluster: cluster.cluster.name, node, machine: onlyMachineOf(node, sources, ports), because };
+};
+
+/** The pod has its volumes where it is: a container runs, or it is not gone yet. */
+const occupies = ({ finished, runs, deletionEnds }: PodView): boolean => !finished && (runs || deletionEnds !== null);
+
+const nodeOfPod = async (pod: PodView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
+  if (pod.node === null) return [];
+  const candidate = await candidateOnNode(pod.node, `pod ${pod.namespace}/${pod.name} is on Node ${pod.node}`, search);
+  return candidate ? [candidate] : [];
+};
+
+interface Attached {
+  readonly node: string;
+  readonly source: IdentitySource | null;
+}
+
+/**
+ * Returns the machines of one attachment: the one that its attacher noted, and the one of its Node. They differ if the
+ * name of the Node is in use again.
+ */
+const candidatesOfAttachment = async (
+  { node, source }: Attached,
+  what: string,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[]> => {
+  const { cluster, ports } = search;
+  const because = `${what} is attached to Node ${node}`;
+  const noted = machinesIn(source ? [source] : [], ports);
+  const current = await candidateOnNode(node, because, search);
+  return [
+    ...(current ? [current] : []),
+    ...noted
+      .filter((machine) => machine !== current?.machine)
+      .map((machine) => ({ machine, cluster: cluster.cluster.name, node, because })),
+  ];
+};
+
+/** Returns the machines that have attachments that pass the test. An attachment that only waits has nothing yet. */
+const candidatesOfAttachments = async (
+  isIts: (attachment: { readonly node: string; readonly volumeName: string | null }) => boolean,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[]> => {
+  const all = await search.reading.attachments();
+  const held = (all === 'unread' ? [] : all).filter(
+    (one) => isIts(one) && (one.attached || one.deletingSince !== null),
+  );
+  return (
+    await Promise.all(held.map((one) => candidatesOfAttachment(one, `volume ${one.volumeName ?? one.name}`, search)))
+  ).flat();
+};
+
+/** Returns the machines to which the cloud says that the disk is attached. */
+const candidatesOfDisk = async (
+  { name, handle }: VolumeView,
+  { ports }: ClusterSearch,
+): Promise<readonly MachineCandidate[]> => {
+  const disks = handle === null ? [] : await ports.cloud.disks([handle], ports.signal);
+  return disks.flatMap(({ disk, holders }) =>
+    holders.map(({ machine }) => ({
+      machine,
+      cluster: null,
+      node: null,
+      because: `the cloud says that disk ${disk} of volume ${name} is attached to it`,
+    })),
+  );
+};
+
+/** Returns the machines that have the volume: by its attachments and the pods that use it, else by the disk itself. */
+const candidatesOfVolume = async (volume: VolumeView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
+  const candidates = [
+    ...(await candidatesOfAttachments(({ volumeName }) => volumeName === volume.name, search)),
+    ...(volume.claim ? await candidatesOfUsers(volume.claim, search) : []),
+  ];
+  return candidates.length > 0 ? candidates : candidatesOfDisk(volume, search);
+};
+
+const candidatesOfUsers = async (
+  { namespace, name }: ObjectName,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[]> => {
+  const users = (await search.reading.podsIn(namespace)).filter((pod) => pod.claims.includes(name) && occupies(pod));
+  return (await Promise.all(users.map((pod) => nodeOfPod(pod, search)))).flat();
+};
+
+/** Null if there is no such claim. */
+const candidatesOfPvc = async (
+  name: ObjectName,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[] | null> => {
+  const claim = await search.reading.claim(name);
+  if (claim === null) return null;
+  const volumeName = ifFound(claim)?.volumeName ?? '';
+  const volume = volumeName === '' ? null : ifFound(await search.reading.volume(volumeName));
+  return volume ? candidatesOfVolume(volume, search) : candidatesOfUsers(name, search);
+};
+
+/**
+ * A pod leads to the machine that it is on. If the pod has not begun yet, the machines that have its volumes come
+ * first.
+ */
+const candidatesOfPod = async (pod: PodView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
+  const name = `pod ${pod.namespace}/${pod.name}`;
+  if (pod.finished) throw new InvalidInput(`${name} has ended, so it is on no machine`);
+  const own = occupies(pod) ? await nodeOfPod(pod, search) : [];
+  if (own.length > 0) return own;
+  const claims = await Promise.all(
+    pod.claims.map((claim) => candidatesOfPvc({ namespace: pod.namespace, name: claim }, search)),
+  );
+  const candidates = claims.flatMap((found) => found ?? []);
+  return candidates.length > 0 ? candidates : nodeOfPod(pod, search);
+};
+
+/** Null if this cluster does not have what the person named. */
+export const findCandidates = async (
+  target: NamedTarget,
+  search: ClusterSearch,
+): Promise<readonly MachineCandidate[] | null> => {
+  const { reading, ports } = search;
+  const { diskOf } = ports.cloud.rules;
+  switch (target.kind) {
+    case 'pod': {
+      const pod = await reading.pod(target);
+      return pod && (pod === 'unread' ? [] : candidatesOfPod(pod, search));
+    }
+    case 'claim':
+      return candidatesOfPvc(target, search);
+    case 'volume': {
+      const volume = await reading.volume(target.name);
+      return volume && (volume === 'unread' ? [] : candidatesOfVolume(volume, search));
+    }
+    case 'node': {
+      const left = await candidatesOfAttachments(({ node }) => node === target.name, search);
+      return left.length > 0 ? left : null;
+    }
+    case 'disk': {
+      const volumes = await reading.volumesOn((one) => one.handle === target.id || diskOf(one) === target.id);
+      if (volumes === 'unread') return [];
+      const found = await Promise.all(volumes.map((volume) => candidatesOfVolume(volume, search)));
+      return found.length > 0 ? found.flat() : null;
+    }
   }
 };

@@ -1,5 +1,5 @@
 import { toStructuredEvent } from '../../providers/azure/events/envelope.ts';
-import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
+import { handshakeAnswer } from '../../providers/azure/events/kinds.ts';
 import { messageLine } from '../decision-log.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { describeFault, isOwnMessage, ownMessageRejected } from '../messages.ts';

@@ -11,10 +11,9 @@ import {
 } from './arm-template.ts';
 import { type Arm, runOperation } from './arm.ts';
 import { type Install, noPackages, INSTALL_TAG, resourceTags } from './install.ts';
-import { identityIds, managedIdentity, ownAssignments } from './access.ts';
+import { identityIds, managedIdentity, ownAssignments, customAssignments, customRoles } from './access.ts';
 import { serviceBusResources, existingTopicSubscription, eventTopics } from './topics.ts';
 import { hostingResources } from './hosting.ts';
-import { customAssignments, customRoles } from './roles.ts';
 import { monitoringResources } from './monitoring.ts';
 
 const ownGroup = (install: Install): TemplateResource => ({

@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import type { ReportProgress } from '../serverless/deployer.ts';
-import { roleAssignmentId, AUTHORIZATION_API_VERSION, IDENTITY_API_VERSION, ownGrants } from './access.ts';
+import {
+  roleAssignmentId,
+  AUTHORIZATION_API_VERSION,
+  IDENTITY_API_VERSION,
+  ownGrants,
+  customGrants,
+  roleNames,
+} from './access.ts';
 import { DEPLOYMENTS_API_VERSION, type Template, type TemplateResource } from './arm-template.ts';
 import { type Arm, runOperation } from './arm.ts';
 import { deleteDeploymentEntry, ownGroupExists } from './deployment.ts';
 import { type Install, INSTALL_TAG, appNames } from './install.ts';
-import { customGrants, roleNames } from './roles.ts';
 import { EVENT_GRID_API_VERSION } from './topics.ts';
 
 const deleteIfPresent = async (arm: Arm, path: string, say: ReportProgress): Promise<void> => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { builtInRoles } from '../../../infra/azure/access.ts';
-import { roleNames } from '../../../infra/azure/roles.ts';
+import { builtInRoles, roleNames } from '../../../infra/azure/access.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
 

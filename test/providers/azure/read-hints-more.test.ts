@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { handshakeAnswer } from '../../../providers/azure/events/handshake.ts';
+import { handshakeAnswer } from '../../../providers/azure/events/kinds.ts';
 import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, text, VM } from './fixtures.ts';
 
