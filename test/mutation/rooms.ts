@@ -52,7 +52,7 @@ export const rooms: readonly Room[] = [
     mutates: ['transport/{under-permit,hold,ahead}.ts', 'kubernetes/exchange.ts'],
     tests: [
       'test/transport/{permitted-call,hold,ahead,under-permit}.test.ts',
-      'test/kubernetes/{exchange,https}.test.ts',
+      'test/kubernetes/{exchange,refreshing-link,empty-answer,https}.test.ts',
       'test/transport/{late-bytes,tunnel}.test.ts',
     ],
     least: 0.9,
@@ -69,9 +69,10 @@ export const rooms: readonly Room[] = [
       'kubernetes/{fence-patch,apply,node,node-facts,pods,attachments,leases,suspects,volumes,volume-facts,errors}.ts',
     ],
     tests: [
+      'test/kubernetes/{node-facts,errors,volume-handle}.test.ts',
       'test/kubernetes/{node-patch,tolerations,attachment-name,pod-facts,rechecks,find,leases,suspects}.test.ts',
       'test/contract/cluster/sandbox.test.ts',
-      'test/kubernetes/{endless,volume-handle,fewer-reads,trouble,empty-answer}.test.ts',
+      'test/kubernetes/{endless,fewer-reads,trouble,empty-answer}.test.ts',
       INCIDENTS,
     ],
     least: 0.9,

@@ -1,0 +1,129 @@
+import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
+import { describe, expect, it } from 'vitest';
+import { ClusterUnavailable, PermissionDenied, Refused } from '../../fencing/model/errors.ts';
+import {
+  isNotFound,
+  isPreconditionFailed,
+  isUnknownPath,
+  toCloudfenceError,
+  unreadableAnswer,
+} from '../../kubernetes/errors.ts';
+
+/** What an answer of the API server means. Only its own word counts as "gone". */
+
+const status = (fields: object): string => JSON.stringify({ kind: 'Status', ...fields });
+const answer = (code: number, body: unknown = ''): ApiException<unknown> => new ApiException(code, 'text', body, {});
+const gone = answer(404, status({ reason: 'NotFound', details: { name: 'node-a' } }));
+const behind = (cause: unknown): Error => new Error('outside', { cause });
+
+describe('an object is gone', () => {
+  it.each([
+    ['the API server names it', gone, true],
+    ['an error around it does', behind(behind(gone)), true],
+    ['the API server names none', answer(404, status({ reason: 'NotFound', details: {} })), false],
+    ['the API server gives no details', answer(404, status({ reason: 'NotFound' })), false],
+    ['the answer has no reason', answer(404, status({ details: { name: 'node-a' } })), false],
+    ['the answer is not a Status', answer(404, '<h1>404</h1>'), false],
+    [
+      'another kind of object says so',
+      answer(404, JSON.stringify({ kind: 'Node', reason: 'NotFound', details: { name: 'a' } })),
+      false,
+    ],
+    ['the code is another one', answer(410, status({ reason: 'NotFound', details: { name: 'node-a' } })), false],
+    ['there is no answer', new Error('connect ECONNREFUSED'), false],
+    ['nothing is thrown', null, false],
+  ])('only if the API server says so: %s', (_case, error, isGone) => {
+    expect(isNotFound(error)).toBe(isGone);
+  });
+});
+
+describe('a path is not served', () => {
+  it.each([
+    ['a 404 without an object', answer(404, 'page not found'), true],
+    ['a 404 about an object', gone, false],
+    ['another code', answer(403), false],
+    ['no answer', new Error('reset'), false],
+  ])('%s', (_case, error, isUnknown) => {
+    expect(isUnknownPath(error)).toBe(isUnknown);
+  });
+});
+
+it.each([
+  [409, true],
+  [422, true],
+  [404, false],
+  [403, false],
+])('a precondition has failed: code %i', (code, hasFailed) => {
+  expect(isPreconditionFailed(behind(answer(code)))).toBe(hasFailed);
+});
+
+describe('an error of the API server', () => {
+  it.each([
+    [401, PermissionDenied],
+    [403, PermissionDenied],
+    [400, Refused],
+    [409, Refused],
+    [422, Refused],
+    [408, ClusterUnavailable],
+    [410, ClusterUnavailable],
+    [429, ClusterUnavailable],
+    [500, ClusterUnavailable],
+    [503, ClusterUnavailable],
+    [404, ClusterUnavailable],
+  ])('with code %i says whether another try may help, and keeps its cause', (code, kind) => {
+    const error = answer(code);
+    const translated = toCloudfenceError(error, 'GET /api');
+    expect(translated).toBeInstanceOf(kind);
+    expect(translated.message).toBe(`GET /api returned ${code}`);
+    expect(translated.cause).toBe(error);
+  });
+
+  it('with its own 404 is final, and its words are repeated', () => {
+    const translated = toCloudfenceError(
+      answer(404, status({ reason: 'NotFound', message: 'nodes "a" not found' })),
+      'GET /api',
+    );
+    expect(translated).toBeInstanceOf(Refused);
+    expect(translated.message).toBe('GET /api returned 404 NotFound: nodes "a" not found');
+  });
+
+  it('without words says only what there is', () => {
+    expect(toCloudfenceError(answer(409, status({})), 'PATCH /api').message).toBe('PATCH /api returned 409 : ');
+  });
+
+  it('that is translated already stays as it is', () => {
+    const refused = new Refused('no');
+    expect(toCloudfenceError(behind(refused), 'GET /api')).toBe(refused);
+  });
+});
+
+describe('a call without an answer', () => {
+  it('names why, and keeps its cause', () => {
+    const error = new Error('connect ECONNREFUSED 127.0.0.1:1');
+    const translated = toCloudfenceError(error, 'GET /api');
+    expect(translated).toBeInstanceOf(ClusterUnavailable);
+    expect(translated.message).toBe('GET /api got no response: connect ECONNREFUSED 127.0.0.1:1');
+    expect(translated.cause).toBe(error);
+    expect(toCloudfenceError('a text', 'GET /api').message).toBe('GET /api got no response: a text');
+  });
+
+  it('names the codes of all addresses that Node.js tried, because its own message is empty', () => {
+    const refused = Object.assign(new Error('x'), { code: 'ECONNREFUSED' });
+    const all = Object.assign(new AggregateError([refused], ''), { code: 'ECONNREFUSED' });
+    expect(toCloudfenceError(all, 'GET /api').message).toContain('ECONNREFUSED');
+    expect(toCloudfenceError(new Error(''), 'GET /api').message).toBe('GET /api got no response: the cause is unknown');
+  });
+
+  it('or with one that nobody can read is the same', () => {
+    const cause = new TypeError('x is not iterable');
+    const translated = unreadableAnswer('cluster c', cause);
+    expect(translated).toBeInstanceOf(ClusterUnavailable);
+    expect(translated.cause).toBe(cause);
+    expect(translated.message).toContain('check what answers at the address of the API server');
+    const syntax = new SyntaxError('Unexpected token');
+    expect(toCloudfenceError(syntax, 'GET /api')).toMatchObject({
+      message: unreadableAnswer('GET /api', syntax).message,
+      cause: syntax,
+    });
+  });
+});
