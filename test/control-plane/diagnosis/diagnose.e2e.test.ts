@@ -1,19 +1,28 @@
 import { AttachVolumeCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { answerSchema, type AnswerJson } from '../../../diagnosis/answer.ts';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { volumeAttachment } from '../../testbed/objects.ts';
 import { until } from '../../testbed/until.ts';
-import { runAtHand } from '../doors/doors.ts';
 import { openStage } from '../scenes/stage.ts';
 import { openScene, type Scene } from '../scenes/scene.ts';
 import { anyVolume, claimOf, claimSpec, volumeName, volumeOf } from '../scenes/volume.ts';
 import { deployment, lonePod, on } from '../scenes/workload.ts';
 import { DRIVER } from '../kubelet/kubelet-node.ts';
+import {
+  answered,
+  byPerson,
+  causeOf,
+  diagnose,
+  driversOn,
+  expert,
+  kindsOf,
+  notReady,
+  setDrivers,
+  told,
+} from './diagnosed.ts';
 
 /** Causes as a real control plane shows them: the objects and events are its own. */
 
@@ -22,31 +31,6 @@ beforeAll(async () => {
   testbed = await openTestbed();
 });
 afterAll(() => testbed?.close());
-
-interface Diagnosed extends AnswerJson {
-  readonly code: number;
-}
-
-/** The built CLI with the credentials of a person who may read everything. */
-const diagnose = async (target: string): Promise<Diagnosed> => {
-  const { access } = testbed;
-  const kubeconfigs = { ...access.kubeconfigs, cloudfence: access.kubeconfigs.admin };
-  const { code, stdout, stderr } = await runAtHand({ ...access, kubeconfigs }, ['diagnose', target, '--json']);
-  if (stdout === '') throw new Error(`diagnose ended with ${code} and said nothing but: ${stderr}`);
-  return { code, ...answerSchema.parse(JSON.parse(stdout)) };
-};
-
-const kindsOf = ({ findings }: AnswerJson): readonly string[] => findings.map(({ cause }) => cause.kind);
-
-const notReady = (name: string) =>
-  until(
-    `${name} is not Ready`,
-    async () =>
-      testbed.kubelets.nodes
-        .get(name)
-        ?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown'),
-    90_000,
-  );
 
 /** A pod that waits for a claim which a pod on another node uses. */
 const waitsFor = async (scene: Scene, claim: string): Promise<void> => {
@@ -59,27 +43,6 @@ const waitsFor = async (scene: Scene, claim: string): Promise<void> => {
     scene.pods('waiter').some(({ spec }) => spec.nodeName === second.name),
   );
 };
-
-/** Resolves once Kubernetes or a driver has said so in an Event of the scene. */
-const told = (scene: Scene, words: RegExp): Promise<unknown> =>
-  until(`an event says ${words.source}`, async () =>
-    words.test(JSON.stringify(await testbed.admin.get(`/api/v1/namespaces/${scene.namespace}/events`))),
-  );
-
-const byPerson = (kind: string) => ({ code: 4, kinds: [kind], unread: [] });
-
-const causeOf = async (scene: Scene, pod: string) => {
-  const answer = await diagnose(`pod/${scene.namespace}/${pod}`);
-  return { code: answer.code, kinds: kindsOf(answer), unread: answer.unread };
-};
-
-const csiNode = z.object({ spec: z.object({ drivers: z.array(z.looseObject({ name: z.string() })) }) });
-
-const driversOn = async (node: string) =>
-  csiNode.parse(await testbed.admin.get(`/apis/storage.k8s.io/v1/csinodes/${node}`)).spec.drivers;
-
-const setDrivers = (node: string, drivers: readonly object[]) =>
-  testbed.admin.write('PATCH', `/apis/storage.k8s.io/v1/csinodes/${node}`, { spec: { drivers } });
 
 /** A class of a provisioner that nobody runs. */
 const storageClass = async (scene: Scene, title: string, volumeBindingMode: string): Promise<string> => {
@@ -98,41 +61,44 @@ describe.concurrent('diagnose on a real control plane', () => {
     const stage = await openStage(testbed, 'diagnose-off');
     const pod = `pod/${stage.scene.namespace}/db-0`;
     stage.home.kubelet.die();
-    await notReady(stage.home.name);
-    const cutOff = await diagnose(pod);
+    await notReady(testbed, stage.home.name);
+    const cutOff = await diagnose(testbed, pod);
     expect({ code: cutOff.code, kinds: kindsOf(cutOff), unread: cutOff.unread }).toEqual({
       code: 4,
       kinds: ['machine-unreachable'],
       unread: [],
     });
     await stage.home.stop();
-    const off = await diagnose(pod);
+    const off = await diagnose(testbed, pod);
     expect({ code: off.code, kinds: kindsOf(off), unread: off.unread }).toEqual({
       code: 3,
       kinds: ['machine-off'],
       unread: [],
     });
     expect(off.findings[0]?.rehearsal?.steps[0]?.step).toBe('mark');
-    expect(kindsOf(await diagnose(stage.disk))).toEqual(['machine-off']);
-    expect(kindsOf(await diagnose(`node/${stage.home.name}`))).toContain('machine-off');
+    expect(kindsOf(await diagnose(testbed, stage.disk))).toEqual(['machine-off']);
+    expect(kindsOf(await diagnose(testbed, `node/${stage.home.name}`))).toContain('machine-off');
   });
 
   it('finds two workloads with one claim, and the event that Kubernetes wrote', async () => {
     const scene = await openScene(testbed, 'diagnose-shared');
     await waitsFor(scene, 'data');
-    const answer = await until('the cause is known', async () => {
-      const found = await diagnose(`pod/${scene.namespace}/waiter`);
-      return kindsOf(found).includes('shared-claim') ? found : null;
-    });
-    expect(answer).toMatchObject({ code: 4, unread: [] });
-    expect(kindsOf(await diagnose(`pod/${scene.namespace}/holder`))).toEqual(['not-waiting']);
+    await told(scene, /Multi-Attach error|Waiting for detach/);
+    expect(await answered(scene, 'waiter')).toEqual(
+      expert({
+        kind: 'shared-claim',
+        waits: /waiter ← disk ← .*holder, which has no reason to end/,
+        next: /a claim of its own[^]*do not fence/,
+      }),
+    );
+    expect(kindsOf(await diagnose(testbed, `pod/${scene.namespace}/holder`))).toEqual(['not-waiting']);
   });
 
   it('names a claim that does not exist', async () => {
     const scene = await openScene(testbed, 'diagnose-missing');
     await scene.addNode();
     await scene.create(lonePod('app', { claims: ['nothing'] }));
-    const answer = await diagnose(`pod/${scene.namespace}/app`);
+    const answer = await diagnose(testbed, `pod/${scene.namespace}/app`);
     expect({ kinds: kindsOf(answer), unread: answer.unread }).toEqual({ kinds: ['claim-missing'], unread: [] });
   });
 
@@ -148,7 +114,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await testbed.admin.write('PATCH', path, { spec: { template: { metadata: { annotations: { revision: '2' } } } } });
     await told(scene, /Multi-Attach error|Waiting for detach/);
     const waiter = scene.pods('web').find(({ metadata }) => metadata.uid !== former.metadata.uid);
-    const answer = await diagnose(`pod/${scene.namespace}/${waiter?.metadata.name ?? ''}`);
+    const answer = await diagnose(testbed, `pod/${scene.namespace}/${waiter?.metadata.name ?? ''}`);
     expect({ code: answer.code, kinds: kindsOf(answer), unread: answer.unread }).toEqual(byPerson('rollout-surge'));
     expect(answer.findings[0]?.cause.next.join(' ')).toContain('patch deploy web');
   });
@@ -161,7 +127,13 @@ describe.concurrent('diagnose on a real control plane', () => {
     await scene.runs('holder', home);
     await scene.create(lonePod('waiter', { claims: ['data'] }));
     await told(scene, /ReadWriteOncePod/);
-    expect(await causeOf(scene, 'waiter')).toEqual(byPerson('read-write-once-pod'));
+    expect(await answered(scene, 'waiter')).toEqual(
+      expert({
+        kind: 'read-write-once-pod',
+        waits: /waiter ← .*holder/,
+        next: /stop the other pod first/,
+      }),
+    );
   });
 
   it('finds a volume in another zone', async () => {
@@ -175,43 +147,63 @@ describe.concurrent('diagnose on a real control plane', () => {
     await testbed.admin.write('POST', claims, claimOf(scene.namespace, 'data', anyVolume));
     await scene.create(lonePod('app', { claims: ['data'] }));
     await told(scene, /node affinity/);
-    expect(await causeOf(scene, 'app')).toEqual(byPerson('wrong-zone'));
+    expect(await answered(scene, 'app')).toEqual(
+      expert({
+        kind: 'wrong-zone',
+        waits: /app ← scheduler ← a Node in the zone of the volume/,
+        next: /add a Node in that zone/,
+      }),
+    );
   });
 
   it('finds a Node whose slots are taken before a pod is placed', async () => {
     const scene = await openScene(testbed, 'diagnose-full');
     const home = await scene.addNode();
-    const [driver, ...others] = await driversOn(home.name);
-    await setDrivers(home.name, [{ ...driver, allocatable: { count: 1 } }, ...others]);
+    const [driver, ...others] = await driversOn(testbed, home.name);
+    await setDrivers(testbed, home.name, [{ ...driver, allocatable: { count: 1 } }, ...others]);
     await Promise.all(['one', 'two'].map((claim) => scene.addClaim(claim)));
     await scene.create(lonePod('first', { claims: ['one'] }));
     await scene.runs('first', home);
     await scene.create(lonePod('second', { claims: ['two'] }));
     await told(scene, /max volume count/);
-    expect(await causeOf(scene, 'second')).toEqual(byPerson('node-full'));
+    expect(await answered(scene, 'second')).toEqual(
+      expert({ kind: 'node-full', waits: /second ← scheduler/, next: /add a Node/ }),
+    );
   });
 
   it('finds a driver that is not registered on the pod’s Node', async () => {
     const scene = await openScene(testbed, 'diagnose-driver');
     const home = await scene.addNode();
     await scene.addClaim('data');
-    await setDrivers(home.name, []);
+    await setDrivers(testbed, home.name, []);
     await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
     await told(scene, /does not contain driver|attach/);
     expect(await causeOf(scene, 'app')).toEqual(byPerson('driver-not-on-node'));
   });
 
   it.each([
-    ['attach-limit', 'api error AttachmentLimitExceeded: Attachment limit exceeded for this instance'],
-    ['not-permitted', 'api error UnauthorizedOperation: You are not authorized to perform this operation.'],
-    ['key-unusable', 'api error CustomerKeyHasBeenRevoked: The encrypted volume was unable to access the KMS key'],
-  ])('finds %s in the error of the driver', async (kind, error) => {
+    [
+      'attach-limit',
+      'api error AttachmentLimitExceeded: Attachment limit exceeded for this instance',
+      /kubectl cordon .* && kubectl -n .* delete pod app/,
+    ],
+    [
+      'not-permitted',
+      'api error UnauthorizedOperation: You are not authorized to perform this operation.',
+      /grant it to the role/,
+    ],
+    [
+      'key-unusable',
+      'api error CustomerKeyHasBeenRevoked: The encrypted volume was unable to access the KMS key',
+      /enable the key/,
+    ],
+  ])('finds %s in the error of the driver', async (kind, error, next) => {
     const scene = await openScene(testbed, 'diagnose-error');
     const home = await scene.addNode();
     await turn(testbed.access, await scene.addClaim('data'), { failAttach: error });
     await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
     await told(scene, /AttachVolume.Attach failed/);
-    expect(await causeOf(scene, 'app')).toEqual(byPerson(kind));
+    expect(await answered(scene, 'app')).toEqual(expert({ kind, waits: /app ← csi-.* ← the cloud/, next }));
   });
 
   it('finds a machine outside the cluster that has the disk', async () => {
@@ -226,7 +218,13 @@ describe.concurrent('diagnose on a real control plane', () => {
     });
     await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
     await told(scene, /VolumeInUse/);
-    expect(await causeOf(scene, 'app')).toEqual(byPerson('attached-outside'));
+    expect(await answered(scene, 'app')).toEqual(
+      expert({
+        kind: 'attached-outside',
+        waits: new RegExp(`app ← disk ← ${stranger}`),
+        next: new RegExp(`find out what uses it on ${stranger}`),
+      }),
+    );
   });
 
   it('finds an attachment that no pod uses', async () => {
@@ -296,7 +294,7 @@ describe.concurrent('diagnose on a real control plane', () => {
       scene.pods('app').every(({ status }) => status.phase !== 'Running'),
     );
     expect(await causeOf(scene, 'app')).toEqual(byPerson('pod-finalizer'));
-    const claim = await diagnose(`pvc/${scene.namespace}/data`);
+    const claim = await diagnose(testbed, `pvc/${scene.namespace}/data`);
     expect(kindsOf(claim)).toEqual(['claim-going']);
     await testbed.admin.write('PATCH', `${within}/pods/app`, { metadata: { finalizers: null } });
   });

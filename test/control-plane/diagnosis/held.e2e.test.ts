@@ -1,0 +1,291 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { attachmentName } from '../../../kubernetes/attachments.ts';
+import { turn } from '../../testbed/knobs.ts';
+import type { TestbedNode } from '../../testbed/machines.ts';
+import { volumeAttachment } from '../../testbed/objects.ts';
+import { openTestbed, type Testbed } from '../../testbed/testbed.ts';
+import { until } from '../../testbed/until.ts';
+import { DRIVER, renewal } from '../kubelet/kubelet-node.ts';
+import { openScene, type Scene } from '../scenes/scene.ts';
+import { anyVolume, claimOf, volumeName, volumeOf } from '../scenes/volume.ts';
+import { lonePod, on } from '../scenes/workload.ts';
+import { answered, driversOn, expert, notReady, setDrivers, told } from './diagnosed.ts';
+
+/**
+ * Causes that need a kubelet, a machine, or a driver that does not act. The scheduler, the attach-detach controller, and
+ * their events are the real ones. What a kubelet, an attacher, or an operator would have written, the scene writes.
+ */
+
+let testbed: Testbed;
+beforeAll(async () => {
+  testbed = await openTestbed();
+});
+afterAll(() => testbed?.close());
+
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces';
+/** How long the diagnosis takes an unmount, and an attachment without an answer, for a moment's work. */
+const STUCK_AFTER_MS = 61_000;
+const UNANSWERED_AFTER_MS = 35_000;
+
+const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+
+/** Its kubelet reports, and does nothing with its pods any more. */
+const hangs = async ({ name, kubelet }: TestbedNode, work: () => Promise<void>): Promise<void> => {
+  kubelet.die();
+  const path = `${LEASES}/kube-node-lease/leases/${name}`;
+  const renewing = setInterval(
+    () => void testbed.admin.call('PATCH', path, { spec: renewal() }).catch(() => undefined),
+    5_000,
+  );
+  try {
+    await work();
+  } finally {
+    clearInterval(renewing);
+  }
+};
+
+const deletePod = ({ namespace }: Scene, name: string, gracePeriodSeconds: number) =>
+  testbed.admin.call('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, { gracePeriodSeconds });
+
+/** The pod `holder` runs with the claim `data` on the first of two nodes. */
+const held = async (title: string) => {
+  const scene = await openScene(testbed, title);
+  const [home, other] = [await scene.addNode(), await scene.addNode()];
+  const disk = await scene.addClaim('data');
+  await scene.create(lonePod('holder', { claims: ['data'], spec: on(home.name) }));
+  await scene.runs('holder', home);
+  return { scene, home, other, disk };
+};
+
+const waits = (scene: Scene, { name }: TestbedNode) =>
+  scene.create(lonePod('waiter', { claims: ['data'], spec: on(name) }));
+
+const MULTI_ATTACH = /Multi-Attach error|Waiting for detach/;
+
+/** Creates a bound claim `data` whose volume is of this kind. */
+const claimWith = async ({ namespace }: Scene, changed: object): Promise<void> => {
+  const { metadata, spec } = volumeOf(namespace, 'data', 'volume-1', anyVolume);
+  // Null takes the field of the usual volume away.
+  const own = { ...spec, csi: null, nodeAffinity: null, ...changed };
+  await testbed.admin.write('POST', '/api/v1/persistentvolumes', { metadata, spec: own });
+  const claims = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
+  await testbed.admin.write('POST', claims, claimOf(namespace, 'data', anyVolume));
+};
+
+/** The attachment of the claim's volume, once attach-detach has made it. */
+const attachmentTo = ({ namespace }: Scene, node: TestbedNode, driver: string): Promise<string> => {
+  const name = attachmentName({ driver, handle: 'volume-1' }, node.name);
+  return until('attach-detach has asked for the attachment', async () => {
+    const { spec } = volumeAttachment.parse(await testbed.admin.get(`${ATTACHMENTS}/${name}`));
+    return spec.source.persistentVolumeName === volumeName(namespace, 'data') ? name : null;
+  });
+};
+
+/** The driver is registered on the Node, whose kubelet starts nothing. */
+const register = async ({ name }: TestbedNode, driver: string): Promise<void> => {
+  const others = await driversOn(testbed, name);
+  await setDrivers(testbed, name, [...others, { name: driver, nodeID: name, topologyKeys: [] }]);
+};
+
+describe.concurrent('diagnose on a real control plane', () => {
+  it('finds a pod whose container does not end', async () => {
+    const { scene, home, other } = await held('diagnose-late');
+    await hangs(home, async () => {
+      await deletePod(scene, 'holder', 1);
+      await waits(scene, other);
+      await told(scene, MULTI_ATTACH);
+      expect(await answered(scene, 'waiter')).toEqual(
+        expert({
+          kind: 'pod-does-not-end',
+          waits: /waiter ← disk ← .*holder ← the kubelet of .* No timer ends this/,
+          next: new RegExp(`look at the container on ${home.name}[^]*frees nothing`),
+        }),
+      );
+    });
+  });
+
+  it('finds a volume that stays mounted although no pod is left', async () => {
+    const { scene, home, other } = await held('diagnose-mounted');
+    await hangs(home, async () => {
+      await deletePod(scene, 'holder', 0);
+      await waits(scene, other);
+      await told(scene, MULTI_ATTACH);
+      await delay(STUCK_AFTER_MS);
+      expect(await answered(scene, 'waiter')).toEqual(
+        expert({
+          kind: 'unmount-stuck',
+          waits: /attach-detach controller ← the kubelet of .* no timer ends this/,
+          next: new RegExp(`restart the kubelet of ${home.name}`),
+        }),
+      );
+    });
+  });
+
+  it('finds a detach that the driver may not make', async () => {
+    const { scene, home, other, disk } = await held('diagnose-detach');
+    await turn(testbed.access, disk, { failDetach: 'api error UnauthorizedOperation: You are not authorized.' });
+    await deletePod(scene, 'holder', 0);
+    await until('the detach has failed', async () =>
+      JSON.stringify(
+        await testbed.admin.get(`${ATTACHMENTS}/${attachmentName({ driver: DRIVER, handle: disk }, home.name)}`),
+      ).includes('detachError'),
+    );
+    await waits(scene, other);
+    expect(await answered(scene, 'waiter')).toEqual(
+      expert({
+        kind: 'stale-attachment',
+        waits: /← the attacher of/,
+        next: /fix what the error names[^]*annotate volumeattachment/,
+      }),
+    );
+    await turn(testbed.access, disk, {});
+  });
+
+  it('finds a pod that was placed on a machine that is gone', async () => {
+    const { scene, home } = await held('diagnose-target');
+    await home.terminate();
+    await waits(scene, home);
+    expect(await answered(scene, 'waiter')).toEqual(
+      expert({
+        kind: 'target-machine-gone',
+        code: 3,
+        waits: new RegExp(`← ${home.name}, which cannot start it`),
+        next: new RegExp(`cloudfence fence ${home.name}`),
+      }),
+    );
+  });
+
+  it('finds a local volume whose machine is off', async () => {
+    const scene = await openScene(testbed, 'diagnose-local');
+    const [home] = [await scene.addNode(), await scene.addNode()];
+    const values = [home.name];
+    await claimWith(scene, {
+      local: { path: '/mnt/disks/one' },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] }],
+        },
+      },
+    });
+    await home.stop();
+    await notReady(testbed, home.name);
+    await scene.create(lonePod('waiter', { claims: ['data'] }));
+    await told(scene, /node affinity|unreachable/);
+    expect(await answered(scene, 'waiter')).toEqual(
+      expert({
+        kind: 'local-volume',
+        waits: new RegExp(`waiter ← ${home.name}`),
+        next: new RegExp(`start ${home.instance}: its data is there again`),
+      }),
+    );
+  });
+
+  it('finds the controller of a driver on a machine that is off', async () => {
+    const scene = await openScene(testbed, 'diagnose-attacher');
+    const { namespace } = scene;
+    const [home, dead] = [await scene.addNode(), await scene.addNode()];
+    const driver = `${namespace}.example.org`;
+    await register(home, driver);
+    await claimWith(scene, { csi: { driver, volumeHandle: 'volume-1' } });
+    await scene.create(lonePod('csi-controller', { spec: on(dead.name) }));
+    await scene.runs('csi-controller', dead);
+    await testbed.admin.write('POST', `${LEASES}/${namespace}/leases`, {
+      metadata: { name: `external-attacher-leader-${driver.replaceAll('.', '-')}` },
+      spec: { holderIdentity: 'csi-controller', leaseDurationSeconds: 15, ...renewal() },
+    });
+    await dead.stop();
+    await hangs(home, async () => {
+      await scene.create(lonePod('waiter', { claims: ['data'], spec: on(home.name) }));
+      await attachmentTo(scene, home, driver);
+      await delay(UNANSWERED_AFTER_MS);
+      expect(await answered(scene, 'waiter')).toEqual(
+        expert({
+          kind: 'attacher-down',
+          code: 3,
+          waits: new RegExp(`external-attacher ← ${dead.name}`),
+          next: new RegExp(`cloudfence fence ${dead.name}: the controller then starts on another Node`),
+        }),
+      );
+    });
+  });
+
+  it('finds another client of a Ceph image, and the NetworkFences', async () => {
+    const scene = await openScene(testbed, 'diagnose-ceph');
+    const home = await scene.addNode();
+    const driver = `${scene.namespace}.rbd.csi.ceph.com`;
+    await register(home, driver);
+    await claimWith(scene, { csi: { driver, volumeHandle: 'volume-1' } });
+    const fence = await addNetworkFence(scene);
+    await hangs(home, async () => {
+      await scene.create(lonePod('waiter', { claims: ['data'], spec: on(home.name) }));
+      const attachment = await attachmentTo(scene, home, driver);
+      await testbed.admin.write('PATCH', `${ATTACHMENTS}/${attachment}/status`, { status: { attached: true } });
+      await mountFails(
+        scene,
+        'waiter',
+        'MountVolume.MountDevice failed for volume "data" : rpc error: code = Internal desc = rbd image pool/image is still being used',
+      );
+      expect(await answered(scene, 'waiter')).toEqual(
+        expert({
+          kind: 'rbd-watcher',
+          waits: new RegExp(`← the kubelet of ${home.name}`),
+          next: new RegExp(`rbd status[^]*NetworkFences in the cluster:.*${fence}`),
+        }),
+      );
+    });
+  });
+});
+
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+/** The API of CSI-Addons, as far as a reader needs it, and one fence that an operator has made. */
+const addNetworkFence = async ({ namespace }: Scene): Promise<string> => {
+  const [group, plural] = ['csiaddons.openshift.io', 'networkfences'];
+  await testbed.admin.call('POST', CRDS, {
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Cluster',
+      names: { kind: 'NetworkFence', listKind: 'NetworkFenceList', plural, singular: 'networkfence' },
+      versions: [
+        {
+          name: 'v1alpha1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        },
+      ],
+    },
+  });
+  const path = `/apis/${group}/v1alpha1/${plural}`;
+  const fence = {
+    apiVersion: `${group}/v1alpha1`,
+    kind: 'NetworkFence',
+    metadata: { name: namespace },
+    spec: { fenceState: 'Fenced', cidrs: ['10.0.0.7/32'] },
+  };
+  await until(
+    'the API serves NetworkFences',
+    async () => (await testbed.admin.call('POST', path, fence)).status === 201,
+  );
+  return namespace;
+};
+
+/** The event of a kubelet. */
+const mountFails = async (scene: Scene, pod: string, message: string): Promise<void> => {
+  const { namespace } = scene;
+  const found = await until('the pod is there', async () => scene.pods(pod)[0]);
+  const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  await testbed.admin.write('POST', `/api/v1/namespaces/${namespace}/events`, {
+    metadata: { generateName: `${pod}.` },
+    involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name: pod, uid: found.metadata.uid },
+    reason: 'FailedMount',
+    message,
+    type: 'Warning',
+    source: { component: 'kubelet' },
+    count: 1,
+    firstTimestamp: at,
+    lastTimestamp: at,
+  });
+};
