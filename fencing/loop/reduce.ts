@@ -88,9 +88,9 @@ export const reduce = (state: RunState, command: Command, result: CommandResult,
         memory: { ...state.memory, connectivity: { value: result.value, requestedAt: result.requestedAt.mono } },
       };
     case 'reserve':
-      return reserved(state, result);
+      return reserved(state, result, now);
     case 'recheck':
-      return rechecked(state, result);
+      return rechecked(state, result, now);
     case 'act':
       return command.do === 'act' ? applyAnswers(state, command, result, now) : state;
     case 'imagine':
@@ -147,7 +147,7 @@ const moved = ({ node, nameTaken }: ClusterFacts, recheck: Recheck): boolean => 
 };
 
 /** Clears the step to leave, or makes the run look again if the world changed between the look and the call. */
-const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked): RunState => {
+const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked, now: Moment): RunState => {
   const { cluster, memory } = state;
   if (!cluster || moved(cluster.value, value)) return { ...state, cluster: null, cleared: null };
   const cleared = { step, at: requestedAt.mono };
@@ -156,14 +156,18 @@ const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked): Ru
   return {
     ...state,
     cluster: { ...cluster, value: { ...cluster.value, lease: value.lease } },
-    memory: { ...memory, ...baselineLease(memory, value.lease, requestedAt) },
+    memory: { ...memory, ...baselineLease(memory, value.lease, requestedAt, now.mono) },
     cleared,
   };
 };
 
-const reserved = (state: RunState, { value, recheck }: Extract<CommandResult, { to: 'reserve' }>): RunState => {
+const reserved = (
+  state: RunState,
+  { value, recheck }: Extract<CommandResult, { to: 'reserve' }>,
+  now: Moment,
+): RunState => {
   const after = { ...state, memory: { ...state.memory, admission: value } };
-  return recheck ? rechecked(after, recheck) : after;
+  return recheck ? rechecked(after, recheck, now) : after;
 };
 
 /**

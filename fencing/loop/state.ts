@@ -226,15 +226,16 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
 
 /**
  * Returns the baseline Lease, and since when it is known. A Lease is a baseline only if it was requested after the
- * machine was seen off.
+ * machine was seen off. It is known once it is received: until then, the kubelet may have renewed it.
  */
 export const baselineLease = (
   { firstOff, lease, leaseSince }: Memory,
   read: string | null,
   requestedAt: Moment,
+  receivedAt: number,
 ): Pick<Memory, 'lease' | 'leaseSince'> =>
   lease === undefined && firstOff && requestedAt.mono >= firstOff.mono
-    ? { lease: read, leaseSince: requestedAt.mono }
+    ? { lease: read, leaseSince: receivedAt }
     : { lease, leaseSince };
 
 /** Returns since when no pod object has wanted each volume. */
@@ -272,7 +273,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       ...memory,
       sinceLook: new Set(),
       failedSinceLook: new Set(),
-      ...baselineLease(memory, cluster.value.lease, cluster.requestedAt),
+      ...baselineLease(memory, cluster.value.lease, cluster.requestedAt, cluster.receivedAt),
       ...markSeen(memory, cluster.value),
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
       attachments: attachmentsLeft(memory, cluster.value),

@@ -149,7 +149,7 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
 /**
  * Releases the fence for a person who has checked the machine and vouches for it, or removes what is left of it.
  * Requires no proof and no identity source. In the boot that the Node shows, the fence does not come back, unless the
- * cloud says that the machine runs: then the boot that was fenced is over.
+ * cloud says that the machine runs or starts: then the boot that was fenced is over.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
@@ -163,7 +163,8 @@ export const acceptedByPerson: Rule = (view) => {
       { do: 'lift-out-of-service', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
       reason,
     );
-  const tombstone = view.machine.power === 'running' ? null : fenceInBoot(record.fence, node, view.machine);
+  const hasStarted = view.machine.power === 'running' || view.machine.power === 'starting';
+  const tombstone = hasStarted ? null : fenceInBoot(record.fence, node, view.machine);
   return endQuarantine(view, node, record, tombstone);
 };
 

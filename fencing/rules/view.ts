@@ -37,7 +37,7 @@ export interface Memory {
   readonly testified: readonly string[];
   /** The kubelet's Lease, first read after `firstOff`. Undefined until then. */
   readonly lease: string | null | undefined;
-  /** When `lease` was first requested (monotonic ms). The kubelet's silence counts from then. Null until then. */
+  /** When `lease` was first received (monotonic ms). The kubelet's silence counts from then. Null until then. */
   readonly leaseSince: number | null;
   /** The Lease as the run first saw it, to detect a renewal. */
   readonly firstLease: string | null | undefined;

@@ -9,6 +9,8 @@ import {
   changesOf,
   doesNext,
   effectOf,
+  mayTakeTime,
+  newRelease,
   newRun,
   type Question,
   questionsOf,
@@ -36,7 +38,7 @@ import {
   runText,
 } from './runs.ts';
 import { numbered, onceEach, onceFor, stateKeys } from './state-table.ts';
-import { spend } from './surroundings.ts';
+import { afterWord, spend } from './surroundings.ts';
 import { stepInWords, TIME_PASSES } from './story.ts';
 import type { World } from './world.ts';
 
@@ -97,12 +99,15 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
     machine: onceFor(),
     'stale machine': onceFor(),
     cluster: onceFor(),
+    attachments: onceFor(),
+    arrival: onceFor(),
     recheck: onceFor(),
     witness: onceFor(),
     'survey-connectivity': onceFor(),
     reserve: onceFor(),
   };
-  const replies = onceEach<{ readonly says: string; readonly run: number; readonly sweep: number | null }>();
+  const repliesOf = onceEach<{ readonly says: string; readonly run: number; readonly sweep: number | null }>;
+  const replies = { received: repliesOf(), underway: repliesOf() };
   const sweeps = numbered<Sweep>(JSON.stringify);
   const claimed = onceFor<number>();
   const swept = onceEach<Pick<WorldEdge, 'world' | 'breaks'>>();
@@ -111,11 +116,12 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
       const answer = answerIn(worlds.valueOf(world), question, scenario.cloud);
       return answer && answers.numberOf(answer);
     });
-  const replyIn = (number: number, answer: number) =>
-    replies(number, answer, () => {
+  const replyIn = (number: number, answer: number, becomes: keyof typeof replies) =>
+    replies[becomes](number, answer, () => {
       const run = runs.valueOf(number);
-      if (run?.at !== 'question' && run?.at !== 'look') throw new Error('this run asks nothing');
-      const reply = replyTo(run, answers.valueOf(answer));
+      if (run?.at !== 'question' && run?.at !== 'look' && run?.at !== 'answer')
+        throw new Error('this run asks nothing');
+      const reply = replyTo(run, answers.valueOf(answer), becomes === 'received');
       const sweep = sweepBy(reply.run);
       return {
         says: `${reply.says}${doesNext(reply.run)}`,
@@ -123,9 +129,9 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
         sweep: sweep && sweeps.numberOf(sweep),
       };
     });
-  const edge = (world: number, number: number, question: Question): RunEdge | null => {
+  const edge = (world: number, number: number, question: Question, becomes: keyof typeof replies): RunEdge | null => {
     const answer = answerTo(world, question);
-    const reply = answer === null ? null : replyIn(number, answer);
+    const reply = answer === null ? null : replyIn(number, answer, becomes);
     if (!reply) return null;
     const { says, run, sweep } = reply;
     const after = question === 'reserve' ? afterClaim(world) : world;
@@ -138,18 +144,16 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
       const after = sweptBy(before, sweeps.valueOf(sweep), scenario);
       return { world: worlds.numberOf(after), breaks: brokenIn(before, after) };
     });
-  const edges = (world: number, number: number): readonly RunEdge[] =>
+  return (world: number, number: number): readonly RunEdge[] =>
     asked(number, () => {
       const run = runs.valueOf(number);
       return run === null ? [] : questionsOf(run);
-    }).flatMap((question) => edge(world, number, question) ?? []);
-  if (!scenario.looksAtOnce) return edges;
-  return (world: number, number: number): readonly RunEdge[] =>
-    edges(world, number).flatMap((first) =>
-      runs.valueOf(first.run)?.at === 'look'
-        ? edges(first.world, first.run).map((second) => ({ ...second, says: `${first.says}, and ${second.says}` }))
-        : [first],
-    );
+    })
+      .flatMap((question) => [
+        edge(world, number, question, 'received') ?? [],
+        (mayTakeTime(question, scenario) && edge(world, number, question, 'underway')) || [],
+      ])
+      .flat();
 };
 
 /** What a call that is about to be sent may come to: its effect, with an answer or without, or a failure. */
@@ -218,6 +222,15 @@ const runEdges = (numbers: Numbers) => {
   const acts = actEdges(numbers);
   const first = runs.numberOf(newRun(scenario));
   const restedRuns = onceFor<number>();
+  const released = onceFor<readonly RunEdge[]>();
+  const onWord = (world: number): readonly RunEdge[] =>
+    released(world, () => {
+      const after = afterWord(worlds.valueOf(world));
+      if (!after) return [];
+      const run = runs.numberOf(newRelease(scenario));
+      const says = 'begins for a person, who ends the fence on their word';
+      return [{ says, world: worlds.numberOf(after), wrote: false, breaks: null, run }];
+    });
   const movesOf = (world: number, number: number, run: RunAt): readonly RunEdge[] => {
     if (run.at === 'act') return acts(world, number, run);
     if (run.at !== 'sleep') return learns(world, number);
@@ -229,9 +242,7 @@ const runEdges = (numbers: Numbers) => {
   };
   return (world: number, number: number): readonly RunEdge[] => {
     const run = runs.valueOf(number);
-    if (run === null) {
-      return [{ says: 'begins', world, wrote: false, breaks: null, run: first }];
-    }
+    if (run === null) return [{ says: 'begins', world, wrote: false, breaks: null, run: first }, ...onWord(world)];
     const moves = movesOf(world, number, run);
     return [...moves, { says: 'is killed', world, wrote: false, breaks: null, run: NOBODY }];
   };
@@ -262,7 +273,7 @@ export const expansion = (numbers: Numbers) => {
   const later = (number: number): number =>
     laterRuns(number, () => {
       const run = runs.valueOf(number);
-      return runs.numberOf(run && runLater(run, assumption.transit));
+      return runs.numberOf(run && runLater(run, scenario));
     });
   const keyAfter = ({ world, wrote }: WorldEdge, one: number, other: number): number =>
     wrote ? keys.of(world, outdate(one), outdate(other)) : keys.of(world, one, other);

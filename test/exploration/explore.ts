@@ -1,16 +1,22 @@
 import { Refused } from '../../fencing/model/errors.ts';
-import type { SurveyOfClusters, ClusterFacts, Recheck } from '../../fencing/model/cluster-facts.ts';
+import {
+  type SurveyOfClusters,
+  type ClusterFacts,
+  isOfThisBoot,
+  type Recheck,
+} from '../../fencing/model/cluster-facts.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
 import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
+import type { CommandResult } from '../../fencing/loop/reduce.ts';
 import { connectivityOf, surveyedNode } from '../../kubernetes/leases.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { apply } from './effects.ts';
 import { clusterFacts, isTaintedByUs, machineFacts, NODE, nodesIn, recheckOf } from './facts.ts';
 import { brokenBy, brokenIn, takesForeign, type Invariant } from './invariants.ts';
 import { stepInWords } from './story.ts';
-import { answered, begin, callsOf, learned, observed, type RunAt } from './runs.ts';
+import { answered, type Asking, begin, callsOf, type Half, learned, type Read, type RunAt, type Slow } from './runs.ts';
 import { events } from './surroundings.ts';
 import { afterTime, NOW, TICK_MS } from './time.ts';
 import { type Assumption, tickLater, type World } from './world.ts';
@@ -25,10 +31,10 @@ export interface Scenario {
   /** How many runs there may be at once. */
   readonly runs: 1 | 2;
   /**
-   * The two halves of a look are answered at one moment. This reduces the number of schedules in scenarios that would
-   * have too many.
+   * Whose answers may be on their way for any time. A question is answered at any moment after it was asked. The
+   * attachments are read when the rest of the cluster has been read.
    */
-  readonly looksAtOnce: boolean;
+  readonly slow: Slow;
   readonly policy: Policy;
   readonly assumption: Assumption;
 }
@@ -58,33 +64,46 @@ export type Question =
   | 'machine'
   | 'stale machine'
   | 'cluster'
+  | 'attachments'
   | 'recheck'
   | 'witness'
   | 'survey-connectivity'
-  | 'reserve';
+  | 'reserve'
+  | 'arrival';
 
 export type Answer =
   | { readonly to: 'machine' | 'stale machine'; readonly value: MachineFacts }
   | { readonly to: 'cluster'; readonly value: ClusterFacts }
+  /** The rest of a read of the cluster. */
+  | { readonly to: 'attachments'; readonly value: ClusterFacts['volumes'] }
   | { readonly to: 'recheck'; readonly value: Recheck }
   | { readonly to: 'witness'; readonly value: Witness }
   | { readonly to: 'survey-connectivity'; readonly value: SurveyOfClusters }
-  | { readonly to: 'reserve'; readonly value: Admission; readonly recheck: Recheck };
+  | { readonly to: 'reserve'; readonly value: Admission; readonly recheck: Recheck }
+  /** What was on its way is received. */
+  | { readonly to: 'arrival' };
 
-type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
-type Half = Extract<RunAt, { at: 'look' }>['half'];
 const NOTHING: Half = { machine: null, cluster: null };
 
 /** Returns the questions whose answers move the run on. Empty for a run that does not wait for an answer. */
 export const questionsOf = (run: RunAt): readonly Question[] => {
+  if (run.at === 'answer') return ['arrival'];
   if (run.at !== 'question' && run.at !== 'look') return [];
   const { command } = run;
   if (command.do !== 'look') return [command.do];
-  const half = run.at === 'look' ? run.half : NOTHING;
+  const { machine, cluster } = run.at === 'look' ? run.half : NOTHING;
   return [
-    ...(command.machine && !half.machine ? (['machine', 'stale machine'] as const) : []),
-    ...(command.cluster && !half.cluster ? (['cluster'] as const) : []),
+    ...(command.machine && !machine ? (['machine', 'stale machine'] as const) : []),
+    ...(machine?.receivedAt === null && machine.requestedAt.mono < NOW.mono ? (['arrival'] as const) : []),
+    ...(command.cluster && !cluster ? (['cluster'] as const) : []),
+    ...(cluster?.receivedAt === null ? (['attachments'] as const) : []),
   ];
+};
+
+/** Returns whether the answer to a question may be on its way for a while. */
+export const mayTakeTime = (question: Question, { slow }: Pick<Scenario, 'slow'>): boolean => {
+  if (question === 'stale machine') return slow.has('machine');
+  return question !== 'attachments' && question !== 'reserve' && question !== 'arrival' && slow.has(question);
 };
 
 /** The cluster has other Nodes in the same zone, which are reachable. */
@@ -121,6 +140,10 @@ export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answ
       return world.wasOff === null ? null : { to, value: machineFacts(world, true, cloud) };
     case 'cluster':
       return { to, value: clusterFacts(world, cloud) };
+    case 'attachments':
+      return { to, value: clusterFacts(world, cloud).volumes };
+    case 'arrival':
+      return { to };
     case 'recheck':
       return { to, value: recheckOf(world, cloud) };
     case 'witness':
@@ -132,6 +155,9 @@ export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answ
   }
 };
 
+/** A run that waits for an answer, whether somebody has answered yet or not. */
+export type Waiting = Extract<RunAt, { at: 'question' | 'look' | 'answer' }>;
+
 /** The run after an answer, with a sentence about it. */
 export interface Reply {
   readonly says: string;
@@ -140,39 +166,61 @@ export interface Reply {
 
 const halfOf = (run: Asking): Half => (run.at === 'look' ? run.half : NOTHING);
 
-/** Returns the run after an answer to its question. */
-export const replyTo = (run: Asking, answer: Answer): Reply => {
-  const { known, command } = run;
+const IN_TRANSIT = ', and the answer is on its way';
+
+/** Returns the run after an answer to its question, which it has received, or which is on its way. */
+export const replyTo = (run: Waiting, answer: Answer, arrives: boolean): Reply => {
+  if (run.at === 'answer') return { says: 'receives the answer', run: learned(run.known, run.command, run.result) };
+  const { known, command, askedAt } = run;
+  const half = halfOf(run);
+  const read = <T>(value: T): Read<T> => ({ value, requestedAt: askedAt, receivedAt: arrives ? NOW.mono : null });
+  const told = (says: string, next: RunAt): Reply => ({ says: arrives ? says : `${says}${IN_TRANSIT}`, run: next });
+  const after = (says: string, result: CommandResult): Reply =>
+    told(says, arrives ? learned(known, command, result) : { at: 'answer', known, command, result });
   switch (answer.to) {
     case 'machine':
     case 'stale machine':
-      return {
-        says: `reads the machine: ${answer.value.power}${answer.to === 'machine' ? '' : ', which is stale'}`,
-        run: answered(known, command, { ...halfOf(run), machine: observed(answer.value) }),
-      };
+      return told(
+        `reads the machine: ${answer.value.power}${answer.to === 'machine' ? '' : ', which is stale'}`,
+        answered(run, { ...half, machine: read(answer.value) }),
+      );
     case 'cluster':
-      return {
-        says: 'reads the cluster',
-        run: answered(known, command, { ...halfOf(run), cluster: observed(answer.value) }),
-      };
+      return told(
+        arrives ? 'reads the cluster' : 'reads the Node and its pods',
+        answered(run, { ...half, cluster: read(answer.value) }),
+      );
+    case 'attachments':
+      return told('reads the attachments', answered(run, { ...half, cluster: completed(half.cluster, answer.value) }));
+    case 'arrival':
+      return told(
+        'receives what it read of the machine',
+        answered(run, { ...half, machine: half.machine && { ...half.machine, receivedAt: NOW.mono } }),
+      );
     case 'recheck': {
       const step = command.do === 'recheck' ? stepKey(command.step) : '';
-      const result = { to: answer.to, value: answer.value, requestedAt: NOW, step };
-      return { says: 'rechecks the Node', run: learned(known, command, result) };
+      return after('rechecks the Node', { to: answer.to, value: answer.value, requestedAt: askedAt, step });
     }
     case 'witness':
-      return { says: `asks the disk, which is ${answer.value}`, run: learned(known, command, answer) };
+      return after(`asks the disk, which is ${answer.value}`, answer);
     case 'survey-connectivity':
-      return { says: 'surveys the cluster', run: learned(known, command, { ...answer, requestedAt: NOW }) };
-    case 'reserve': {
-      const clears = command.do === 'reserve' ? command.clears : null;
-      const recheck = clears && { value: answer.recheck, requestedAt: NOW, step: clears.step };
-      return {
-        says: answer.value.admitted ? 'is admitted by the cap, and rechecks the Node' : 'reaches the cap',
-        run: learned(known, command, { to: answer.to, value: answer.value, recheck }),
-      };
-    }
+      return after('surveys the cluster', { ...answer, requestedAt: askedAt });
+    case 'reserve':
+      return told(
+        answer.value.admitted ? 'is admitted by the cap, and rechecks the Node' : 'reaches the cap',
+        learned(known, command, reserved(command, answer)),
+      );
   }
+};
+
+const completed = (cluster: Half['cluster'], volumes: ClusterFacts['volumes']): Half['cluster'] =>
+  cluster && { ...cluster, value: { ...cluster.value, volumes }, receivedAt: NOW.mono };
+
+const reserved = (
+  command: Asking['command'],
+  { value, recheck }: Extract<Answer, { to: 'reserve' }>,
+): CommandResult => {
+  const clears = command.do === 'reserve' ? command.clears : null;
+  return { to: 'reserve', value, recheck: clears && { value: recheck, requestedAt: NOW, step: clears.step } };
 };
 
 /** Returns what the run is about to do, in words. */
@@ -188,6 +236,7 @@ export const doesNext = (run: RunAt): string => {
       return `, and ends: ${run.ending.outcome} (${run.ending.reason.code})`;
     case 'question':
     case 'look':
+    case 'answer':
       return '';
   }
 };
@@ -220,22 +269,45 @@ export const sweptBy = (world: World, { generation, sawTaint }: Sweep, scenario:
     ? { ...world, swept: true }
     : world;
 
+const afterMark = (effect: World): World => ({
+  ...effect,
+  swept: false,
+  word: effect.word && {
+    ...effect.word,
+    laterFence: effect.word.laterFence || effect.machine.boot > effect.word.start,
+  },
+});
+
+/** Returns whether the step ends the fence on a person's word, for the boot in which the machine is now. */
+const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean => {
+  const generation = generationIn(world, scenario);
+  if (step.do === 'lift-out-of-service')
+    return step.record?.phase === 'releasing' && step.record.generation === generation;
+  if (step.do !== 'release-node' || step.tombstone === null) return false;
+  return isOfThisBoot(step.tombstone, step.node, { generation });
+};
+
 /**
  * The mark begins anew the time within which a sweep has to look. A taint that a person removed just before Cloudfence
- * lifted it is lifted.
+ * lifted it is lifted. What a person ended on their word is as removed as what they took off the Node.
  */
-const afterStep = ({ do: step }: Step, effect: World): World => {
-  if (step === 'mark') return { ...effect, swept: false };
-  return step === 'lift-out-of-service' ? { ...effect, removed: null } : effect;
+const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
+  if (step.do === 'mark') return afterMark(effect);
+  if (effect.node && endsOnWord(step, effect, scenario))
+    return { ...effect, removed: { boot: effect.node.boot, start: effect.machine.boot, age: 0 } };
+  return step.do === 'lift-out-of-service' ? { ...effect, removed: null } : effect;
 };
 
 /** Returns what a step does to the world when it takes effect, or the refusal of the API. */
-export const effectOf = (world: World, step: Step, { assumption, cloud, policy }: Scenario): Change | Refused => {
-  const effect = apply(world, step, cloud);
+export const effectOf = (world: World, step: Step, scenario: Scenario): Change | Refused => {
+  const effect = apply(world, step, scenario.cloud);
   if (effect instanceof Refused) return effect;
-  const after = afterStep(step, effect);
-  const breaks = brokenBy(step, world, { assumption, policy }) ?? takesForeign(world, after) ?? brokenIn(world, after);
+  const after = afterStep(step, effect, scenario);
+  const breaks = brokenBy(step, world, scenario) ?? takesForeign(world, after) ?? brokenIn(world, after);
   return { says: `takes effect: ${stepInWords(step)}`, world: after, breaks };
 };
 
-export const newRun = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud);
+export const newRun = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud, null);
+
+/** Returns the run of a person who ends the fence on their word. */
+export const newRelease = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud, 'looked at the machine');

@@ -1,5 +1,6 @@
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
 import { FENCED_LABEL, OPT_OUT_LABEL } from '../../kubernetes/names.ts';
 import { BY_HAND } from './surroundings.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
@@ -94,18 +95,29 @@ const isOfLiveMachine = (world: World): boolean =>
   !(world.asked === 'elsewhere' && world.machine.power === 'off') &&
   world.node?.incarnation === world.machine.incarnation;
 
-/** A person's release has a tombstone, and needs no return. */
-const releasesTooMuch = (step: Step, { node }: World): boolean =>
-  step.do === 'release-node' &&
-  step.tombstone === null &&
-  node !== null &&
-  (step.record.bootID === bootIdOf(node) || ![undefined, step.record.fence].includes(node.labels[FENCED_LABEL]));
+/** A person's word ends every fence of the boot in which they gave it, or of an earlier one. */
+const isWithinWord = ({ word }: World): boolean => word !== null && !word.laterFence;
+
+/** Another run may have left the tombstone before. */
+const isLabelOf = ({ fence }: FenceRecord, label: string | undefined): boolean =>
+  label === undefined || label === fence || label.startsWith(`${fence}_removed_`);
+
+/** A release that leaves a tombstone, or has not waited for a return, needs a person's word. */
+const releasesTooMuch = (step: Step, world: World): boolean => {
+  const { node } = world;
+  if (node === null) return false;
+  if (step.do === 'lift-out-of-service') return step.record?.phase === 'releasing' && !isWithinWord(world);
+  if (step.do !== 'release-node') return false;
+  if (!isLabelOf(step.record, node.labels[FENCED_LABEL])) return true;
+  return (step.tombstone !== null || step.record.bootID === bootIdOf(node)) && !isWithinWord(world);
+};
 
 /** A call that left before a person removed our taint may still take effect. */
-const isAfterRemoval = (step: Step, { removed, node }: World, { transit }: Assumption): boolean =>
+const isAfterRemoval = (step: Step, { removed, node, machine }: World, { transit }: Assumption): boolean =>
   stepProperties[step.do].destructive &&
   removed !== null &&
   removed.boot === node?.boot &&
+  [null, machine.boot].includes(removed.start) &&
   (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
 
 /** How long a run may use what it has read of the cluster (ticks). */

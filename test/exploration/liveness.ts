@@ -84,7 +84,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
     );
     const [answer] = answers;
     if (!answer) throw new Error(`nobody answers ${JSON.stringify(run.command)}`);
-    const reply = replyTo(run, answer);
+    const reply = replyTo(run, answer, true);
     return {
       world: answer.to === 'reserve' ? countedIn(world) : world,
       run: reply.run,
@@ -94,7 +94,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
   const later = settle(world, scenario);
   return {
     world: later.world,
-    run: runLater(run, scenario.assumption.transit),
+    run: runLater(run, scenario),
     says: ['time passes', ...later.says].join('; '),
   };
 };

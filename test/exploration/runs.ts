@@ -3,7 +3,7 @@ import type { AttachmentFacts, ClusterFacts, NodeFacts } from '../../fencing/mod
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { patience, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
-import type { Step } from '../../fencing/model/steps.ts';
+import { type Step, stepKey } from '../../fencing/model/steps.ts';
 import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fencing/loop/next-command.ts';
 import { type StepAnswer, reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { saysOff, startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
@@ -13,6 +13,7 @@ import type { ExploredCloud } from './clouds.ts';
 import { NODE } from './facts.ts';
 import { RUN_ID } from './story.ts';
 import { afterTime, aTickLater, LONG_AGO, NOW, TICK_MS } from './time.ts';
+import type { Assumption } from './world.ts';
 
 /**
  * A run of Cloudfence while it waits for something, as the shipped loop drives it. Whatever it does without waiting, it
@@ -20,30 +21,48 @@ import { afterTime, aTickLater, LONG_AGO, NOW, TICK_MS } from './time.ts';
  */
 
 export type RunAt =
-  /** Waits for the answer to a question, and would ask anew if it is frozen for too long. */
-  | { readonly at: 'question'; readonly known: RunState; readonly command: Question }
-  /** Half of a look has been answered. */
-  | { readonly at: 'look'; readonly known: RunState; readonly command: Look; readonly half: Half }
+  /** Waits for the answer to a question. Where answers take no time, it would ask anew if it is frozen for too long. */
+  | { readonly at: 'question'; readonly known: RunState; readonly command: Question; readonly askedAt: Moment }
+  /** Half of a look has been answered, or its answers are on their way. */
+  | {
+      readonly at: 'look';
+      readonly known: RunState;
+      readonly command: Look;
+      readonly askedAt: Moment;
+      readonly half: Half;
+    }
+  /** The answer to a question is on its way. */
+  | { readonly at: 'answer'; readonly known: RunState; readonly command: Question; readonly result: CommandResult }
   /** Steps have their permits. Those without an answer have not been sent, or are on their way. */
   | { readonly at: 'act'; readonly known: RunState; readonly command: Act; readonly answers: Answers }
   | { readonly at: 'sleep'; readonly known: RunState; readonly command: Sleep; readonly until: number }
   | { readonly at: 'end'; readonly known: RunState; readonly ending: Ending };
 
 type Look = Extract<Command, { do: 'look' }>;
-type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'reserve' }>;
+export type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'reserve' }>;
 type Act = Extract<Command, { do: 'act' }>;
 type Sleep = Extract<Command, { do: 'sleep' }>;
 export type Acting = Extract<RunAt, { at: 'act' }>;
+export type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
 type Answers = readonly (StepAnswer | null)[];
-interface Half {
-  readonly machine: Observation<MachineFacts> | null;
-  readonly cluster: Observation<ClusterFacts> | null;
+/** A read that has its answer. The answer is on its way until it is received. */
+export interface Read<T> extends Omit<Observation<T>, 'receivedAt'> {
+  readonly receivedAt: number | null;
 }
 
-export const begin = (policy: Policy, { machine, identityRules }: ExploredCloud): RunAt =>
+export interface Half {
+  readonly machine: Read<MachineFacts> | null;
+  readonly cluster: Read<ClusterFacts> | null;
+}
+
+/** The questions whose answers take time in a scenario. */
+export type Slow = ReadonlySet<'machine' | 'cluster' | 'recheck' | 'witness' | 'survey-connectivity'>;
+
+/** `accepted`: the statement of a person for whom the run ends the fence, or null. */
+export const begin = (policy: Policy, { machine, identityRules }: ExploredCloud, accepted: string | null): RunAt =>
   waiting(
     startRun({
-      request: { machine, intent: 'fence', accepted: null, vouched: null },
+      request: { machine, intent: accepted === null ? 'fence' : 'release', accepted, vouched: null },
       policy,
       identityRules,
       runId: RUN_ID,
@@ -62,12 +81,12 @@ const waiting = (known: RunState): RunAt => {
   const command = commandOf(known);
   switch (command.do) {
     case 'look':
-      return { at: 'question', known: forLook(canonical(known), command), command };
+      return { at: 'question', known: forLook(canonical(known), command), command, askedAt: NOW };
     case 'recheck':
     case 'witness':
     case 'survey-connectivity':
     case 'reserve':
-      return { at: 'question', known: canonical(known), command };
+      return { at: 'question', known: canonical(known), command, askedAt: NOW };
     case 'act':
       return { at: 'act', known: canonical(known), command, answers: actsOf(command).map(() => null) };
     case 'sleep':
@@ -178,13 +197,36 @@ const readLater = <T extends object>(read: Observation<T> | null): Observation<T
     receivedAt: afterTime(read.receivedAt, TICK_MS),
   };
 
-/** A read of the cluster that waits for the other half of its look is too old to be used after two ticks. */
-const halfLater = <T extends object>(read: Observation<T> | null): Observation<T> | null => {
-  const later = readLater(read);
-  if (!later) return null;
-  const { requestedAt, receivedAt } = later;
-  const isOld = requestedAt.mono <= TWO_TICKS_AGO;
-  return { ...later, requestedAt: isOld ? AT_TWO_TICKS : requestedAt, receivedAt: notOlder(receivedAt) };
+/** No rule tells a question that was asked two ticks ago from an older one. */
+const askedLater = (askedAt: Moment): Moment => {
+  const later = afterTime(askedAt, TICK_MS);
+  return later.mono <= TWO_TICKS_AGO ? AT_TWO_TICKS : later;
+};
+
+/** A read that waits for the other half of its look is too old to be used after two ticks. */
+const halfLater = <T extends object>(read: Read<T> | null): Read<T> | null =>
+  read && {
+    value: aTickLater(read.value),
+    requestedAt: askedLater(read.requestedAt),
+    receivedAt: read.receivedAt === null ? null : notOlder(afterTime(read.receivedAt, TICK_MS)),
+  };
+
+const machineHalfLater = (read: Half['machine']): Half['machine'] => {
+  if (!read || read.receivedAt === null) return halfLater(read);
+  return machineOf({ machine: readLater({ ...read, receivedAt: read.receivedAt }) });
+};
+
+/** Returns whether a question takes time. Somebody who has asked it waits for this answer, however long that takes. */
+const takesTime = (command: Question, slow: Slow): boolean =>
+  command.do === 'look'
+    ? (command.machine && slow.has('machine')) || (command.cluster && slow.has('cluster'))
+    : command.do !== 'reserve' && slow.has(command.do);
+
+const resultLater = (result: CommandResult): CommandResult => {
+  const later = afterTime(result, TICK_MS);
+  return 'requestedAt' in result && 'requestedAt' in later
+    ? { ...later, requestedAt: askedLater(result.requestedAt) }
+    : later;
 };
 
 const commandLater = <T extends Command>(command: T): T =>
@@ -202,19 +244,24 @@ const knownLater = (known: RunState): RunState =>
   });
 
 /** Returns the run a tick later, if it is frozen for as long, or nobody answers. */
-export const runLater = (run: RunAt, transit: number): RunAt => {
+export const runLater = (
+  run: RunAt,
+  { slow, assumption: { transit } }: { readonly slow: Slow; readonly assumption: Pick<Assumption, 'transit'> },
+): RunAt => {
   if (run.at === 'end') return run;
   const known = knownLater(run.known);
   switch (run.at) {
     case 'question':
-      return waiting(known);
+      return takesTime(run.command, slow)
+        ? { ...run, known, command: commandLater(run.command), askedAt: askedLater(run.askedAt) }
+        : waiting(known);
     case 'look': {
-      const half = {
-        machine: machineOf({ machine: readLater(run.half.machine) }),
-        cluster: halfLater(run.half.cluster),
-      };
-      return { ...run, known, half };
+      const half = { machine: machineHalfLater(run.half.machine), cluster: halfLater(run.half.cluster) };
+      const askedAt = takesTime(run.command, slow) ? askedLater(run.askedAt) : NOW;
+      return { ...run, known, askedAt, half };
     }
+    case 'answer':
+      return { ...run, known, command: commandLater(run.command), result: resultLater(run.result) };
     case 'act': {
       const later = { ...run, known, command: commandLater(run.command) };
       const lost = callsOf(later).filter((call) => NOW.mono >= call.leaveBy + transit * TICK_MS);
@@ -252,13 +299,21 @@ export const isOver = (
   return attachment?.uid !== seen.uid || (attachment.deletingSince === null && NOW.mono >= until.deletedBy);
 };
 
-export const observed = <T>(value: T): Observation<T> => ({ value, requestedAt: NOW, receivedAt: NOW.mono });
+/** Returns the read as a run has it. Undefined while it is on its way. */
+const received = <T>(read: Read<T> | null): Observation<T> | null | undefined => {
+  if (read === null) return null;
+  const { receivedAt } = read;
+  return receivedAt === null ? undefined : { ...read, receivedAt };
+};
 
-/** Returns the run after a part of its look was answered. */
-export const answered = (known: RunState, command: Question, half: Half): RunAt => {
+/** Returns the run after a part of its look was answered, or received. */
+export const answered = ({ known, command, askedAt }: Asking, half: Half): RunAt => {
   if (command.do !== 'look') throw new Error(`${command.do} has no halves`);
-  const isHalf = (command.machine && half.machine === null) || (command.cluster && half.cluster === null);
-  return isHalf ? { at: 'look', known, command, half } : learned(known, command, { to: 'look', ...half });
+  const [machine, cluster] = [received(half.machine), received(half.cluster)];
+  const isHalf = (command.machine && !machine) || (command.cluster && !cluster);
+  return isHalf || machine === undefined || cluster === undefined
+    ? { at: 'look', known, command, askedAt, half }
+    : learned(known, command, { to: 'look', machine, cluster });
 };
 
 /** One call of a command that has no answer yet. */
@@ -302,7 +357,7 @@ export const hasExpired = ({ leaveBy }: Call): boolean => leaveBy <= NOW.mono;
 
 const olderVersion = (node: NodeFacts): NodeFacts => ({ ...node, resourceVersion: 'old' });
 
-const outdatedFacts = (read: RunState['cluster']): RunState['cluster'] =>
+const outdatedFacts = <T extends Read<ClusterFacts>>(read: T | null): T | null =>
   read?.value.node?.resourceVersion === 'now'
     ? { ...read, value: { ...read.value, node: olderVersion(read.value.node) } }
     : read;
@@ -338,7 +393,7 @@ const numberOf = (facts: object | null): number => {
   return number;
 };
 
-const readText = (read: Observation<object> | null): unknown =>
+const readText = (read: Read<object> | null): unknown =>
   read && [numberOf(read.value), read.requestedAt.mono, read.requestedAt.wall, read.receivedAt];
 
 const memoryText = ({ sinceLook, takenAt, unwanted, declined, ...rest }: Memory): unknown => [
@@ -349,12 +404,17 @@ const memoryText = ({ sinceLook, takenAt, unwanted, declined, ...rest }: Memory)
   listed(declined),
 ];
 
+const questionText = (command: Question): unknown =>
+  command.do === 'recheck' ? [command.do, stepKey(command.step)] : command;
+
 const waitsFor = (run: RunAt): unknown => {
   switch (run.at) {
     case 'question':
-      return run.command.do;
+      return run.askedAt === NOW ? run.command.do : [questionText(run.command), run.askedAt.mono];
     case 'look':
-      return [run.command, readText(run.half.machine), readText(run.half.cluster)];
+      return [run.command, run.askedAt.mono, readText(run.half.machine), readText(run.half.cluster)];
+    case 'answer':
+      return [questionText(run.command), run.result];
     case 'act':
       return [
         actsOf(run.command).map(({ step, leaveBy }) => [numberOf(step), leaveBy]),
@@ -370,7 +430,8 @@ const waitsFor = (run: RunAt): unknown => {
 
 /** Returns a text that two runs share only if they will do the same. What is the same for all runs is left out. */
 export const runText = (run: RunAt): string => {
-  const { machine, cluster, record, memory, proofRenewed, cleared, resumeAt } = run.known;
+  const { request, machine, cluster, record, memory, proofRenewed, cleared, resumeAt } = run.known;
   const read = [readText(machine), readText(cluster), numberOf(record)];
-  return JSON.stringify([run.at, read, memoryText(memory), proofRenewed, cleared, resumeAt, waitsFor(run)]);
+  const text = JSON.stringify([run.at, read, memoryText(memory), proofRenewed, cleared, resumeAt, waitsFor(run)]);
+  return request.accepted === null ? text : `${request.accepted}: ${text}`;
 };

@@ -15,7 +15,7 @@ import { type Assumption, type Budget, healthy, type World } from './world.ts';
  */
 export const assumed: Assumption = { staleness: 1, transit: 1, bootToPost: 4, bootToMount: 5, postsBootFirst: true };
 
-interface Special extends Partial<Pick<Scenario, 'runs' | 'looksAtOnce' | 'assumption' | 'cloud' | 'policy'>> {
+interface Special extends Partial<Pick<Scenario, 'runs' | 'slow' | 'assumption' | 'cloud' | 'policy'>> {
   /**
    * Where the scenario begins: in a healthy cluster, after Kubernetes has noticed that the machine is off, or right
    * after a run took this step and died.
@@ -45,7 +45,7 @@ const scenario = (
     says,
     start,
     runs: 1,
-    looksAtOnce: false,
+    slow: new Set(),
     cloud: ec2,
     policy: defaultPolicy,
     assumption: assumed,
@@ -301,28 +301,28 @@ const clouds: readonly Scenario[] = [
   ),
 ];
 
+const otherClouds = [
+  ['azure-', 'Azure', azureManaged],
+  ['azure-drift-', 'Azure, where each detach changes the generation', azureDrifting],
+  ['google-', 'Google Cloud', gce],
+] as const;
+
 /** What happens to a machine after its first stop, on the other clouds. */
-const laterOnClouds: readonly Scenario[] = (
-  [
-    ['azure', 'Azure', azureManaged],
-    ['azure-drift', 'Azure, where each detach changes the generation', azureDrifting],
-    ['google', 'Google Cloud', gce],
-  ] as const
-).flatMap(([name, where, cloud]) => [
+const laterOnClouds: readonly Scenario[] = otherClouds.flatMap(([name, where, cloud]) => [
   scenario(
-    `${name}-left-parked`,
+    `${name}left-parked`,
     `${where}: a Node is parked. The machine is started and stopped again.`,
     { starts: 1, stops: 1 },
     { from: 'park', cloud },
   ),
   scenario(
-    `${name}-left-marked-and-started`,
+    `${name}left-marked-and-started`,
     `${where}: a run died right after the mark. The machine is started.`,
     { starts: 1 },
     { from: 'mark', cloud },
   ),
   scenario(
-    `${name}-power-off`,
+    `${name}power-off`,
     `${where}: the kubelet is cut off, and the policy is to power the machine off.`,
     { cuts: 1 },
     { policy: powersOff, cloud },
@@ -472,6 +472,73 @@ const twoPods: readonly Scenario[] = [
   ),
 ];
 
+/** The same on each cloud. */
+const everywhere = (
+  name: string,
+  says: string,
+  budget: Partial<Budget>,
+  special: Pick<Special, 'from' | 'slow'>,
+): readonly Scenario[] => [
+  scenario(name, says, budget, special),
+  ...otherClouds.map(([prefix, where, cloud]) =>
+    scenario(`${prefix}${name}`, `${where}: ${says.charAt(0).toLowerCase()}${says.slice(1)}`, budget, {
+      ...special,
+      cloud,
+    }),
+  ),
+];
+
+/** A person ends the fence on their word (`release --accept`), at any moment. */
+const accepted: readonly Scenario[] = [
+  scenario('accepted', 'The machine is stopped, and a person ends the fence on their word.', { stops: 1, accepts: 1 }),
+  ...everywhere(
+    'left-parked-and-accepted',
+    'A Node is parked. The machine is started and stopped again, and a person ends the fence on their word.',
+    { starts: 1, stops: 1, accepts: 1 },
+    { from: 'park' },
+  ),
+];
+
+/** Reads that take time: any time passes between a question, its answer, and the moment at which a run receives it. */
+const slowReads: readonly Scenario[] = [
+  scenario(
+    'slow-machine',
+    'The machine is off and is started, and the reads of the machine take time.',
+    { starts: 1 },
+    { from: 'off', slow: new Set(['machine']) },
+  ),
+  scenario(
+    'azure-slow-second-read',
+    'Azure: the guest shuts itself down, and the reads of the machine take time.',
+    { shutdowns: 1 },
+    { cloud: azureManaged, slow: new Set(['machine']) },
+  ),
+  scenario(
+    'slow-recheck',
+    'A run died right after the mark. A person takes the fence or our taint away, and the last reads before a call take time.',
+    { removals: 1 },
+    { from: 'mark', slow: new Set(['recheck']) },
+  ),
+  scenario(
+    'slow-cluster',
+    'The machine is off, a person takes the fence or our taint away, and the reads of the cluster take time.',
+    { removals: 1 },
+    { from: 'off', slow: new Set(['cluster']) },
+  ),
+  scenario(
+    'slow-witness',
+    'The cloud is asked where it knows no such machine. The kubelet is cut off, the machine may be stopped, and the question for its disk takes time.',
+    { stops: 1, cuts: 1 },
+    { but: { asked: 'elsewhere' }, slow: new Set(['witness']) },
+  ),
+  scenario(
+    'slow-wrong-account',
+    'The cloud is asked where it knows no such machine. The kubelet is cut off, the machine may be stopped, and all reads take time.',
+    { stops: 1, cuts: 1 },
+    { but: { asked: 'elsewhere' }, slow: new Set(['machine', 'cluster', 'recheck', 'witness']) },
+  ),
+];
+
 /** Larger than a run of all scenarios should be. Nobody has exhausted them. `--scenario NAME` explores one. */
 export const larger: readonly Scenario[] = [
   scenario('restart-and-renewal', 'The machine is stopped and started again, and its kubelet renews its Lease.', {
@@ -490,6 +557,35 @@ export const larger: readonly Scenario[] = [
     'The kubelet is cut off, the policy is to power the machine off, and somebody starts the machine.',
     { cuts: 1, starts: 1 },
     { policy: powersOff },
+  ),
+  scenario(
+    'accepted-and-removed',
+    'The machine is stopped, and people take the fence or our taint away, and end the fence on their word.',
+    { stops: 1, accepts: 1, removals: 1 },
+  ),
+  scenario(
+    'left-marked-and-accepted',
+    'A run died right after the mark. The machine is started, and a person ends the fence on their word.',
+    { starts: 1, accepts: 1 },
+    { from: 'mark' },
+  ),
+  scenario(
+    'two-runs-accepted',
+    'A run died right after the mark. A person ends the fence on their word, while another run goes on with it.',
+    { accepts: 1 },
+    { runs: 2, from: 'mark' },
+  ),
+  scenario(
+    'two-runs-left-parked-and-accepted',
+    'A Node is parked. The machine is started and stopped again, and a person ends the fence on their word, while another run releases and fences it.',
+    { starts: 1, stops: 1, accepts: 1 },
+    { runs: 2, from: 'park' },
+  ),
+  scenario(
+    'slow-survey',
+    'The kubelet is cut off, the policy is to power the machine off, another Node registers that may be its own, and the survey of all Nodes takes time.',
+    { cuts: 1, claims: 1 },
+    { policy: powersOff, slow: new Set(['survey-connectivity']) },
   ),
 ];
 
@@ -512,6 +608,8 @@ export const scenarios: readonly Scenario[] = [
   ...afterTheMark,
   ...claimedMachines,
   ...people,
+  ...accepted,
+  ...slowReads,
 ];
 
 /** A restart where one term of the assumption does not hold, and what that breaks. */

@@ -339,7 +339,12 @@ const people: readonly Event[] = [
     happens: (world) => {
       const after = taintedOut(world.node) ? spend(world, 'removals') : null;
       const taints = after?.node?.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key) ?? [];
-      return after && { ...withNode(after, { taints }), removed: after.node && { boot: after.node.boot, age: 0 } };
+      return (
+        after && {
+          ...withNode(after, { taints }),
+          removed: after.node && { boot: after.node.boot, start: null, age: 0 },
+        }
+      );
     },
   },
   {
@@ -353,12 +358,18 @@ const people: readonly Event[] = [
               labels: without(after.node.labels, [FENCED_LABEL, TAINT_LABEL]),
               annotations: without(after.node.annotations, [RECORD_ANNOTATION]),
             }),
-            removed: { boot: null, age: 0 },
+            removed: { boot: null, start: null, age: 0 },
           }
         : null;
     },
   },
 ];
+
+/** Returns the world in which a person has just said that the fence on the Node is to end. Null if nobody does. */
+export const afterWord = (world: World): World | null => {
+  const after = isMarked(world.node) ? spend(world, 'accepts') : null;
+  return after && { ...after, word: { start: after.machine.boot, laterFence: false } };
+};
 
 const settings: readonly Event[] = [
   {

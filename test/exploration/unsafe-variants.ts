@@ -325,6 +325,41 @@ export const variants: readonly Variant[] = [
   without('leaseLooksLate', 'reused-node-of-a-stopped-machine', 'act-under-proof'),
   without('leaseContradicts', 'reused-node-of-a-stopped-machine', 'act-under-proof'),
   without('deleteLingeringAttachment', 'node-deleted', 'recovery'),
+  edited(
+    'a call may leave two seconds after the answer about the machine, however long the answer took',
+    'fencing/loop/next-command.ts',
+    ['expires = machine.requestedAt.mono + PROOF_LASTS_MS', 'expires = machine.receivedAt + PROOF_LASTS_MS'],
+    'slow-machine',
+    'act-under-proof',
+  ),
+  edited(
+    'the age of a survey counts from its answer',
+    'fencing/loop/reduce.ts',
+    ['requestedAt: result.requestedAt.mono }', 'requestedAt: now.mono }'],
+    'slow-survey',
+    'unclaimed-power-off',
+  ),
+  edited(
+    "a kubelet's silence counts from the question for its Lease",
+    'fencing/loop/state.ts',
+    ['leaseSince: receivedAt }', 'leaseSince: requestedAt.mono }'],
+    'slow-wrong-account',
+    'act-under-proof',
+  ),
+  edited(
+    "a release on a person's word leaves no tombstone",
+    'fencing/rules/release.ts',
+    ['hasStarted ? null : fenceInBoot(record.fence, node, view.machine)', 'hasStarted ? null : null'],
+    'accepted',
+    'removed-stays-removed',
+  ),
+  edited(
+    "a release on a person's word leaves a tombstone although the machine starts",
+    'fencing/rules/release.ts',
+    [" || view.machine.power === 'starting';\n  const tombstone", ';\n  const tombstone'],
+    'left-parked-and-accepted',
+    'recovery',
+  ),
   together(
     'a removed taint is not noticed, and the tombstone is ignored',
     [

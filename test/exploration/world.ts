@@ -71,6 +71,8 @@ export interface Budget {
   readonly cuts: number;
   readonly renewals: number;
   readonly removals: number;
+  /** A person ends the fence on their word. */
+  readonly accepts: number;
   /** Calls that fail, and answers that are lost. */
   readonly faults: number;
 }
@@ -100,10 +102,20 @@ export interface World {
   /** A run has seen the machine running in its present boot, and has done what it does about that. */
   readonly swept: boolean;
   /**
-   * The boot in which a person removed our taint, and how long ago, or null if nobody removed anything. Nobody remembers
-   * the boot of a whole fence that is removed without a trace while no run looks.
+   * The boot in which a person removed our taint, or ended the fence on their word, and how long ago. Null if nobody
+   * removed anything. Nobody remembers the boot of a whole fence that is removed without a trace while no run looks.
    */
-  readonly removed: { readonly boot: number | null; readonly age: number } | null;
+  readonly removed: {
+    readonly boot: number | null;
+    /** The start of the machine for which alone it counts. Null if it counts for whatever shows that boot. */
+    readonly start: number | null;
+    readonly age: number;
+  } | null;
+  /**
+   * A person has said that the fence is to end (`release --accept`): in which start of the machine, and whether another
+   * fence has begun in a later one.
+   */
+  readonly word: { readonly start: number; readonly laterFence: boolean } | null;
   /** How long ago a person paused Cloudfence, or null. */
   readonly paused: number | null;
   /** How long ago a person opted the Node out, or null. */
@@ -268,6 +280,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
   disk: 'here',
   swept: true,
   removed: null,
+  word: null,
   paused: null,
   optedOut: null,
   asked: 'about it',
@@ -293,6 +306,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
     cuts: 0,
     renewals: 0,
     removals: 0,
+    accepts: 0,
     faults: 0,
     ...budget,
   },

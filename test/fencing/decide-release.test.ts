@@ -476,6 +476,7 @@ describe('a release by hand', () => {
   it.each([
     ['leaves a tombstone while the machine is off', 'off', true],
     ['leaves none for a machine that runs, because its next stop is another incident', 'running', false],
+    ['leaves none for a machine that starts, whose Node may show its new boot already', 'starting', false],
   ] as const)('%s', (_, power, buries) => {
     const given = view({
       machine: machine({ power }),

@@ -75,13 +75,13 @@ it('a witness is forgotten with each look at the machine, so that it is never ol
 
 it('only a Lease that was asked for after the machine was seen off is a baseline, and the first one stays', () => {
   const unread = { lease: undefined, leaseSince: null };
-  expect(baselineLease(known.memory, ago(0), at(500))).toEqual(unread);
-  expect(baselineLease(withMachineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toEqual(unread);
-  expect(baselineLease(seenOff.memory, ago(0), at(500))).toEqual({ lease: ago(0), leaseSince: 500 });
+  expect(baselineLease(known.memory, ago(0), at(500), 520)).toEqual(unread);
+  expect(baselineLease(withMachineRead(known, read({}, 600), at(600)).memory, ago(0), at(500), 620)).toEqual(unread);
+  expect(baselineLease(seenOff.memory, ago(0), at(500), 520)).toEqual({ lease: ago(0), leaseSince: 520 });
   const at500 = withMachineRead(known, read({}, 500), at(500));
-  expect(baselineLease(at500.memory, ago(0), at500.memory.firstOff ?? at(0))).toMatchObject({ lease: ago(0) });
+  expect(baselineLease(at500.memory, ago(0), at500.memory.firstOff ?? at(0), 520)).toMatchObject({ lease: ago(0) });
   const first = { lease: ago(9), leaseSince: 100 };
-  expect(baselineLease({ ...seenOff.memory, ...first }, ago(0), at(500))).toEqual(first);
+  expect(baselineLease({ ...seenOff.memory, ...first }, ago(0), at(500), 520)).toEqual(first);
 });
 
 it('another boot of the machine begins the silence of its kubelet again', () => {
