@@ -15,26 +15,30 @@ export interface Interruption {
   readonly again: (() => void) | null;
 }
 
-/** Handles Ctrl-C until the caller runs the returned function. */
+/**
+ * Handles Ctrl-C until the caller runs the returned function. After a Ctrl-C, the process is about to end, and a copy of
+ * that Ctrl-C may still arrive: it must not end the process in another way. A later Ctrl-C ends it.
+ */
 export const handleInterrupts = ({ alsoOn, now, begin, again }: Interruption): (() => void) => {
   let begun: number | null = null;
+  let isOver = false;
   const first = (): void => {
     begun ??= now();
     begin();
   };
   const endProcess = (): void => {
-    stopHandling();
+    process.removeListener('SIGINT', onCtrlC);
     process.kill(process.pid, 'SIGINT');
   };
   const onCtrlC = (): void => {
     if (begun === null) first();
-    else if (now() - begun >= SAME_CTRL_C_MS) (again ?? endProcess)();
-  };
-  const stopHandling = (): void => {
-    process.removeListener('SIGINT', onCtrlC);
-    for (const signal of alsoOn) process.removeListener(signal, first);
+    else if (now() - begun >= SAME_CTRL_C_MS) (isOver ? endProcess : (again ?? endProcess))();
   };
   process.on('SIGINT', onCtrlC);
   for (const signal of alsoOn) process.on(signal, first);
-  return stopHandling;
+  return () => {
+    isOver = true;
+    if (begun === null) process.removeListener('SIGINT', onCtrlC);
+    for (const signal of alsoOn) process.removeListener(signal, first);
+  };
 };

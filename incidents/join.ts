@@ -112,8 +112,6 @@ const stateByEnd: Readonly<Partial<Record<End['outcome'], Incident['state']>>> =
   'would-fence': 'would-fence',
   'would-release': 'would-fence',
   failed: 'failed',
-  // No later run may find anything of this machine. Then only a later look sees the end, and adds it.
-  waiting: 'fencing',
 };
 
 /** Returns how far the incident is. */
@@ -122,6 +120,8 @@ export const stateOf = ({ fence, steps, ends, phases }: Shown): Incident['state'
   if (ends.some(({ because }) => REMOVED_BY_HAND.has(because.code))) return 'ended-by-hand';
   if (fence !== null) return stateOfFence({ fence, steps, ends, phases });
   const last = ends.at(-1)?.outcome;
+  // No later run may find anything of this machine: only a later look sees the end. A run that waits undoes no end.
+  if (last === 'waiting') return phases.fenced === null ? 'fencing' : 'fenced';
   return (last && stateByEnd[last]) ?? 'refused';
 };
 

@@ -16,6 +16,7 @@ import {
   formatDuration,
   describeVolume,
   isInUse,
+  RETRY_MS,
 } from './rule.ts';
 import { causeOfFault } from './driver-faults.ts';
 
@@ -121,8 +122,6 @@ export const attacherDown: CauseRule = (situation) => {
     ],
   });
 };
-
-const RETRY_MS = 300_000;
 
 const attacherWords = ({ attacher, now }: Situation): string => {
   const renewed = ifFound(attacher)?.renewed;

@@ -1,4 +1,4 @@
-import { ifFound, type Situation } from '../model/facts.ts';
+import { type AttachmentView, ifFound, type Situation } from '../model/facts.ts';
 import {
   attachmentAt,
   cause,
@@ -10,6 +10,7 @@ import {
   type CauseRule,
   formatDuration,
   describeVolume,
+  RETRY_MS,
 } from './rule.ts';
 
 /** What the disk itself says. */
@@ -27,6 +28,10 @@ const holderOutside = (situation: Situation): { readonly machine: string; readon
     : null;
 };
 
+/** Its driver sees that the detach has begun: nobody has to find out what uses the disk. */
+const isBeingDetached = (attachment: AttachmentView | null, now: number): boolean =>
+  attachment?.attachError?.fault === 'detach-pending' && now - attachment.attachError.at < RETRY_MS;
+
 /** The disk names a machine that Kubernetes does not know as its holder. */
 export const attachedOutside: CauseRule = (situation) => {
   const { pod, target, diskId, disk } = situation;
@@ -34,8 +39,7 @@ export const attachedOutside: CauseRule = (situation) => {
   if (!holder || ifFound(disk)?.shared || target === null) return null;
   const since = ifFound(disk)?.holders.find(({ machine }) => machine === holder.machine)?.since ?? null;
   const attachment = attachmentAt(target);
-  // Its driver sees that the detach has begun: nobody has to find out what uses the disk.
-  if (attachment?.attachError?.fault === 'detach-pending') return null;
+  if (isBeingDetached(attachment, situation.now)) return null;
   return cause('attached-outside', 'proved', 'by-person', {
     says: `The disk ${diskId ?? ''} is attached to ${holder.machine}, ${holder.is}.`,
     proof: [

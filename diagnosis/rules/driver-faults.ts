@@ -93,7 +93,7 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
     'detach-pending',
     () => 'The cloud is still detaching this disk, or its last detach failed.',
     (situation) => [
-      `wait for a minute. If it lasts, detach the disk again from ${holders(situation)} in the cloud, then bring the machine up to date (Azure: az vm disk detach, az vm update)`,
+      `wait for a minute. If it lasts, make sure that nothing on ${holders(situation)} uses the disk and detach it again in the cloud, then bring the machine up to date (Azure: az vm disk detach, az vm update)`,
     ],
   ),
   'disk-not-ready': faultText(

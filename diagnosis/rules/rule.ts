@@ -44,6 +44,8 @@ export const formatDuration = (ms: number): string => {
 export const formatTime = (at: number): string => `${new Date(at).toISOString().slice(11, 19)}Z`;
 
 const LONGEST = 300;
+/** More than that is not read, so that a hostile server cannot keep the search for long paths busy. */
+const READS_AT_MOST = 2_000;
 
 /** The long ids of clouds hide the words around them. Their last two parts name the object. */
 const LONG_PATH = /(?:https?:\/\/)?\/?(?:[\w.~-]+\/){5,}(?=[\w.~-]+\/[\w.~-]+)/g;
@@ -51,7 +53,7 @@ const LONG_PATH = /(?:https?:\/\/)?\/?(?:[\w.~-]+\/){5,}(?=[\w.~-]+\/[\w.~-]+)/g
 /** Returns the first line of a driver's sentence, no longer than people read. */
 export const firstLine = (says: string): string => {
   const [whole = ''] = says.split('\n');
-  const first = whole.replaceAll(LONG_PATH, '…/');
+  const first = whole.slice(0, READS_AT_MOST).replaceAll(LONG_PATH, '…/');
   return first.length > LONGEST ? `${first.slice(0, LONGEST)}…` : first;
 };
 
@@ -59,6 +61,9 @@ export const nameOf = ({ namespace, name }: Pick<PodView, 'namespace' | 'name'>)
 
 /** How long a kubelet may leave its Lease alone: its leaseDurationSeconds. */
 export const SILENT_MS = 40_000;
+
+/** The attacher tries again at least so often (ms). An older error may say nothing about now. */
+export const RETRY_MS = 300_000;
 
 export const nodeAt = (place: NodeLocation | null): NodeView | null => (place === null ? null : ifFound(place.node));
 export const attachmentAt = (place: NodeLocation | null): AttachmentView | null =>

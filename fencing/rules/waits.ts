@@ -2,6 +2,7 @@ import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import { because, counted, listSome, type Reason } from '../model/reason.ts';
 import { type Awaited, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
 import { patience } from '../model/policy.ts';
+import { isUnmarked } from './mark.ts';
 import { unwantedForMs, attachedDiskOf, detachesDueIn, isDetachDeclined, nudgeLastsFor } from './volumes.ts';
 import {
   hasComeBack,
@@ -90,11 +91,11 @@ const volumesGoing = (view: View): readonly VolumeFacts[] =>
 
 /**
  * Waits for the end of an operation on a machine that seems to be off. If attachments are going, it is the driver's
- * detach, and no rule acts on them before it ends.
+ * detach, and no rule acts on them before it ends. Before the mark, nothing detaches, and the mark waits for the end.
  */
 export const waitForOperation = (view: View, reason: Reason): Decision => {
   const attachments = volumesGoing(view).flatMap(({ attachment }) => attachment ?? []);
-  return attachments.length > 0
+  return attachments.length > 0 && !isUnmarked(view)
     ? wait(lookAgainIn(view), reason, { attachments, deletedBy: Infinity, fewTellAll: view.memory.polls === 0 })
     : wait(pollDelay(view), reason);
 };

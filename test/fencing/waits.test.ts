@@ -5,7 +5,7 @@ import { decide } from '../../fencing/rules/decide.ts';
 import { pollDelay } from '../../fencing/rules/waits.ts';
 import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
+import { ago, attachment, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
 
 /** How long a fence waits for what goes away by itself, and what it says meanwhile. */
 
@@ -180,6 +180,13 @@ describe('a wait for attachments', () => {
       until: { attachments: [leaving], deletedBy: Infinity, fewTellAll: true },
     });
     expect(until({ volumes, pods: [pod()] }, {}, busy)).toEqual({ ms: patience.pollShortest, until: null });
+    // Before the mark, nothing detaches, and the mark waits for the end of the operation.
+    const mixed = [...volumes, volume({ key: 'disk-2', attachment: attachment({ name: 'two' }) })];
+    const wanting = [pod({ volumes: ['disk-2'] })];
+    expect(until({ node: node(), volumes: mixed, pods: wanting }, {}, busy)).toEqual({
+      ms: patience.pollShortest,
+      until: null,
+    });
   });
 
   it('ends when Kubernetes has not begun to delete the first of them after three seconds', () => {

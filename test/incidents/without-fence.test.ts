@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { because } from '../../fencing/model/reason.ts';
 import type { Outcome, StepReport } from '../../fencing/model/outcome.ts';
 import { announcementsOf } from '../../incidents/announcement.ts';
+import { joined } from '../../incidents/join.ts';
 import { incidentOfRun } from '../../incidents/of-run.ts';
 import { emptyRunLog } from '../../incidents/run-log.ts';
 import { type Aftermath, isWatched, withAftermath } from '../../incidents/watch.ts';
@@ -71,5 +72,21 @@ describe('a run that waits without a fence', () => {
       ends: [{ outcome: 'waiting' }, { outcome: 'fenced', run: 'watch' }],
     });
     expect(announcementsOf(incident, after).map(({ about }) => about)).toEqual(['fence']);
+  });
+
+  it('stays fenced if another run, which waits for the disks, ends after the look', async () => {
+    const incident = await waitingAfter(stepped('delete-pod', 'pod/default/db-0'));
+    const later = await waitingAfter(stepped('detach-disk', 'disk/vol-1'));
+    if (!incident || !later) throw new Error('a deleted pod and a detached disk leave an incident');
+    const after = withAftermath(incident, { ...detached, nodeGone: true }, NOW + 60_000);
+    const ends = incident.ends.map((end) => ({
+      ...end,
+      because: because('disks-going', ''),
+      at: new Date(NOW + 70_000).toISOString(),
+      run: 'another',
+    }));
+    const both = joined(after, { ...later, ends });
+    expect(both).toMatchObject({ state: 'fenced', ends: [{}, { run: 'watch' }, { run: 'another' }] });
+    expect(withAftermath(both, { ...detached, nodeGone: true }, NOW + 80_000)).toBe(both);
   });
 });
