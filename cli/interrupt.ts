@@ -16,8 +16,8 @@ export interface Interruption {
 }
 
 /**
- * Handles Ctrl-C until the caller runs the returned function. After a Ctrl-C, the process is about to end, and a copy of
- * that Ctrl-C may still arrive: it must not end the process in another way. A later Ctrl-C ends it.
+ * Handles Ctrl-C until the caller runs the returned function. A copy of the first Ctrl-C may still arrive while the
+ * process ends, and must not end it in another way.
  */
 export const handleInterrupts = ({ alsoOn, now, begin, again }: Interruption): (() => void) => {
   let begun: number | null = null;
@@ -26,19 +26,23 @@ export const handleInterrupts = ({ alsoOn, now, begin, again }: Interruption): (
     begun ??= now();
     begin();
   };
+  const stopHandling = (): void => void process.removeListener('SIGINT', onCtrlC);
   const endProcess = (): void => {
-    process.removeListener('SIGINT', onCtrlC);
+    stopHandling();
     process.kill(process.pid, 'SIGINT');
   };
   const onCtrlC = (): void => {
+    if (isOver) return;
     if (begun === null) first();
-    else if (now() - begun >= SAME_CTRL_C_MS) (isOver ? endProcess : (again ?? endProcess))();
+    else if (now() - begun >= SAME_CTRL_C_MS) (again ?? endProcess)();
   };
   process.on('SIGINT', onCtrlC);
   for (const signal of alsoOn) process.on(signal, first);
   return () => {
     isOver = true;
-    if (begun === null) process.removeListener('SIGINT', onCtrlC);
     for (const signal of alsoOn) process.removeListener(signal, first);
+    const copiesArriveFor = begun === null ? 0 : SAME_CTRL_C_MS - (now() - begun);
+    if (copiesArriveFor > 0) setTimeout(stopHandling, copiesArriveFor).unref();
+    else stopHandling();
   };
 };

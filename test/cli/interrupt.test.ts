@@ -52,8 +52,6 @@ const played = (...signals: readonly (readonly [NodeJS.Signals, number])[]): rea
     process.emit(signal);
   }
   stop();
-  // After a Ctrl-C, the handler stays until the process ends.
-  process.removeAllListeners('SIGINT');
   return done;
 };
 
