@@ -1,5 +1,5 @@
 import type { Cloud, CloudIdentityRules } from '../model/cloud.ts';
-import { type ClusterFacts, ownMark } from '../model/cluster-facts.ts';
+import { type ClusterFacts, fenceNameOn, ownMark } from '../model/cluster-facts.ts';
 import type { MachineFacts, Power } from '../model/machine.ts';
 import type { OutcomeKind, StepReport } from '../model/outcome.ts';
 import type { Policy } from '../model/policy.ts';
@@ -111,6 +111,7 @@ export const emptyMemory: Memory = {
   marks: 0,
   mark: null,
   markIsNew: false,
+  firstFence: undefined,
   connectivity: null,
   admission: null,
   polls: 0,
@@ -262,6 +263,10 @@ const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' |
   return { mark, markIsNew: mark !== null && (memory.markIsNew || mark !== memory.mark) };
 };
 
+/** Returns the fence that a person's word is about. No other run needs it. */
+const firstFenceOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstFence'] =>
+  request.accepted === null || memory.firstFence !== undefined ? memory.firstFence : node && fenceNameOn(node);
+
 /** Adds a read of the cluster. It contains everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
   const { memory } = state;
@@ -276,6 +281,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       ...baselineLease(memory, cluster.value.lease, cluster.requestedAt, cluster.receivedAt),
       ...markSeen(memory, cluster.value),
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
+      firstFence: firstFenceOf(state, cluster.value),
       attachments: attachmentsLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),
     },

@@ -77,6 +77,10 @@ export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'tain
   return taintedFor ? `${taintedFor.fence} in ${taintedFor.boot}` : 'of an unknown fence';
 };
 
+/** Returns the name of the fence on the Node, or null without one. Each new fence has a name of its own. */
+export const fenceNameOn = ({ taintedFor, record, label, strayRecord }: NodeFacts): string | null =>
+  taintedFor?.fence ?? record?.fence ?? label ?? strayRecord?.fence ?? null;
+
 /** A fence, and the boot of the machine that it is for. */
 export interface FenceInBoot {
   readonly fence: string;

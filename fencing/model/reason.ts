@@ -75,6 +75,7 @@ export type ReasonCode =
   | 'would-fence'
   | 'would-release'
   | 'not-fenced'
+  | 'another-fence'
   | 'still-off'
   | 'step-refused'
   | 'unavailable'

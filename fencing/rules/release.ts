@@ -2,6 +2,7 @@ import {
   bearsFence,
   type FenceInBoot,
   fenceInBoot,
+  fenceNameOn,
   isOfThisBoot,
   type NodeFacts,
   type PodFacts,
@@ -11,7 +12,7 @@ import {
 import type { FenceRecord } from '../model/record.ts';
 import { patience } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
-import { type Decision, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
+import { type Decision, type Memory, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
 import { acceptCommand, namesOnlyThisMachine } from './identity.ts';
 import { newRecord, targetNode } from './mark.ts';
@@ -146,15 +147,26 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
 });
 
+/** Returns whether another fence stands now than the one that the person's word is about. */
+const isAnotherFence = (node: NodeFacts, { firstFence }: Memory): boolean =>
+  typeof firstFence === 'string' && fenceNameOn(node) !== firstFence;
+
 /**
- * Releases the fence for a person who has checked the machine and vouches for it, or removes what is left of it.
- * Requires no proof and no identity source. In the boot that the Node shows, the fence does not come back, unless the
+ * Releases the fence for a person who has checked the machine and vouches for it, or removes what is left of it. The
+ * word is about one fence: one that has begun since keeps its machine fenced. Requires no proof and no identity source. In the boot that the Node shows, the fence does not come back, unless the
  * cloud says that the machine runs or starts: then the boot that was fenced is over.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
   const { accepted } = view.request;
   if (!node || accepted === null || (!isFenced(node) && node.recordText === null)) return null;
+  if (isAnotherFence(node, view.memory))
+    return refuse(
+      because(
+        'another-fence',
+        `another fence has begun on ${node.name} since this command began: look at the machine again, then ${acceptCommand(node)} ends that fence`,
+      ),
+    );
   const record = node.record ?? node.strayRecord ?? reconstructed(view, node);
   const reason = because('accepted-by-a-person', accepted);
   const released = new Date(view.now.wall).toISOString();

@@ -67,6 +67,11 @@ export interface Memory {
   readonly mark: string | null;
   /** The newest read of the machine was requested before this run saw that mark. So the mark may be younger. */
   readonly markIsNew: boolean;
+  /**
+   * The fence that a person's word is about: the one that this run saw first. Null if that one had no name. Undefined
+   * until then.
+   */
+  readonly firstFence: string | null | undefined;
   /** The survey of the other Nodes, and when it was requested (monotonic ms). */
   readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */

@@ -407,6 +407,8 @@ describe('the fence is released once a fresh boot is proven', () => {
 });
 
 describe('a release by hand', () => {
+  const seen = (firstFence: string): View =>
+    view({ cluster: cluster({ node: marked({ fence: 'run.1' }) }), memory: { ...view().memory, firstFence } });
   const release = (given: View, accepted: string | null = null): View => ({
     ...given,
     request: { ...given.request, intent: 'release', accepted },
@@ -424,6 +426,8 @@ describe('a release by hand', () => {
       release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) }), 'checked the console'),
       'lift-out-of-service',
     ],
+    ['is granted for the fence that the person saw', release(seen('run.1'), 'checked'), 'lift-out-of-service'],
+    ['is refused for a fence that has begun since', release(seen('run.0'), 'checked'), 'refused another-fence'],
     [
       'takes two halves even then',
       release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'),
