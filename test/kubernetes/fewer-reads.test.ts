@@ -162,7 +162,7 @@ describe('the Node of the pod that uses a volume now', () => {
   it('is not that of a pod without a Node, or of one that has ended', async () => {
     const { next, find, ...scene } = await followed([]);
     const { uid } = await next('next');
-    await makePod(scene, '', usingClaim('data'), { name: 'a-waiting' });
+    await makePod(scene, '', { ...usingClaim('data'), nodeName: undefined }, { name: 'a-waiting' });
     await makePod(scene, 'former', usingClaim('data'), { name: 'b-over' });
     await scene.admin('PATCH', '/api/v1/namespaces/default/pods/b-over/status', { status: { phase: 'Succeeded' } });
     await makePod(scene, 'next', usingClaim('data'), { name: 'c-runs' });
