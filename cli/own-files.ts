@@ -22,7 +22,7 @@ export const packageFolder: string | null = packageIn(fileURLToPath(new URL('../
 
 /** Returns the text with paths that exist for the person who reads it. */
 export const withOwnPaths = (text: string, folder: string | null): string => {
-  const place = folder?.replaceAll(path.win32.sep, path.posix.sep) ?? null;
-  if (place === null || !isPlain(place)) return text;
-  return text.replaceAll(PACKAGED, (file) => shellWord(path.posix.join(place, file)));
+  const own = folder?.replaceAll(path.win32.sep, path.posix.sep) ?? null;
+  if (own === null || !isPlain(own)) return text;
+  return text.replaceAll(PACKAGED, (file) => shellWord(path.posix.join(own, file)));
 };

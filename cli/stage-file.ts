@@ -43,11 +43,11 @@ const driverLines = (
 };
 
 const nodesWithoutMachine = ({ nodes }: SurveyedCluster): readonly string[] => {
-  const without = nodes.filter(({ machine }) => machine === null).map(({ name }) => name);
-  return without.length === 0
+  const withoutMachine = nodes.filter(({ machine }) => machine === null).map(({ name }) => name);
+  return withoutMachine.length === 0
     ? []
     : [
-        `CHECK ${counted(without.length, 'Node')} without a machine: ${without.slice(0, 5).join(', ')}. \`cloudfence doctor\` names the remedy`,
+        `CHECK ${counted(withoutMachine.length, 'Node')} without a machine: ${withoutMachine.slice(0, 5).join(', ')}. \`cloudfence doctor\` names the remedy`,
       ];
 };
 

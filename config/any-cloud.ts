@@ -48,7 +48,7 @@ type IdentityRules = ReturnType<NonNullable<Cloud['identityRulesFor']>>;
  */
 type OpenedClouds = ReadonlyMap<string, Cloud>;
 
-const unservedPlaceOf = (
+const unservedScopeOf = (
   source: IdentitySource,
   registered: Registered,
   opened: OpenedClouds,
@@ -61,14 +61,14 @@ const unservedPlaceOf = (
  * Returns the rules that determine which cloud a machine belongs to. Only the rules of that one cloud judge what
  * an identity source is worth.
  */
-const identityRulesOf = (registered: Registered, unservedPlace: Cloud['unservedScope']): IdentityRules => {
+const identityRulesOf = (registered: Registered, unservedScope: Cloud['unservedScope']): IdentityRules => {
   const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null =>
     registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
   return {
     name: registered.map(({ name }) => name).join(' or '),
     machineOf: (source) => first(({ machineOf }) => machineOf(source)),
     immutableIdsOf: () => [],
-    unservedScope: unservedPlace,
+    unservedScope,
     diskOf: (volume) => first(({ diskOf }) => diskOf(volume)),
   };
 };
@@ -106,18 +106,18 @@ const cloudOf = (registered: Registered, openCloud: OpenCloud): Cloud => {
     opened.set(name, openedCloud.cloud);
     return openedCloud;
   });
-  const unservedPlace = (source: IdentitySource): UnservedScope | null => unservedPlaceOf(source, registered, opened);
-  const rules = identityRulesOf(registered, unservedPlace);
+  const unservedScope = (source: IdentitySource): UnservedScope | null => unservedScopeOf(source, registered, opened);
+  const rules = identityRulesOf(registered, unservedScope);
   return {
     ...rules,
     identityRulesFor: (machine) => {
       const owner = ownerOf(machine, registered);
-      return { ...rules, ...owner, ...owner?.identityRulesFor?.(machine), unservedScope: unservedPlace };
+      return { ...rules, ...owner, ...owner?.identityRulesFor?.(machine), unservedScope };
     },
     look: async (machines, ...how) =>
       (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
-    placeReadAtOnce: (machine) =>
-      opened.get(ownerOf(machine, registered)?.name ?? '')?.placeReadAtOnce?.(machine) ?? null,
+    sharedLookScope: (machine) =>
+      opened.get(ownerOf(machine, registered)?.name ?? '')?.sharedLookScope?.(machine) ?? null,
     witness: async (machine, ...rest) => (await owning(machine)).witness(machine, ...rest),
     holders: async (volumes, signal) => {
       const ownOf = ({ diskOf }: CloudPlugin) => volumes.filter((volume) => diskOf(volume) !== null);
@@ -136,8 +136,8 @@ const probesOf = async (
   open: OpenCloud,
 ): Promise<readonly CloudProbe[]> => {
   try {
-    const { probes, probesFor = async () => [] } = await open(name);
-    return [...probes, ...(await probesFor(machines))];
+    const { probes, probesOfMachines = async () => [] } = await open(name);
+    return [...probes, ...(await probesOfMachines(machines))];
   } catch (error) {
     if (error instanceof CloudfenceError)
       return [{ where: name, ask: () => Promise.reject(error), destructiveCalls: async () => [] }];
@@ -189,7 +189,7 @@ export const anyCloud = (
     return drill(machine);
   },
   probes: [],
-  probesFor: async (machines) => {
+  probesOfMachines: async (machines) => {
     const concerned = registered.filter(({ name, ownsId: owns }) => configured.has(name) || machines.some(owns));
     const asked = concerned.length > 0 ? concerned : registered.slice(0, 1);
     return (

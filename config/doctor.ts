@@ -10,24 +10,22 @@ import type { OpenCluster } from './open-clusters.ts';
 
 /** The checks of `doctor` for one configuration, and its verdict. */
 
-/**
- * The identity whose credentials are checked. If others give the orders, such as a detach, the check skips the orders:
- * what these credentials may order then says nothing.
- */
+/** The identity whose credentials are checked. */
 interface Examined {
   readonly policy: Pick<Policy, 'detach' | 'unreachable'>;
-  readonly gives: 'orders' | 'no-orders';
+  /** Whether it makes the destructive calls of a fence. If not, the check skips the permissions for them. */
+  readonly runsFences: boolean;
 }
 
 const cloudChecks = async (
   { where, ask, destructiveCalls }: CloudProbe,
-  { policy, gives }: Examined,
+  { policy, runsFences }: Examined,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const what = `${where}: credentials and API access`;
   const reads = await runCheck(what, async () => [{ what, verdict: 'ok', says: await ask(signal) }]);
-  if (gives === 'no-orders' || reads.some(({ verdict }) => verdict === 'fail')) return reads;
+  if (!runsFences || reads.some(({ verdict }) => verdict === 'fail')) return reads;
   const tried = await runCheck(`${where}: permission for destructive calls`, async () =>
     (await destructiveCalls({ policy, machines }, signal)).map((check) => ({
       ...check,
@@ -163,21 +161,21 @@ const readingChecks = async (
     ])
   ).flat();
 
-type Tried = Pick<Examination, 'checks' | 'untried'>;
+type Tried = Pick<Examination, 'checks' | 'notTried'>;
 
-const placeChecks = async (
+const checksOfProbes = async (
   openedCloud: OpenedCloud,
   examined: Examined,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<Tried> => {
-  const places = [...openedCloud.probes, ...((await openedCloud.probesFor?.(machines)) ?? [])];
-  const checks = await Promise.all(places.map((probe) => cloudChecks(probe, examined, machines, signal)));
-  return { checks: checks.flat(), untried: places.flatMap(({ untried }) => untried ?? []) };
+  const probes = [...openedCloud.probes, ...((await openedCloud.probesOfMachines?.(machines)) ?? [])];
+  const checks = await Promise.all(probes.map((probe) => cloudChecks(probe, examined, machines, signal)));
+  return { checks: checks.flat(), notTried: probes.flatMap(({ notTried }) => notTried ?? []) };
 };
 
 /** The API server says what RBAC allows. Admission judges a request only when it is made. */
-const UNTRIED_IN_CLUSTERS =
+const NOT_TRIED_IN_CLUSTERS =
   'Kubernetes: each verb was asked for, and none was used: an admission policy or a webhook may still refuse a write';
 
 interface Examination {
@@ -185,7 +183,7 @@ interface Examination {
   /** The machines that Nodes name. */
   readonly machines: readonly MachineId[];
   /** What could not be tried. */
-  readonly untried: readonly string[];
+  readonly notTried: readonly string[];
 }
 
 /**
@@ -210,8 +208,8 @@ export const runDoctorChecks = async (
     ),
   );
   const machines = [...named];
-  const { checks, untried } = await placeChecks(openedCloud, examined, machines, signal);
-  return { checks: [...checks, ...perCluster.flat()], machines, untried: [...untried, UNTRIED_IN_CLUSTERS] };
+  const { checks, notTried } = await checksOfProbes(openedCloud, examined, machines, signal);
+  return { checks: [...checks, ...perCluster.flat()], machines, notTried: [...notTried, NOT_TRIED_IN_CLUSTERS] };
 };
 
 /** Runs the same checks without the identities of the Nodes, which do not depend on whose credentials these are. */
@@ -222,6 +220,6 @@ export const runAccessChecks = async (
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
-  const { checks } = await placeChecks(openedCloud, examined, machines, signal);
+  const { checks } = await checksOfProbes(openedCloud, examined, machines, signal);
   return [...checks, ...perCluster.flat()];
 };

@@ -131,8 +131,8 @@ export const configurationSchema = z
         message: `two clusters have the name "${name}": give each cluster its own name`,
       });
     }
-    for (const place of duplicates(territories.map(({ account, region }) => `${account} ${region}`))) {
-      context.addIssue({ code: 'custom', path: ['territories'], message: `${place} is listed twice` });
+    for (const territory of duplicates(territories.map(({ account, region }) => `${account} ${region}`))) {
+      context.addIssue({ code: 'custom', path: ['territories'], message: `${territory} is listed twice` });
     }
   });
 

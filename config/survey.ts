@@ -167,13 +167,13 @@ const askCloud = async (
     .slice(0, MOST_ASKED);
   if (machines.length === 0) return { facts: [], says: `${writer.machines} was not asked: no Node names a machine` };
   try {
-    const place = writer.placeOf(clusters);
+    const scope = writer.scopeOf(clusters);
     const { cloud } = await openClouds({
       variable: readVariable,
       cloud: name,
       clusters: [],
       territories: [],
-      ...place,
+      ...scope,
     });
     const facts = await cloud.look(machines, { disks: false }, signal);
     const known = facts.filter(isKnown).length;

@@ -84,7 +84,7 @@ export const demoCloud: DemoCloud<AwsParts> = {
   machine,
   shortName: (id) => id,
   shortNode: (node) => node.split('.')[0] ?? node,
-  without: {},
+  showsNothing: {},
   holders: (world, volume) => volumeIn(world, volume)?.attachments ?? [],
   violations: (world) => world.parts.ec2.violations,
   stop: change((world, instance) => stopByUser(world, instance, plainStop)),

@@ -69,7 +69,7 @@ export const demoCloud: DemoCloud<AzureParts> = {
   machine,
   shortName,
   shortNode: (node) => node.replace(/^.*-(?=vmss)/, ''),
-  without: {
+  showsNothing: {
     'node-gone':
       "Azure's disk driver identifies machines by Node name, so nothing identifies the machine after its Node is deleted",
   },

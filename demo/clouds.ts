@@ -49,7 +49,7 @@ const loadCloud = async (cloud: string): Promise<DemoCloud<ClusterParts>> => {
  */
 export const loadDemo = async (cloud: string, { name }: Pick<Scenario, 'name'>): Promise<PlayDemo> => {
   const demoCloud = await loadCloud(cloud);
-  const lack = demoCloud.without[name];
+  const lack = demoCloud.showsNothing[name];
   if (lack !== undefined) throw new InvalidInput(`the scenario "${name}" shows nothing on ${cloud}: ${lack}`);
   return playOn(demoCloud);
 };

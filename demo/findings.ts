@@ -80,13 +80,13 @@ export const newPodRuns = question('new-pod-runs', (world, { node }) => {
 });
 
 export const nothingLeft = question('nothing-left', (world) => {
-  const traces = [
+  const leftBehind = [
     ...listObjects(world, 'nodes').flatMap((node) =>
       fenceTracesOn(node).map((what) => `${what} on ${node.metadata.name}`),
     ),
     ...nudgedAttachments(world),
   ];
-  return complainUnless(traces.length === 0, `Cloudfence left behind: ${traces.join(', ')}`);
+  return complainUnless(leftBehind.length === 0, `Cloudfence left behind: ${leftBehind.join(', ')}`);
 });
 
 export const noNudgeLeft = question('no-nudge-left', (world) => {

@@ -63,7 +63,7 @@ export const demoCloud: DemoCloud<GceParts> = {
   machine,
   shortName: nodeNameOf,
   shortNode: (node) => node,
-  without: {},
+  showsNothing: {},
   holders: (world, volume) => (diskIn(world, volume)?.users ?? []).map((instance) => ({ instance, state: 'attached' })),
   violations: (world) => world.parts.gce.violations,
   stop: requestOperation('stop', stop),

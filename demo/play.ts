@@ -70,8 +70,8 @@ export const playScenario = async <P extends ClusterParts>(
   try {
     const sweeps = demo.scenario.unannounced || demoCloud.sweeps;
     const deliveries = await watchToTheEnd(world, sweeps, { lanes, turns, deployed, tell, queue });
-    const judged = checkFindings(world, story, demo.scenario);
-    return { demo, story, lanes, deliveries, requests: servers.requests(), verdict: judged };
+    const verdict = checkFindings(world, story, demo.scenario);
+    return { demo, story, lanes, deliveries, requests: servers.requests(), verdict };
   } finally {
     await close();
     await servers.close();

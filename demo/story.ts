@@ -48,7 +48,7 @@ export interface DemoCloud<P extends ClusterParts> {
   readonly shortName: (instance: string) => string;
   readonly shortNode: (node: string) => string;
   /** Scenarios that show nothing on this cloud, and why. */
-  readonly without: Readonly<Record<string, string>>;
+  readonly showsNothing: Readonly<Record<string, string>>;
   readonly holders: (world: World<P>, volume: string) => readonly Holder[];
   readonly violations: (world: World<P>) => readonly { readonly what: string }[];
   readonly stop: (world: World<P>, instance: string) => void;

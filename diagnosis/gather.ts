@@ -85,7 +85,7 @@ const machineOfNode = (node: NodeView | null, { rules }: Sources): MachineId | n
 const machineOfAttachment = (attachment: AttachmentView | null, { rules }: Sources): MachineId | null =>
   attachment?.source ? rules.machineOf(attachment.source) : null;
 
-const placeAt = async (nodeName: string, handle: VolumeHandle | null, sources: Sources): Promise<NodeLocation> => {
+const locationAt = async (nodeName: string, handle: VolumeHandle | null, sources: Sources): Promise<NodeLocation> => {
   const { reading } = sources;
   const [node, attachment] = await Promise.all([
     reading.node(nodeName),
@@ -109,20 +109,20 @@ const MOST_HOMES = 3;
 
 const homesOf = async ({ pod, volume }: Start, sources: Sources): Promise<readonly NodeLocation[]> => {
   const hosts = pod.node === null ? (ifFound(volume)?.hosts ?? []) : [];
-  return Promise.all(hosts.slice(0, MOST_HOMES).map((host) => placeAt(host, null, sources)));
+  return Promise.all(hosts.slice(0, MOST_HOMES).map((host) => locationAt(host, null, sources)));
 };
 
 const located = async (start: Start, sources: Sources): Promise<Located> => {
   const own = start.pod.node;
   const names = new Set(start.others.map(({ node }) => node).filter((node) => node !== null && node !== own));
   const [target, ...holders] = await Promise.all([
-    own === null ? null : placeAt(own, start.handle, sources),
-    ...[...names].map((name) => placeAt(name ?? '', start.handle, sources)),
+    own === null ? null : locationAt(own, start.handle, sources),
+    ...[...names].map((name) => locationAt(name ?? '', start.handle, sources)),
   ]);
   return {
     ...start,
     target: target ?? null,
-    holders: holders.filter((place) => place !== null),
+    holders: holders.filter((location) => location !== null),
     homes: await homesOf(start, sources),
     attacher: null,
     attacherLocation: null,
@@ -163,8 +163,8 @@ const withDiskHolders = async (chain: Located, sources: Sources): Promise<Locate
     }),
   );
   const names = new Set(found.flat());
-  const places = await Promise.all([...names].map((name) => placeAt(name, chain.handle, sources)));
-  return { ...chain, holders: [...chain.holders, ...places] };
+  const locations = await Promise.all([...names].map((name) => locationAt(name, chain.handle, sources)));
+  return { ...chain, holders: [...chain.holders, ...locations] };
 };
 
 /** Whether something may hold the volume at a place that is not known yet. */
@@ -182,8 +182,8 @@ const withSearched = async (chain: Located, sources: Sources): Promise<Located> 
   const taken = new Set(placesOf(chain).map(({ nodeName }) => nodeName));
   const volumeName = ifFound(chain.volume)?.name;
   const own = all === 'unread' ? [] : all.filter((one) => one.volumeName === volumeName && !taken.has(one.node));
-  const places = await Promise.all(own.map(({ node }) => placeAt(node, chain.handle, sources)));
-  return { ...chain, holders: [...chain.holders, ...places] };
+  const locations = await Promise.all(own.map(({ node }) => locationAt(node, chain.handle, sources)));
+  return { ...chain, holders: [...chain.holders, ...locations] };
 };
 
 /**
@@ -194,7 +194,7 @@ const withMachineOfDisk = (chain: Located, sources: Sources): Located => {
   const [machine, ...more] = unplaced(chain, sources);
   const nameless = chain.holders.filter(({ node, machine: own, attachment }) => !node && !own && attachment);
   if (machine === undefined || more.length > 0 || nameless.length !== 1) return chain;
-  const holders = chain.holders.map((place) => (place === nameless[0] ? { ...place, machine } : place));
+  const holders = chain.holders.map((location) => (location === nameless[0] ? { ...location, machine } : location));
   return { ...chain, holders };
 };
 
@@ -204,7 +204,7 @@ const withAttacher = async (chain: Located, sources: Sources): Promise<Located> 
   if (handle === null || target === null || ifFound(target.attachment)?.attached === true) return chain;
   const attacher = await sources.reading.attacher(handle.driver);
   const node = ifFound(attacher)?.node ?? null;
-  return { ...chain, attacher, attacherLocation: node === null ? null : await placeAt(node, null, sources) };
+  return { ...chain, attacher, attacherLocation: node === null ? null : await locationAt(node, null, sources) };
 };
 
 const withSlots = async (chain: Located, { reading }: Sources): Promise<Located> => ({
@@ -215,7 +215,7 @@ const withSlots = async (chain: Located, { reading }: Sources): Promise<Located>
 const finished = (chain: Located, sources: Sources): PodVolumeFacts => {
   const { clouds, rules } = sources;
   const { handle, ...rest } = chain;
-  const asked = (place: NodeLocation): NodeLocation => ({ ...place, power: clouds.machine(place.machine) });
+  const asked = (location: NodeLocation): NodeLocation => ({ ...location, power: clouds.machine(location.machine) });
   return {
     ...rest,
     target: chain.target && asked(chain.target),

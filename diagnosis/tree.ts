@@ -59,10 +59,10 @@ const volumeLine = ({ volume, claim }: Situation): TreeLine =>
     ),
   );
 
-const attachmentLine = (place: NodeLocation, situation: Situation): TreeLine => {
+const attachmentLine = (location: NodeLocation, situation: Situation): TreeLine => {
   const { now } = situation;
-  const attachment = attachmentAt(place);
-  const pods = podsAt(place, situation).map(nameOf);
+  const attachment = attachmentAt(location);
+  const pods = podsAt(location, situation).map(nameOf);
   const state = attachment && [
     attachment.attached ? 'attached' : 'not attached yet',
     `since ${formatTime(attachment.created)}`,
@@ -73,12 +73,14 @@ const attachmentLine = (place: NodeLocation, situation: Situation): TreeLine => 
     ...(attachment.detachError ? [`detachError ${formatDuration(now - attachment.detachError.at)} ago`] : []),
   ];
   const users =
-    place.nodeName === situation.pod.node ? [] : [pods.length === 0 ? 'no pod uses it' : `used by ${pods.join(', ')}`];
-  const isOwn = place.nodeName === situation.pod.node;
-  const mounted = isInUse(place, situation) && (attachment || !isOwn) ? ['the kubelet lists it as mounted'] : [];
+    location.nodeName === situation.pod.node
+      ? []
+      : [pods.length === 0 ? 'no pod uses it' : `used by ${pods.join(', ')}`];
+  const isOwn = location.nodeName === situation.pod.node;
+  const mounted = isInUse(location, situation) && (attachment || !isOwn) ? ['the kubelet lists it as mounted'] : [];
   return at(
     3,
-    attachment ? `attachment to ${place.nodeName}` : `no attachment to ${place.nodeName}`,
+    attachment ? `attachment to ${location.nodeName}` : `no attachment to ${location.nodeName}`,
     [...(state ?? []), ...users, ...mounted].join(', '),
   );
 };
@@ -94,18 +96,18 @@ const machineLine = ({ machine, power }: NodeLocation): TreeLine =>
     ),
   );
 
-const placeLines = (place: NodeLocation, situation: Situation): readonly TreeLine[] => [
-  attachmentLine(place, situation),
+const locationLines = (location: NodeLocation, situation: Situation): readonly TreeLine[] => [
+  attachmentLine(location, situation),
   at(
     4,
-    `Node ${place.nodeName}`,
-    nodeAt(place)
-      ? describeKubelet(place, situation.now).replace(/^Node \S+ is /, '')
-      : place.node === 'unread'
+    `Node ${location.nodeName}`,
+    nodeAt(location)
+      ? describeKubelet(location, situation.now).replace(/^Node \S+ is /, '')
+      : location.node === 'unread'
         ? 'could not be read'
         : 'does not exist',
   ),
-  ...(place.machine === null ? [] : [machineLine(place)]),
+  ...(location.machine === null ? [] : [machineLine(location)]),
 ];
 
 const diskSays = ({ exists, state, zone, holders }: DiskView): string => {
@@ -127,17 +129,17 @@ export const causeTree = (situation: Situation): readonly TreeLine[] => {
     return [
       podLine(situation),
       ...(target
-        ? placeLines(target, situation)
+        ? locationLines(target, situation)
             .slice(1)
             .map((one) => ({ ...one, depth: one.depth - 3 }))
         : []),
     ];
-  const places = [...holdersOf(situation), ...(target ? [target] : [])];
+  const locations = [...holdersOf(situation), ...(target ? [target] : [])];
   return [
     podLine(situation),
     claimLine(situation),
     ...(ifFound(claim)?.volumeName ? [volumeLine(situation)] : []),
-    ...(volume === null ? [] : places.flatMap((place) => placeLines(place, situation))),
+    ...(volume === null ? [] : locations.flatMap((location) => locationLines(location, situation))),
     ...diskLines(situation),
   ];
 };

@@ -47,7 +47,7 @@ const runningOn = (node: string, { pod, volume, here }: CanaryView): RunningCana
 
 /** Creates the canary, and waits until it runs on the Node with its volume. */
 export const makeCanary = async (
-  { target: { node }, canary, patience }: DrillOptions,
+  { target: { node }, canary, timeout }: DrillOptions,
   tools: DrillTools,
   hostname: string,
   note: Note,
@@ -65,7 +65,7 @@ export const makeCanary = async (
       return runningOn(node, seen);
     },
     tools,
-    patience,
+    timeout,
     () => `the canary does not run on Node ${node}${waits === null ? '' : `: ${waits}`}`,
   );
   tools.tell(`the canary runs on Node ${node}, and ${running.volume?.handle ?? 'its volume'} is attached`);

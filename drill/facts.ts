@@ -63,7 +63,7 @@ export const readFacts = async (
   const { query, identityRules } = namesOf({ node, machine }, tools);
   const [[facts], found, scene, named] = await Promise.all([
     cloud.look([machine], { disks: false }, signal),
-    cluster.look({ query, node, nodeOnly: true, remembered: null, follow: [] }, signal),
+    cluster.look({ query, node, nodeOnly: true, remembered: null, successorsOf: [] }, signal),
     drillCluster.inspect(node, { canary, cap, own: own?.drill ?? null }, signal),
     nodesNaming(query, node, tools, signal),
   ]);
@@ -87,7 +87,7 @@ export const renewFacts = async (facts: DrillFacts, tools: FactTools, signal: Ab
   const { query } = namesOf(target, tools);
   const [[machine], cluster] = await Promise.all([
     tools.cloud.look([target.machine], { disks: false }, signal),
-    tools.cluster.look({ query, node: target.node, nodeOnly: true, remembered: null, follow: [] }, signal),
+    tools.cluster.look({ query, node: target.node, nodeOnly: true, remembered: null, successorsOf: [] }, signal),
   ]);
   if (!machine) throw new Refused(`the cloud does not answer for ${target.machine}`);
   return { ...facts, machine, cluster };

@@ -131,7 +131,7 @@ const watch = async (
   const phases = part.name === 'recovery' ? recovery : restart;
   const lasted = (): number => Math.round(clock.now().mono - part.began);
   let [reached, movedTo]: [readonly Reached[], string | null] = [[], null];
-  while (lasted() < options.patience) {
+  while (lasted() < options.timeout) {
     const snapshot = await takeSnapshot(options, tools, machine);
     const fresh = newlyReached(phases, reached, snapshot, { before, ms: lasted() });
     for (const { ms, says } of fresh) tell(`${seconds(ms).padStart(8)}  ${says}`);
@@ -147,14 +147,14 @@ const watch = async (
 
 /** Returns when the start was requested (monotonic ms). */
 const start = async (
-  { patience }: DrillOptions,
+  { timeout }: DrillOptions,
   tools: DrillTools,
   machine: MachineTarget,
   note: Note,
 ): Promise<number> => {
   tools.tell(`starts ${machine.machine}`);
   const began = tools.clock.now().mono;
-  await startMachine(machine, tools, { lasts: patience, signal: tools.signal });
+  await startMachine(machine, tools, { lasts: timeout, signal: tools.signal });
   note({ mayBeOff: false });
   return began;
 };

@@ -29,7 +29,7 @@ export interface DrillOptions {
   readonly canary: CanaryOptions;
   readonly checks: Pick<CheckOptions, 'policy' | 'suspendedGroup'>;
   /** How long each part may take (ms). */
-  readonly patience: number;
+  readonly timeout: number;
   /** Only check whether the machine may be stopped. */
   readonly dryRun: boolean;
 }

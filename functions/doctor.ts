@@ -37,10 +37,10 @@ const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Pro
 const runAllChecks = async (dependencies: DoctorDependencies, signal: AbortSignal): Promise<DoctorReport> => {
   const { openedCloud, openClusters, policy, fencers = [], readers = [], incidents } = dependencies;
   const alone = fencers.length === 0;
-  const { checks, machines, untried } = await runDoctorChecks(
+  const { checks, machines, notTried } = await runDoctorChecks(
     openedCloud,
     openClusters,
-    { policy, gives: alone ? 'orders' : 'no-orders' },
+    { policy, runsFences: alone },
     signal,
   );
   const own = alone ? await incidentChecks(incidents, signal) : [];
@@ -48,7 +48,7 @@ const runAllChecks = async (dependencies: DoctorDependencies, signal: AbortSigna
     ...fencers.map((fencer) => checksBy(fencer, machines, signal)),
     ...readers.map(async (reader) => (await checksBy(reader, [], signal)).map(asWarning)),
   ]);
-  return doctorReport([...checks, ...own, ...theirs.flat()], [...untried, UNTRIED_IN_FUNCTIONS]);
+  return doctorReport([...checks, ...own, ...theirs.flat()], [...notTried, NOT_TRIED_IN_FUNCTIONS]);
 };
 
 /** A function that only reads is in the way of no fence. */
@@ -56,7 +56,7 @@ const asWarning = (check: Check): Check =>
   check.verdict === 'fail' ? { ...check, verdict: 'warn', says: `${check.says}. A fence works without it` } : check;
 
 /** Each of these calls would have an effect, and no platform has a dry run for it. */
-const UNTRIED_IN_FUNCTIONS =
+const NOT_TRIED_IN_FUNCTIONS =
   'the functions: sending to the queues, writing an incident, and telling topics; {"question": "test-event"} sends one event through to on-event';
 
 const NO_INCIDENT = 'incidents/doctor/';
@@ -91,11 +91,11 @@ const diagnosedWithTestEvent = async (
   if (!testChain)
     throw new InvalidInput('only a deployed doctor sends test events: ask it with `serverless invoke -f doctor`');
   const lasts = limit.getRemainingTimeInMillis() - MARGIN_MS;
-  const [{ checks, untried }, tried] = await Promise.all([
+  const [{ checks, notTried }, tried] = await Promise.all([
     runAllChecks(dependencies, signal),
     tryTestEvent(testChain, dependencies, lasts, signal),
   ]);
-  return doctorReport([...checks, tried], untried);
+  return doctorReport([...checks, tried], notTried);
 };
 
 /**
@@ -145,12 +145,12 @@ export type AccessReport = z.infer<typeof accessAnswer>;
 
 /**
  * Returns what a function reports about its own access when the doctor asks. Returns null if the event is not such a
- * question. `gives` says whether the function gives orders, such as a detach; others keep no incidents, either.
+ * question. A function that does not run fences keeps no incidents, either.
  */
 export const answerAccessQuestion = async (
   event: unknown,
   getDependencies: () => Promise<DoctorDependencies>,
-  gives: 'orders' | 'no-orders',
+  runsFences: boolean,
 ): Promise<AccessReport | null> => {
   const asked = accessQuestion.safeParse(event);
   if (!asked.success) return null;
@@ -159,8 +159,8 @@ export const answerAccessQuestion = async (
   const { signal } = new AbortController();
   return {
     checks: [
-      ...(await runAccessChecks(openedCloud, openClusters, { policy, gives, machines }, signal)),
-      ...(gives === 'orders' ? await incidentChecks(incidents, signal) : []),
+      ...(await runAccessChecks(openedCloud, openClusters, { policy, runsFences, machines }, signal)),
+      ...(runsFences ? await incidentChecks(incidents, signal) : []),
     ],
   };
 };

@@ -30,18 +30,14 @@ const MARGIN_MS = 3_000;
 /** Clusters that did not answer, with the reason. A cluster that answers a later request is removed. */
 type Unreachable = ReadonlyMap<string, string>;
 
-const noteUnreachable = (
-  unreachable: Map<string, string>,
-  answer: CommandResult,
-  { location: place }: RunState,
-): void => {
+const noteUnreachable = (unreachable: Map<string, string>, answer: CommandResult, { location }: RunState): void => {
   if (answer.to === 'locate') {
     for (const { cluster, error } of answer.found) if (error) unreachable.set(cluster, error.message);
   }
-  if (!place) return;
+  if (!location) return;
   for (const error of errorsIn(answer))
-    if (error instanceof ClusterUnavailable) unreachable.set(place.cluster, error.message);
-  if (answer.to === 'look' && answer.cluster) unreachable.delete(place.cluster);
+    if (error instanceof ClusterUnavailable) unreachable.set(location.cluster, error.message);
+  if (answer.to === 'look' && answer.cluster) unreachable.delete(location.cluster);
 };
 
 /** Logs a line only once in an invocation, however often a run says the same. */
@@ -107,8 +103,8 @@ const MAX_LOGGED = 20;
 
 /** Returns the items that this install serves, and logs the others. */
 const servedItems = (items: readonly WorkItem[], { whyNotServed, log }: FunctionDependencies): readonly WorkItem[] => {
-  const judged = items.map((item) => ({ item, why: whyNotServed(item) }));
-  const others = judged.flatMap(({ item, why }) => (why === null ? [] : [{ machine: item.machine, why }]));
+  const checked = items.map((item) => ({ item, why: whyNotServed(item) }));
+  const others = checked.flatMap(({ item, why }) => (why === null ? [] : [{ machine: item.machine, why }]));
   for (const { machine, why } of others.slice(0, MAX_LOGGED))
     log(messageLine(logDecision.foreign, 'foreign', why, machine));
   const left = others.length - MAX_LOGGED;
@@ -116,7 +112,7 @@ const servedItems = (items: readonly WorkItem[], { whyNotServed, log }: Function
     log(
       messageLine(logDecision.foreign, 'foreign', `this install does not serve ${counted(left, 'more machine')}`, null),
     );
-  return judged.flatMap(({ item, why }) => (why === null ? [item] : []));
+  return checked.flatMap(({ item, why }) => (why === null ? [item] : []));
 };
 
 /**

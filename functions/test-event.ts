@@ -70,10 +70,10 @@ export const confirmTestEvents = async <M extends Pick<Message, 'messageId' | 'b
   dependencies: ConfirmDependencies,
   work: (others: readonly M[]) => Promise<T>,
 ): Promise<T> => {
-  const judged = messages.map((message) => ({ message, arrival: testEventIn(message) }));
-  const confirmed = Promise.all(judged.flatMap(({ arrival }) => (arrival ? [confirm(arrival, dependencies)] : [])));
+  const parsed = messages.map((message) => ({ message, arrival: testEventIn(message) }));
+  const confirmed = Promise.all(parsed.flatMap(({ arrival }) => (arrival ? [confirm(arrival, dependencies)] : [])));
   try {
-    return await work(judged.flatMap(({ message, arrival }) => (arrival ? [] : [message])));
+    return await work(parsed.flatMap(({ message, arrival }) => (arrival ? [] : [message])));
   } finally {
     await confirmed;
   }
@@ -123,11 +123,11 @@ export const tryTestEvent = async (
   if (!incidents) return { what, verdict: 'warn', says: WITHOUT_WITNESS };
   const id = newRunId();
   const sent = ports.clock.now();
-  const patience = Math.max(0, Math.min(ARRIVES_WITHIN_MS, lasts));
+  const waitsAtMost = Math.max(0, Math.min(ARRIVES_WITHIN_MS, lasts));
   try {
     await chain.send({ cloudfence: 'test-event', id }, signal);
-    const receivedAt = await arrivalOf(id, dependencies, sent.mono + patience, signal);
-    const seconds = Math.round(patience / 1_000);
+    const receivedAt = await arrivalOf(id, dependencies, sent.mono + waitsAtMost, signal);
+    const seconds = Math.round(waitsAtMost / 1_000);
     if (receivedAt === null)
       return {
         what,

@@ -18,7 +18,7 @@ const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Returns when the proof behind a step was asked for: the newest answer before the step left. */
 const proofBehind = (step: StepReport, proofs: readonly Proof[]): string | null =>
-  stepProperties[step.step].letsGo
+  stepProperties[step.step].releases
     ? null
     : (proofs.findLast(({ answered }) => answered <= isoTime(step.at))?.asked ?? null);
 

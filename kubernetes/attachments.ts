@@ -43,7 +43,7 @@ export const attachmentFacts = (attachment: V1VolumeAttachment): AttachmentFacts
 };
 
 export const readAttachment = (reader: Reader, name: string): Promise<V1VolumeAttachment | null> =>
-  reader.readIfPresent(StorageV1Api, { name }, (storage, place) => storage.readVolumeAttachment(place));
+  reader.readIfPresent(StorageV1Api, { name }, (storage, key) => storage.readVolumeAttachment(key));
 
 /**
  * Returns the machine that the attacher recorded on the attachment, or null when it recorded no machine of this cloud.

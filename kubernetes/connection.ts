@@ -154,7 +154,7 @@ type ApiClass<Api> = new (configuration: Configuration) => Api;
 type SendWith = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T>;
 
 /** What the path of a request names one object by. */
-interface ObjectPlace {
+interface ObjectKey {
   readonly name: string;
   readonly namespace?: string;
 }
@@ -170,10 +170,10 @@ export interface Reader {
    * Reads one object. Returns null when the API server says that the object does not exist. Does not ask for a name that
    * no object can have: such an object does not exist, either.
    */
-  readonly readIfPresent: <Api, Place extends ObjectPlace, T>(
+  readonly readIfPresent: <Api, Key extends ObjectKey, T>(
     api: ApiClass<Api>,
-    place: Place,
-    ask: (api: Api, place: Place) => Promise<T>,
+    key: Key,
+    ask: (api: Api, key: Key) => Promise<T>,
   ) => Promise<T | null>;
   /** Returns the names for which this reader did not ask because no object can have them. */
   readonly impossibleNames: () => readonly string[];
@@ -217,11 +217,11 @@ const nullIfAbsent = (error: unknown): null => {
 export const objectReads = (read: SendWith): Pick<Reader, 'readIfPresent' | 'impossibleNames'> => {
   const impossible = new Set<string>();
   return {
-    readIfPresent: async (api, place, ask) => {
-      const parts = [place.name, ...(place.namespace === undefined ? [] : [place.namespace])];
+    readIfPresent: async (api, key, ask) => {
+      const parts = [key.name, ...(key.namespace === undefined ? [] : [key.namespace])];
       const wrong = parts.filter((part) => !isName(part.toLowerCase()));
       for (const part of wrong) impossible.add(part);
-      return wrong.length > 0 ? null : read(api, (client) => ask(client, place)).catch(nullIfAbsent);
+      return wrong.length > 0 ? null : read(api, (client) => ask(client, key)).catch(nullIfAbsent);
     },
     impossibleNames: () => [...impossible],
   };

@@ -191,8 +191,8 @@ interface HttpsLinkOptions {
 export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsLinkOptions): Link => {
   const connect = async (count: number): Promise<void> => {
     const pool = await agent();
-    const place = new URL(server);
-    if (connectionCount(pool, place) === 0) connectAhead(pool, place, count);
+    const origin = new URL(server);
+    if (connectionCount(pool, origin) === 0) connectAhead(pool, origin, count);
   };
   // If there is no pool, there is nothing to close.
   const close = async (): Promise<void> => {

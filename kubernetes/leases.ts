@@ -21,10 +21,8 @@ export const renewTimeOf = (lease: { readonly spec?: { readonly renewTime?: unkn
  * https://kubernetes.io/docs/concepts/architecture/leases/
  */
 export const readLease = async (reader: Reader, node: string): Promise<string | null> => {
-  const lease = await reader.readIfPresent(
-    CoordinationV1Api,
-    { namespace: LEASE_NAMESPACE, name: node },
-    (api, place) => api.readNamespacedLease(place),
+  const lease = await reader.readIfPresent(CoordinationV1Api, { namespace: LEASE_NAMESPACE, name: node }, (api, key) =>
+    api.readNamespacedLease(key),
   );
   return lease && renewTimeOf(lease);
 };

@@ -39,8 +39,8 @@ const EMPTY: LedgerState = { entries: [], counted: [] };
 
 /** Returns null when there is no ledger. */
 export const readVersion = async ({ reader }: Pick<LedgerAccess, 'reader'>): Promise<LedgerVersion | null> => {
-  const map = await reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) =>
-    core.readNamespacedConfigMap(place),
+  const map = await reader.readIfPresent(CoreV1Api, { namespace, name }, (core, key) =>
+    core.readNamespacedConfigMap(key),
   );
   return map && { resourceVersion: map.metadata?.resourceVersion, ledger: parseLedger(map.data) };
 };

@@ -99,7 +99,7 @@ export interface Ledger {
   readonly concludeUnless: (access: LedgerAccess, showing: readonly MachineId[]) => Promise<void>;
 }
 
-const reservePlace = async (
+const reserveFence = async (
   changes: LedgerChanges,
   access: LedgerAccess,
   { machine, boot, cap, onlyAsked }: CapReservation,
@@ -124,7 +124,7 @@ export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledg
     prepare: bases.prepare,
     reserve: async (access, wanted) => {
       try {
-        return await reservePlace(
+        return await reserveFence(
           changes,
           access,
           wanted,

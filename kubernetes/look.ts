@@ -24,7 +24,7 @@ import {
   readAttachmentsOf,
   readVolumes,
   volumesBehind,
-  type VolumeTraces,
+  type VolumeSources,
 } from './volume-facts.ts';
 import {
   inlineVolumeOf,
@@ -59,14 +59,14 @@ const volumesOnStatus = (node: V1Node) => [
 const foundInList = async (reader: Reader, { search = false, query }: LookRequest, node: string) => {
   const attachments = search ? await searchAttachments(reader, node, query) : [];
   return {
-    read: await readAttachedVolumes(reader, attachments),
-    bare: attachments.flatMap((attachment) => inlineVolumeOf(attachment) ?? []),
+    persistentVolumes: await readAttachedVolumes(reader, attachments),
+    inline: attachments.flatMap((attachment) => inlineVolumeOf(attachment) ?? []),
   };
 };
 
 interface NamedNode {
   readonly name: string;
-  readonly standing: V1Node;
+  readonly node: V1Node;
   readonly facts: NodeFacts;
   readonly pods: readonly V1Pod[];
 }
@@ -78,19 +78,19 @@ interface NamedNode {
 const claimsNeeded = (
   pods: readonly V1Pod[],
   claimed: ReadonlyMap<string, V1PersistentVolume>,
-  { follow }: LookRequest,
-): VolumeTraces['needsClaim'] => {
+  { successorsOf }: LookRequest,
+): VolumeSources['needsClaim'] => {
   const isUnresolved = pods.some((pod) => podFactsOf(pod, claimed).unresolved.length > 0);
-  return (key) => isUnresolved || follow.includes(key);
+  return (key) => isUnresolved || successorsOf.includes(key);
 };
 
 /**
  * Reads the volumes of a Node, and those of its pods' claims. Reads the attachments whose names can be computed by now
  * side by side with the claims. They show most of the volumes that the claims are bound to.
  */
-const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: NamedNode, request: LookRequest) => {
+const volumesOnNode = async (reader: Reader, { name, node, facts, pods }: NamedNode, request: LookRequest) => {
   const remembered = [...(request.remembered?.volumes ?? []), ...(facts.record?.volumes ?? [])];
-  const onStatus = volumesOnStatus(standing);
+  const onStatus = volumesOnStatus(node);
   const inline = inlineHandles(pods);
   const known = [...onStatus, ...inline, ...remembered];
   const asking = readAttachmentsOf(reader, name, known);
@@ -102,12 +102,12 @@ const volumesOnNode = async (reader: Reader, { name, standing, facts, pods }: Na
   const volumes = await readVolumes(reader, {
     node: name,
     onStatus,
-    bare: [...inline, ...found.bare],
-    reported: new Set(volumesReported(standing).map(volumeKey)),
+    inline: [...inline, ...found.inline],
+    reported: new Set(volumesReported(node).map(volumeKey)),
     remembered,
-    read: [...claimed.values(), ...found.read],
-    asked,
-    owns: () => true,
+    persistentVolumes: [...claimed.values(), ...found.persistentVolumes],
+    attachments: asked,
+    isOfThisNode: () => true,
     needsClaim: claimsNeeded(pods, claimed, request),
   });
   return { claimed, volumes };
@@ -132,24 +132,24 @@ const lookAtNode = async (
   { keepNode, now }: LookAids,
 ): Promise<NodeLook | null> => {
   const askedAt = now();
-  const [standing, lease, pods] = await Promise.all([
+  const [existing, lease, pods] = await Promise.all([
     readExistingNode(reader, name),
     readLease(reader, name),
     readNodePods(reader, name),
   ]);
-  if (!standing || !anySourceNamesMachine(standing.identitySources, request.query)) return null;
-  keepNode(standing.node, askedAt);
+  if (!existing || !anySourceNamesMachine(existing.identitySources, request.query)) return null;
+  keepNode(existing.node, askedAt);
   const { remembered } = request;
-  const node = nodeFacts(standing.node, standing.identitySources);
-  const on = { name, standing: standing.node, facts: node, pods };
+  const node = nodeFacts(existing.node, existing.identitySources);
+  const on = { name, node: existing.node, facts: node, pods };
   const { claimed, volumes } = await volumesOnNode(reader, on, request);
-  const follow = [...request.follow, ...awaitingSuccessors(node, volumes)];
+  const successorsOf = [...request.successorsOf, ...awaitingSuccessors(node, volumes)];
   return {
     node,
     nodeName: name,
     nameTaken: remembered?.node === name && remembered.nodeUid !== node.uid,
     pods: pods.map((pod) => podFactsOf(pod, claimed)),
-    volumes: await withSuccessors(reader, volumes, { node: name, old: node.record?.pods ?? [] }, follow),
+    volumes: await withSuccessors(reader, volumes, { node: name, old: node.record?.pods ?? [] }, successorsOf),
     lease,
   };
 };
@@ -172,13 +172,13 @@ interface NameFacts {
   readonly node: string;
   readonly pods: readonly V1Pod[];
   readonly lease: string | null;
-  readonly standing: ExistingNode | null;
+  readonly existing: ExistingNode | null;
 }
 
 /** Reads everything about one name, the Node last. A Node that appears in between may already have pods. */
 const readNameFacts = async (reader: Reader, node: string): Promise<NameFacts> => {
   const [pods, lease] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
-  return { node, pods, lease, standing: await readExistingNode(reader, node) };
+  return { node, pods, lease, existing: await readExistingNode(reader, node) };
 };
 
 interface Leftovers {
@@ -188,7 +188,7 @@ interface Leftovers {
   readonly lease: string | null;
 }
 
-interface Traces {
+interface LeftoverContext {
   readonly request: LookRequest;
   readonly left: LeftoverAttachments;
   readonly now: number;
@@ -201,11 +201,11 @@ const rememberedOf = ({ remembered, query }: LookRequest): FenceRecord | null =>
  * Reports whether another machine uses the name now. The pods and the Lease of that name then do not belong to the
  * queried machine, whether or not a Node exists.
  */
-const isNameTaken = ({ node, lease, standing }: NameFacts, { left, now }: Traces): boolean =>
-  standing !== null || left.reusedNodeNames.has(node) || isAlive(lease, now);
+const isNameTaken = ({ node, lease, existing }: NameFacts, { left, now }: LeftoverContext): boolean =>
+  existing !== null || left.reusedNodeNames.has(node) || isAlive(lease, now);
 
-const keysOf = (volumes: readonly V1PersistentVolume[], bare: readonly VolumeHandle[] = []): ReadonlySet<string> =>
-  new Set([...volumes.flatMap((volume) => csiHandleOf(volume) ?? []), ...bare].map(volumeKey));
+const keysOf = (volumes: readonly V1PersistentVolume[], inline: readonly VolumeHandle[] = []): ReadonlySet<string> =>
+  new Set([...volumes.flatMap((volume) => csiHandleOf(volume) ?? []), ...inline].map(volumeKey));
 
 /**
  * Returns the pods of the dead machine. Pods are bound to a name, not to a machine. A pod belongs to the dead machine
@@ -229,36 +229,36 @@ const ownPods = (
 const volumesLeft = async (
   reader: Reader,
   node: string,
-  { query, remembered, follow }: LookRequest,
-  found: Pick<VolumeTraces, 'bare' | 'read'>,
+  { query, remembered, successorsOf }: LookRequest,
+  found: Pick<VolumeSources, 'inline' | 'persistentVolumes'>,
 ) => {
   const noted = remembered?.node === node ? remembered.volumes : [];
   const volumes = await readVolumes(reader, {
     node,
     onStatus: [],
     reported: new Set(),
-    asked: new Map(),
+    attachments: new Map(),
     ...found,
     remembered: noted,
-    owns: mayBelongTo(query),
+    isOfThisNode: mayBelongTo(query),
     needsClaim: () => true,
   });
-  return withSuccessors(reader, volumes, { node, old: remembered?.pods ?? [] }, follow);
+  return withSuccessors(reader, volumes, { node, old: remembered?.pods ?? [] }, successorsOf);
 };
 
-const leftoversOf = async (reader: Reader, name: NameFacts, traces: Traces): Promise<Leftovers> => {
-  const { request, left } = traces;
-  const taken = isNameTaken(name, traces);
+const leftoversOf = async (reader: Reader, name: NameFacts, context: LeftoverContext): Promise<Leftovers> => {
+  const { request, left } = context;
+  const taken = isNameTaken(name, context);
   const own = [...left.own, ...(taken ? [] : left.unattributed)].filter(({ spec }) => spec.nodeName === name.node);
   const attached = await readAttachedVolumes(reader, own);
-  const bare = own.flatMap((attachment) => inlineVolumeOf(attachment) ?? []);
+  const inline = own.flatMap((attachment) => inlineVolumeOf(attachment) ?? []);
   const claimed = await readVolumesOfPvcs(reader, taken ? [] : name.pods);
   const pods = taken
     ? []
     : ownPods(
         name.pods.map((pod) => podFactsOf(pod, claimed)),
         request,
-        keysOf(attached, bare),
+        keysOf(attached, inline),
       );
   const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
   const used = [...claimed.values()].filter((volume) => [...keysOf([volume])].some((key) => wanted.has(key)));
@@ -266,7 +266,7 @@ const leftoversOf = async (reader: Reader, name: NameFacts, traces: Traces): Pro
     taken,
     pods,
     lease: taken ? null : name.lease,
-    volumes: await volumesLeft(reader, name.node, request, { bare, read: [...used, ...attached] }),
+    volumes: await volumesLeft(reader, name.node, request, { inline, persistentVolumes: [...used, ...attached] }),
   };
 };
 
@@ -285,7 +285,7 @@ const ownNode = async (
   names: readonly NameFacts[],
   aids: LookAids,
 ): Promise<NodeLook | null> => {
-  const own = names.find(({ standing }) => standing && anySourceNamesMachine(standing.identitySources, request.query));
+  const own = names.find(({ existing }) => existing && anySourceNamesMachine(existing.identitySources, request.query));
   return own ? lookAtNode(reader, request, own.node, aids) : null;
 };
 

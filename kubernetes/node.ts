@@ -30,7 +30,7 @@ import {
 export type NodeLook = Omit<ClusterFacts, 'surroundings' | 'taintSupported' | 'impossibleNames'>;
 
 export const readNode = (reader: Reader, name: string): Promise<V1Node | null> =>
-  reader.readIfPresent(CoreV1Api, { name }, (core, place) => core.readNode(place));
+  reader.readIfPresent(CoreV1Api, { name }, (core, key) => core.readNode(key));
 
 /** The size of a page of whole Nodes. A Node may have 15 kB, most of it the images on its machine. */
 export const NODE_PAGE_SIZE = 100;
@@ -40,7 +40,7 @@ export const nodePages = (reader: Reader): AsyncGenerator<readonly V1Node[]> =>
   pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)), NODE_PAGE_SIZE);
 
 export const readCsiNode = (reader: Reader, name: string): Promise<V1CSINode | null> =>
-  reader.readIfPresent(StorageV1Api, { name }, (storage, place) => storage.readCSINode(place));
+  reader.readIfPresent(StorageV1Api, { name }, (storage, key) => storage.readCSINode(key));
 
 /** A Node, with everything on it and on its CSINode that may name the machine. */
 export interface ExistingNode {

@@ -101,7 +101,7 @@ export const readPod = (
   reader: Reader,
   { namespace, name }: Pick<PodTarget, 'namespace' | 'name'>,
 ): Promise<V1Pod | null> =>
-  reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) => core.readNamespacedPod(place));
+  reader.readIfPresent(CoreV1Api, { namespace, name }, (core, key) => core.readNamespacedPod(key));
 
 /**
  * Deletes a pod without a grace period, because there is no kubelet left that could use it.

@@ -18,7 +18,7 @@ export interface AccountToken {
   readonly ca: string;
 }
 
-const SECRET_PLACE = { name: SECRET, namespace: NAMESPACE };
+const TOKEN_SECRET = { name: SECRET, namespace: NAMESPACE };
 
 const tokenSecret: V1Secret = {
   type: 'kubernetes.io/service-account-token',
@@ -35,8 +35,8 @@ const tokenIn = ({ data }: V1Secret): AccountToken | null => {
 const waitForToken = async ({ clock, reader }: Connection, signal: AbortSignal): Promise<AccountToken> => {
   const until = clock.now() + FILLED_WITHIN_MS;
   do {
-    const secret = await reader(signal).readIfPresent(CoreV1Api, SECRET_PLACE, (core, place) =>
-      core.readNamespacedSecret(place),
+    const secret = await reader(signal).readIfPresent(CoreV1Api, TOKEN_SECRET, (core, key) =>
+      core.readNamespacedSecret(key),
     );
     const token = secret && tokenIn(secret);
     if (token) return token;
@@ -56,7 +56,7 @@ const waitForToken = async ({ clock, reader }: Connection, signal: AbortSignal):
 export const accountToken = async (connection: Connection, signal: AbortSignal): Promise<AccountToken> => {
   const known = await connection
     .reader(signal)
-    .readIfPresent(CoreV1Api, SECRET_PLACE, (core, place) => core.readNamespacedSecret(place));
+    .readIfPresent(CoreV1Api, TOKEN_SECRET, (core, key) => core.readNamespacedSecret(key));
   if (!known)
     await connection
       .writer(null, signal)

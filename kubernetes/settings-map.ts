@@ -1,6 +1,6 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Surroundings } from '../fencing/model/cluster-facts.ts';
-import { patience } from '../fencing/model/policy.ts';
+import { timing } from '../fencing/model/policy.ts';
 import type { Reader, Writer } from './connection.ts';
 import { isNotFound } from './errors.ts';
 import { CAP_OVERRIDE, PAUSE_KEY, SETTINGS } from './names.ts';
@@ -17,7 +17,7 @@ export interface CapOverride {
 }
 
 export const readSettings = async (reader: Reader): Promise<SettingsMap> => {
-  const map = await reader.readIfPresent(CoreV1Api, SETTINGS, (core, place) => core.readNamespacedConfigMap(place));
+  const map = await reader.readIfPresent(CoreV1Api, SETTINGS, (core, key) => core.readNamespacedConfigMap(key));
   return map?.data ?? {};
 };
 
@@ -32,7 +32,7 @@ const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d
 export const activeCapOverride = (settings: SettingsMap, now: number): CapOverride | null => {
   const text = settings[CAP_OVERRIDE.until]?.trim() ?? '';
   const until = RFC_3339.test(text) ? Date.parse(text) : NaN;
-  const counts = until > now && until <= now + patience.longestCapOverride;
+  const counts = until > now && until <= now + timing.longestCapOverride;
   return counts ? { until, reason: settings[CAP_OVERRIDE.reason]?.trim() || 'no reason given' } : null;
 };
 

@@ -16,7 +16,7 @@ import { hasFenceTraces, hasOwnLabel, hasOwnTaint, fenceAnnotation, nodeFacts } 
 
 const GETS_AT_ONCE = 8;
 
-interface Traces {
+interface SuspectFacts {
   readonly fresh: ReadonlySet<string>;
   /** Nodes whose Lease is not fresh, or to which something doubtful is attached, whether they exist or not. */
   readonly named: ReadonlySet<string>;
@@ -38,7 +38,7 @@ const suspectsFromAttachments = (node: string, left: readonly AttachmentGroup[])
   ];
 };
 
-const suspectsOfGoneNode = (node: string, { attached }: Traces): readonly SuspectNode[] =>
+const suspectsOfGoneNode = (node: string, { attached }: SuspectFacts): readonly SuspectNode[] =>
   suspectsFromAttachments(node, attached.get(node) ?? []);
 
 /**
@@ -52,20 +52,20 @@ const isOfAnotherMachine =
 
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
-const whySuspect = (standing: V1Node, { fresh }: Traces): SuspectNode['because'] | null => {
-  if (hasFenceTraces(standing)) return 'fenced';
-  if (!fresh.has(nameOf(standing))) return 'lease-stale';
-  return hasOwnLabel(standing) ? 'labelled' : null;
+const whySuspect = (existing: V1Node, { fresh }: SuspectFacts): SuspectNode['because'] | null => {
+  if (hasFenceTraces(existing)) return 'fenced';
+  if (!fresh.has(nameOf(existing))) return 'lease-stale';
+  return hasOwnLabel(existing) ? 'labelled' : null;
 };
 
 /**
  * Returns the Node itself, if it stands out, and the machine that had its name before, if anything is still attached to
  * that machine.
  */
-const judgeNode = ({ node: standing, identitySources }: ExistingNode, traces: Traces): readonly SuspectNode[] => {
-  const { attached } = traces;
-  const node = nameOf(standing);
-  const because = whySuspect(standing, traces);
+const judgeNode = ({ node: existing, identitySources }: ExistingNode, facts: SuspectFacts): readonly SuspectNode[] => {
+  const { attached } = facts;
+  const node = nameOf(existing);
+  const because = whySuspect(existing, facts);
   const before =
     identitySources.length === 0
       ? []
@@ -77,8 +77,8 @@ const judgeNode = ({ node: standing, identitySources }: ExistingNode, traces: Tr
       because,
       node,
       identitySources,
-      record: parseRecord(fenceAnnotation(standing) ?? ''),
-      marked: hasOwnTaint(standing) ? nodeFacts(standing, identitySources) : null,
+      record: parseRecord(fenceAnnotation(existing) ?? ''),
+      marked: hasOwnTaint(existing) ? nodeFacts(existing, identitySources) : null,
       attachments: held,
     },
     ...before,
@@ -94,24 +94,24 @@ const withIdentitySources = async (reader: Reader, node: V1Node): Promise<Existi
   };
 };
 
-const hasTraces = (node: V1Node, { named }: Traces): boolean =>
+const needsCheck = (node: V1Node, { named }: SuspectFacts): boolean =>
   named.has(nameOf(node)) || hasFenceTraces(node) || hasOwnLabel(node);
 
 /**
  * Judges all Nodes in pages. Only whole Nodes include their taints, and the API server cannot select by a taint. Our
  * taint has to be found by itself, because a person may remove every label.
  */
-const judgeAllNodes = async (reader: Reader, traces: Traces): Promise<readonly SuspectNode[]> => {
+const judgeAllNodes = async (reader: Reader, facts: SuspectFacts): Promise<readonly SuspectNode[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);
   const suspects: SuspectNode[] = [];
-  const absent = new Set(traces.named);
+  const absent = new Set(facts.named);
   for await (const page of nodePages(reader)) {
     for (const node of page) absent.delete(nameOf(node));
-    const standing = page.filter((node) => hasTraces(node, traces));
-    const seen = await Promise.all(standing.map((node) => atOnce(() => withIdentitySources(reader, node))));
-    suspects.push(...seen.flatMap((node) => judgeNode(node, traces)));
+    const existing = page.filter((node) => needsCheck(node, facts));
+    const seen = await Promise.all(existing.map((node) => atOnce(() => withIdentitySources(reader, node))));
+    suspects.push(...seen.flatMap((node) => judgeNode(node, facts)));
   }
-  return [...suspects, ...[...absent].flatMap((name) => suspectsOfGoneNode(name, traces))];
+  return [...suspects, ...[...absent].flatMap((name) => suspectsOfGoneNode(name, facts))];
 };
 
 /**

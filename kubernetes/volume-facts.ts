@@ -18,24 +18,24 @@ import { isFinished } from './pods.ts';
  */
 
 /** All places that name the volumes of a Node. */
-export interface VolumeTraces {
+export interface VolumeSources {
   readonly node: string;
   /** On the Node's status, where its kubelet can write anything. */
   readonly onStatus: readonly VolumeHandle[];
   /** Named by a pod or an attachment itself, without a PersistentVolume. */
-  readonly bare: readonly VolumeHandle[];
+  readonly inline: readonly VolumeHandle[];
   /** Keys of the volumes that the Node's status reports as attached. */
   readonly reported: ReadonlySet<string>;
   /** In fence records. */
   readonly remembered: readonly NamedVolume[];
   /** PersistentVolumes that this look has just read, through claims or attachments. */
-  readonly read: readonly V1PersistentVolume[];
+  readonly persistentVolumes: readonly V1PersistentVolume[];
   /** Attachments that this look has just asked for by name, with what it found. */
-  readonly asked: ReadonlyMap<string, V1VolumeAttachment | null>;
+  readonly attachments: ReadonlyMap<string, V1VolumeAttachment | null>;
   /**
    * Returns whether an attachment with the computed name belongs to this Node and not to a later Node of the same name.
    */
-  readonly owns: (attachment: V1VolumeAttachment) => boolean;
+  readonly isOfThisNode: (attachment: V1VolumeAttachment) => boolean;
   /**
    * Returns whether the claim of this volume matters. If not, the name of the PersistentVolume is enough, and a standing
    * attachment shows it.
@@ -59,8 +59,8 @@ const named = ({ driver, handle }: VolumeHandle, name: string | null | undefined
   name: name ?? '',
 });
 
-const namedByRead = ({ read }: VolumeTraces) =>
-  read.flatMap((volume) => {
+const namedByRead = ({ persistentVolumes }: VolumeSources) =>
+  persistentVolumes.flatMap((volume) => {
     const handle = csiHandleOf(volume);
     return handle ? [named(handle, volume.metadata?.name)] : [];
   });
@@ -71,13 +71,13 @@ const namedByRead = ({ read }: VolumeTraces) =>
  */
 const MOST_NAMES = 5;
 
-const candidatesOf = (all: VolumeTraces): readonly Candidate[] => {
-  const traces = [
-    ...[...all.onStatus, ...all.bare].map((handle) => named(handle, null)),
+const candidatesOf = (all: VolumeSources): readonly Candidate[] => {
+  const sources = [
+    ...[...all.onStatus, ...all.inline].map((handle) => named(handle, null)),
     ...all.remembered.map((volume) => named(volume, volume.persistentVolume)),
     ...namedByRead(all),
   ];
-  const groups = Map.groupBy(traces, volumeKey);
+  const groups = Map.groupBy(sources, volumeKey);
   return [...groups.values()].flatMap((group) => {
     const names = [...new Set(group.map(({ name }) => name).filter((name) => name !== ''))].slice(-MOST_NAMES);
     return group.slice(0, 1).map(({ driver, handle }) => ({ driver, handle, names }));
@@ -119,18 +119,18 @@ const shownBy = (attachment: V1VolumeAttachment | null, { driver }: VolumeHandle
 const findVolume = async (
   reader: Reader,
   candidate: Candidate,
-  { node, read, reported, owns, needsClaim }: VolumeTraces,
+  { node, persistentVolumes, reported, isOfThisNode, needsClaim }: VolumeSources,
   attachmentAt: ReadAttachment,
 ): Promise<FoundVolume> => {
   const { driver, handle } = candidate;
   const name = attachmentName(candidate, node);
   const found = await attachmentAt(name);
-  const attachment = found && owns(found) ? found : null;
+  const attachment = found && isOfThisNode(found) ? found : null;
   const source = attachment?.spec.source.persistentVolumeName;
   const names = new Set([...(source === undefined ? [] : [source]), ...candidate.names]);
-  const isRead = read.some(({ metadata }) => metadata?.name === source);
+  const isRead = persistentVolumes.some(({ metadata }) => metadata?.name === source);
   const shown = isRead || needsClaim(volumeKey(candidate)) ? null : shownBy(attachment, candidate);
-  const volume = shown === null ? await volumeWithHandle(reader, candidate, names, read) : null;
+  const volume = shown === null ? await volumeWithHandle(reader, candidate, names, persistentVolumes) : null;
   const facts = {
     driver,
     handle,
@@ -157,23 +157,23 @@ const MOST_ASKED = 300;
  */
 const readBelievable = async (
   reader: Reader,
-  traces: VolumeTraces,
+  sources: VolumeSources,
   candidates: readonly Candidate[],
 ): Promise<readonly FoundVolume[]> => {
   const attached = new Map(
-    (await listAttachmentsOnNode(reader, traces.node)).map((attachment) => [
+    (await listAttachmentsOnNode(reader, sources.node)).map((attachment) => [
       attachment.metadata?.name ?? '',
       attachment,
     ]),
   );
   const sure = new Set(
-    [...namedByRead(traces), ...traces.bare, ...traces.remembered.slice(0, MOST_ASKED)].map(volumeKey),
+    [...namedByRead(sources), ...sources.inline, ...sources.remembered.slice(0, MOST_ASKED)].map(volumeKey),
   );
   const believable = candidates.filter(
-    (candidate) => sure.has(volumeKey(candidate)) || attached.has(attachmentName(candidate, traces.node)),
+    (candidate) => sure.has(volumeKey(candidate)) || attached.has(attachmentName(candidate, sources.node)),
   );
   return Promise.all(
-    believable.map((candidate) => findVolume(reader, candidate, traces, async (name) => attached.get(name) ?? null)),
+    believable.map((candidate) => findVolume(reader, candidate, sources, async (name) => attached.get(name) ?? null)),
   );
 };
 
@@ -185,7 +185,7 @@ export const readAttachmentsOf = async (
   reader: Reader,
   node: string,
   volumes: readonly VolumeHandle[],
-): Promise<VolumeTraces['asked']> => {
+): Promise<VolumeSources['attachments']> => {
   const names = new Set(volumes.map((volume) => attachmentName(volume, node)));
   if (names.size > MOST_ASKED) return new Map();
   return new Map(
@@ -200,25 +200,25 @@ export const readAttachmentsOf = async (
 export const volumesBehind = (
   volumes: readonly VolumeHandle[],
   node: string,
-  asked: VolumeTraces['asked'],
+  attachments: VolumeSources['attachments'],
 ): ReadonlyMap<string, VolumeHandle> =>
   new Map(
     volumes.flatMap((volume) => {
-      const { attacher, source } = asked.get(attachmentName(volume, node))?.spec ?? {};
+      const { attacher, source } = attachments.get(attachmentName(volume, node))?.spec ?? {};
       const name = attacher === volume.driver ? source?.persistentVolumeName : undefined;
       return name === undefined ? [] : [[name, volume] as const];
     }),
   );
 
 /** Returns each volume of the Node once, with its current attachment and PersistentVolume. */
-export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly FoundVolume[]> => {
-  const candidates = candidatesOf(traces);
-  if (candidates.length > MOST_ASKED) return readBelievable(reader, traces, candidates);
+export const readVolumes = (reader: Reader, sources: VolumeSources): Promise<readonly FoundVolume[]> => {
+  const candidates = candidatesOf(sources);
+  if (candidates.length > MOST_ASKED) return readBelievable(reader, sources, candidates);
   const attachmentAt: ReadAttachment = async (name) => {
-    const asked = traces.asked.get(name);
-    return asked === undefined ? readAttachment(reader, name) : asked;
+    const known = sources.attachments.get(name);
+    return known === undefined ? readAttachment(reader, name) : known;
   };
-  return Promise.all(candidates.map((candidate) => findVolume(reader, candidate, traces, attachmentAt)));
+  return Promise.all(candidates.map((candidate) => findVolume(reader, candidate, sources, attachmentAt)));
 };
 
 /** Finds the next attachment of a volume: the one to the Node of the pod that uses its claim now. */
@@ -252,7 +252,7 @@ const podsOfSameName = async (reader: Reader, old: FenceRecord['pods']): Promise
   if (old.length > MOST_BY_NAME) return [];
   const pods = await Promise.all(
     old.map(({ namespace, name }) =>
-      reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) => core.readNamespacedPod(place)),
+      reader.readIfPresent(CoreV1Api, { namespace, name }, (core, key) => core.readNamespacedPod(key)),
     ),
   );
   return pods.filter((pod) => pod !== null);
@@ -299,21 +299,21 @@ export const podsUsing = async (
 };
 
 /**
- * Returns the facts of the volumes, each with its next attachment. Reads the next attachment only if `follow` names the
+ * Returns the facts of the volumes, each with its next attachment. Reads the next attachment only if `successorsOf` names the
  * volume and a pod on another Node uses it.
  */
 export const withSuccessors = async (
   reader: Reader,
   volumes: readonly FoundVolume[],
   former: NodeTraces,
-  follow: readonly string[],
+  successorsOf: readonly string[],
 ): Promise<readonly VolumeFacts[]> => {
-  const claims = volumes.flatMap((volume) => (follow.includes(volume.facts.key) ? (claimOf(volume) ?? []) : []));
+  const claims = volumes.flatMap((volume) => (successorsOf.includes(volume.facts.key) ? (claimOf(volume) ?? []) : []));
   const users = await podsUsing(reader, claims, former);
   return Promise.all(
     volumes.map(async (volume): Promise<VolumeFacts> => {
       const { facts } = volume;
-      const claim = follow.includes(facts.key) ? claimOf(volume) : null;
+      const claim = successorsOf.includes(facts.key) ? claimOf(volume) : null;
       const next = claim && users.get(pvcKey(claim))?.spec?.nodeName;
       const successor = next ? await readAttachment(reader, attachmentName(facts, next)) : null;
       return { ...facts, successor: successor && attachmentFacts(successor) };

@@ -145,7 +145,7 @@ const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone.lastIn
  * Returns the zone or the region in the path of a disk, or null. `zones` is the text of the volume's zone label.
  * gceGetRegionFromZones refuses zones of more than one region.
  */
-const gcePlace = (zones: string): string | null => {
+const gceLocation = (zones: string): string | null => {
   const all = zones.split(MULTI_ZONE);
   if (all.length === 1) return `zones/${zones === '' ? 'UNSPECIFIED' : zones}`;
   const [region = '', ...others] = new Set(all.map(regionOf));
@@ -153,8 +153,8 @@ const gcePlace = (zones: string): string | null => {
 };
 
 const gce = (name: string, zones: string): Translation => {
-  const place = gcePlace(zones);
-  return place === null ? null : csi('pd.csi.storage.gke.io', `projects/UNSPECIFIED/${place}/disks/${name}`);
+  const location = gceLocation(zones);
+  return location === null ? null : csi('pd.csi.storage.gke.io', `projects/UNSPECIFIED/${location}/disks/${name}`);
 };
 
 /**
@@ -195,12 +195,10 @@ export const pvcsOfPod = (pod: V1Pod): readonly PvcReference[] =>
 export const pvcKey = ({ namespace, name }: PvcReference): string => `${namespace}/${name}`;
 
 export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVolume | null> =>
-  reader.readIfPresent(CoreV1Api, { name }, (core, place) => core.readPersistentVolume(place));
+  reader.readIfPresent(CoreV1Api, { name }, (core, key) => core.readPersistentVolume(key));
 
 export const readPvc = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
-  reader.readIfPresent(CoreV1Api, { namespace, name }, (core, place) =>
-    core.readNamespacedPersistentVolumeClaim(place),
-  );
+  reader.readIfPresent(CoreV1Api, { namespace, name }, (core, key) => core.readNamespacedPersistentVolumeClaim(key));
 
 /** Returns what a look needs of a PersistentVolume. */
 const asVolume = (name: string, { driver, handle }: VolumeHandle, claim: PvcReference): V1PersistentVolume => ({

@@ -35,7 +35,7 @@ export interface DoctorReport {
   readonly conclusion: Conclusion;
   readonly checks: readonly Check[];
   /** What no check could try without an effect, or from here. */
-  readonly untried: readonly string[];
+  readonly notTried: readonly string[];
 }
 
 /** Shows what the next sweep would do. */
@@ -69,11 +69,11 @@ const conclusionOf = (checks: readonly Check[]): Conclusion => {
   return { readiness: 'ready', says: `a fence would work: ${all} passed`, missing: [], next: WHEN_READY };
 };
 
-export const doctorReport = (checks: readonly Check[], untried: readonly string[] = []): DoctorReport => ({
+export const doctorReport = (checks: readonly Check[], notTried: readonly string[] = []): DoctorReport => ({
   verdict: verdicts.findLast((one) => checks.some(({ verdict }) => verdict === one)) ?? 'ok',
   conclusion: conclusionOf(checks),
   checks,
-  untried: [...new Set(untried)],
+  notTried: [...new Set(notTried)],
 });
 
 const written: Record<Verdict, string> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' };
@@ -87,9 +87,9 @@ const conclusionLines = ({ readiness, says, missing, next }: Conclusion): readon
 ];
 
 /** Formats a report for people: each check, what could not be tried, and then what all of them mean. */
-export const reportLines = ({ checks, conclusion, untried }: Omit<DoctorReport, 'verdict'>): readonly string[] => [
+export const reportLines = ({ checks, conclusion, notTried }: Omit<DoctorReport, 'verdict'>): readonly string[] => [
   ...checks.map(checkLine),
-  ...untried.map((what) => `not tried: ${what}`),
+  ...notTried.map((what) => `not tried: ${what}`),
   '',
   ...conclusionLines(conclusion),
 ];

@@ -50,7 +50,7 @@ export interface CloudProbe {
    */
   readonly destructiveCalls: (trial: PermissionTrial, signal: AbortSignal) => Promise<readonly Check[]>;
   /** What the trial cannot show on this cloud. Absent for a place without a trial. */
-  readonly untried?: string;
+  readonly notTried?: string;
 }
 
 /** What Cloudfence needs from a cloud in addition to the `Cloud` interface of fencing. */
@@ -66,7 +66,7 @@ export interface OpenedCloud {
   /** One probe for each place whose machines are served. */
   readonly probes: readonly CloudProbe[];
   /** Returns the probes that depend on the machines of Nodes. Absent when there are none. */
-  readonly probesFor?: (machines: readonly MachineId[]) => Promise<readonly CloudProbe[]>;
+  readonly probesOfMachines?: (machines: readonly MachineId[]) => Promise<readonly CloudProbe[]>;
   /**
    * Asks the disks of these volumes what they say about themselves, for a diagnosis. Returns one entry for each disk of
    * this cloud, or throws.

@@ -68,7 +68,7 @@ export interface StageWriter {
   /** What the cloud's controller manager does to Nodes. */
   readonly controller: readonly string[];
   /** Where the cloud must be asked about the machines of these clusters. */
-  readonly placeOf: (clusters: readonly SeenCluster[]) => {
+  readonly scopeOf: (clusters: readonly SeenCluster[]) => {
     readonly region: string | null;
     readonly account: string | null;
   };

@@ -85,7 +85,7 @@ export const stateWords: Readonly<Record<Incident['state'], StateWords>> = {
 /** Returns the name under which people know the machine. */
 export const subjectOf = ({ node, machine }: Incident): string => node ?? machine;
 
-const askers: Readonly<Record<Incident['triggers'][number]['kind'], string>> = {
+const triggerWords: Readonly<Record<Incident['triggers'][number]['kind'], string>> = {
   event: 'an event arrived',
   sweep: 'a sweep found it',
   person: 'a person asked',
@@ -96,7 +96,7 @@ const noticed = (incident: Incident): readonly string[] => {
   const off = phases.off === null ? [] : [`The machine went off at ${dateTime(epochMs(phases.off))} UTC.`];
   if (phases.received === null) return off;
   const first = triggers.find(({ received }) => received === phases.received);
-  const why = first ? `, because ${askers[first.kind]}` : '';
+  const why = first ? `, because ${triggerWords[first.kind]}` : '';
   const later = between(incident, 'off', 'received');
   const when =
     later === null || later < 0 ? `at ${dateTime(epochMs(phases.received))} UTC` : `${duration(later)} later`;

@@ -14,12 +14,12 @@ export type AzureParts = ClusterParts & WithAzure;
 export type AzureWorld = World<AzureParts>;
 
 export const SANDBOX_SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
-const SANDBOX_PLACE = { subscription: SANDBOX_SUBSCRIPTION, group: 'MC_sandbox', location: 'westeurope' } as const;
+const SANDBOX_SCOPE = { subscription: SANDBOX_SUBSCRIPTION, group: 'MC_sandbox', location: 'westeurope' } as const;
 export const AZURE_DISK = 'disk.csi.azure.com';
 
 /** Returns an empty cluster with a running control plane, in an empty resource group. */
 export const createAzureSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AzureWorld => {
-  const parts: AzureParts = { cluster: emptyCluster(), azure: emptyAzure(SANDBOX_PLACE) };
+  const parts: AzureParts = { cluster: emptyCluster(), azure: emptyAzure(SANDBOX_SCOPE) };
   const world: AzureWorld = createWorld<AzureParts>(
     { ...clusterActors<AzureParts>(underlyingAzure), ...azureActors(), [WATCH_NODES]: watchNodes },
     parts,

@@ -70,13 +70,13 @@ const hostIn = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1
 const portIn = ({ protocol, port }: URL): number => Number(port) || (protocol === 'http:' ? 80 : 443);
 
 /** Returns the place as Node's agents name it. An address is no server name: RFC 6066 does not allow it. */
-const placeOf = (url: URL): RequestOptions => {
+const requestOptionsOf = (url: URL): RequestOptions => {
   const host = hostIn(url);
   return { host, port: portIn(url), servername: isIP(host) === 0 ? host : '' };
 };
 
 const optionsFor = (agent: Agent, server: URL) => ({
-  ...placeOf(server),
+  ...requestOptionsOf(server),
   timeout: IDLE_LASTS_MS,
   ...agent.options,
 });

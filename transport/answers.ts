@@ -24,7 +24,7 @@ const wrapping = z.object({ cause: z.unknown().optional(), errors: z.array(z.unk
 
 const MOST_WRAPPINGS = 8;
 
-const namesAPlace = ({ hostname, address, host }: SystemError): boolean => (hostname ?? address ?? host) !== undefined;
+const namesAddress = ({ hostname, address, host }: SystemError): boolean => (hostname ?? address ?? host) !== undefined;
 
 /**
  * Returns the first system error that names a host or an address, or else any system error. The inner errors say more:
@@ -32,13 +32,13 @@ const namesAPlace = ({ hostname, address, host }: SystemError): boolean => (host
  */
 const systemErrorIn = (caught: unknown, depth = 0): SystemError | null => {
   const here = systemError.safeParse(caught).data ?? null;
-  if ((here && namesAPlace(here)) || depth > MOST_WRAPPINGS) return here;
+  if ((here && namesAddress(here)) || depth > MOST_WRAPPINGS) return here;
   const { cause, errors = [] } = wrapping.safeParse(caught).data ?? {};
   const inner = [cause, ...errors].map((one) => (one === undefined ? null : systemErrorIn(one, depth + 1)));
-  return inner.find((one) => one !== null && namesAPlace(one)) ?? here ?? inner.find((one) => one !== null) ?? null;
+  return inner.find((one) => one !== null && namesAddress(one)) ?? here ?? inner.find((one) => one !== null) ?? null;
 };
 
-const placeOf = ({ hostname, address, port, host }: SystemError): string | null => {
+const addressOf = ({ hostname, address, port, host }: SystemError): string | null => {
   if (hostname !== undefined) return hostname;
   return address === undefined ? (host ?? null) : `${address}${port === undefined ? '' : `:${port}`}`;
 };
@@ -51,9 +51,10 @@ const placeOf = ({ hostname, address, port, host }: SystemError): string | null 
 export const describeNetworkError = (caught: unknown, asked: string | null = null): string | null => {
   const found = systemErrorIn(caught);
   if (!found) return null;
-  const place = placeOf(found);
-  const via = asked !== null && place !== null && place !== asked && !place.startsWith(asked) ? ` (${asked})` : '';
-  return `${found.code}${place === null && asked === null ? '' : ` ${place ?? asked}`}${via}`;
+  const address = addressOf(found);
+  const via =
+    asked !== null && address !== null && address !== asked && !address.startsWith(asked) ? ` (${asked})` : '';
+  return `${found.code}${address === null && asked === null ? '' : ` ${address ?? asked}`}${via}`;
 };
 
 /** JavaScript's own errors. A library throws them when it cannot read an answer, and quotes the answer. */

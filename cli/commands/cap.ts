@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import { patience, type Policy } from '../../fencing/model/policy.ts';
+import { timing, type Policy } from '../../fencing/model/policy.ts';
 import type { CapControl, CapStatus } from '../../kubernetes/ledger.ts';
 import type { OpenCluster } from '../../config/open-clusters.ts';
 import type { Terminal } from '../answer.ts';
@@ -27,8 +27,8 @@ const refuseMisuse = ({ override, reason, end = false }: CapOptions): void => {
   if (override === undefined && reason !== undefined) throw new InvalidInput('--reason is valid only with --override');
   if (override === undefined) return;
   if ((reason ?? '').trim() === '') throw new InvalidInput('--override requires a --reason: say what you checked');
-  if (override <= 0 || override > patience.longestCapOverride)
-    throw new InvalidInput(`--override must be more than 0 and at most ${patience.longestCapOverride / HOUR_MS}h`);
+  if (override <= 0 || override > timing.longestCapOverride)
+    throw new InvalidInput(`--override must be more than 0 and at most ${timing.longestCapOverride / HOUR_MS}h`);
 };
 
 /**

@@ -31,13 +31,13 @@ const testEventChecks = async (entrance: string, { settings, ports, deadline }: 
 export const doctor = (options: DoctorOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async (session) => {
     const { openedCloud, clusters, policy, ports } = session;
-    const examined = { policy, gives: 'orders' } as const;
+    const examined = { policy, runsFences: true } as const;
     const { testEvent } = options;
-    const [{ checks, untried }, tried] = await Promise.all([
+    const [{ checks, notTried }, tried] = await Promise.all([
       runDoctorChecks(openedCloud, clusters, examined, ports.signal),
       testEvent === undefined ? [] : testEventChecks(testEvent, session),
     ]);
-    const diagnosis = doctorReport([...checks, ...tried], untried);
+    const diagnosis = doctorReport([...checks, ...tried], notTried);
     if (options.json) terminal.line(JSON.stringify(diagnosis));
     else for (const text of reportLines(diagnosis)) terminal.line(text);
     return diagnosis.verdict === 'fail' ? 1 : 0;

@@ -74,7 +74,7 @@ const optionsOf = (options: DrillCommandOptions, machine: string, { policy }: Se
   target: { node: options.node, machine },
   canary: { namespace: options.namespace, image: options.image, storageClass: options.storageClass ?? null },
   checks: { policy, suspendedGroup: options.suspendedGroup ?? null },
-  patience: options.timeout,
+  timeout: options.timeout,
   dryRun: options.dryRun ?? false,
 });
 

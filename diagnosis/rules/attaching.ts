@@ -150,20 +150,20 @@ const endDetach = (attachment: AttachmentView): readonly string[] => [
   'once the cloud shows the disk detached, remove the finalizer of the VolumeAttachment',
 ];
 
-const stale = (situation: Situation, place: NodeLocation, attachment: AttachmentView): Cause => {
+const stale = (situation: Situation, location: NodeLocation, attachment: AttachmentView): Cause => {
   const { now, pod } = situation;
   const { detachError: error, deletingSince } = attachment;
   return cause('stale-attachment', 'proved', 'by-person', {
-    says: `No pod uses ${describeVolume(situation)} on ${place.nodeName}, but its VolumeAttachment ${deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${firstLine(error.says)}` : '.'}`,
+    says: `No pod uses ${describeVolume(situation)} on ${location.nodeName}, but its VolumeAttachment ${deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${firstLine(error.says)}` : '.'}`,
     proof: [
       ...(deletingSince === null ? [] : [`its deletion was requested ${formatDuration(now - deletingSince)} ago`]),
       ...(error ? [`detachError at ${formatTime(error.at)}`] : []),
       ...(attachment.finalizers.length > 0 ? [`finalizers: ${attachment.finalizers.join(', ')}`] : []),
-      ...diskWords(situation, place),
+      ...diskWords(situation, location),
       attacherWords(situation),
     ],
     waits: `${nameOf(pod)} ← ${attachment.name} ← ${deletingSince === null ? 'somebody who deletes it' : `the attacher of ${attachment.driver}`}.`,
-    next: deletingSince === null && !error ? remove(situation, place, attachment) : endDetach(attachment),
+    next: deletingSince === null && !error ? remove(situation, location, attachment) : endDetach(attachment),
   });
 };
 
@@ -173,8 +173,8 @@ const STALE_MS = 60_000;
 const isRefused = ({ target }: Situation): boolean => attachmentAt(target)?.attachError?.fault === 'attached-elsewhere';
 
 /** Whether the Node may have the volume mounted: its kubelet lists it, or nobody could read what it lists. */
-const mayBeMounted = (place: NodeLocation, situation: Situation): boolean =>
-  place.node === 'unread' || isInUse(place, situation);
+const mayBeMounted = (location: NodeLocation, situation: Situation): boolean =>
+  location.node === 'unread' || isInUse(location, situation);
 
 /**
  * An attachment elsewhere that no pod uses and that does not go by itself. Nobody is told to delete one whose volume may
@@ -182,13 +182,13 @@ const mayBeMounted = (place: NodeLocation, situation: Situation): boolean =>
  */
 export const staleAttachment: CauseRule = (situation) => {
   const { now, pod } = situation;
-  for (const place of holdersOf(situation)) {
-    const attachment = attachmentAt(place);
-    if (!attachment || podsAt(place, situation).length > 0) continue;
+  for (const location of holdersOf(situation)) {
+    const attachment = attachmentAt(location);
+    if (!attachment || podsAt(location, situation).length > 0) continue;
     const since = attachment.deletingSince ?? pod.created;
-    if (attachment.deletingSince === null && mayBeMounted(place, situation)) continue;
+    if (attachment.deletingSince === null && mayBeMounted(location, situation)) continue;
     const isNeverAsked = attachment.deletingSince === null && isRefused(situation);
-    if (attachment.detachError || isNeverAsked || now - since > STALE_MS) return stale(situation, place, attachment);
+    if (attachment.detachError || isNeverAsked || now - since > STALE_MS) return stale(situation, location, attachment);
   }
   return null;
 };
@@ -246,7 +246,7 @@ const failed = (situation: Situation, error: ErrorView, attachment: AttachmentVi
 
 /** The disk is refused here only because its detach elsewhere is not over. */
 const isEchoOfDetach = (situation: Situation): boolean =>
-  isRefused(situation) && holdersOf(situation).some((place) => attachmentAt(place)?.deletingSince);
+  isRefused(situation) && holdersOf(situation).some((location) => attachmentAt(location)?.deletingSince);
 
 /** The driver answered with an error. */
 export const attachError: CauseRule = (situation) => {

@@ -20,11 +20,11 @@ const holderOutside = (situation: Situation): { readonly machine: string; readon
   const [stranger] = situation.strangers;
   if (stranger) return { machine: stranger.machine, is: `which is no Node of this cluster (${stranger.power})` };
   const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
-  const place = holdersOf(situation).find(
+  const location = holdersOf(situation).find(
     (one) => one.attachment === null && named.has(one.machine ?? '') && podsAt(one, situation).length === 0,
   );
-  return place?.machine
-    ? { machine: place.machine, is: `the machine of ${place.nodeName}, without an attachment` }
+  return location?.machine
+    ? { machine: location.machine, is: `the machine of ${location.nodeName}, without an attachment` }
     : null;
 };
 
@@ -60,12 +60,12 @@ const BUSY_MS = 120_000;
 export const diskStuck: CauseRule = (situation) => {
   const { disk, now, pod, target } = situation;
   const stuck = ifFound(disk)?.holders.find(({ state }) => ['detaching', 'busy', 'attaching'].includes(state));
-  const place = [target, ...holdersOf(situation)].find((one) => one?.machine === stuck?.machine) ?? null;
-  const attachment = attachmentAt(place);
+  const location = [target, ...holdersOf(situation)].find((one) => one?.machine === stuck?.machine) ?? null;
+  const attachment = attachmentAt(location);
   const since = attachment?.deletingSince ?? attachment?.created ?? now;
   if (!stuck || now - since < BUSY_MS) return null;
   const attaching = stuck.state === 'attaching';
-  const stopped = place !== null && isKubeletSilent(place, now);
+  const stopped = location !== null && isKubeletSilent(location, now);
   return cause(attaching ? 'disk-stuck-attaching' : 'disk-busy', 'proved', 'by-person', {
     says: `The cloud has been ${attaching ? 'attaching the disk to' : 'detaching the disk from'} ${stuck.machine} for ${formatDuration(now - since)}${attaching ? '.' : ': its guest still uses it.'}`,
     proof: [`the disk says ${stuck.state}`],

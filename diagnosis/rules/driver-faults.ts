@@ -8,8 +8,8 @@ interface FaultText {
   readonly kind: CauseKind;
   readonly ending: WaitEnd;
   readonly confidence: Confidence;
-  readonly says: (situation: Situation, place: string) => string;
-  readonly next: (situation: Situation, place: string) => readonly string[];
+  readonly says: (situation: Situation, where: string) => string;
+  readonly next: (situation: Situation, where: string) => readonly string[];
 }
 
 const faultText = (

@@ -75,9 +75,9 @@ const isSameDeployment = ({ workload, otherWorkload }: Situation): WorkloadView 
 export const anotherPod: CauseRule = (situation) => {
   const { now, pod, target } = situation;
   if (canBeShared(situation)) return null;
-  for (const place of holdersOf(situation)) {
-    const other = podsAt(place, situation).find(({ runs, deletionEnds }) => runs && deletionEnds === null);
-    if (!other || !isHealthy(place, now) || pod.node === null || target === null) continue;
+  for (const location of holdersOf(situation)) {
+    const other = podsAt(location, situation).find(({ runs, deletionEnds }) => runs && deletionEnds === null);
+    if (!other || !isHealthy(location, now) || pod.node === null || target === null) continue;
     const deployment = isSameDeployment(situation);
     return deployment ? inRollout(situation, other, deployment) : sharing(situation, other);
   }
@@ -88,36 +88,36 @@ export const anotherPod: CauseRule = (situation) => {
  * The attachment is of another PersistentVolume with the same disk. Its pods name another claim, so none of them is among
  * those of this claim.
  */
-const twinAt = (place: NodeLocation, { volume }: Situation): string | null => {
-  const [own, theirs] = [ifFound(volume)?.name, attachmentAt(place)?.volumeName];
+const twinAt = (location: NodeLocation, { volume }: Situation): string | null => {
+  const [own, theirs] = [ifFound(volume)?.name, attachmentAt(location)?.volumeName];
   return own === undefined || theirs === undefined || theirs === null || theirs === own ? null : theirs;
 };
 
 /** Two PersistentVolumes name one disk, and the other one has it. */
 export const twinVolume: CauseRule = (situation) => {
   const { pod, target, diskId } = situation;
-  const place = holdersOf(situation).find((one) => twinAt(one, situation) !== null);
-  const twin = place ? twinAt(place, situation) : null;
-  if (!place || twin === null || canBeShared(situation) || target === null) return null;
+  const location = holdersOf(situation).find((one) => twinAt(one, situation) !== null);
+  const twin = location ? twinAt(location, situation) : null;
+  if (!location || twin === null || canBeShared(situation) || target === null) return null;
   return cause('shared-claim', 'proved', 'by-person', {
-    says: `Two PersistentVolumes name the disk ${diskId ?? ''}: ${describeVolume(situation)}, and ${twin}, for which it is attached to ${place.nodeName}. Another pod may write to it there.`,
-    proof: [`VolumeAttachment ${attachmentAt(place)?.name ?? ''} is of ${twin}`],
-    waits: `${nameOf(pod)} ← disk ← ${twin} ← whatever uses it on ${place.nodeName}.`,
+    says: `Two PersistentVolumes name the disk ${diskId ?? ''}: ${describeVolume(situation)}, and ${twin}, for which it is attached to ${location.nodeName}. Another pod may write to it there.`,
+    proof: [`VolumeAttachment ${attachmentAt(location)?.name ?? ''} is of ${twin}`],
+    waits: `${nameOf(pod)} ← disk ← ${twin} ← whatever uses it on ${location.nodeName}.`,
     next: [
       `kubectl get pv ${twin} -o jsonpath='{.spec.claimRef.namespace}/{.spec.claimRef.name}'      # the claim whose pods use it`,
       'decide which of the two may have the disk, and give the other one a disk of its own',
-      `do not fence or reboot ${place.nodeName}, and do not delete the attachment`,
+      `do not fence or reboot ${location.nodeName}, and do not delete the attachment`,
     ],
   });
 };
 
 /** Its containers have ended, and its kubelet does not unmount a volume. A server that is gone holds every process. */
-const notUnmounted = (situation: Situation, place: NodeLocation, other: PodView, waits: string): Cause => {
+const notUnmounted = (situation: Situation, location: NodeLocation, other: PodView, waits: string): Cause => {
   const proof = [
-    describeKubelet(place, situation.now),
+    describeKubelet(location, situation.now),
     `its grace period ended at ${formatTime(other.deletionEnds ?? 0)}`,
   ];
-  const says = `${nameOf(other)} has no running container any more, but ${place.nodeName} does not finish its deletion`;
+  const says = `${nameOf(other)} has no running container any more, but ${location.nodeName} does not finish its deletion`;
   if (isNetworkStorage(situation))
     return cause('storage-server-gone', 'likely', 'by-person', {
       says: `${says}: most likely the server of ${describeVolume(situation)} does not answer, and the unmount hangs.`,
@@ -125,7 +125,7 @@ const notUnmounted = (situation: Situation, place: NodeLocation, other: PodView,
       waits,
       next: [
         'bring the server back: the unmount then ends by itself. Other pods of the Node with the same server are slow, too',
-        `if it never comes back: drain and reboot ${place.nodeName}`,
+        `if it never comes back: drain and reboot ${location.nodeName}`,
       ],
     });
   return cause('unmount-stuck', 'likely', 'by-person', {
@@ -133,42 +133,42 @@ const notUnmounted = (situation: Situation, place: NodeLocation, other: PodView,
     proof,
     waits,
     next: [
-      `the kubelet's log on ${place.nodeName} has "UnmountVolume" and the reason, such as "device or resource busy"`,
-      `end what holds the mount, restart the kubelet, or drain and reboot ${place.nodeName}. A forced deletion of the pod does not free the disk`,
+      `the kubelet's log on ${location.nodeName} has "UnmountVolume" and the reason, such as "device or resource busy"`,
+      `end what holds the mount, restart the kubelet, or drain and reboot ${location.nodeName}. A forced deletion of the pod does not free the disk`,
     ],
   });
 };
 
 /** A pod that is being deleted on a healthy Node does not end. */
-const doesNotEnd = (situation: Situation, place: NodeLocation, other: PodView): Cause => {
+const doesNotEnd = (situation: Situation, location: NodeLocation, other: PodView): Cause => {
   const late = situation.now - (other.deletionEnds ?? situation.now);
   const isItself = other.uid === situation.pod.uid;
   const waits = isItself
-    ? `${nameOf(other)} ← the kubelet of ${place.nodeName}.`
-    : `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← the kubelet of ${place.nodeName}. No timer ends this.`;
+    ? `${nameOf(other)} ← the kubelet of ${location.nodeName}.`
+    : `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← the kubelet of ${location.nodeName}. No timer ends this.`;
   return other.runs
     ? cause('pod-does-not-end', 'proved', 'by-person', {
-        says: `${nameOf(other)} should have ended ${formatDuration(late)} ago, but a container of it still runs on ${place.nodeName}.`,
+        says: `${nameOf(other)} should have ended ${formatDuration(late)} ago, but a container of it still runs on ${location.nodeName}.`,
         proof: [
-          describeKubelet(place, situation.now),
+          describeKubelet(location, situation.now),
           `its grace period ended at ${formatTime(other.deletionEnds ?? 0)}`,
         ],
         waits,
         next: [
-          `look at the container on ${place.nodeName}: crictl ps, then why it does not stop`,
-          `restart the kubelet of ${place.nodeName}. A forced deletion of the pod frees nothing`,
+          `look at the container on ${location.nodeName}: crictl ps, then why it does not stop`,
+          `restart the kubelet of ${location.nodeName}. A forced deletion of the pod frees nothing`,
         ],
       })
-    : notUnmounted(situation, place, other, waits);
+    : notUnmounted(situation, location, other, waits);
 };
 
 export const podDoesNotEnd: CauseRule = (situation) => {
   const { now, pod, target } = situation;
-  const own = target !== null && pod.deletionEnds !== null ? [{ place: target, pods: [pod] }] : [];
-  const held = holdersOf(situation).map((place) => ({ place, pods: podsAt(place, situation) }));
-  for (const { place, pods } of [...own, ...held]) {
+  const own = target !== null && pod.deletionEnds !== null ? [{ location: target, pods: [pod] }] : [];
+  const held = holdersOf(situation).map((location) => ({ location, pods: podsAt(location, situation) }));
+  for (const { location, pods } of [...own, ...held]) {
     const late = pods.find(({ deletionEnds, finalizers }) => (deletionEnds ?? now) < now && finalizers.length === 0);
-    if (late && isHealthy(place, now)) return doesNotEnd(situation, place, late);
+    if (late && isHealthy(location, now)) return doesNotEnd(situation, location, late);
   }
   return null;
 };
@@ -176,23 +176,23 @@ export const podDoesNotEnd: CauseRule = (situation) => {
 /** No pod wants the volume on a Ready Node, but its kubelet still lists it as mounted. */
 export const staysMounted: CauseRule = (situation) => {
   const { now, volume, pod } = situation;
-  for (const place of holdersOf(situation)) {
-    const attachment = attachmentAt(place);
-    const isFree = podsAt(place, situation).length === 0 && attachment !== null && attachment.deletingSince === null;
+  for (const location of holdersOf(situation)) {
+    const attachment = attachmentAt(location);
+    const isFree = podsAt(location, situation).length === 0 && attachment !== null && attachment.deletingSince === null;
     const since = pod.created;
-    if (!isFree || !isHealthy(place, now) || !isInUse(place, situation) || now - since < MOVE_MS) continue;
+    if (!isFree || !isHealthy(location, now) || !isInUse(location, situation) || now - since < MOVE_MS) continue;
     const driver = ifFound(volume)?.handle?.driver ?? '';
-    const drivers = nodeAt(place)?.drivers ?? 'unread';
+    const drivers = nodeAt(location)?.drivers ?? 'unread';
     const lacks = drivers !== 'unread' && !drivers.some(({ name }) => name === driver);
     return cause(lacks ? 'driver-missing-on-holder' : 'unmount-stuck', lacks ? 'proved' : 'likely', 'by-person', {
       says: lacks
-        ? `No pod on ${place.nodeName} uses ${describeVolume(situation)}, but its kubelet cannot unmount it: the driver ${driver} is not registered there any more.`
-        : `No pod on ${place.nodeName} uses ${describeVolume(situation)}, but its kubelet still lists it as mounted.`,
-      proof: [describeKubelet(place, now), `the Node's volumesInUse lists the volume`],
-      waits: `${nameOf(pod)} ← attach-detach controller ← the kubelet of ${place.nodeName}. The Node is Ready, so no timer ends this.`,
+        ? `No pod on ${location.nodeName} uses ${describeVolume(situation)}, but its kubelet cannot unmount it: the driver ${driver} is not registered there any more.`
+        : `No pod on ${location.nodeName} uses ${describeVolume(situation)}, but its kubelet still lists it as mounted.`,
+      proof: [describeKubelet(location, now), `the Node's volumesInUse lists the volume`],
+      waits: `${nameOf(pod)} ← attach-detach controller ← the kubelet of ${location.nodeName}. The Node is Ready, so no timer ends this.`,
       next: [
-        ...(lacks ? [`start the node plugin of ${driver} on ${place.nodeName} again`] : []),
-        `restart the kubelet of ${place.nodeName}, or drain and reboot it`,
+        ...(lacks ? [`start the node plugin of ${driver} on ${location.nodeName} again`] : []),
+        `restart the kubelet of ${location.nodeName}, or drain and reboot it`,
       ],
     });
   }
@@ -204,7 +204,7 @@ export const movingNow: CauseRule = (situation) => {
   const { now, pod, target } = situation;
   const attachment = attachmentAt(target);
   if (target === null || attachment?.attached) return null;
-  const going = holdersOf(situation).find((place) => attachmentAt(place)?.deletingSince);
+  const going = holdersOf(situation).find((location) => attachmentAt(location)?.deletingSince);
   const since = attachmentAt(going ?? null)?.deletingSince ?? attachment?.created ?? pod.created;
   const own = attachment?.attachError ?? null;
   const isEcho = own?.fault === 'attached-elsewhere' && going !== undefined;

@@ -4,8 +4,10 @@ import { cause, describeVolume, isHealthy, lastEvent, firstLine, nameOf, type Ca
 /** The first questions: does the pod wait at all, and is it the volume? */
 
 /** Reports whether the kubelet and the cloud say that the Node of the pod works. */
-const isWell = (place: NodeLocation | null, now: number): boolean =>
-  place !== null && isHealthy(place, now) && ['running', 'unknown', null].includes(ifFound(place.power)?.power ?? null);
+const isWell = (location: NodeLocation | null, now: number): boolean =>
+  location !== null &&
+  isHealthy(location, now) &&
+  ['running', 'unknown', null].includes(ifFound(location.power)?.power ?? null);
 
 export const notWaiting: CauseRule = ({ pod, target, now }) => {
   if (pod.deletionEnds !== null || !(pod.finished || (pod.ready && isWell(target, now)))) return null;

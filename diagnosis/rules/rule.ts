@@ -65,44 +65,45 @@ export const SILENT_MS = 40_000;
 /** The attacher tries again at least so often (ms). An older error may say nothing about now. */
 export const RETRY_MS = 300_000;
 
-export const nodeAt = (place: NodeLocation | null): NodeView | null => (place === null ? null : ifFound(place.node));
-export const attachmentAt = (place: NodeLocation | null): AttachmentView | null =>
-  place === null ? null : ifFound(place.attachment);
+export const nodeAt = (location: NodeLocation | null): NodeView | null =>
+  location === null ? null : ifFound(location.node);
+export const attachmentAt = (location: NodeLocation | null): AttachmentView | null =>
+  location === null ? null : ifFound(location.attachment);
 
 /** Whether the Node exists and its kubelet does not report. */
-export const isKubeletSilent = (place: NodeLocation, now: number): boolean => {
-  const node = nodeAt(place);
+export const isKubeletSilent = (location: NodeLocation, now: number): boolean => {
+  const node = nodeAt(location);
   if (node === null) return false;
   return node.ready !== 'True' || (node.leaseRenewed !== null && now - node.leaseRenewed > SILENT_MS);
 };
 
-export const isHealthy = (place: NodeLocation, now: number): boolean =>
-  nodeAt(place) !== null && !isKubeletSilent(place, now);
+export const isHealthy = (location: NodeLocation, now: number): boolean =>
+  nodeAt(location) !== null && !isKubeletSilent(location, now);
 
 /** Returns the pods that still want the volume at that place. */
-export const podsAt = (place: NodeLocation, { others }: Situation): readonly PodView[] =>
-  others.filter(({ node }) => node === place.nodeName);
+export const podsAt = (location: NodeLocation, { others }: Situation): readonly PodView[] =>
+  others.filter(({ node }) => node === location.nodeName);
 
 /** Returns the places that have the volume: by an attachment, by the disk's own word, or by a pod that runs there. */
 export const holdersOf = (situation: Situation): readonly NodeLocation[] => {
   const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
   return situation.holders.filter(
-    (place) =>
-      attachmentAt(place) !== null ||
-      (place.machine !== null && named.has(place.machine)) ||
-      podsAt(place, situation).some(({ runs, deletionEnds }) => runs || deletionEnds !== null),
+    (location) =>
+      attachmentAt(location) !== null ||
+      (location.machine !== null && named.has(location.machine)) ||
+      podsAt(location, situation).some(({ runs, deletionEnds }) => runs || deletionEnds !== null),
   );
 };
 
 export const handleOf = ({ volume }: Situation): VolumeHandle | null => ifFound(volume)?.handle ?? null;
 
 /** Whether the kubelet listed the volume as mounted when it last reported. */
-export const isInUse = (place: NodeLocation, situation: Situation): boolean =>
-  isAmong(nodeAt(place)?.inUse ?? [], handleOf(situation));
+export const isInUse = (location: NodeLocation, situation: Situation): boolean =>
+  isAmong(nodeAt(location)?.inUse ?? [], handleOf(situation));
 
 /** Whether the controller lists the volume as attached, so that the kubelet may mount it. */
-export const isListedAttached = (place: NodeLocation, situation: Situation): boolean =>
-  isAmong(nodeAt(place)?.attached ?? [], handleOf(situation));
+export const isListedAttached = (location: NodeLocation, situation: Situation): boolean =>
+  isAmong(nodeAt(location)?.attached ?? [], handleOf(situation));
 
 const isAmong = (volumes: readonly VolumeHandle[], wanted: VolumeHandle | null): boolean =>
   volumes.some(({ driver, handle }) => driver === wanted?.driver && handle === wanted.handle);
@@ -111,12 +112,12 @@ const isAmong = (volumes: readonly VolumeHandle[], wanted: VolumeHandle | null):
 export const describeVolume = ({ volume, claimName }: Situation): string =>
   ifFound(volume)?.name ?? `the volume of claim ${claimName ?? ''}`;
 
-export const describeKubelet = (place: NodeLocation, now: number): string => {
-  const node = nodeAt(place);
+export const describeKubelet = (location: NodeLocation, now: number): string => {
+  const node = nodeAt(location);
   if (node === null)
-    return place.node === 'unread'
-      ? `Node ${place.nodeName} could not be read`
-      : `Node ${place.nodeName} does not exist`;
+    return location.node === 'unread'
+      ? `Node ${location.nodeName} could not be read`
+      : `Node ${location.nodeName} does not exist`;
   const state = node.ready === 'True' ? 'Ready' : 'NotReady';
   const lease = node.leaseRenewed === null ? 'no Lease' : `last Lease ${formatTime(node.leaseRenewed)}`;
   return `Node ${node.name} is ${state} for ${formatDuration(now - node.readySince)}, ${lease}`;

@@ -145,7 +145,7 @@ const powerOf = ({ power }: NodeLocation): string | null => ifFound(power)?.powe
 
 /** A Node that works, or that could not be read, still has the data: nobody is told to give them up. */
 const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly string[] => {
-  const off = homes.find((place) => ['off', 'off-if-repeated'].includes(powerOf(place) ?? ''));
+  const off = homes.find((location) => ['off', 'off-if-repeated'].includes(powerOf(location) ?? ''));
   return [
     off
       ? `start ${off.machine ?? hosts}: its data is there again, unless a stop empties its disks`
@@ -155,7 +155,7 @@ const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly stri
 };
 
 const keepOn = (homes: readonly NodeLocation[], hosts: string): readonly string[] => [
-  ...(homes.some((place) => nodeAt(place)?.fenced)
+  ...(homes.some((location) => nodeAt(location)?.fenced)
     ? [`Cloudfence has fenced ${hosts}: \`cloudfence status\` says what its release still lacks`]
     : []),
   `fix what keeps the pod off ${hosts}: a cordon, a taint, or too little free CPU or memory there`,
@@ -166,13 +166,13 @@ const keepOn = (homes: readonly NodeLocation[], hosts: string): readonly string[
 const pinned = (situation: Situation, volume: VolumeView) => {
   const { pod, homes, now } = situation;
   const hosts = volume.hosts.join(', ');
-  const there = homes.filter((place) => place.node === 'unread' || isHealthy(place, now));
+  const there = homes.filter((location) => location.node === 'unread' || isHealthy(location, now));
   const only = `${volume.name} lives on ${hosts} and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data`;
   return cause('local-volume', 'proved', 'by-person', {
     says: there.length === 0 ? `${only}.` : `${only}. Something else keeps the pod off that Node.`,
     proof: [
       `its node affinity names ${hosts}`,
-      ...homes.map((place) => describeKubelet(place, now)),
+      ...homes.map((location) => describeKubelet(location, now)),
       `the scheduler: ${firstLine(pod.unscheduled ?? '')}`,
     ],
     waits: `${nameOf(pod)} ← ${there.length === 0 ? '' : 'scheduler ← '}${hosts}.`,
@@ -210,10 +210,10 @@ const fencedNote = (says: string): readonly string[] =>
 const inAnotherZone = (situation: Situation, says: string) => {
   const { pod, now } = situation;
   const zones = ifFound(situation.volume)?.zones ?? [];
-  const silent = holdersOf(situation).filter((place) => isKubeletSilent(place, now));
+  const silent = holdersOf(situation).filter((location) => isKubeletSilent(location, now));
   return cause('wrong-zone', 'proved', 'by-person', {
     says: `No Node where the pod may run is in the zone of the volume${zones.length > 0 ? ` (${zones.join(', ')})` : ''}.`,
-    proof: [firstLine(says), ...silent.map((place) => `${describeKubelet(place, now)}, and has the volume`)],
+    proof: [firstLine(says), ...silent.map((location) => `${describeKubelet(location, now)}, and has the volume`)],
     waits: `${nameOf(pod)} ← scheduler ← a Node in the zone of the volume.`,
     next: [
       ...fencedNote(says),

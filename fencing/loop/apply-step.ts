@@ -277,7 +277,7 @@ export const applyImagined = (
 const isLast = (step: Step): boolean =>
   step.do === 'park'
     ? step.record.phase === 'fenced'
-    : stepProperties[step.do].letsGo || ['power-off', 'detach-disk', 'delete-node'].includes(step.do);
+    : stepProperties[step.do].releases || ['power-off', 'detach-disk', 'delete-node'].includes(step.do);
 
 type Steps = Pick<RunState, 'policy' | 'steps'>;
 
@@ -292,7 +292,7 @@ export const hasImagined = (state: Steps): boolean => imaginedIn(state).length >
 export const imaginedEnding = (state: Steps, afterwards = ''): Ending => {
   const steps = imaginedIn(state);
   const last = steps.at(-1)?.step;
-  const outcome = last !== undefined && stepProperties[last].letsGo ? 'would-release' : 'would-fence';
+  const outcome = last !== undefined && stepProperties[last].releases ? 'would-release' : 'would-fence';
   return {
     outcome,
     reason: because(

@@ -66,7 +66,7 @@ const lookAtCluster = async (
     query,
     node: state.location?.node ?? null,
     remembered: state.record,
-    follow: [...detached],
+    successorsOf: [...detached],
     search,
     named,
     ...(attachments && { attachments }),
@@ -135,7 +135,7 @@ const lookAtGuess = async (
     nodeOnly: true,
     beforeReservation: saysOff.has(power),
     remembered: state.record,
-    follow: [...state.memory.detached],
+    successorsOf: [...state.memory.detached],
   };
   const found = await lookIn(cluster, request, state, ports);
   return found.value.node && namesMachine(found.value.node, query) ? found : null;
@@ -157,7 +157,13 @@ const findIn = async (
     if (guessed)
       return { cluster: name, nodes: [guessed.value.nodeName ?? ''], marked: [], facts: guessed, error: null };
     const nodes = await cluster.find(query, ports.signal);
-    const request = { query, node: null, remembered: state.record, follow: [], named: namesOf(machine, null, ports) };
+    const request = {
+      query,
+      node: null,
+      remembered: state.record,
+      successorsOf: [],
+      named: namesOf(machine, null, ports),
+    };
     const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, state, ports);
     return { cluster: name, nodes, marked: [], facts: leftovers, error: null };
   } catch (error) {

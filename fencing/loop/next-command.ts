@@ -6,7 +6,7 @@ import { withoutDeletedPods, hasImagined, imaginedEnding } from './apply-step.ts
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { endingAtDeadline, outcomeOf, eventsFor, type SubjectEvent, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
-import { beginsNothing, patience } from '../model/policy.ts';
+import { beginsNothing, timing } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { markKey, stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
 import type { Act, Awaited, Decision, Moment, View } from '../rules/view.ts';
@@ -29,12 +29,12 @@ export type Command =
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'survey-connectivity'; readonly node: string }
-  /** `clears`: the mark that follows if the fence is admitted, to be rechecked side by side with the reservation. */
+  /** `markToRecheck`: the mark that follows if the fence is admitted, to be rechecked side by side with the reservation. */
   | {
       readonly do: 'reserve';
       readonly location: ClusterLocation;
       readonly reservation: CapReservation;
-      readonly clears: { readonly node: string; readonly step: string } | null;
+      readonly markToRecheck: { readonly node: string; readonly step: string } | null;
     }
   /** Enters in the ledger that the fence is over. */
   | { readonly do: 'conclude'; readonly location: ClusterLocation }
@@ -124,17 +124,17 @@ const lookAt = (wanted: {
 
 /** Returns the next command for what is known so far. Pure. */
 export const nextCommand = (state: RunState, now: Moment): Command => {
-  if (state.ending) return leave(state, now);
+  if (state.ending) return finishRun(state, now);
   if (state.resumeAt !== null && state.resumeAt > now.mono) return sleepOrEnd(state, now);
   if (now.mono >= state.deadline) return { do: 'end', ending: endingAtDeadline(state) };
   if (!state.location) return state.machine ? { do: 'locate', facts: state.machine.value } : lookAt({ machine: true });
   const machine = !state.machine || now.mono - state.machine.receivedAt >= MACHINE_FACTS_LAST_MS;
-  const cluster = !state.cluster || now.mono - state.cluster.receivedAt >= patience.clusterFacts;
+  const cluster = !state.cluster || now.mono - state.cluster.receivedAt >= timing.clusterFacts;
   const view = viewOf(state, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);
   const next = needsLook(state, decision) ? waitAtOnce(view) : decision;
-  return next ? follow(state, next, now) : lookAt({ cluster: true });
+  return next ? commandForDecision(state, next, now) : lookAt({ cluster: true });
 };
 
 const isAllOf = ({ memory: { sinceLook } }: Pick<View, 'memory'>, kinds: ReadonlySet<Step['do']>): boolean =>
@@ -178,7 +178,7 @@ const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): bool
   return over || takenByHand.has(ending.reason.code);
 };
 
-const leave = (state: RunState, now: Moment): Command => {
+const finishRun = (state: RunState, now: Moment): Command => {
   if (state.location && endsTheFence(state) && !state.concluded) return { do: 'conclude', location: state.location };
   const outcome = outcomeOf(state, now);
   const events = eventsFor(outcome);
@@ -196,12 +196,12 @@ const sleepOrEnd = (state: RunState, now: Moment): Command => {
     : { do: 'sleep', ms, because: reason, until: null };
 };
 
-const follow = (state: RunState, decision: Decision, now: Moment): Command => {
+const commandForDecision = (state: RunState, decision: Decision, now: Moment): Command => {
   switch (decision.do) {
     case 'step':
       return isOnlyImagined(state, decision.step)
         ? { do: 'imagine', step: decision.step, because: decision.because }
-        : towards(state, decision, now);
+        : commandForStep(state, decision, now);
     case 'witness':
       return { do: 'witness', disks: decision.disks };
     case 'survey-connectivity':
@@ -232,8 +232,8 @@ const reserve = ({ location, cluster, request: { machine }, policy }: RunState, 
   if (!location) return lookAt({ machine: true });
   const node = cluster?.value.node;
   const onlyAsked = beginsNothing(policy);
-  const clears = node && !onlyAsked ? { node: node.name, step: markKey(node) } : null;
-  return { do: 'reserve', location, reservation: { machine, boot, cap: policy.cap, onlyAsked }, clears };
+  const markToRecheck = node && !onlyAsked ? { node: node.name, step: markKey(node) } : null;
+  return { do: 'reserve', location, reservation: { machine, boot, cap: policy.cap, onlyAsked }, markToRecheck };
 };
 
 /**
@@ -261,7 +261,7 @@ type Wait = Pick<Extract<Decision, { do: 'wait' }>, 'ms' | 'because' | 'until'>;
 /** A wait that something else may end is cut short at the run's deadline. Any other that lasts longer ends the run. */
 const waitOrEnd = (state: RunState, { ms, because: reason, until }: Wait, now: Moment): Command => {
   const left = state.deadline - now.mono;
-  const lasts = until ? Math.min(ms, Math.max(left, patience.pollShortest)) : ms;
+  const lasts = until ? Math.min(ms, Math.max(left, timing.pollShortest)) : ms;
   const isTooLong = until ? lasts > left : lasts >= left;
   return isTooLong || state.handsOver.has(reason.code)
     ? { do: 'end', ending: waitingEnd(state, reason, lasts) }
@@ -271,13 +271,13 @@ const waitOrEnd = (state: RunState, { ms, because: reason, until }: Wait, now: M
 /**
  * Returns the next command towards a step: a fresh proof, then a recheck of the record and the Lease, then the call.
  */
-const towards = (state: RunState, { step, because: reason, alongside }: StepDecision, now: Moment): Command => {
+const commandForStep = (state: RunState, { step, because: reason, alongside }: StepDecision, now: Moment): Command => {
   const { location, machine, cluster } = state;
   if (!location || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
   // A cloud that answers slowly must not keep our taint on a machine that runs.
-  if (stepProperties[step.do].letsGo) return actOn(location, { step, because: reason }, now.mono + PROOF_LASTS_MS);
+  if (stepProperties[step.do].releases) return actOn(location, { step, because: reason }, now.mono + PROOF_LASTS_MS);
   const cleared = isCleared(state, step, now);
-  if (!carriesStep(state, machine, cleared, now)) return renewProof(state, machine, now);
+  if (!isFreshEnoughFor(state, machine, cleared, now)) return renewProof(state, machine, now);
   const node = cluster.value.nodeName;
   const needsRecheck = stepProperties[step.do].destructive && node !== null;
   if (needsRecheck && !cleared) return { do: 'recheck', location, node, step };
@@ -306,7 +306,7 @@ const isCleared = ({ cleared }: RunState, step: Step, now: Moment): boolean => {
  * Returns whether the proof is young enough for the step. A proof that was renewed for this step is used as long as
  * possible, because a slow cloud gives no younger one.
  */
-const carriesStep = (
+const isFreshEnoughFor = (
   { proofRenewed }: RunState,
   { requestedAt }: Observation<MachineFacts>,
   cleared: boolean,

@@ -73,7 +73,7 @@ export const runAll = async (
   const sharing = { ...ports, looks: createSharedLooks(ports, () => together.activeCount) };
   return Promise.all(
     machines.map((machine) => {
-      const limit = (ports.cloud.placeReadAtOnce?.(machine) ?? null) === null ? apart : together;
+      const limit = (ports.cloud.sharedLookScope?.(machine) ?? null) === null ? apart : together;
       return limit(() => run(startOf(machine, reads, occasion, locationHints, ports), sharing));
     }),
   );
@@ -213,20 +213,20 @@ const record = async (
 
 /** Reserves a place under the cap, and rechecks the mark that follows side by side. */
 const reserve = async (
-  { location, reservation: wanted, clears }: Extract<Command, { do: 'reserve' }>,
+  { location, reservation: wanted, markToRecheck }: Extract<Command, { do: 'reserve' }>,
   ports: Ports,
 ): Promise<CommandResult> => {
   const cluster = clusterAt(location, ports);
   const requestedAt = ports.clock.now();
   const [value, read] = await Promise.all([
     cluster.reserve(wanted, ports.signal),
-    clears && cluster.recheck(clears.node, ports.signal),
+    markToRecheck && cluster.recheck(markToRecheck.node, ports.signal),
   ]);
   const isYoung = ports.clock.now().mono - requestedAt.mono < RECHECK_LASTS_MS;
   return {
     to: 'reserve',
     value,
-    recheck: clears && read && isYoung ? { value: read, requestedAt, step: clears.step } : null,
+    recheck: markToRecheck && read && isYoung ? { value: read, requestedAt, step: markToRecheck.step } : null,
   };
 };
 
@@ -267,7 +267,7 @@ const act = async (command: Extract<Command, { do: 'act' }>, ports: Ports): Prom
 
 const apply = async (step: Step, location: ClusterLocation, permit: Permit, ports: Ports): Promise<StepResult> => {
   if (!isCloudStep(step)) return clusterAt(location, ports).apply(step, permit, ports.signal);
-  if (step.do === 'detach-disk') await ports.cloud.detach(step.from, step.disk, step.manner, permit, ports.signal);
+  if (step.do === 'detach-disk') await ports.cloud.detach(step.from, step.disk, step.mode, permit, ports.signal);
   else await ports.cloud.powerOff(step.target, permit, ports.signal);
   return 'done';
 };

@@ -95,8 +95,8 @@ interface SharingPorts extends LookPorts {
   readonly runs: () => number;
 }
 
-/** Returns the looks of one place, with disks or without. One call is under way at a time. */
-const looksOfPlace = (ports: SharingPorts): SharedLooks['look'] => {
+/** Returns the looks of one scope, with disks or without. One call is under way at a time. */
+const looksOfScope = (ports: SharingPorts): SharedLooks['look'] => {
   const { clock, signal: occasion, runs } = ports;
   /** Time (ms) until the next call. */
   let rest = 0;
@@ -128,20 +128,20 @@ const looksOfPlace = (ports: SharingPorts): SharedLooks['look'] => {
 
 /** `runs` returns how many runs share the looks now. */
 export const createSharedLooks = (ports: LookPorts, runs: () => number): SharedLooks => {
-  const places = new Map<string, SharedLooks['look']>();
+  const looks = new Map<string, SharedLooks['look']>();
   /** A look that only renews a proof does not wait for those that read disks, which may take longer. */
-  const lookAt = (place: string, disks: boolean): SharedLooks['look'] => {
-    const key = `${place} ${disks ? 'with' : 'without'} disks`;
-    const look = places.get(key) ?? looksOfPlace({ ...ports, runs });
-    places.set(key, look);
+  const lookAt = (scope: string, disks: boolean): SharedLooks['look'] => {
+    const key = `${scope} ${disks ? 'with' : 'without'} disks`;
+    const look = looks.get(key) ?? looksOfScope({ ...ports, runs });
+    looks.set(key, look);
     return look;
   };
   return {
     look: (machine, disks, signal) => {
-      const place = ports.cloud.placeReadAtOnce?.(machine) ?? null;
-      return place === null
+      const scope = ports.cloud.sharedLookScope?.(machine) ?? null;
+      return scope === null
         ? lookAlone(machine, disks, { ...ports, signal })
-        : lookAt(place, disks)(machine, disks, signal);
+        : lookAt(scope, disks)(machine, disks, signal);
     },
   };
 };

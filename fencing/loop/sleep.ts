@@ -1,6 +1,6 @@
 import type { AttachmentFacts } from '../model/cluster-facts.ts';
 import type { MachineFacts } from '../model/machine.ts';
-import { patience } from '../model/policy.ts';
+import { timing } from '../model/policy.ts';
 import type { Awaited } from '../rules/view.ts';
 import { pollDelay } from '../rules/waits.ts';
 import type { Command } from './next-command.ts';
@@ -34,7 +34,7 @@ export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: 
   const mayAskMore = (): boolean => clock.now().mono < Math.min(deadline, state.deadline) && !isDue();
   let standing = until?.attachments ?? null;
   for (let asked = 0; ; asked += 1) {
-    const delay = Math.min(until ? attachmentDelay(state, asked) : patience.askMachine, deadline - clock.now().mono);
+    const delay = Math.min(until ? attachmentDelay(state, asked) : timing.askMachine, deadline - clock.now().mono);
     await clock.sleep(Math.max(0, delay), signal);
     if (clock.now().mono >= deadline) return { to: 'sleep', polls: until ? asked : 0 };
     if (until && standing) standing = await ask(standing, until, { state, ports, mayAskMore });
@@ -66,7 +66,7 @@ const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): Machi
   const { clock, signal } = ports;
   const { look } = ports.looks ?? createSharedLooks(ports, () => 1);
   let askedAt = clock.now().mono;
-  const isDue = (): boolean => seen !== null && clock.now().mono - askedAt >= patience.askMachine;
+  const isDue = (): boolean => seen !== null && clock.now().mono - askedAt >= timing.askMachine;
   const hasChanged = async (): Promise<boolean> => {
     if (!seen || !isDue()) return false;
     askedAt = clock.now().mono;

@@ -9,7 +9,7 @@ type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 type Elsewhere = Pick<SurveyOfClusters, 'elsewhere' | 'unanswered'>;
 
 /**
- * A cluster has to answer within this time (ms), which is less than `patience.survey`. Otherwise one cluster that hangs
+ * A cluster has to answer within this time (ms), which is less than `timing.survey`. Otherwise one cluster that hangs
  * makes every survey too old to count, and the run never says why it does not power the machine off.
  */
 const ANSWERS_WITHIN_MS = 20_000;

@@ -1,4 +1,4 @@
-import { patience, type Policy } from './policy.ts';
+import { timing, type Policy } from './policy.ts';
 
 /** What the ledger holds, and how much of the cap that uses. */
 
@@ -81,7 +81,7 @@ const opening = (fences: readonly DatedFences[], limit: number): number | null =
   for (const { begun, count } of fences) {
     if (left < limit) return null;
     left -= count;
-    if (left < limit) return begun + patience.capWindow;
+    if (left < limit) return begun + timing.capWindow;
   }
   return null;
 };

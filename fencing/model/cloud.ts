@@ -44,11 +44,11 @@ export interface Cloud {
   ) => Promise<readonly MachineFacts[]>;
 
   /**
-   * Returns the place whose machines one call reads, such as a region. Looks at machines of one place are worth making
-   * together. Returns null if the place is not known yet. A cloud that reads each machine in a call of its own leaves
-   * this method out. Pure.
+   * Returns the scope whose machines one call can read together, such as a region. The loop then joins the looks at
+   * machines of one scope. Returns null if the scope is not known yet. Absent on a cloud that reads each machine in a
+   * call of its own. Pure.
    */
-  readonly placeReadAtOnce?: (machine: MachineId) => string | null;
+  readonly sharedLookScope?: (machine: MachineId) => string | null;
 
   /**
    * Asks the disks themselves, by id, what they know of a machine that the cloud reports as `missing`. All of them have
@@ -71,12 +71,13 @@ export interface Cloud {
 
   /**
    * Starts to detach one data disk from exactly this machine. Returns once the cloud has accepted the call, or says
-   * that the disk is no longer attached to the machine. The next look shows whether the disk is detached.
+   * that the disk is no longer attached to the machine, or that it does not exist. The next look shows whether the disk
+   * is detached. The cloud itself, and not this method, refuses the disk from which the machine boots.
    */
   readonly detach: (
     from: MachineTarget,
     disk: DiskId,
-    manner: 'plain' | 'forced',
+    mode: 'plain' | 'forced',
     permit: Permit,
     signal: AbortSignal,
   ) => Promise<void>;

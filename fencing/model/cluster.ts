@@ -28,7 +28,7 @@ export interface LookRequest {
   /** The record that an earlier look of this run read from a Node that may be gone by now. */
   readonly remembered: FenceRecord | null;
   /** Keys of the volumes whose new attachment is to be read too. */
-  readonly follow: readonly string[];
+  readonly successorsOf: readonly string[];
   /**
    * Whether to look for attachments to this Node in the list of all attachments, because the Node's own status does not
    * explain every disk of its machine.

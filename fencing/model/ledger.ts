@@ -1,6 +1,6 @@
 import { type CapUse, capUse, type CountedFences, type LedgerEntry, type LedgerState } from './cap-use.ts';
 import type { MachineId } from './machine.ts';
-import { patience, type Policy } from './policy.ts';
+import { timing, type Policy } from './policy.ts';
 
 /**
  * The ledger: which fences were begun in a cluster recently, and which of them are unfinished. Cloudfence writes it
@@ -34,11 +34,11 @@ export const pruneLedger = (
   read: LedgerState,
   now: number,
 ): { readonly ledger: LedgerState; readonly corrected: boolean } => {
-  const isAhead = ({ begun }: { readonly begun: number }): boolean => begun > now + patience.clocksDiffer;
+  const isAhead = ({ begun }: { readonly begun: number }): boolean => begun > now + timing.clocksDiffer;
   const recent = <T extends { readonly begun: number }>(all: readonly T[]): readonly T[] =>
     all
       .map((one) => (isAhead(one) ? { ...one, begun: now } : one))
-      .filter(({ begun }) => now - begun < patience.capWindow);
+      .filter(({ begun }) => now - begun < timing.capWindow);
   const latest = new Map<string, LedgerEntry>();
   for (const entry of recent(read.entries)) latest.set(entry.machine, later(entry, latest.get(entry.machine)));
   return {
@@ -142,7 +142,7 @@ const unfolded = (
 ): LedgerEntry | null => {
   const isIts = (name: string): boolean =>
     boot === null ? name.startsWith(machineIn(machine)) : name === foldedName({ machine, boot });
-  const minute = counted.find((one) => one.names.some(isIts) && now - minuteOf(one) * MINUTE_MS < patience.capWindow);
+  const minute = counted.find((one) => one.names.some(isIts) && now - minuteOf(one) * MINUTE_MS < timing.capWindow);
   return minute ? { machine, boot: boot ?? '', begun: minute.begun, finished: true, nodes: minute.nodes } : null;
 };
 
@@ -215,5 +215,5 @@ export const finishVanishedFences = (
     read,
     now,
     kept,
-    ({ machine, begun, nodes }) => nodes > 0 && !showing.has(machine) && now - begun >= patience.fenceShows,
+    ({ machine, begun, nodes }) => nodes > 0 && !showing.has(machine) && now - begun >= timing.fenceShows,
   );

@@ -50,7 +50,7 @@ export const defaultPolicy: Policy = {
 };
 
 /** Times that are part of the protocol and of no policy (ms). */
-export const patience = {
+export const timing = {
   /** The time between two reads of a state that is proof only if repeated. */
   secondRead: 5_000,
   /**

@@ -26,7 +26,7 @@ export type ReasonCode =
   | 'generation-unknown'
   | 'missing-without-witness'
   | 'missing-but-disk-held'
-  | 'place-not-served'
+  | 'scope-not-served'
   | 'kubelet-not-silent'
   | 'lease-renewed-after-off'
   | 'lease-looks-late'

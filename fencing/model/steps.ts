@@ -71,7 +71,7 @@ export type CloudStep =
       readonly do: 'detach-disk';
       readonly from: MachineTarget;
       readonly disk: DiskId;
-      readonly manner: 'plain' | 'forced';
+      readonly mode: 'plain' | 'forced';
     }
   | { readonly do: 'power-off'; readonly target: MachineTarget };
 
@@ -93,10 +93,10 @@ export interface StepProperties {
   /** How the run ends with the step. Null for a step after which there is more to look at. */
   readonly ends: 'fenced' | 'released' | null;
   /**
-   * The step lets go of a machine that may run: it only removes what Cloudfence put on its Node. It needs no proof that
-   * the machine is off.
+   * The step only removes what Cloudfence put on the Node, so that a machine that may run is free again. It needs no
+   * proof that the machine is off.
    */
-  readonly letsGo: boolean;
+  readonly releases: boolean;
 }
 
 const nodeStepDefaults: StepProperties = {
@@ -105,7 +105,7 @@ const nodeStepDefaults: StepProperties = {
   makesStale: 'the cluster',
   record: 'stays',
   ends: null,
-  letsGo: false,
+  releases: false,
 };
 const podStep: StepProperties = {
   destructive: true,
@@ -113,7 +113,7 @@ const podStep: StepProperties = {
   makesStale: 'nothing',
   record: 'stays',
   ends: null,
-  letsGo: false,
+  releases: false,
 };
 const inCloud: StepProperties = {
   destructive: true,
@@ -121,7 +121,7 @@ const inCloud: StepProperties = {
   makesStale: 'everything',
   record: 'stays',
   ends: null,
-  letsGo: false,
+  releases: false,
 };
 
 export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
@@ -133,8 +133,8 @@ export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
   nudge: { ...nodeStepDefaults, perObject: true },
   'delete-node': { ...nodeStepDefaults, destructive: true, ends: 'fenced' },
   park: { ...nodeStepDefaults, makesStale: 'its Node', record: 'is written' },
-  'lift-out-of-service': { ...nodeStepDefaults, record: 'is written', letsGo: true },
-  'release-node': { ...nodeStepDefaults, record: 'is gone', ends: 'released', letsGo: true },
+  'lift-out-of-service': { ...nodeStepDefaults, record: 'is written', releases: true },
+  'release-node': { ...nodeStepDefaults, record: 'is gone', ends: 'released', releases: true },
   'set-tombstone': nodeStepDefaults,
   'note-stopping': nodeStepDefaults,
   'detach-disk': { ...inCloud, perObject: true },
@@ -156,7 +156,7 @@ export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
     case 'nudge':
       return !step.on;
     default:
-      return stepProperties[step.do].letsGo;
+      return stepProperties[step.do].releases;
   }
 };
 
@@ -182,7 +182,7 @@ export const stepKey = (step: Step): string => {
     case 'nudge':
       return `${step.do} ${step.attachment.uid} ${step.on ? 'on' : 'off'}`;
     case 'detach-disk':
-      return `${step.do} ${step.from.machine} ${step.disk} ${step.manner}`;
+      return `${step.do} ${step.from.machine} ${step.disk} ${step.mode}`;
     case 'power-off':
       return `${step.do} ${step.target.machine}`;
   }

@@ -11,14 +11,14 @@ import {
   generationUnknown,
   missingNeedsWitness,
   secondReadPending,
-  placeNotServed,
+  scopeNotServed,
   unexplainedDisk,
   inUseAfterTermination,
   vouchingRefused,
 } from './proof.ts';
 import { mark, removedByHand, isUnmarked, hasWorkReturned } from './mark.ts';
 import { deletePods } from './pods.ts';
-import { acceptedByPerson, forgetTrace, endRequestedRelease, releaseReturned } from './release.ts';
+import { acceptedByPerson, removeTombstone, endRequestedRelease, releaseReturned } from './release.ts';
 import type { Decision, Rule, View } from './view.ts';
 
 /** Applies the rule only while the fence has not begun, or has to begin again for a later boot. */
@@ -56,7 +56,7 @@ const ladder: readonly Rule[] = [
   doubtfulRecord, // the record is unreadable, of another machine, or not written by us: a person must look
   forgetStopping, // a note of a stop that is over says nothing about the next stop
   releaseReturned, // the machine runs in another boot than the fenced one, and nothing of that time is left
-  forgetTrace, // a fence that a person removed in an earlier boot says nothing about this boot
+  removeTombstone, // a fence that a person removed in an earlier boot says nothing about this boot
   doubtfulIdentity, // names are reused: an identity source of the immutable id must name the machine, and none another
   endRequestedRelease, // a release never fences: says what is missing
 
@@ -64,7 +64,7 @@ const ladder: readonly Rule[] = [
   running, // running is not off; if the Node is unreachable, reports it or powers the machine off by policy
   stopping, // the guest may write until the stop has ended; ten minutes are an alarm
   vouchingRefused, // a person's statement counts only if the configuration allows it
-  placeNotServed, // "not found" says nothing about a machine in a place that nobody asked
+  scopeNotServed, // "not found" says nothing about a machine in a region that nobody asked
   doubtfulPower, // suspended memory resumes and writes; an answer without a power state proves nothing
   missingNeedsWitness, // "not found" is proof only if all disks that were attached to the machine confirm it
   generationUnknown, // without a boot generation, the next boot would look the same

@@ -1,6 +1,6 @@
 import type { NodeFacts, OptOut } from '../model/cluster-facts.ts';
 import type { Admission } from '../model/ledger.ts';
-import { patience, type Policy } from '../model/policy.ts';
+import { timing, type Policy } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { ignore, refuse, takeStep, wait, type Decision, type Rule, type View } from './view.ts';
@@ -142,7 +142,7 @@ export const capReached: Rule = (view) => {
 const offSince = ({ machine, cluster, now }: View): number | null => {
   if (machine.since !== null || cluster.lease === null) return machine.since;
   const lastSign = Date.parse(cluster.lease);
-  return lastSign - now.wall <= patience.clocksDiffer ? lastSign : null;
+  return lastSign - now.wall <= timing.clocksDiffer ? lastSign : null;
 };
 
 /** Waits for as long as the policy allows for planned stops and starts. */

@@ -1,5 +1,5 @@
 import type { NodeFacts } from '../model/cluster-facts.ts';
-import { patience } from '../model/policy.ts';
+import { timing } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { currentRecord, targetNode } from './mark.ts';
@@ -40,11 +40,11 @@ const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease:
     );
   }
   const silentFor = now.wall - Date.parse(record.renewed.seen);
-  if (silentFor < patience.silence)
+  if (silentFor < timing.silence)
     return refuse(
       because(
         'lease-renewed-after-off',
-        `${says}. The fence continues after the kubelet has been silent for ${counted(patience.silence / 60_000, 'minute')}`,
+        `${says}. The fence continues after the kubelet has been silent for ${counted(timing.silence / 60_000, 'minute')}`,
       ),
     );
   return takeStep(
@@ -63,7 +63,7 @@ const sameLeaseFor = ({ memory: { leaseSince }, now }: View): number =>
 
 /** Returns how long (ms) to wait. The next look comes soon if it is the one that begins to count the silence. */
 const untilLook = (left: number, { memory: { leaseSince } }: View): number =>
-  leaseSince === null ? Math.min(left, patience.pollShortest) : left;
+  leaseSince === null ? Math.min(left, timing.pollShortest) : left;
 
 /**
  * Returns how long (ms) the kubelet has been silent: by the Lease's own date or, if its clock is wrong, since this run
@@ -81,9 +81,9 @@ const silentFor = (lease: string, view: View): number =>
 const silenceNeeded = (view: View): { readonly ms: number; readonly why: string } | null => {
   const { machine, power, since } = view.machine;
   const { node } = view.cluster;
-  if (power === 'missing') return { ms: patience.silent, why: `the cloud does not know ${machine}` };
+  if (power === 'missing') return { ms: timing.silent, why: `the cloud does not know ${machine}` };
   return since === null && node && node.ready !== 'Unknown' && !currentRecord(view)
-    ? { ms: patience.lateLease, why: `the cloud does not say when ${machine} went off` }
+    ? { ms: timing.lateLease, why: `the cloud does not say when ${machine} went off` }
     : null;
 };
 
@@ -113,7 +113,7 @@ export const kubeletNotSilent: Rule = (view) => {
  * also renew their Leases while their machine is stopping.
  */
 const lastOwnRenewal = (firstOff: number, { since }: View['machine']): number =>
-  Math.min(firstOff, since === null ? Infinity : since + patience.clocksDiffer);
+  Math.min(firstOff, since === null ? Infinity : since + timing.clocksDiffer);
 
 /**
  * Waits for a second look if the Lease is dated after the power-off. The cause may be a fast clock. But the kubelet of
@@ -124,7 +124,7 @@ export const leaseLooksLate: Rule = (view) => {
   const { firstOff } = view.memory;
   if (!firstOff || cluster.lease === null || currentRecord(view)) return null;
   if (Date.parse(cluster.lease) <= lastOwnRenewal(firstOff.wall, view.machine)) return null;
-  const left = patience.lateLease - sameLeaseFor(view);
+  const left = timing.lateLease - sameLeaseFor(view);
   return left > 0
     ? wait(
         untilLook(left, view),

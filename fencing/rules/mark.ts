@@ -56,7 +56,7 @@ const taintOrigin = ({ cluster }: View, node: NodeFacts): OutOfServiceTaint => {
   return node.taints.outOfService && !node.taints.ours ? 'foreign' : 'ours';
 };
 
-const named = (view: View, volume: VolumeFacts): NamedVolume => {
+const namedVolume = (view: View, volume: VolumeFacts): NamedVolume => {
   const { driver, handle, persistentVolume, attachmentName } = volume;
   return {
     driver,
@@ -68,7 +68,7 @@ const named = (view: View, volume: VolumeFacts): NamedVolume => {
 };
 
 const namedVolumes = (view: View, before: FenceRecord | null): readonly NamedVolume[] => {
-  const current = view.cluster.volumes.map((volume) => named(view, volume));
+  const current = view.cluster.volumes.map((volume) => namedVolume(view, volume));
   const stillThere = new Set(current.map((volume) => volume.attachment));
   return [...current, ...(before?.volumes ?? []).filter((volume) => !stillThere.has(volume.attachment))];
 };
@@ -246,7 +246,7 @@ const labelWithoutTaint = ({ machine }: View, node: NodeFacts): Reason | null =>
       )
     : null;
 
-const buried = (view: View, node: NodeFacts): Reason | null =>
+const tombstoneOfThisBoot = (view: View, node: NodeFacts): Reason | null =>
   node.tombstone && isOfThisBoot(node.tombstone, node, view.machine)
     ? because(
         'fence-removed-by-hand',
@@ -265,7 +265,7 @@ const mayBeOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boo
  * Refuses if the Node has a record of this very boot and nothing else of ours. Either someone removed the fence, or a
  * kubelet wrote the record. A record of an earlier boot says nothing about this one, and a mark replaces it.
  */
-const strayed = (view: View, node: NodeFacts): Decision | null =>
+const refuseStrayRecord = (view: View, node: NodeFacts): Decision | null =>
   node.strayRecord && mayBeOfEndedBoot(node.strayRecord, node, view)
     ? refuse(
         because(
@@ -287,10 +287,10 @@ export const removedByHand: Rule = (view) => {
   } = view;
   if (!node) return null;
   const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);
-  const tombstoneReason = buried(view, node);
+  const tombstoneReason = tombstoneOfThisBoot(view, node);
   if (tombstoneReason) return refuse(removed ?? tombstoneReason);
   const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
-  if (!removed || fence === undefined) return strayed(view, node);
+  if (!removed || fence === undefined) return refuseStrayRecord(view, node);
   return takeStep(
     { do: 'set-tombstone', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) },
     removed,

@@ -1,5 +1,5 @@
 import type { PodFacts } from '../model/cluster-facts.ts';
-import { patience } from '../model/policy.ts';
+import { timing } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { type PodTarget, stepKey } from '../model/steps.ts';
@@ -184,4 +184,4 @@ export const hasComeBack = (view: PodView, pod: PodFacts): boolean => cameBack(v
  * again, but not in a hurry.
  */
 const isRested = (view: PodView & Pick<View, 'now'>, pod: PodFacts): boolean =>
-  cameBack(view, pod).every(({ at }) => view.now.mono - at >= patience.pollLongest);
+  cameBack(view, pod).every(({ at }) => view.now.mono - at >= timing.pollLongest);

@@ -1,5 +1,5 @@
 import type { IdentitySource } from '../model/machine.ts';
-import { patience } from '../model/policy.ts';
+import { timing } from '../model/policy.ts';
 import { because, counted } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { hasNothingToFree } from './guards.ts';
@@ -33,16 +33,16 @@ const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules
  * Refuses a machine in a place that Cloudfence does not serve. "Not found" in one place says nothing about a machine in
  * another place.
  */
-export const placeNotServed: Rule = (view) => {
+export const scopeNotServed: Rule = (view) => {
   const { machine, power } = view.machine;
   if ((power !== 'missing' && power !== 'unknown') || vouchReason(view) !== null) return null;
   const unserved = ownIdentitySources(view)
     .map(view.identityRules.unservedScope)
-    .find((place) => place !== null);
+    .find((unserved) => unserved !== null);
   return unserved
     ? refuse(
         because(
-          'place-not-served',
+          'scope-not-served',
           `${machine} is in ${unserved.scope}, which this install does not serve: ${unserved.remedy}`,
         ),
       )
@@ -92,8 +92,8 @@ const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): D
     'missing-but-disk-held',
     `the cloud does not know ${machine}, but a disk is still attached to it`,
   );
-  const mayLetGo = firstOff !== null && now.mono - firstOff.mono < patience.disksLetGo;
-  return mayLetGo ? wait(patience.pollLongest, held) : refuse(held);
+  const mayLetGo = firstOff !== null && now.mono - firstOff.mono < timing.disksLetGo;
+  return mayLetGo ? wait(timing.pollLongest, held) : refuse(held);
 };
 
 /**
@@ -163,7 +163,7 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, identityRules 
  */
 export const secondReadPending: Rule = ({ machine, memory, now }) => {
   if (machine.power !== 'off-if-repeated' || !memory.firstOff) return null;
-  const left = patience.secondRead - (now.mono - memory.firstOff.mono);
+  const left = timing.secondRead - (now.mono - memory.firstOff.mono);
   return left > 0
     ? wait(left, because('second-read', 'this state is a proof only if a second read confirms it'))
     : null;
@@ -238,7 +238,7 @@ export const inUseAfterTermination: Rule = (view) => {
   const { node, lease } = view.cluster;
   const { machine, forGood, since } = view.machine;
   if (!node || lease === null || !forGood || since === null || currentRecord(view)) return null;
-  const longAfter = since + patience.stopping;
+  const longAfter = since + timing.stopping;
   const inUse = node.ready === 'True' || node.readySince > longAfter;
   if (Date.parse(lease) <= longAfter || !inUse) return null;
   return refuse(

@@ -10,7 +10,7 @@ import {
   type VolumeFacts,
 } from '../model/cluster-facts.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { patience } from '../model/policy.ts';
+import { timing } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
 import { type Decision, type Memory, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
@@ -27,7 +27,7 @@ const unproven = (says: string): Reason => because('return-unproven', says);
 const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, record: FenceRecord): boolean => {
   if (lease === null || lease === record.lease) return false;
   const renewedNow = memory.firstLease !== undefined && memory.firstLease !== lease;
-  return renewedNow || Math.abs(now.wall - Date.parse(lease)) < patience.leaseFresh;
+  return renewedNow || Math.abs(now.wall - Date.parse(lease)) < timing.leaseFresh;
 };
 
 /**
@@ -86,8 +86,8 @@ const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
 /** Ends the quarantine a while after the taint was removed. Until then, controllers may still act on a cached taint. */
 const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombstone: Tombstone | null): Decision => {
   const since = Date.parse(record.released ?? record.begun) - view.now.wall;
-  const left = since + patience.settle;
-  if (since > patience.clocksDiffer)
+  const left = since + timing.settle;
+  if (since > timing.clocksDiffer)
     return takeStep(
       { do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } },
       because(
@@ -127,7 +127,7 @@ export const releaseReturned: Rule = (view) => {
   const { node } = view.cluster;
   const record = node?.record;
   if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;
-  if (view.machine.power === 'running' && unreachableForMs(view, node, record) >= patience.unreachable) return null;
+  if (view.machine.power === 'running' && unreachableForMs(view, node, record) >= timing.unreachable) return null;
   if (!namesOnlyThisMachine(node, view.machine, view.identityRules)) return null;
   const missing = missingForReturn(view, node, record);
   return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
@@ -184,15 +184,15 @@ export const acceptedByPerson: Rule = (view) => {
  * Returns what is left of a fence that someone else removed: the tombstone, or the label of our taint. Null while the
  * rest of that fence is there.
  */
-const traceOf = (node: NodeFacts): FenceInBoot | null =>
+const tombstoneOf = (node: NodeFacts): FenceInBoot | null =>
   node.tombstone ?? (node.label === null && !node.taints.ours ? node.taintedFor : null);
 
 /**
  * Removes the trace of a fence of an earlier boot. A machine that runs again has another boot than the one in which
  * someone removed our fence.
  */
-export const forgetTrace: Rule = ({ cluster: { node }, machine }) => {
-  const trace = node && traceOf(node);
+export const removeTombstone: Rule = ({ cluster: { node }, machine }) => {
+  const trace = node && tombstoneOf(node);
   if (!trace || node.recordText !== null || machine.power !== 'running' || isOfThisBoot(trace, node, machine))
     return null;
   return takeStep(

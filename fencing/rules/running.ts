@@ -6,7 +6,7 @@ import {
   shortHash,
 } from '../model/cluster-facts.ts';
 import { type MachineFacts, machineOfProviderID, type Power } from '../model/machine.ts';
-import { beginsNothing, patience } from '../model/policy.ts';
+import { beginsNothing, timing } from '../model/policy.ts';
 import { because, counted, type Reason, listSome } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { type ClusterStep, stepKey } from '../model/steps.ts';
@@ -69,7 +69,7 @@ const bootOf = ({ machine, generation, generationDrifts }: MachineFacts, { bootI
 const seenBefore = ({ machine, cluster: { node }, now }: View): number | null => {
   if (!node?.stopping || node.stopping.boot !== bootOf(machine, node)) return null;
   const ago = now.wall - node.stopping.at;
-  return ago > -patience.clocksDiffer && ago < patience.stoppingNoted ? Math.min(node.stopping.at, now.wall) : null;
+  return ago > -timing.clocksDiffer && ago < timing.stoppingNoted ? Math.min(node.stopping.at, now.wall) : null;
 };
 
 const seenNow = ({ memory, now }: View): number => memory.firstStopping?.at ?? now.wall;
@@ -113,7 +113,7 @@ export const stopping: Rule = (view) => {
   const noted = node && noteFirstSight(view, node);
   if (noted) return noted;
   const since = stoppingSince(view);
-  if (view.now.wall - since < patience.stopping)
+  if (view.now.wall - since < timing.stopping)
     return wait(pollDelay(view), because('stopping', `${machine} is stopping, so its guest may still write`));
   const says = `${machine} has been stopping since ${new Date(since).toISOString()}`;
   if (view.policy.unreachable !== 'power-off' || !node)
@@ -182,7 +182,7 @@ const whyNamedElsewhere = (
 
 /** Returns the survey, unless there is none, or one that is too old: others may have become unreachable since. */
 const youngSurvey = ({ memory: { connectivity }, now }: View): SurveyOfClusters | null =>
-  connectivity && now.mono - connectivity.requestedAt < patience.survey ? connectivity.value : null;
+  connectivity && now.mono - connectivity.requestedAt < timing.survey ? connectivity.value : null;
 
 /**
  * Returns what forbids the power-off, or the survey to ask for first, or null. If many Nodes look
@@ -193,7 +193,7 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
     refuse(because('power-off-refused', `Cloudfence does not power off ${node.name}: ${why}`));
   const connectivity = youngSurvey(view);
   if (node.controlPlane) return refuseBecause('it is a control-plane node');
-  if (unreachableFor(view, node) < patience.unreachable)
+  if (unreachableFor(view, node) < timing.unreachable)
     return refuseBecause('it has been unreachable for less than 5 minutes');
   if (!connectivity)
     return {

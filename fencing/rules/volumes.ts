@@ -1,6 +1,6 @@
 import type { AttachmentFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import type { DiskAttachment } from '../model/machine.ts';
-import { patience } from '../model/policy.ts';
+import { timing } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import { type CloudStep, type Step, stepKey } from '../model/steps.ts';
 import { targetMachine } from './identity.ts';
@@ -29,7 +29,7 @@ export const unwantedForMs = ({ memory, now }: View, key: string): number => {
  * Returns how long (ms) an unwanted attachment may remain. If the Node is gone, only Cloudfence asks for the detach
  * before a six-minute timer does.
  */
-const mayLinger = ({ cluster }: View): number => (cluster.node ? patience.attachmentLingers : 0);
+const mayLinger = ({ cluster }: View): number => (cluster.node ? timing.attachmentLingers : 0);
 
 const lingers = (view: View, volume: VolumeFacts): boolean => {
   const { attachment, key } = volume;
@@ -99,19 +99,19 @@ const waitingForMs = (view: View, { key, attachment }: VolumeFacts): number =>
  * Returns how long (ms) Kubernetes has for the detach. Once it has no attachment any more, it does not ask again, and
  * after a failure it does not ask soon. A driver may report a detach that did not happen.
  */
-const patienceWith = ({ attachment }: VolumeFacts): number =>
-  attachment === null || attachment.detachError !== null ? patience.detachFailed : patience.detachStuck;
+const detachTimeLimit = ({ attachment }: VolumeFacts): number =>
+  attachment === null || attachment.detachError !== null ? timing.detachFailed : timing.detachStuck;
 
 /** Returns when Kubernetes has had long enough for the detach (ms from now; not positive if it has). */
-const detachDueIn = (view: View, volume: VolumeFacts): number => patienceWith(volume) - waitingForMs(view, volume);
+const detachDueIn = (view: View, volume: VolumeFacts): number => detachTimeLimit(volume) - waitingForMs(view, volume);
 
 const stuck = (view: View, volume: VolumeFacts): boolean => detachDueIn(view, volume) <= 0;
 
-export const detach = (view: Pick<View, 'machine'>, disk: DiskAttachment, manner: 'plain' | 'forced'): CloudStep => ({
+export const detach = (view: Pick<View, 'machine'>, disk: DiskAttachment, mode: 'plain' | 'forced'): CloudStep => ({
   do: 'detach-disk',
   from: targetMachine(view),
   disk: disk.disk,
-  manner,
+  mode,
 });
 
 const askedFor = ({ memory, now }: View, step: CloudStep): number | null => {
@@ -124,8 +124,7 @@ const askedFor = ({ memory, now }: View, step: CloudStep): number | null => {
  * an earlier run, or this run requested it.
  */
 const forceDueIn = (view: View, volume: VolumeFacts, disk: DiskAttachment): number =>
-  patience.plainDetach -
-  (askedFor(view, detach(view, disk, 'plain')) ?? waitingForMs(view, volume) - patience.detachStuck);
+  timing.plainDetach - (askedFor(view, detach(view, disk, 'plain')) ?? waitingForMs(view, volume) - timing.detachStuck);
 
 /**
  * Returns when a detach through the cloud is due for the volume (ms from now): a plain one, or one by force. Not
@@ -145,7 +144,7 @@ const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Clou
   const forced = detach(view, disk, 'forced');
   if (askedFor(view, plain) === null && disk.state !== 'detaching') return plain;
   if (forceDueIn(view, volume, disk) > 0) return null;
-  return (askedFor(view, forced) ?? Infinity) >= patience.plainDetach ? forced : null;
+  return (askedFor(view, forced) ?? Infinity) >= timing.plainDetach ? forced : null;
 };
 
 /**
@@ -153,8 +152,7 @@ const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Clou
  * without the disk, and its end says so.
  */
 export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
-  const isDeclined = (manner: 'plain' | 'forced'): boolean =>
-    view.memory.declined.has(stepKey(detach(view, disk, manner)));
+  const isDeclined = (mode: 'plain' | 'forced'): boolean => view.memory.declined.has(stepKey(detach(view, disk, mode)));
   return isDeclined('forced') || (isDeclined('plain') && disk.state !== 'detaching');
 };
 
@@ -190,7 +188,7 @@ export const nudgeAttacher: Rule = (view) => {
 const nudge = ({ name, uid }: AttachmentFacts, on: boolean): Step => ({ do: 'nudge', attachment: { name, uid }, on });
 
 const nudgeEndsIn = ({ memory, now }: View, step: Step): number =>
-  patience.nudge - (now.mono - (memory.takenAt.get(stepKey(step)) ?? -Infinity));
+  timing.nudge - (now.mono - (memory.takenAt.get(stepKey(step)) ?? -Infinity));
 
 const nudgedLately = (view: View, step: Step): boolean => nudgeEndsIn(view, step) > 0;
 

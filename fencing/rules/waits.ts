@@ -1,7 +1,7 @@
 import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import { because, counted, listSome, type Reason } from '../model/reason.ts';
 import { type Awaited, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
-import { patience } from '../model/policy.ts';
+import { timing } from '../model/policy.ts';
 import { isUnmarked } from './mark.ts';
 import { unwantedForMs, attachedDiskOf, detachesDueIn, isDetachDeclined, nudgeLastsFor } from './volumes.ts';
 import {
@@ -16,13 +16,13 @@ import {
 
 /** What a fence waits for, and how long it waits before the next look. */
 
-const growing = ({ polls }: Pick<Memory, 'polls'>): number => Math.round(patience.pollShortest * 1.33 ** polls);
+const growing = ({ polls }: Pick<Memory, 'polls'>): number => Math.round(timing.pollShortest * 1.33 ** polls);
 
 /**
  * Returns the time until the next question (ms). Questions come quickly at first and slowly later: what goes away by
  * itself goes within a second or within minutes.
  */
-export const pollDelay = ({ memory }: Pick<View, 'memory'>): number => Math.min(patience.pollLongest, growing(memory));
+export const pollDelay = ({ memory }: Pick<View, 'memory'>): number => Math.min(timing.pollLongest, growing(memory));
 
 /** The most calls that a second of waiting costs. */
 const CALLS_PER_SECOND = 2;
@@ -36,11 +36,11 @@ const lookTakes = ({ cluster }: View): number =>
 
 /** Returns the time (ms) between two looks at which the looks cost no more than so many calls a second. */
 const affordable = (view: View, callsPerSecond: number): number =>
-  Math.min(patience.lookLongest, (lookTakes(view) / callsPerSecond) * 1_000);
+  Math.min(timing.lookLongest, (lookTakes(view) / callsPerSecond) * 1_000);
 
 /** Returns the time until the next look (ms). Looks at many volumes become rarer than those at few. */
 const lookDelay = (view: View): number =>
-  Math.min(Math.max(patience.pollLongest, affordable(view, CALLS_PER_SECOND)), growing(view.memory));
+  Math.min(Math.max(timing.pollLongest, affordable(view, CALLS_PER_SECOND)), growing(view.memory));
 
 /** Waits for pods that Cloudfence deleted and that still exist. */
 export const waitForPods: Rule = (view) => {
@@ -66,9 +66,7 @@ export const waitForPods: Rule = (view) => {
 /** Returns what ends the wait for the attachments of these volumes. */
 const awaited = (view: View, volumes: readonly VolumeFacts[]): Awaited => ({
   attachments: volumes.flatMap(({ attachment }) => attachment ?? []),
-  deletedBy: Math.min(
-    ...volumes.map(({ key }) => view.now.mono + patience.attachmentLingers - unwantedForMs(view, key)),
-  ),
+  deletedBy: Math.min(...volumes.map(({ key }) => view.now.mono + timing.attachmentLingers - unwantedForMs(view, key))),
   // A look after a wait has shown that they do not all go at once.
   fewTellAll: view.memory.polls === 0,
 });
@@ -77,7 +75,7 @@ const awaited = (view: View, volumes: readonly VolumeFacts[]): Awaited => ({
  * Returns for how long (ms) it is enough to ask for the machine and the attachments themselves. Never for long. These
  * questions take half of the calls.
  */
-const lookAgainIn = (view: View): number => Math.max(patience.lookAgain, affordable(view, CALLS_PER_SECOND / 2));
+const lookAgainIn = (view: View): number => Math.max(timing.lookAgain, affordable(view, CALLS_PER_SECOND / 2));
 
 /** Returns the same, but ends when the next detach through the cloud is due. */
 const untilLook = (view: View, volumes: readonly VolumeFacts[]): number => {

@@ -132,21 +132,21 @@ const existingNodes = (candidates: readonly SweepCandidate[]): readonly SweepCan
  */
 export const locationHint = (machine: MachineId, candidates: readonly SweepCandidate[]): LocationHint => {
   const steps = candidates.flatMap(({ lift }) => lift?.steps ?? []);
-  const unknownPlace = { location: null, ambiguity: null, attachments: null, steps };
+  const unlocated = { location: null, ambiguity: null, attachments: null, steps };
   const existing = existingNodes(candidates);
   const bearer = existing.find(({ suspect }) => suspect.marked);
   if (existing.length > 1 && bearer)
     return {
-      ...unknownPlace,
+      ...unlocated,
       location: locationOf(bearer),
       ambiguity: ambiguousNodesReason(machine, existing.map(locationOf)),
     };
   const [only, ...others] = candidates;
-  if (!only || others.length > 0) return unknownPlace;
+  if (!only || others.length > 0) return unlocated;
   const { cluster, suspect } = only;
   return suspect.because === 'node-missing'
-    ? { ...unknownPlace, location: { cluster, node: null }, attachments: suspect.attachments }
-    : { ...unknownPlace, location: locationOf(only) };
+    ? { ...unlocated, location: { cluster, node: null }, attachments: suspect.attachments }
+    : { ...unlocated, location: locationOf(only) };
 };
 
 const refused = (state: RunState, reason: Reason): RunState => ({
@@ -227,7 +227,7 @@ const volumesLeft = async (
 ): Promise<readonly VolumeFacts[]> => {
   const query = { machine: UNKNOWN_MACHINE, nodeNames: [], machineOf: cloud.machineOf };
   const facts = await cluster.look(
-    { query, node: null, remembered: null, follow: [], attachments, named: [node] },
+    { query, node: null, remembered: null, successorsOf: [], attachments, named: [node] },
     signal,
   );
   return facts.nameTaken ? [] : facts.volumes.filter((volume) => cloud.diskOf(volume) !== null);

@@ -39,12 +39,12 @@ export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<S
   const doubtful = [...named].flatMap(([machine, seen]) => refuseAmbiguous(machine, seen, occasion, ports) ?? []);
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);
-  const leads = new Map([...clear].map(([machine, seen]) => [machine, locationHint(machine, seen)]));
+  const locationHints = new Map([...clear].map(([machine, seen]) => [machine, locationHint(machine, seen)]));
   const outcomes = await runAll(
     inTurn(clear, facts, occasion.newRunId),
     { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits },
     ports,
-    leads,
+    locationHints,
   );
   return {
     outcomes: [...outcomes.filter(isNews), ...doubtful, ...outcomesOfUnnamed(candidates, occasion, ports)],

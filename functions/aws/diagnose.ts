@@ -10,4 +10,4 @@ import { lazyDependencies } from './dependencies.ts';
 export const diagnose = (getDependencies: () => Promise<NamingDependencies>): LambdaFunction<DiagnoseResult> =>
   lambdaHandler(diagnoseWith(getDependencies));
 
-export const handler = handlerWithDoctor(lazyDependencies(), diagnose, 'no-orders');
+export const handler = handlerWithDoctor(lazyDependencies(), diagnose, false);

@@ -32,9 +32,9 @@ export const lambdaHandler =
 export const handlerWithDoctor = <Result>(
   getDependencies: () => Promise<DoctorDependencies>,
   work: (getDependencies: () => Promise<DoctorDependencies>) => LambdaFunction<Result>,
-  gives: 'orders' | 'no-orders' = 'orders',
+  runsFences = true,
 ): LambdaFunction<Result | AccessReport> =>
   lambdaHandler(
     async (event, limit) =>
-      (await answerAccessQuestion(event, getDependencies, gives)) ?? work(getDependencies)(event, limit),
+      (await answerAccessQuestion(event, getDependencies, runsFences)) ?? work(getDependencies)(event, limit),
   );

@@ -196,13 +196,13 @@ const inOwnBucket = (one: Resource): Resource => {
   return { ...one, Properties: { ...one.Properties, Code, VpcConfig: NETWORK } };
 };
 
-const without = <T>(all: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+const withoutBucket = <T>(all: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
   Object.fromEntries(Object.entries(all).filter(([name]) => !isOfBucket(name)));
 
 export const releasedStack = (packaged: unknown, version: string): object => {
   const { Resources, Outputs } = template.parse(packaged);
   const resources = Object.fromEntries(
-    Object.entries(without(Resources)).map(([name, one]) => [name, substituted(inOwnBucket(one))]),
+    Object.entries(withoutBucket(Resources)).map(([name, one]) => [name, substituted(inOwnBucket(one))]),
   );
   return {
     AWSTemplateFormatVersion: '2010-09-09',
@@ -210,6 +210,6 @@ export const releasedStack = (packaged: unknown, version: string): object => {
     Parameters: stackParameters(version),
     Conditions: stackConditions,
     Resources: resources,
-    Outputs: substituted(without(Outputs)),
+    Outputs: substituted(withoutBucket(Outputs)),
   };
 };

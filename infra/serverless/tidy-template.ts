@@ -15,12 +15,12 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isDisabled = (value: unknown): boolean => isFields(value) && value['When'] === false;
-const without = (fields: Fields, name: string): Fields =>
+const withoutField = (fields: Fields, name: string): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 
 const repeated = (value: unknown): readonly unknown[] => {
   if (!isFields(value) || !Array.isArray(value['OneForEach'])) return [value];
-  const once = without(value, 'OneForEach');
+  const once = withoutField(value, 'OneForEach');
   const conditions: readonly unknown[] = value['OneForEach'];
   if (conditions.length === 0) return [once];
   return conditions.map((Condition, at) => ({
@@ -40,7 +40,7 @@ const withoutConditions = (value: unknown): unknown => {
       .flatMap(repeated)
       .map(withoutConditions);
   if (!isFields(value)) return value;
-  const left = Object.entries(without(value, 'When')).filter(([, inner]) => !isDisabled(inner));
+  const left = Object.entries(withoutField(value, 'When')).filter(([, inner]) => !isDisabled(inner));
   const fields = Object.fromEntries(left.map(([key, inner]) => [key, withoutConditions(inner)]));
   const condition = conditionOf(value);
   return condition === null ? fields : { 'Fn::If': [condition, fields, { Ref: 'AWS::NoValue' }] };
@@ -70,7 +70,7 @@ const explicitDependencies = ({ DependsOn = [], Properties }: TemplateResource):
 
 const tidyResource = (resource: TemplateResource): TemplateResource => {
   const { DependsOn: _said, Metadata, ...rest } = resource;
-  const metadata = isFields(Metadata) ? without(Metadata, 'When') : {};
+  const metadata = isFields(Metadata) ? withoutField(Metadata, 'When') : {};
   const dependsOn = explicitDependencies(resource);
   const condition = conditionOf(Metadata);
   return {

@@ -96,15 +96,15 @@ export const canarySet = (options: PlacedCanary): V1StatefulSet => ({
 });
 
 const readSet = (reader: Reader, namespace: string) =>
-  reader.readIfPresent(AppsV1Api, { name: CANARY, namespace }, (apps, place) => apps.readNamespacedStatefulSet(place));
+  reader.readIfPresent(AppsV1Api, { name: CANARY, namespace }, (apps, key) => apps.readNamespacedStatefulSet(key));
 
 const readClaim = (reader: Reader, namespace: string) =>
-  reader.readIfPresent(CoreV1Api, { name: CANARY_CLAIM, namespace }, (core, place) =>
-    core.readNamespacedPersistentVolumeClaim(place),
+  reader.readIfPresent(CoreV1Api, { name: CANARY_CLAIM, namespace }, (core, key) =>
+    core.readNamespacedPersistentVolumeClaim(key),
   );
 
 export const readVolume = (reader: Reader, name: string) =>
-  reader.readIfPresent(CoreV1Api, { name }, (core, place) => core.readPersistentVolume(place));
+  reader.readIfPresent(CoreV1Api, { name }, (core, key) => core.readPersistentVolume(key));
 
 type Kept = (found: { readonly metadata?: V1ObjectMeta }) => boolean;
 

@@ -119,7 +119,7 @@ const storageClassOf = async (reader: Reader, name: string | null): Promise<Stor
   const found =
     name === null
       ? await defaultClass(reader)
-      : await reader.readIfPresent(StorageV1Api, { name }, (storage, place) => storage.readStorageClass(place));
+      : await reader.readIfPresent(StorageV1Api, { name }, (storage, key) => storage.readStorageClass(key));
   return found && classFacts(found);
 };
 

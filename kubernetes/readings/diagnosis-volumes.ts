@@ -105,7 +105,7 @@ export const volumeReads = (
     driver: once(
       (name: string) =>
         viewIfFound(
-          reader.readIfPresent(StorageV1Api, { name }, (api, place) => api.readCSIDriver(place)),
+          reader.readIfPresent(StorageV1Api, { name }, (api, key) => api.readCSIDriver(key)),
           ({ spec }) => ({ name, attachRequired: spec.attachRequired ?? true }),
         ),
       unread,

@@ -192,8 +192,8 @@ const readDeployment = async (
   owner: OwnerView,
   revision: string | null,
 ): Promise<WorkloadView> => {
-  const found = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, place) =>
-    api.readNamespacedDeployment(place),
+  const found = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, key) =>
+    api.readNamespacedDeployment(key),
   );
   if (found === null) return withoutRollout(owner, revision);
   return { ...owner, revision, replicas: found.spec?.replicas ?? 1, surges: maySurge(found) };
@@ -203,8 +203,8 @@ const readDeployment = async (
 export const readWorkload = async (reader: Reader, namespace: string, owner: OwnerView): Promise<WorkloadView> => {
   if (owner.kind === 'Deployment') return readDeployment(reader, namespace, owner, null);
   if (owner.kind !== 'ReplicaSet') return withoutRollout(owner, null);
-  const set = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, place) =>
-    api.readNamespacedReplicaSet(place),
+  const set = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, key) =>
+    api.readNamespacedReplicaSet(key),
   );
   const owningController = set && ownerView(set);
   const revision = set?.metadata?.annotations?.[REVISION] ?? null;

@@ -17,7 +17,7 @@ const DETACH = 'ec2:DetachVolume';
 interface DetachRequest {
   readonly machine: MachineId;
   readonly disk: DiskId;
-  readonly manner: 'plain' | 'forced';
+  readonly mode: 'plain' | 'forced';
 }
 
 /**
@@ -35,7 +35,7 @@ export const detachDisk = async (
   const command = new DetachVolumeCommand({
     VolumeId: request.disk,
     InstanceId: request.machine,
-    Force: request.manner === 'forced',
+    Force: request.mode === 'forced',
   });
   try {
     await sendPermitted(clients, { name: DETACH, permit, signal }, (client, sending) => client.send(command, sending));

@@ -142,9 +142,9 @@ const instanceStoreHazard = async (
 };
 
 /** Finds the account and region that know the machine. Each of the others declines the call. */
-const placeOf = async (places: readonly Ec2Clients[], machine: MachineId, signal: AbortSignal) => {
+const ownerOf = async (served: readonly Ec2Clients[], machine: MachineId, signal: AbortSignal) => {
   const declined: Refused[] = [];
-  for (const clients of places) {
+  for (const clients of served) {
     try {
       return { clients, instance: await readInstance(clients, machine, signal) };
     } catch (error) {
@@ -156,12 +156,12 @@ const placeOf = async (places: readonly Ec2Clients[], machine: MachineId, signal
 };
 
 const inspect = async (
-  places: readonly Ec2Clients[],
+  served: readonly Ec2Clients[],
   machine: MachineId,
   standIn: string | null,
   signal: AbortSignal,
 ): Promise<DrilledMachine> => {
-  const { clients, instance } = await placeOf(places, machine, signal);
+  const { clients, instance } = await ownerOf(served, machine, signal);
   const asked = await Promise.all([
     instanceStoreHazard(clients, instance, signal),
     startHazard(clients, machine, signal),
@@ -179,11 +179,11 @@ const inspect = async (
  * Returns what a drill needs of these accounts and regions. `standIn` is the address that takes the place of EC2, or
  * null.
  */
-export const awsDrill = (places: readonly Ec2Clients[], standIn: string | null): DrillCloud => ({
-  inspect: ({ machine }, signal) => inspect(places, machine, standIn, signal),
+export const awsDrill = (served: readonly Ec2Clients[], standIn: string | null): DrillCloud => ({
+  inspect: ({ machine }, signal) => inspect(served, machine, standIn, signal),
   start: ({ machine }, permit, signal) =>
     withCloudfenceErrors(START, async () => {
-      const { clients } = await placeOf(places, machine, signal);
+      const { clients } = await ownerOf(served, machine, signal);
       const command = new StartInstancesCommand({ InstanceIds: [machine] });
       await sendPermitted(clients, { name: START, permit, signal }, (client, sending) => client.send(command, sending));
     }),

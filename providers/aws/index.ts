@@ -9,9 +9,9 @@ import { askWitnesses } from './disks.ts';
 export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; readonly region: string }): Cloud => ({
   name: 'aws',
   look: (machines, scope, signal) => lookAtMachines(clients.reads, region, machines, scope, signal),
-  placeReadAtOnce: () => region,
+  sharedLookScope: () => region,
   witness: (machine, disks, signal) => askWitnesses(clients.reads, machine, disks, signal),
-  detach: ({ machine }, disk, manner, permit, signal) => detachDisk(clients, { machine, disk, manner }, permit, signal),
+  detach: ({ machine }, disk, mode, permit, signal) => detachDisk(clients, { machine, disk, mode }, permit, signal),
   powerOff: ({ machine }, permit, signal) => powerOffMachine(clients, machine, permit, signal),
   machineOf,
   immutableIdsOf: () => [],

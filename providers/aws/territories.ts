@@ -21,10 +21,10 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
   return {
     name: home.cloud.name,
     look,
-    placeReadAtOnce: (machine) => territories.owners.get(machine)?.name ?? null,
+    sharedLookScope: (machine) => territories.owners.get(machine)?.name ?? null,
     witness: (machine, disks, signal) => witnessIn(territories, machine, disks, signal),
-    detach: async (from, disk, manner, permit, signal) =>
-      (await owning(from.machine, signal)).detach(from, disk, manner, permit, signal),
+    detach: async (from, disk, mode, permit, signal) =>
+      (await owning(from.machine, signal)).detach(from, disk, mode, permit, signal),
     powerOff: async (target, permit, signal) => (await owning(target.machine, signal)).powerOff(target, permit, signal),
     machineOf: home.cloud.machineOf,
     immutableIdsOf: home.cloud.immutableIdsOf,
@@ -172,8 +172,10 @@ export const lookInTerritories = async (
   territories: Territories,
   look: Look,
 ): Promise<readonly MachineFacts[]> => {
-  const byPlace = [...Map.groupBy(new Set(machines), (machine) => territories.owners.get(machine) ?? territories.home)];
-  const answers = (await Promise.all(byPlace.map(([territory, ids]) => askTerritory(territory, ids, look)))).flat();
+  const byTerritory = [
+    ...Map.groupBy(new Set(machines), (machine) => territories.owners.get(machine) ?? territories.home),
+  ];
+  const answers = (await Promise.all(byTerritory.map(([territory, ids]) => askTerritory(territory, ids, look)))).flat();
   const lost = answers.filter(isNotSeen);
   const elsewhere = lost.length === 0 ? [] : await searched(lost, territories, look);
   const here = answers.filter((one) => !isNotSeen(one)).map((one) => rememberOwner(one, territories));

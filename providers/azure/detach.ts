@@ -14,7 +14,7 @@ import { type NameOwner, readIncarnation, sendDetach } from './machines.ts';
 export interface DetachRequest {
   readonly from: MachineTarget;
   readonly disk: DiskId;
-  readonly manner: 'plain' | 'forced';
+  readonly mode: 'plain' | 'forced';
 }
 
 type Detach = (wanted: DetachRequest, permit: Permit, signal: AbortSignal) => Promise<void>;
@@ -42,11 +42,11 @@ const CALL = 'attachDetachDataDisks/action';
  */
 export const createDetach = (clients: AzureClients): Detach => {
   const calls = new Map<string, Waiting[]>();
-  return ({ from, disk, manner }, permit, signal) =>
+  return ({ from, disk, mode }, permit, signal) =>
     new Promise((resolve, reject) => {
       const settle: Waiting['settle'] = (failure) => (failure ? reject(failure) : resolve());
-      const one = { wanted: { from, disk, manner }, permit, signal, settle };
-      const key = `${from.machine} ${from.incarnation ?? ''} ${manner}`;
+      const one = { wanted: { from, disk, mode }, permit, signal, settle };
+      const key = `${from.machine} ${from.incarnation ?? ''} ${mode}`;
       const others = calls.get(key);
       if (others) return void others.push(one);
       const call = [one];
@@ -76,7 +76,7 @@ const detachTogether = async (clients: AzureClients, all: readonly Waiting[]): P
   const [first, ...others] = all.filter(({ signal }) => !signal.aborted);
   if (!first) return;
   try {
-    const ready = await judged(clients, [first, ...others]);
+    const ready = await settleOrKeep(clients, [first, ...others]);
     const [{ path } = { path: null }] = ready;
     if (path) await send(clients, path, ready);
   } catch (caught) {
@@ -85,7 +85,7 @@ const detachTogether = async (clients: AzureClients, all: readonly Waiting[]): P
 };
 
 /** Settles what is detached already, and what must not be detached. Returns the rest. */
-const judged = async (clients: AzureClients, all: readonly [Waiting, ...Waiting[]]) => {
+const settleOrKeep = async (clients: AzureClients, all: readonly [Waiting, ...Waiting[]]) => {
   const signal = jointSignal(all);
   const [holder, ...disks] = await Promise.all([
     readIncarnation(clients, all[0].wanted.from, { signal, withPowerState: false }),
@@ -123,7 +123,7 @@ const jointPermit = (all: readonly Ready[]): Permit => ({
 const send = async (clients: AzureClients, path: MachinePath, ready: readonly Ready[]): Promise<void> => {
   const targets = ready.map(({ diskId, one }) => ({
     diskId,
-    ...(one.wanted.manner === 'forced' && { detachOption: 'ForceDetach' }),
+    ...(one.wanted.mode === 'forced' && { detachOption: 'ForceDetach' }),
   }));
   const call = { name: CALL, permit: jointPermit(ready), signal: jointSignal(ready.map(({ one }) => one)) };
   try {
@@ -167,11 +167,11 @@ const FORCE_REFUSED =
 /** Azure declines a call as a whole. So each disk itself tells whether it is detached. */
 const confirmDetached = async (
   clients: AzureClients,
-  { wanted: { from, disk, manner }, signal, settle }: Waiting,
+  { wanted: { from, disk, mode }, signal, settle }: Waiting,
   refusal: Refused,
 ): Promise<void> => {
   const read = await readDisk(clients, disk, signal);
-  const advice = manner === 'forced' && machinePath(from.machine)?.kind === 'instance' ? FORCE_REFUSED : '';
+  const advice = mode === 'forced' && machinePath(from.machine)?.kind === 'instance' ? FORCE_REFUSED : '';
   const isHeld = read !== null && isHeldBy(read, from.machine);
   const says = `${refusal.message}; disk ${disk} is still attached to ${from.machine}${advice}`;
   settle(isHeld ? new Refused(says, { cause: refusal.cause }) : null);

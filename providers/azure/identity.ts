@@ -64,9 +64,9 @@ export const machinePath = (text: string): MachinePath | null => {
   const [, subscription, group, name] = VM.exec(id) ?? [];
   if (subscription !== undefined && group !== undefined && name !== undefined)
     return { kind: 'vm', id, subscription, group, name };
-  const [, owner, place, set, instance] = INSTANCE.exec(id) ?? [];
-  return owner !== undefined && place !== undefined && set !== undefined && instance !== undefined
-    ? instancePath(owner, place, set, instance)
+  const [, owner, groupOfSet, set, instance] = INSTANCE.exec(id) ?? [];
+  return owner !== undefined && groupOfSet !== undefined && set !== undefined && instance !== undefined
+    ? instancePath(owner, groupOfSet, set, instance)
     : null;
 };
 

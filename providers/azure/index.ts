@@ -23,7 +23,7 @@ export const azureCloud = (clients: AzureClients): AzureCloud => {
     look: (machines, scope, signal) => lookAtMachines(clients, machines, scope, signal),
     witness: (machine, disks, signal) => askWitnesses(clients, machine, disks, signal),
     holders: (volumes, signal) => readHolders(clients, volumes, signal),
-    detach: (from, disk, manner, permit, signal) => detach({ from, disk, manner }, permit, signal),
+    detach: (from, disk, mode, permit, signal) => detach({ from, disk, mode }, permit, signal),
     powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
     expand: (machines, signal) => expandScaleSets(clients, machines, signal),
     machineOf,

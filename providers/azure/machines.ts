@@ -137,9 +137,13 @@ export type VmLookup =
 type Instance = Extract<MachinePath, { kind: 'instance' }>;
 
 /** These codes are about the place where ARM looked for the machine, and not about the machine. */
-const OF_THE_PLACE: ReadonlySet<string> = new Set(['ResourceGroupNotFound', 'SubscriptionNotFound']);
+const GROUP_OR_SUBSCRIPTION_MISSING: ReadonlySet<string> = new Set(['ResourceGroupNotFound', 'SubscriptionNotFound']);
 /** For a standalone machine, these codes do not say what was not found. */
-const VAGUE: ReadonlySet<string> = new Set([...OF_THE_PLACE, 'NotFound', 'ParentResourceNotFound']);
+const AMBIGUOUS: ReadonlySet<string> = new Set([
+  ...GROUP_OR_SUBSCRIPTION_MISSING,
+  'NotFound',
+  'ParentResourceNotFound',
+]);
 
 /** These codes say that the set is gone, and all its instances with it. */
 const SET_IS_GONE: ReadonlySet<string> = new Set(['ResourceNotFound', 'ParentResourceNotFound']);
@@ -165,9 +169,9 @@ const existenceSaidBy = (
   { status, code }: Declined,
 ): 'gone' | 'doubt' | 'ask-its-set' | null => {
   if (status !== NOT_FOUND && (kind === 'vm' || status !== BAD_REQUEST)) return null;
-  if (OF_THE_PLACE.has(code)) return 'doubt';
+  if (GROUP_OR_SUBSCRIPTION_MISSING.has(code)) return 'doubt';
   if (kind === 'instance') return 'ask-its-set';
-  return code === 'ResourceNotFound' ? 'gone' : VAGUE.has(code) ? 'doubt' : null;
+  return code === 'ResourceNotFound' ? 'gone' : AMBIGUOUS.has(code) ? 'doubt' : null;
 };
 
 /**

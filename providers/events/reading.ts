@@ -17,9 +17,9 @@ import {
  */
 
 const dryRunOf = (readings: readonly ParsedEvent[]): Pick<ParsedEvent, 'dryRun'> => {
-  const wishes = readings.map(({ dryRun }) => dryRun);
-  const wish = wishes.find((one) => one === 'unclear') ?? wishes.find((one) => one === 'wanted');
-  return wish ? { dryRun: wish } : {};
+  const requests = readings.map(({ dryRun }) => dryRun);
+  const request = requests.find((one) => one === 'unclear') ?? requests.find((one) => one === 'wanted');
+  return request ? { dryRun: request } : {};
 };
 
 const mergeParsed = (readings: readonly ParsedEvent[]): ParsedEvent => ({
@@ -109,7 +109,7 @@ const shortHint = (hint: Hint): Hint => ({
 });
 
 /** Limits the result to what Cloudfence can report and process. Machines beyond the limit are reported as a fault. */
-const limitParsed = ({ hints, faults, ignored, ...wish }: ParsedEvent): ParsedEvent => {
+const limitParsed = ({ hints, faults, ignored, ...request }: ParsedEvent): ParsedEvent => {
   const machines = new Set(hints.map(({ machine }) => machine));
   const kept = new Set([...machines].slice(0, MOST_MACHINES));
   const tooMany = {
@@ -118,7 +118,7 @@ const limitParsed = ({ hints, faults, ignored, ...wish }: ParsedEvent): ParsedEv
     remedy: 'send the other machines in separate events; the sweep also finds them',
   };
   return {
-    ...wish,
+    ...request,
     hints: hints.filter(({ machine }) => kept.has(machine)).map(shortHint),
     faults: [...(machines.size > kept.size ? [tooMany] : []), ...fewFaults(faults)],
     ignored: fewIgnored(ignored),
@@ -208,11 +208,11 @@ const doubts = {
  * Applies a request for a dry run to the whole message. If the request is in doubt, the result has no hints, so nothing
  * is done.
  */
-const heeded = (reading: ParsedEvent, wish: DryRunRequest | null): ParsedEvent => {
-  if (wish === null) return reading;
-  if (wish.says === 'dry')
+const withDryRun = (reading: ParsedEvent, request: DryRunRequest | null): ParsedEvent => {
+  if (request === null) return reading;
+  if (request.says === 'dry')
     return { dryRun: 'wanted', ...reading, hints: reading.hints.map((hint) => ({ ...hint, dryRun: true as const })) };
-  const { faults } = fault(doubts[wish.says], wish.where, 'send true or false');
+  const { faults } = fault(doubts[request.says], request.where, 'send true or false');
   return { hints: [], faults: [...faults, ...reading.faults], ignored: reading.ignored, dryRun: 'unclear' };
 };
 
@@ -220,7 +220,7 @@ const heeded = (reading: ParsedEvent, wish: DryRunRequest | null): ParsedEvent =
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
 
-const without = (raw: object, { key }: MessageBatch): object =>
+const withoutBatch = (raw: object, { key }: MessageBatch): object =>
   Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));
 
 /** Makes a reader that never throws and never drops anything silently. */
@@ -235,11 +235,11 @@ export const createEventReader = (dialect: EventDialect): ((raw: unknown) => Par
     const batch = documents.length === 1 && isObject(only) ? batchIn(only) : null;
     if (!batch || !isObject(only) || !allowed.count(batch.messages.length)) {
       const reading = typeof raw === 'string' ? readDocuments(documents, '$', 0) : read(raw, '$', 0);
-      return limitParsed(heeded(reading, findDryRunRequest(documents.length === 1 ? only : values)));
+      return limitParsed(withDryRun(reading, findDryRunRequest(documents.length === 1 ? only : values)));
     }
-    const around = findDryRunRequest(without(only, batch));
+    const around = findDryRunRequest(withoutBatch(only, batch));
     const readMessage = (one: unknown, where: string) =>
-      heeded(heeded(read(one, where, 2), findDryRunRequest(one, where)), around);
+      withDryRun(withDryRun(read(one, where, 2), findDryRunRequest(one, where)), around);
     return limitParsed(mergeParsed(batch.messages.map((one, index) => readMessage(one, `$.${batch.key}[${index}]`))));
   };
 };

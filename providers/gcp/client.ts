@@ -47,9 +47,9 @@ const SCOPES = ['https://www.googleapis.com/auth/compute'];
 export const computeClients = ({ newRequestId, endpoint, fetch, onRequestsSent }: ClientOptions): ComputeClients => {
   const { adapter, permitted } = guardedTransport(newRequestId, onRequestsSent);
   const transporterOptions = { adapter, ...(fetch && { fetchImplementation: fetch }) };
-  const place = endpoint === undefined ? null : endpointParts(endpoint);
+  const endpointOptions = endpoint === undefined ? null : endpointParts(endpoint);
   const auth = createAuth({ scopes: SCOPES, ...(endpoint !== undefined && { endpoint }), transporterOptions });
-  const options = { fallback: true, auth, libName: 'cloudfence', libVersion: '0', ...place };
+  const options = { fallback: true, auth, libName: 'cloudfence', libVersion: '0', ...endpointOptions };
   return {
     anonymous: isAnonymous(endpoint),
     ready: () => loadCredentials(auth, transporterOptions),

@@ -120,11 +120,11 @@ const ANY_ZONE = /(?<=\/)zones\/UNSPECIFIED\//;
 const diskOfInstance =
   (machine: MachineId) =>
   ({ driver, handle }: VolumeHandle): DiskId | null => {
-    const place = instancePath(machine);
-    if (!place) return diskOf({ driver, handle });
+    const path = instancePath(machine);
+    if (!path) return diskOf({ driver, handle });
     return diskOf({
       driver,
-      handle: handle.replace(UNSPECIFIED, `projects/${place.project}/`).replace(ANY_ZONE, `zones/${place.zone}/`),
+      handle: handle.replace(UNSPECIFIED, `projects/${path.project}/`).replace(ANY_ZONE, `zones/${path.zone}/`),
     });
   };
 

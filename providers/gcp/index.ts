@@ -12,7 +12,7 @@ export const gcpCloud = (clients: ComputeClients): Cloud => ({
   name: 'gcp',
   look: (machines, scope, signal) => lookAtMachines(clients, machines, scope, signal),
   witness: (machine, disks, signal) => askWitnesses(clients, machine, disks, signal),
-  detach: (from, disk, _manner, permit, signal) => detachDisk(clients, from, disk, permit, signal),
+  detach: (from, disk, _mode, permit, signal) => detachDisk(clients, from, disk, permit, signal),
   powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
   machineOf,
   immutableIdsOf,

@@ -125,10 +125,10 @@ export interface WithAzure {
 export type AzureCloudWorld = World<WithAzure>;
 
 export const emptyAzure = (
-  place: Pick<AzureState, 'subscription' | 'group' | 'location'>,
+  scope: Pick<AzureState, 'subscription' | 'group' | 'location'>,
   knobs: Partial<Knobs> = {},
 ): AzureState => ({
-  ...place,
+  ...scope,
   knobs: { ...usual, ...knobs },
   machines: {},
   disks: {},

@@ -5,14 +5,14 @@ import { isFinished, isReadyPod } from './controllers/pods.ts';
 import type { WorkloadObject } from './objects.ts';
 
 const step = 500;
-const patience = 600_000;
+const LIMIT_MS = 600_000;
 
 /**
  * Lets time pass until every kubelet's Node is Ready and every pod of every workload runs. Throws when ten minutes do
  * not do.
  */
 export const settle = (world: ClusterWorld): void => {
-  const until = world.now() + patience;
+  const until = world.now() + LIMIT_MS;
   while (!settled(world)) {
     if (world.now() >= until) throw new Error('the cluster did not settle within ten minutes');
     world.advance(step);

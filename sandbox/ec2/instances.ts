@@ -140,12 +140,12 @@ const endTermination = (world: Ec2World, instance: Instance): void => {
   change(world, instance, { state: 'terminated', guest: 'down', mounts: [], privateDnsName: '', privateIp: '' });
   for (const volume of volumesOf(world, instance.id)) {
     const doomed = attachmentTo(volume, instance.id)?.deleteOnTermination;
-    write(ec2.volumes, volume.id, doomed ? null : without(volume, instance.id), world.now());
+    write(ec2.volumes, volume.id, doomed ? null : detachedFrom(volume, instance.id), world.now());
   }
   world.schedule(FORGET_INSTANCE, ec2.knobs.forgetAfter, instance.id);
 };
 
-const without = (volume: Volume, instance: string): Volume => ({
+const detachedFrom = (volume: Volume, instance: string): Volume => ({
   ...volume,
   attachments: volume.attachments.filter((attachment) => attachment.instance !== instance),
 });

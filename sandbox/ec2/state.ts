@@ -94,10 +94,10 @@ export interface WithEc2 {
 export type Ec2World = World<WithEc2>;
 
 export const emptyEc2 = (
-  place: { readonly account: string; readonly region: string },
+  territory: { readonly account: string; readonly region: string },
   knobs: Partial<Knobs> = {},
 ): Ec2State => ({
-  ...place,
+  ...territory,
   knobs: { ...usual, ...knobs },
   instances: {},
   volumes: {},

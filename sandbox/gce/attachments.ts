@@ -1,6 +1,6 @@
 import { write } from '../history.ts';
 import { noteAttached, noteDetached } from './invariants.ts';
-import { change, without } from './instances.ts';
+import { change, detachedFrom } from './instances.ts';
 import { beginOperation, endOperation, openOperations, operationNamed } from './operations.ts';
 import { GceRefusal, invalid, notReady } from './refusal.ts';
 import {
@@ -37,12 +37,12 @@ export const attach = (
   return operation;
 };
 
-const placeOf = (path: string): string => path.split('/').slice(0, 4).join('/');
+const scopeOf = (path: string): string => path.split('/').slice(0, 4).join('/');
 
 const reaches = (disk: Disk, instance: Instance): boolean =>
   disk.path.includes('/regions/')
-    ? placeOf(instance.path).startsWith(`${placeOf(disk.path).replace('/regions/', '/zones/')}-`)
-    : placeOf(disk.path) === placeOf(instance.path);
+    ? scopeOf(instance.path).startsWith(`${scopeOf(disk.path).replace('/regions/', '/zones/')}-`)
+    : scopeOf(disk.path) === scopeOf(instance.path);
 
 const mayAttach = (world: GceWorld, instance: Instance, disk: Disk, wanted: AttachedDisk): void => {
   if (!reaches(disk, instance))
@@ -108,6 +108,6 @@ const endAttach = (world: GceWorld, instance: Instance, disk: Disk, attached: At
 
 const endDetach = (world: GceWorld, instance: Instance, disk: Disk): void => {
   change(world, instance, { disks: instance.disks.filter(({ source }) => source !== disk.path) });
-  write(world.parts.gce.disks, disk.path, without(world, disk, instance.path), world.now());
+  write(world.parts.gce.disks, disk.path, detachedFrom(world, disk, instance.path), world.now());
   noteDetached(world, disk.path, instance);
 };

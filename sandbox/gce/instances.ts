@@ -153,13 +153,13 @@ const endDeletion = (world: GceWorld, instance: Instance): void => {
   const { gce } = world.parts;
   for (const disk of disksOf(world, instance.path)) {
     const doomed = instance.disks.some(({ source, autoDelete }) => source === disk.path && autoDelete);
-    write(gce.disks, disk.path, doomed ? null : without(world, disk, instance.path), world.now());
+    write(gce.disks, disk.path, doomed ? null : detachedFrom(world, disk, instance.path), world.now());
   }
   write(gce.instances, instance.path, null, world.now());
   endOperationsOf(world, instance.id, ['delete', 'stop']);
 };
 
-export const without = (world: GceWorld, disk: Disk, instance: string): Disk => ({
+export const detachedFrom = (world: GceWorld, disk: Disk, instance: string): Disk => ({
   ...disk,
   users: disk.users.filter((user) => user !== instance),
   detachedAt: world.now(),

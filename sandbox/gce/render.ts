@@ -16,15 +16,15 @@ const times = (moments: Readonly<Record<string, number | null>>): Json =>
   );
 
 const nameIn = (path: string): string => path.split('/').at(-1) ?? '';
-const placeIn = (path: string): string => path.split('/').slice(0, 4).join('/');
+const scopeOf = (path: string): string => path.split('/').slice(0, 4).join('/');
 
 export const instanceJson = (instance: Instance): Json => ({
   kind: 'compute#instance',
   id: instance.id,
   name: nameIn(instance.path),
-  zone: link(placeIn(instance.path)),
+  zone: link(scopeOf(instance.path)),
   selfLink: link(instance.path),
-  machineType: link(`${placeIn(instance.path)}/machineTypes/e2-standard-4`),
+  machineType: link(`${scopeOf(instance.path)}/machineTypes/e2-standard-4`),
   status: instance.status,
   creationTimestamp: time(instance.createdAt),
   ...times({
@@ -73,7 +73,7 @@ export const diskJson = (disk: Disk): Json => ({
   kind: 'compute#disk',
   id: disk.id,
   name: nameIn(disk.path),
-  [disk.path.includes('/regions/') ? 'region' : 'zone']: link(placeIn(disk.path)),
+  [disk.path.includes('/regions/') ? 'region' : 'zone']: link(scopeOf(disk.path)),
   selfLink: link(disk.path),
   status: disk.status,
   sizeGb: '10',
@@ -91,8 +91,8 @@ export const operationJson = (world: GceWorld, operation: Operation): Json => {
     kind: 'compute#operation',
     id,
     name,
-    zone: link(placeIn(target)),
-    selfLink: link(`${placeIn(target)}/operations/${name}`),
+    zone: link(scopeOf(target)),
+    selfLink: link(`${scopeOf(target)}/operations/${name}`),
     operationType: type,
     targetLink: link(target),
     targetId,

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readOptions } from '../script-options.ts';
 
 /**
  * Without an option: what a fence and a sweep cost in clusters of three sizes, and the size of the functions.
@@ -9,13 +9,17 @@ import { parseArgs } from 'node:util';
  * Fails only if the benchmark itself fails.
  */
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'boolean' },
-    network: { type: 'string' },
-    storm: { type: 'boolean' },
-    cold: { type: 'boolean' },
-  },
+const USAGE = `npm run bench [-- option]   (without an option: calls, bytes, and memory in clusters of three sizes)
+  --rounds            what a fence asks, round trip by round trip
+  --network WHERE     how long a fence takes at a distance: near, far, slow, or loopback
+  --storm             what a fence costs when a fifth of a cluster is hit within a minute
+  --cold              what a packaged function loads until its first call leaves`;
+
+const values = readOptions(USAGE, {
+  rounds: { type: 'boolean' },
+  network: { type: 'string' },
+  storm: { type: 'boolean' },
+  cold: { type: 'boolean' },
 });
 
 if (values.rounds) await (await import('./rounds.ts')).benchRounds();

@@ -76,7 +76,7 @@ it('fence refuses a machine of an unserved region by name and says what to set',
     code: 4,
     answer: {
       outcome: 'refused',
-      reason: expect.stringMatching(new RegExp(`^place-not-served: .*${SANDBOX_REGION}.*territories`)),
+      reason: expect.stringMatching(new RegExp(`^scope-not-served: .*${SANDBOX_REGION}.*territories`)),
       steps: [],
     },
   });

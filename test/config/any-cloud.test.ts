@@ -121,7 +121,7 @@ describe('several clouds as one', () => {
 
   it('are tried where Nodes name their machines, and the likeliest cloud where no Node does', async () => {
     const where = async (machines: readonly MachineId[]) =>
-      (await clouds().kit.probesFor?.(machines))?.map((probe) => probe.where);
+      (await clouds().kit.probesOfMachines?.(machines))?.map((probe) => probe.where);
     expect([await where([MOON]), await where([STAR, SUN]), await where([])]).toEqual([
       ['moon'],
       ['sun', 'star'],
@@ -130,7 +130,7 @@ describe('several clouds as one', () => {
   });
 
   it('report in a probe why one cannot be opened', async () => {
-    const [probe] = (await clouds(['moon']).kit.probesFor?.([MOON])) ?? [];
+    const [probe] = (await clouds(['moon']).kit.probesOfMachines?.([MOON])) ?? [];
     await expect(probe?.ask(patient())).rejects.toThrow(/no moon/);
   });
 });

@@ -246,7 +246,7 @@ it('doctor fails for a server whose certificate cannot be verified, and names th
   const { checks } = await runDoctorChecks(
     noCloud(),
     [cluster],
-    { policy: defaultPolicy, gives: 'no-orders' },
+    { policy: defaultPolicy, runsFences: false },
     unhurried(),
   );
   expect(checks).toContainEqual({

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readEventOfAnyCloud } from '../../config/any-cloud.ts';
 import { registeredClouds } from '../../config/clouds.ts';
@@ -31,6 +32,14 @@ describe.each(clouds)('$name', ({ name, readHints, ownsId, machineOf }) => {
     const read = ids.map((value) => machineOf({ source: 'providerID', driver: null, value }));
     expect(read.filter((machine) => machine !== null)).not.toEqual([]);
     for (const [index, machine] of read.entries()) expect([ids[index], null]).toContain(machine);
+  });
+
+  it('is given malformed answers, and its functions run the contract, if it has functions', () => {
+    const needed = [
+      `test/providers/${name}/malformed.test.ts`,
+      ...(existsSync(`functions/${name}`) ? [`test/contract/functions/${name}.test.ts`] : []),
+    ];
+    expect(needed.filter((file) => !existsSync(file))).toEqual([]);
   });
 
   it.each(['', 'node-1', 'toString'])('owns no id that is none: %j', (id) => expect(ownsId(id)).toBe(false));

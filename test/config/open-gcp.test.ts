@@ -24,7 +24,7 @@ it('reports what it knows about its credentials', async () => {
 });
 
 it('checks each project by one of its machines once one is known', async () => {
-  const probes = (await kit.probesFor?.([machine, machine])) ?? [];
+  const probes = (await kit.probesOfMachines?.([machine, machine])) ?? [];
   expect(probes.map(({ where }) => where)).toEqual(['gcp my-project']);
   expect(await probes[0]?.ask(patient())).toMatch(/and its disks \(running\)/);
 });
@@ -33,7 +33,7 @@ it('asks which orders it may give on a machine and its disk', async () => {
   const holder = addInstance(world);
   const disk = addDisk(world, {}, { instance: holder });
   const orders = async () =>
-    (await kit.probesFor?.([holder]))?.[0]?.destructiveCalls(
+    (await kit.probesOfMachines?.([holder]))?.[0]?.destructiveCalls(
       { policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [holder] },
       patient(),
     );

@@ -136,7 +136,7 @@ describe('a drill', () => {
 
   it('says that nobody reacted, starts the machine, and removes the canary', () =>
     run(async (rig) => {
-      const result = await rig.drill({ patience: 120_000 });
+      const result = await rig.drill({ timeout: 120_000 });
       expect(result).toMatchObject({
         end: 'not-recovered',
         says: expect.stringContaining('the Node is marked'),

@@ -115,7 +115,7 @@ export const withRig = async <P extends ClusterParts>(
         target: { node, machine },
         canary: { namespace: 'default', image: 'example.org/pause:1', storageClass: null },
         checks: { policy: defaultPolicy, suspendedGroup: null },
-        patience: 600_000,
+        timeout: 600_000,
         dryRun: false,
         ...changed,
       },

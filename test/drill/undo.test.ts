@@ -58,7 +58,7 @@ describe('a drill that fences by itself', () => {
 
   it('takes its fence back if its time runs out', () =>
     onAws(async (rig) => {
-      const result = await rig.drill({ patience: 8_000 }, { here: true });
+      const result = await rig.drill({ timeout: 8_000 }, { here: true });
       expect(result.end, result.says).not.toBe('recovered');
       expect(result.stoppedAt).not.toBeNull();
       expect(result.left).toEqual([]);
@@ -128,7 +128,7 @@ describe('two drills', () => {
       const [first, second] = await Promise.all(
         ['first', 'second'].map((drill) => {
           const canary = { namespace: drill, image: 'example.org/pause:1', storageClass: null };
-          return rig.drill({ canary, patience: 5_000 }, { drill });
+          return rig.drill({ canary, timeout: 5_000 }, { drill });
         }),
       );
       expect([first?.end, second?.end].filter((end) => end === 'refused')).toHaveLength(1);
@@ -204,7 +204,7 @@ describe('a machine that does not start again', () => {
     'is in the report with the command, after the cloud accepted the start and said $said',
     ({ said }) =>
       onAws(async (rig) => {
-        const result = await rig.drill({ patience: 120_000 }, { spoiled: acceptsAndFails(said) });
+        const result = await rig.drill({ timeout: 120_000 }, { spoiled: acceptsAndFails(said) });
         expect(powerOf(rig)).toBe('stopped');
         expect(result.end).not.toBe('recovered');
         expect(result.left).toContainEqual({
@@ -222,7 +222,7 @@ describe('a machine that does not start again', () => {
         throw new Refused('InsufficientInstanceCapacity: come back later');
       };
       const spoiled = ({ drillCloud }: Opened) => ({ drillCloud: { ...drillCloud, start } });
-      const result = await rig.drill({ patience: 120_000 }, { spoiled });
+      const result = await rig.drill({ timeout: 120_000 }, { spoiled });
       expect(calls).toBeLessThan(300);
       expect(rig.told.join('\n')).toMatch(/does not run yet: InsufficientInstanceCapacity/);
       expect(result).toMatchObject({ end: 'failed', says: expect.stringContaining('InsufficientInstanceCapacity') });

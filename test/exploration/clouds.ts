@@ -250,7 +250,7 @@ const googleDisk = ({ hasDisk }: Shown): DiskRead => {
   return { id: PERSISTENT_DISK, path, disk: { name: 'data', status: 'READY', users } };
 };
 
-const googlePlace = instancePath(INSTANCE);
+const googlePath = instancePath(INSTANCE);
 
 export const gce: ExploredCloud = {
   identityRules: identityRulesFor(INSTANCE),
@@ -264,9 +264,9 @@ export const gce: ExploredCloud = {
   attachedToAnother: { source: 'volumeAttachment', driver: 'pd.csi.storage.gke.io', value: ANOTHER_INSTANCE },
   countsDetaches: false,
   facts: (shown) => {
-    if (!googlePlace) throw new Error(`${INSTANCE} is not an instance`);
+    if (!googlePath) throw new Error(`${INSTANCE} is not an instance`);
     const { power } = shown;
-    if (power === 'gone' || power === 'forgotten') return missingInGoogle(INSTANCE, googlePlace);
-    return knownToGoogle(INSTANCE, googlePlace, googleInstance({ ...shown, power }), [googleDisk(shown)]);
+    if (power === 'gone' || power === 'forgotten') return missingInGoogle(INSTANCE, googlePath);
+    return knownToGoogle(INSTANCE, googlePath, googleInstance({ ...shown, power }), [googleDisk(shown)]);
   },
 };

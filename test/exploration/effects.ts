@@ -5,7 +5,7 @@ import { fencePatch, type FenceStep } from '../../kubernetes/fence-patch.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { attachmentIn, NEIGHBOR, nodeObject, podIn } from './facts.ts';
 import { isToBegin } from './story.ts';
-import { detached, isAskedOfFormer, isUp, type NodeState, withMachine, type World } from './world.ts';
+import { detached, isAskedOfEarlierNode, isUp, type NodeState, withMachine, type World } from './world.ts';
 
 /** What a step does to a world. The patches of the Node are those that Cloudfence sends. */
 
@@ -29,11 +29,13 @@ export const apply = (before: World, decided: Step, cloud: ExploredCloud): World
   const world = step === decided ? before : { ...before, latestFence: nextFence(before) };
   switch (step.do) {
     case 'detach-disk':
-      return world.disk === 'here' && !isAskedOfFormer(world)
+      return world.disk === 'here' && !isAskedOfEarlierNode(world)
         ? detached(world, cloud)
         : new Refused('the disk is not attached here');
     case 'power-off':
-      return isUp(world) && !isAskedOfFormer(world) ? withMachine(world, { power: 'stopping', byGuest: false }) : world;
+      return isUp(world) && !isAskedOfEarlierNode(world)
+        ? withMachine(world, { power: 'stopping', byGuest: false })
+        : world;
     case 'delete-pod':
       if (step.pod.uid === NEIGHBOR.uid) return world.neighbor === 'gone' ? world : { ...world, neighbor: 'gone' };
       return step.pod.uid === podIn(world).uid && world.pod !== 'gone' ? { ...world, pod: 'gone' } : world;

@@ -219,7 +219,7 @@ const reserved = (
   command: Asking['command'],
   { value, recheck }: Extract<Answer, { to: 'reserve' }>,
 ): CommandResult => {
-  const clears = command.do === 'reserve' ? command.clears : null;
+  const clears = command.do === 'reserve' ? command.markToRecheck : null;
   return { to: 'reserve', value, recheck: clears && { value: recheck, requestedAt: NOW, step: clears.step } };
 };
 

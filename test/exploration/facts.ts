@@ -12,7 +12,7 @@ import { hasOwnTaint, hasTaint, nodeFacts, fenceAnnotation } from '../../kuberne
 import { OUT_OF_SERVICE, UNINITIALIZED } from '../../kubernetes/names.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { LONG_AGO, NOW, TICK_MS } from './time.ts';
-import { isAskedOfFormer, isGone, type NodeState, shownBy, type World } from './world.ts';
+import { isAskedOfEarlierNode, isGone, type NodeState, shownBy, type World } from './world.ts';
 
 /** What the cloud and the cluster answer about a world. */
 
@@ -32,7 +32,7 @@ const ago = (age: number): number => NOW.wall - age * TICK_MS;
 /** Returns what the cloud says. A stale answer still says off of a machine whose start began a moment ago. */
 export const machineFacts = (world: World, stale: boolean, cloud: ExploredCloud): MachineFacts => {
   const facts = cloud.facts(stale && world.shownOff ? world.shownOff : shownBy(world));
-  if (isAskedOfFormer(world)) return { ...facts, evidence: {} };
+  if (isAskedOfEarlierNode(world)) return { ...facts, evidence: {} };
   const { power, offFor } = world.machine;
   if (offFor === null) return { ...facts, since: facts.since && LONG_AGO.wall, evidence: {} };
   const isOff = stale || power === 'off' || isGone(world);
@@ -144,7 +144,7 @@ export const attachmentFacts = (
         detachError: null,
         attachError: null,
         nudged: false,
-        source: isAskedOfFormer(world) ? attachedToAnother : attachedTo,
+        source: isAskedOfEarlierNode(world) ? attachedToAnother : attachedTo,
       };
 
 const volumeFacts = (world: World, cloud: ExploredCloud): readonly VolumeFacts[] => {
@@ -171,7 +171,7 @@ const factsOfNode = (node: NodeState, version: string, cloud: ExploredCloud): Cl
 };
 
 export const clusterFacts = (world: World, cloud: ExploredCloud): ClusterFacts => ({
-  node: world.node && factsOfNode(world.node, isGone(world) || isAskedOfFormer(world) ? 'now' : 'any', cloud),
+  node: world.node && factsOfNode(world.node, isGone(world) || isAskedOfEarlierNode(world) ? 'now' : 'any', cloud),
   nodeName: world.node || world.pod !== 'gone' || world.attachment !== 'gone' ? NODE : null,
   nameTaken: false,
   pods: podFacts(world, cloud),

@@ -4,7 +4,7 @@ import type { FenceRecord } from '../../fencing/model/record.ts';
 import { FENCED_LABEL, OPT_OUT_LABEL } from '../../kubernetes/names.ts';
 import { BY_HAND } from './surroundings.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
-import { type Assumption, isAskedOfFormer, isGone, type NodeState, type World } from './world.ts';
+import { type Assumption, isAskedOfEarlierNode, isGone, type NodeState, type World } from './world.ts';
 
 /** What must hold in every state of every schedule. */
 export const invariants = [
@@ -73,7 +73,7 @@ export const brokenIn = (before: World, after: World): Invariant | null => {
  */
 const isWithoutProof = (world: World, { staleness, transit }: Assumption): boolean =>
   mayRun(world) &&
-  (isAskedOfFormer(world)
+  (isAskedOfEarlierNode(world)
     ? world.node?.boot === world.machine.kernel
     : world.machine.started >= staleness + PROOF_TICKS + transit);
 

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { writeGuards } from './guard-table.ts';
 import { scenarioNamed } from './named.ts';
@@ -9,6 +8,7 @@ import { type Explored, type Played, replay } from './search.ts';
 import { loadStory, saveStory, TIME_PASSES, timeline, worldInWords } from './story.ts';
 import { shortenPatience } from './time.ts';
 import { openVariantThread } from './try-variant.ts';
+import { readOptions } from '../script-options.ts';
 
 /**
  * Explores the named scenarios and prints what it found. Ends with 1 if a schedule breaks an invariant, or if a scenario
@@ -80,15 +80,21 @@ const replayFile = async (path: string): Promise<void> => {
   if (breaks !== story.breaks) process.exitCode = 1;
 };
 
-const { values } = parseArgs({
-  options: {
-    scenario: { type: 'string' },
-    most: { type: 'string' },
-    story: { type: 'string' },
-    replay: { type: 'string' },
-    guards: { type: 'boolean', default: false },
-  },
+const USAGE = `npm run explore -- [options]   (about ten minutes without an option)
+  --scenario NAME     explore one scenario
+  --most N            stop at so many states
+  --story FILE        write the story of what breaks
+  --replay FILE       play such a story step by step, and explore nothing
+  --guards            explore the unsafe variants, and write docs/guards.md`;
+
+const values = readOptions(USAGE, {
+  scenario: { type: 'string' },
+  most: { type: 'string' },
+  story: { type: 'string' },
+  replay: { type: 'string' },
+  guards: { type: 'boolean', default: false },
 });
+
 const guards = async (): Promise<void> => {
   const thread = openVariantThread();
   try {

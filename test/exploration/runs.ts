@@ -1,7 +1,7 @@
 import { ProofExpired, type Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { AttachmentFacts, ClusterFacts, NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
-import { patience, type Policy } from '../../fencing/model/policy.ts';
+import { timing, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
 import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fencing/loop/next-command.ts';
@@ -126,7 +126,7 @@ const machineOf = ({ machine }: Pick<RunState, 'machine'>): RunState['machine'] 
 
 /** A read of the cluster that is too old to be used is none. */
 const clusterOf = ({ cluster }: RunState): RunState['cluster'] =>
-  cluster && NOW.mono - cluster.receivedAt < patience.clusterFacts ? { ...cluster, requestedAt: LONG_AGO } : null;
+  cluster && NOW.mono - cluster.receivedAt < timing.clusterFacts ? { ...cluster, requestedAt: LONG_AGO } : null;
 
 /** A moment that is over is none. Any other counts in whole ticks. */
 const awaited = (moment: number | null): number | null =>

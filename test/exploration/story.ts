@@ -39,7 +39,7 @@ export const stepInWords = (step: Step): string => {
     case 'nudge':
       return `${step.do} ${step.attachment.name} (${step.attachment.uid})`;
     case 'detach-disk':
-      return `detach ${step.disk} from ${step.from.machine}, ${step.manner}`;
+      return `detach ${step.disk} from ${step.from.machine}, ${step.mode}`;
     case 'power-off':
       return `power off ${step.target.machine}`;
     case 'delete-node':

@@ -1,4 +1,4 @@
-import { patience } from '../../fencing/model/policy.ts';
+import { timing } from '../../fencing/model/policy.ts';
 import type { Moment } from '../../fencing/rules/view.ts';
 
 /**
@@ -25,7 +25,7 @@ export const LONG_AGO: Moment = { wall: NOW.wall - OLDEST_MS, mono: NOW.mono - O
  * The times of the protocol. Each has only as many ticks as its place in their order needs. An exploration needs the
  * order of the times, not their length. The life of a proof is not among them: it keeps its real length.
  */
-const shortPatience: Readonly<Record<keyof typeof patience, number>> = {
+const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
   secondRead: ticks(1),
   lateLease: ticks(2),
   silent: ticks(2),
@@ -56,10 +56,10 @@ const shortPatience: Readonly<Record<keyof typeof patience, number>> = {
 
 /** Shortens the times of the protocol for all rules in this process. Returns a function that restores them. */
 export const shortenPatience = (): (() => void) => {
-  const shipped = { ...patience };
-  Object.assign(patience, shortPatience);
+  const shipped = { ...timing };
+  Object.assign(timing, shortPatience);
   return () => {
-    Object.assign(patience, shipped);
+    Object.assign(timing, shipped);
   };
 };
 

@@ -308,7 +308,7 @@ export const variants: readonly Variant[] = [
   edited(
     'a survey of the other Nodes counts for as long as the run lasts',
     'fencing/rules/running.ts',
-    ['connectivity && now.mono - connectivity.requestedAt < patience.survey ?', 'connectivity && now.mono > 0 ?'],
+    ['connectivity && now.mono - connectivity.requestedAt < timing.survey ?', 'connectivity && now.mono > 0 ?'],
     'power-off-and-claim',
     'unclaimed-power-off',
   ),
@@ -364,7 +364,7 @@ export const variants: readonly Variant[] = [
     'a removed taint is not noticed, and the tombstone is ignored',
     [
       mark(['taintMissing(view, node) ?? fenceMissing(view, node) ??', 'fenceMissing(view, node) ??']),
-      mark(['buried(view, node)', '(Number.isNaN(0) ? buried(view, node) : null)']),
+      mark(['tombstoneOfThisBoot(view, node)', '(Number.isNaN(0) ? tombstoneOfThisBoot(view, node) : null)']),
     ],
     'removed',
     'removed-stays-removed',

@@ -197,7 +197,7 @@ export const tickLater = (world: World, { staleness, bootToMount }: Assumption):
 };
 
 /** Returns whether the cloud is asked about another machine, which had the Node before. */
-export const isAskedOfFormer = ({ asked }: World): boolean =>
+export const isAskedOfEarlierNode = ({ asked }: World): boolean =>
   asked === 'about a former that is off' || asked === 'about a former that is terminated';
 
 /** What the cloud says about the former machine. It was off in its first boot, and has no disk any more. */
@@ -212,7 +212,7 @@ const former: Omit<Shown, 'power'> = {
 
 /** Returns what the cloud's answer about the machine depends on. */
 export const shownBy = (world: World): Shown => {
-  if (isAskedOfFormer(world))
+  if (isAskedOfEarlierNode(world))
     return { ...former, power: world.asked === 'about a former that is off' ? 'off' : 'gone' };
   const { power, incarnation, boot, hibernates, byGuest, detaches } = world.machine;
   const hasDisk = world.disk === 'here';

@@ -159,7 +159,7 @@ it('detaches all make the facts stale, and each is remembered', () => {
     do: 'detach-disk',
     from: { machine: 'm-1', incarnation: null },
     disk,
-    manner: 'plain',
+    mode: 'plain',
   });
   const done = reduce(standing, sideBySide(disks.map(detach)), result(['done', 'done']), at(500));
   expect(done).toMatchObject({ machine: null, cluster: null, cleared: null });

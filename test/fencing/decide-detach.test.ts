@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AttachmentFacts } from '../../fencing/model/cluster-facts.ts';
 import type { DiskAttachment } from '../../fencing/model/machine.ts';
-import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
+import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
@@ -48,16 +48,16 @@ describe('a detach', () => {
       fencing({ nameTaken: true, volumes: [volume()] }, always),
       'wait disks-going',
     ],
-    ['is forced once', fencing({ volumes: [deleting] }, asked(patience.plainDetach - 1)), 'wait attachments-going'],
-    ['... and again after a while', fencing({ volumes: [deleting] }, asked(patience.plainDetach)), 'detach-disk'],
+    ['is forced once', fencing({ volumes: [deleting] }, asked(timing.plainDetach - 1)), 'wait attachments-going'],
+    ['... and again after a while', fencing({ volumes: [deleting] }, asked(timing.plainDetach)), 'detach-disk'],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  const declined = (manner: string, state: DiskAttachment['state']): View =>
+  const declined = (mode: string, state: DiskAttachment['state']): View =>
     fencing(
       { node: marked({ released: ago(1_000) }), volumes: [volume({ attachment: null })] },
       {
         machine: machine({ disks: [disk('disk-1', state)] }),
-        ...remembering({ declined: new Map([[`detach-disk m-1 disk-1 ${manner}`, 'protected']]) }),
+        ...remembering({ declined: new Map([[`detach-disk m-1 disk-1 ${mode}`, 'protected']]) }),
       },
     );
   it.each([
@@ -99,8 +99,8 @@ describe('a nudge', () => {
     ...remembering({ takenAt: new Map([['nudge va-uid on', 1_000 - ago]]) }),
   });
   it.each([
-    ['is repeated after a while', fencing({ volumes: [old()] }, nudged(patience.nudge)), 'nudge'],
-    ['... and not before', fencing({ volumes: [old()] }, nudged(patience.nudge - 1)), 'wait attachments-going'],
+    ['is repeated after a while', fencing({ volumes: [old()] }, nudged(timing.nudge)), 'nudge'],
+    ['... and not before', fencing({ volumes: [old()] }, nudged(timing.nudge - 1)), 'wait attachments-going'],
     [
       'does not go to an attachment that nobody deletes, although its driver failed before',
       fencing({ volumes: [old({ deletingSince: null })] }, free),
@@ -113,7 +113,7 @@ describe('an attachment that no pod wants', () => {
   const lingering = (change: Partial<AttachmentFacts>, memory: Partial<View['memory']> = {}): View =>
     fencing(
       { volumes: [volume({ attachment: attachment(change) })] },
-      remembering({ unwanted: new Map([['a-driver^disk-1', 1_000 - patience.attachmentLingers]]), ...memory }),
+      remembering({ unwanted: new Map([['a-driver^disk-1', 1_000 - timing.attachmentLingers]]), ...memory }),
     );
   const key = 'delete-attachment va-uid';
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AttachmentFacts, NodeFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { IdentitySource, MachineFacts } from '../../fencing/model/machine.ts';
-import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
+import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import { listUntouched } from '../../fencing/rules/finish.ts';
@@ -37,7 +37,7 @@ describe('a place that is not served', () => {
     [
       'counts if any identity source of the machine names it',
       served(two, 'nodeIdAnnotation'),
-      'refused place-not-served',
+      'refused scope-not-served',
     ],
     [
       'does not count if the source names no machine of this cloud',
@@ -208,7 +208,7 @@ describe('a Lease that is renewed during a fence', () => {
   });
 
   it('is the Lease of the fence after a long silence', () => {
-    const seen = ago(patience.silence);
+    const seen = ago(timing.silence);
     expect(decide(renewed(ago(700_000), { renewed: { lease: ago(700_000), seen } }))).toMatchObject({
       step: { do: 'note', record: { ...record(), lease: ago(700_000), renewed: null } },
       because: { code: 'silent-again' },
@@ -244,7 +244,7 @@ describe('another boot on the Node of a machine that the cloud has forgotten', (
 });
 
 describe('a Node that was in use long after its machine was terminated', () => {
-  const LONG = patience.stopping;
+  const LONG = timing.stopping;
   const terminated = NOW - 3_600_000;
   const used = (
     facts: Partial<MachineFacts>,

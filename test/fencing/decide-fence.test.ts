@@ -458,8 +458,8 @@ describe('disks', () => {
     });
   const deleting = (ms: number, error: string | null = null) =>
     volume({ attachment: attachment({ deletingSince: NOW - ms, detachError: error }) });
-  const asked = (manner: string, mono: number) => ({
-    memory: { ...view().memory, takenAt: new Map([[`detach-disk m-1 disk-1 ${manner}`, mono]]) },
+  const asked = (mode: string, mono: number) => ({
+    memory: { ...view().memory, takenAt: new Map([[`detach-disk m-1 disk-1 ${mode}`, mono]]) },
   });
   const held = (change: Parameters<typeof machine>[0]) => ({ machine: machine(change) });
   const cases: readonly [string, View, string][] = [
@@ -569,8 +569,8 @@ describe('disks', () => {
       fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)),
       'forced',
     ],
-  ])('are detached %s', (_, given, manner) =>
-    expect(decide(given)).toMatchObject({ step: { do: 'detach-disk', disk: 'disk-1', manner } }),
+  ])('are detached %s', (_, given, mode) =>
+    expect(decide(given)).toMatchObject({ step: { do: 'detach-disk', disk: 'disk-1', mode } }),
   );
 });
 

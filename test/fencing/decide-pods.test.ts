@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PodFacts } from '../../fencing/model/cluster-facts.ts';
-import { patience } from '../../fencing/model/policy.ts';
+import { timing } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import { stepKey } from '../../fencing/model/steps.ts';
 import { isHeldByFinalizer, podsWanting } from '../../fencing/rules/pods.ts';
@@ -131,8 +131,8 @@ describe('pods that come back', () => {
       said(
         given([{ ...late, ...held }], { deleted: new Map([['before', { origin: 'default/late', at: 1_000 - ago }]]) }),
       );
-    expect(again(patience.pollLongest)).toBe('delete-pod');
-    expect(again(patience.pollLongest - 1)).toBe('wait pods-going');
+    expect(again(timing.pollLongest)).toBe('delete-pod');
+    expect(again(timing.pollLongest - 1)).toBe('wait pods-going');
   });
 
   it('do not count as such if the fence named them among others', () => {

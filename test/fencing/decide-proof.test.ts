@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
-import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
+import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import type { AttachmentFacts, ClusterFacts, NodeFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
@@ -232,10 +232,10 @@ describe('not found is proof only if the disks that were attached confirm it', (
 
   it('not found is no proof either if the place that the Node names is not served', () => {
     const reading = { ...view().identityRules, unservedScope: () => ({ scope: 'far-away-1', remedy: 'add it' }) };
-    expect(said({ ...gone({}, 'released'), identityRules: reading })).toBe('refused place-not-served');
-    expect(said({ ...gone({ node: null }, 'released'), identityRules: reading })).toBe('refused place-not-served');
+    expect(said({ ...gone({}, 'released'), identityRules: reading })).toBe('refused scope-not-served');
+    expect(said({ ...gone({ node: null }, 'released'), identityRules: reading })).toBe('refused scope-not-served');
     expect(said({ ...gone(), machine: machine({ power: 'unknown' }), identityRules: reading })).toBe(
-      'refused place-not-served',
+      'refused scope-not-served',
     );
     expect(said({ ...gone(), machine: machine({ power: 'off' }), identityRules: reading })).toBe('mark');
     expect(decide({ ...gone(), identityRules: reading })).toMatchObject({
@@ -432,7 +432,7 @@ describe('the Lease may contradict the cloud', () => {
     memory: { ...given.memory, lease: undefined, leaseSince: null },
   });
   it('the look that begins to count the silence of the kubelet comes soon', () => {
-    const soon = { do: 'wait', ms: patience.pollShortest };
+    const soon = { do: 'wait', ms: timing.pollShortest };
     expect(decide(unwatched(untimed(ago(0), {}, 20_000)))).toMatchObject(soon);
     expect(decide(unwatched(view({ cluster: cluster({ lease: ago(0) }) })))).toMatchObject(soon);
   });

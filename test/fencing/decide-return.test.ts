@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
-import { patience } from '../../fencing/model/policy.ts';
+import { timing } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import { liftOutlivedTaint } from '../../fencing/rules/running.ts';
@@ -39,7 +39,7 @@ describe('the return of a machine', () => {
     ['is shown by a recent Lease that this run saw no renewal of', lease(1_000, ago(1_000)), 'release-node'],
     [
       '... but not by one that is no longer recent',
-      lease(patience.leaseFresh, ago(patience.leaseFresh)),
+      lease(timing.leaseFresh, ago(timing.leaseFresh)),
       'wait lease-misdated',
     ],
     ['... and not by one of which this run has seen nothing before', lease(300_000, undefined), 'wait lease-misdated'],
@@ -81,14 +81,14 @@ describe('the return of a machine', () => {
     ],
     [
       'is waited for if the record dates the removal a little ahead',
-      returned(back({}, { released: ago(-patience.clocksDiffer) })),
+      returned(back({}, { released: ago(-timing.clocksDiffer) })),
       'wait controllers-settling',
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   it('dates the removal of the taint anew if the record dates it far ahead', () => {
-    const recorded = { released: ago(-patience.clocksDiffer - 1) };
+    const recorded = { released: ago(-timing.clocksDiffer - 1) };
     expect(decide(returned(back({}, recorded)))).toMatchObject({
       step: { do: 'note', record: { ...record(), phase: 'fenced', released: ago(0) } },
       because: { code: 'controllers-settling' },

@@ -73,7 +73,7 @@ describe('an entry in the ledger', () => {
     const concluded: string[] = [];
     const blue = clusterThat({ reserve: async () => admitted, conclude: async (id) => void concluded.push(id) });
     const reservation = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
-    expect(await execute({ do: 'reserve', location, reservation, clears: null }, { clusters: [blue] })).toEqual({
+    expect(await execute({ do: 'reserve', location, reservation, markToRecheck: null }, { clusters: [blue] })).toEqual({
       to: 'reserve',
       value: admitted,
       recheck: null,
@@ -85,7 +85,7 @@ describe('an entry in the ledger', () => {
 
 describe('a claim that clears the mark', () => {
   const reservation = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
-  const clears = { node: 'node-a', step: 'mark node-uid' };
+  const markToRecheck = { node: 'node-a', step: 'mark node-uid' };
   const says: Recheck = {
     uid: 'node-uid',
     recordText: null,
@@ -100,7 +100,7 @@ describe('a claim that clears the mark', () => {
       return admitted;
     };
     const blue = clusterThat({ reserve: claiming, recheck: async () => says });
-    return execute({ do: 'reserve', location, reservation, clears }, { clusters: [blue], clock });
+    return execute({ do: 'reserve', location, reservation, markToRecheck }, { clusters: [blue], clock });
   };
 
   it('rechecks the Node side by side', async () => {
@@ -108,7 +108,7 @@ describe('a claim that clears the mark', () => {
     expect(await afterClaiming(499)).toEqual({
       to: 'reserve',
       value: admitted,
-      recheck: { value: says, requestedAt, step: clears.step },
+      recheck: { value: says, requestedAt, step: markToRecheck.step },
     });
   });
 
@@ -172,13 +172,13 @@ describe('a step', () => {
   });
 
   it.each([
-    [{ do: 'detach-disk', from: target, disk: 'disk-1', manner: 'forced' }, 'detach m-1 disk-1 forced'],
+    [{ do: 'detach-disk', from: target, disk: 'disk-1', mode: 'forced' }, 'detach m-1 disk-1 forced'],
     [{ do: 'power-off', target }, 'power off m-1'],
   ] as const)('in the cloud is ordered there, and only there: %j', async (step, ordered) => {
     const orders: string[] = [];
     const cloud: Cloud = cloudThat({
-      detach: async (from, disk, manner, permit) =>
-        void orders.push(`detach ${from.machine} ${disk} ${manner} ${expiryOf(permit)}`),
+      detach: async (from, disk, mode, permit) =>
+        void orders.push(`detach ${from.machine} ${disk} ${mode} ${expiryOf(permit)}`),
       powerOff: async ({ machine: id }, permit) => void orders.push(`power off ${id} ${expiryOf(permit)}`),
     });
     expect(await applied({ clusters: [clusterThat()], cloud }, step)).toMatchObject({ to: 'act', answers: ['done'] });
@@ -420,7 +420,7 @@ describe('an occasion', () => {
       asked.push(ids.length);
       return new Promise((resolve) => stopped.signal.addEventListener('abort', () => resolve([])));
     };
-    const cloud = { ...ports.cloud, look, placeReadAtOnce: () => place };
+    const cloud = { ...ports.cloud, look, sharedLookScope: () => place };
     const machines = Array.from({ length: 40 }, (_unused, nth) => `m-${nth}`);
     const done = runAll(machines, occasion(), { ...ports, cloud });
     await new Promise((resolve) => setImmediate(resolve));

@@ -310,10 +310,7 @@ describe('an imagined step', () => {
     [park('fencing'), null],
     [mark(true), null],
     [{ do: 'power-off', target: { machine: 'm-1', incarnation: null } }, 'would-fence'],
-    [
-      { do: 'detach-disk', from: { machine: 'm-1', incarnation: null }, disk: 'disk-1', manner: 'plain' },
-      'would-fence',
-    ],
+    [{ do: 'detach-disk', from: { machine: 'm-1', incarnation: null }, disk: 'disk-1', mode: 'plain' }, 'would-fence'],
     [{ do: 'delete-node', node: target }, 'would-fence'],
     [{ do: 'lift-out-of-service', node: target, record: null }, 'would-release'],
     [{ do: 'release-node', node: target, record: record(), tombstone: null }, 'would-release'],

@@ -94,7 +94,7 @@ describe('a look at the cluster', () => {
         query: { machine: 'm-1', nodeNames: [], machineOf: known.identityRules.machineOf },
         node: 'node-a',
         remembered: record(),
-        follow: ['a-driver^disk-1'],
+        successorsOf: ['a-driver^disk-1'],
         search: false,
         named: [],
       },
@@ -256,7 +256,7 @@ describe('a search for the machine', () => {
     );
     const known = { ...at, memory: { ...at.memory, detached: new Set(['a-driver^disk-1']) } };
     await searchClusters(machine({ nodeNames: ['', 'node-a'] }), known, portsThat({ clusters: [blue.cluster] }));
-    expect(blue.requests).toMatchObject([{ node: 'node-a', nodeOnly: true, follow: ['a-driver^disk-1'] }]);
+    expect(blue.requests).toMatchObject([{ node: 'node-a', nodeOnly: true, successorsOf: ['a-driver^disk-1'] }]);
   });
 
   it('asks only the cluster that the machine’s tags name', async () => {
@@ -271,12 +271,12 @@ describe('a search for the machine', () => {
     const ports = (answers: Partial<Cloud>) => portsThat({ clusters: [empty], cloud: cloudThat(answers) });
     await searchClusters(machine({ nodeNames: ['node-b'] }), known, ports({}));
     await searchClusters(machine({ nodeNames: ['node-b', ''] }), known, ports(knowingHolders()));
-    const guess = { node: 'node-b', nodeOnly: true, remembered: record(), follow: [] };
+    const guess = { node: 'node-b', nodeOnly: true, remembered: record(), successorsOf: [] };
     expect(blue.requests).toMatchObject([
       guess,
-      { node: null, remembered: record(), follow: [], named: [] },
+      { node: null, remembered: record(), successorsOf: [], named: [] },
       guess,
-      { node: null, remembered: record(), follow: [], named: ['node-b'] },
+      { node: null, remembered: record(), successorsOf: [], named: ['node-b'] },
     ]);
   });
 

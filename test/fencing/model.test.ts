@@ -260,7 +260,7 @@ const steps: readonly (readonly [Step, string, string, boolean, boolean])[] = [
   ],
   [{ do: 'note-stopping', node: target, stopping: null }, 'node/node-a', 'note-stopping node-uid', true, true],
   [
-    { do: 'detach-disk', from: machine, disk: 'disk-1', manner: 'plain' },
+    { do: 'detach-disk', from: machine, disk: 'disk-1', mode: 'plain' },
     'disk/disk-1',
     'detach-disk m-1 disk-1 plain',
     false,
@@ -301,6 +301,6 @@ describe('a step', () => {
     expect(those((of) => of.record === 'is gone')).toEqual(['release-node']);
     expect(those(({ ends }) => ends === 'fenced')).toEqual(['delete-node']);
     expect(those(({ ends }) => ends === 'released')).toEqual(['release-node']);
-    expect(those(({ letsGo }) => letsGo)).toEqual(['lift-out-of-service', 'release-node']);
+    expect(those(({ releases }) => releases)).toEqual(['lift-out-of-service', 'release-node']);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nextCommand } from '../../fencing/loop/next-command.ts';
 import { emptyMemory, type RunState, startRun } from '../../fencing/loop/state.ts';
-import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
+import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';
 import type { Memory, Moment } from '../../fencing/rules/view.ts';
 import { admitted, ago, attachment, cluster, machine, marked, node, pod, NOW, view, volume } from './view-builder.ts';
@@ -139,23 +139,23 @@ describe('a run looks', () => {
     ['... and not before', 1_499, read(400, 0), { do: 'recheck' }],
     [
       'at the cluster when its facts are too old',
-      patience.clusterFacts,
-      read(patience.clusterFacts, patience.clusterFacts),
+      timing.clusterFacts,
+      read(timing.clusterFacts, timing.clusterFacts),
       look({ cluster: true }),
     ],
     [
       '... counted from their answer',
-      patience.clusterFacts,
+      timing.clusterFacts,
       {
-        ...read(patience.clusterFacts, patience.clusterFacts),
+        ...read(timing.clusterFacts, timing.clusterFacts),
         cluster: { value: cluster(), requestedAt: at(0), receivedAt: 1 },
       },
       { do: 'recheck' },
     ],
     [
       '... and not before',
-      patience.clusterFacts - 1,
-      read(patience.clusterFacts - 1, patience.clusterFacts - 1),
+      timing.clusterFacts - 1,
+      read(timing.clusterFacts - 1, timing.clusterFacts - 1),
       { do: 'recheck' },
     ],
   ] as const)('%s', (_, mono, change, expected) => expect(next(change, mono)).toMatchObject(expected));
@@ -260,11 +260,11 @@ describe('a step', () => {
     const waits = (deadline: number) => next({ ...going, ...never, deadline });
     expect(waits(60_000)).toMatchObject({
       do: 'sleep',
-      ms: patience.lookAgain,
+      ms: timing.lookAgain,
       until: { attachments: [{ name: 'csi-1' }] },
     });
     expect(waits(1_100)).toMatchObject({ do: 'sleep', ms: 1_000 });
-    expect(waits(99 + patience.pollShortest)).toMatchObject({ do: 'end', ending: { outcome: 'waiting' } });
+    expect(waits(99 + timing.pollShortest)).toMatchObject({ do: 'end', ending: { outcome: 'waiting' } });
   });
 
   it('measures how long the cloud took from the request', () => {
@@ -342,7 +342,7 @@ describe('an end to which only imagined steps led', () => {
 
 describe('a wait', () => {
   const stopping = read(0, 0, machine({ power: 'stopping', since: NOW - 1_000 }));
-  const ms = patience.pollShortest;
+  const ms = timing.pollShortest;
   it.each([
     ['is a pause', {}, { do: 'sleep', ms, because: { code: 'stopping' } }],
     [
@@ -401,13 +401,13 @@ describe('a question', () => {
         do: 'reserve',
         location: { cluster: 'a' },
         reservation: { machine: 'm-1', boot: 'boot-1', cap: defaultPolicy.cap, onlyAsked: false },
-        clears: { node: 'node-a', step: 'mark node-uid' },
+        markToRecheck: { node: 'node-a', step: 'mark node-uid' },
       },
     ],
     [
       '... without an entry in a dry run',
       { memory: { ...memory, admission: null }, policy: { ...defaultPolicy, dryRun: true } },
-      { reservation: { onlyAsked: true }, clears: null },
+      { reservation: { onlyAsked: true }, markToRecheck: null },
     ],
     [
       '... or in shadow mode',

@@ -630,7 +630,7 @@ describe('a step that was taken', () => {
       do: 'detach-disk',
       from: { machine: 'm-1', incarnation: null },
       disk: 'disk-1',
-      manner: 'plain',
+      mode: 'plain',
     };
     const two = withClusterRead(
       read,

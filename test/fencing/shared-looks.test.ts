@@ -33,7 +33,7 @@ const looksAt = (answer: Answer = everyFact, runs = 1, occasion = new AbortContr
     },
   };
   const cloud = cloudThat({
-    placeReadAtOnce: (id) => (id === 'elsewhere' ? 'b' : id === 'nowhere' ? null : 'a'),
+    sharedLookScope: (id) => (id === 'elsewhere' ? 'b' : id === 'nowhere' ? null : 'a'),
     look: async (machines, { disks }) => {
       const call = { machines, disks, mono };
       calls.push(call);
@@ -98,7 +98,7 @@ describe('a look at a machine of a place that is not known', () => {
   it('ends when its run has no time left, and not only when the occasion ends', async () => {
     const over = new AbortController();
     const cloud = cloudThat({
-      placeReadAtOnce: () => null,
+      sharedLookScope: () => null,
       look: (_, __, signal) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     });

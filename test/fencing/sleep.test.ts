@@ -4,7 +4,7 @@ import { sleepOrPoll } from '../../fencing/loop/sleep.ts';
 import type { AttachmentFacts } from '../../fencing/model/cluster-facts.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
-import { patience } from '../../fencing/model/policy.ts';
+import { timing } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';
 import { begun, cloudThat, clusterThat, portsThat } from './ports.ts';
 import { ago, attachment, machine, NOW } from './view-builder.ts';
@@ -84,7 +84,7 @@ describe('a wait for attachments', () => {
     const { asked, lasted, result } = await waited(['a', 'b'], stands, { ms: 1_500 });
     expect(asked).toEqual(['a 250', 'b 583', 'a 1025']);
     expect([lasted, result]).toEqual([1_500, { to: 'sleep', polls: 3 }]);
-    expect((await waited(['a'], stands, { ms: 2_500, polls: 50 })).asked).toEqual([`a ${patience.pollLongest}`]);
+    expect((await waited(['a'], stands, { ms: 2_500, polls: 50 })).asked).toEqual([`a ${timing.pollLongest}`]);
   });
 
   it('ends once the only one is gone', async () => {

@@ -251,7 +251,7 @@ describe('a machine below a Node that is gone', () => {
     };
     expect((await swept(stage([gone], {}, { blue: { look } }))).outcomes).toEqual([]);
     expect(requests).toEqual([
-      ['', { node: null, remembered: null, follow: [], attachments: ['csi-1'], named: ['node-1'] }],
+      ['', { node: null, remembered: null, successorsOf: [], attachments: ['csi-1'], named: ['node-1'] }],
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PodFacts } from '../../fencing/model/cluster-facts.ts';
-import { defaultPolicy, patience } from '../../fencing/model/policy.ts';
+import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import { pollDelay } from '../../fencing/rules/waits.ts';
 import type { Memory, View } from '../../fencing/rules/view.ts';
@@ -23,9 +23,9 @@ const waits = (given: View) => {
 
 it('looks come quickly at first and slowly later', () => {
   const after = (polls: number) => pollDelay(fencing({}, { polls }));
-  expect(after(0)).toBe(patience.pollShortest);
-  expect(after(2)).toBe(Math.round(patience.pollShortest * 1.33 ** 2));
-  expect(after(99)).toBe(patience.pollLongest);
+  expect(after(0)).toBe(timing.pollShortest);
+  expect(after(2)).toBe(Math.round(timing.pollShortest * 1.33 ** 2));
+  expect(after(99)).toBe(timing.pollLongest);
 });
 
 describe('pods that go', () => {
@@ -52,8 +52,8 @@ describe('pods that go', () => {
       const decision = decide(fencing({ ...held, volumes: all }, memory));
       return decision.do === 'wait' ? decision.ms : null;
     };
-    expect([0, 1, 10, 100].map((volumes) => lasts(volumes, 99))).toEqual([3_500, 4_500, 13_500, patience.lookLongest]);
-    expect(lasts(100, 0)).toBe(patience.pollShortest);
+    expect([0, 1, 10, 100].map((volumes) => lasts(volumes, 99))).toEqual([3_500, 4_500, 13_500, timing.lookLongest]);
+    expect(lasts(100, 0)).toBe(timing.pollShortest);
   });
 
   it('are named if finalizers hold them', () => {
@@ -124,7 +124,7 @@ it('a nudge is waited for until it is to be removed', () => {
   const nudged = volume({ attachment: null, successor: attachment({ uid: 'new', attached: false, nudged: true }) });
   const { now } = view();
   const memory = { takenAt: new Map([['nudge new on', now.mono - 500]]) };
-  expect(decide(fencing({ volumes: [nudged] }, memory))).toMatchObject({ do: 'wait', ms: patience.nudge - 500 });
+  expect(decide(fencing({ volumes: [nudged] }, memory))).toMatchObject({ do: 'wait', ms: timing.nudge - 500 });
 });
 
 describe('a wait for attachments', () => {
@@ -137,8 +137,8 @@ describe('a wait for attachments', () => {
   const { now } = view();
   it('ends with them, and otherwise lasts until everything is looked at again', () => {
     expect(until({ volumes }, {}, { policy: { ...defaultPolicy, detach: 'never' } })).toEqual({
-      ms: patience.lookAgain,
-      until: { attachments: [leaving], deletedBy: now.mono + patience.attachmentLingers, fewTellAll: true },
+      ms: timing.lookAgain,
+      until: { attachments: [leaving], deletedBy: now.mono + timing.attachmentLingers, fewTellAll: true },
     });
   });
 
@@ -146,7 +146,7 @@ describe('a wait for attachments', () => {
     const late = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
     const asked = { takenAt: new Map([['detach-disk m-1 disk-1 plain', now.mono - 13_000]]) };
     const attached = { machine: machine() };
-    expect(until({ volumes: [late] }, asked, attached)).toMatchObject({ ms: patience.plainDetach - 13_000 });
+    expect(until({ volumes: [late] }, asked, attached)).toMatchObject({ ms: timing.plainDetach - 13_000 });
   });
 
   it('ends with all of them once a look has shown that they do not all go at once', () => {
@@ -156,10 +156,10 @@ describe('a wait for attachments', () => {
   });
 
   it('ends when a disk is to be detached through the cloud', () => {
-    const soon = volume({ attachment: attachment({ deletingSince: NOW - patience.detachStuck + 3_000 }) });
+    const soon = volume({ attachment: attachment({ deletingSince: NOW - timing.detachStuck + 3_000 }) });
     expect(until({ volumes: [soon] })).toMatchObject({ ms: 3_000 });
     const late = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
-    expect(until({ volumes: [late] })).toMatchObject({ ms: patience.lookAgain });
+    expect(until({ volumes: [late] })).toMatchObject({ ms: timing.lookAgain });
   });
 
   it('lasts longer, the more volumes a look reads', () => {
@@ -168,7 +168,7 @@ describe('a wait for attachments', () => {
     );
     const never = { policy: { ...defaultPolicy, detach: 'never' as const } };
     expect(until({ volumes: many }, {}, never)).toMatchObject({ ms: 32_000 });
-    expect(until({ volumes: [...many, ...many] }, {}, never)).toMatchObject({ ms: patience.lookLongest });
+    expect(until({ volumes: [...many, ...many] }, {}, never)).toMatchObject({ ms: timing.lookLongest });
     const released = many.map((one, nth) => (nth === 0 ? one : { ...one, attachment: null }));
     expect(until({ volumes: released.slice(0, 8) }, {}, never)).toMatchObject({ ms: 22_000 });
   });
@@ -176,15 +176,15 @@ describe('a wait for attachments', () => {
   it('also lasts for an operation on the machine, which is their detach', () => {
     const busy = { machine: machine({ disks: [], power: 'stopping', offUnderOperation: true }) };
     expect(until({ volumes }, {}, busy)).toEqual({
-      ms: patience.lookAgain,
+      ms: timing.lookAgain,
       until: { attachments: [leaving], deletedBy: Infinity, fewTellAll: true },
     });
-    expect(until({ volumes, pods: [pod()] }, {}, busy)).toEqual({ ms: patience.pollShortest, until: null });
+    expect(until({ volumes, pods: [pod()] }, {}, busy)).toEqual({ ms: timing.pollShortest, until: null });
     // Before the mark, nothing detaches, and the mark waits for the end of the operation.
     const mixed = [...volumes, volume({ key: 'disk-2', attachment: attachment({ name: 'two' }) })];
     const wanting = [pod({ volumes: ['disk-2'] })];
     expect(until({ node: node(), volumes: mixed, pods: wanting }, {}, busy)).toEqual({
-      ms: patience.pollShortest,
+      ms: timing.pollShortest,
       until: null,
     });
   });
@@ -196,7 +196,7 @@ describe('a wait for attachments', () => {
     const two = ['disk-0', 'disk-1'].map((key) => volume({ key, attachment: attachment({ name: key }) }));
     for (const memory of [since(1_000, 200), since(200, 1_000)])
       expect(until({ volumes: two }, memory)).toMatchObject({
-        until: { deletedBy: now.mono + patience.attachmentLingers - 1_000 },
+        until: { deletedBy: now.mono + timing.attachmentLingers - 1_000 },
       });
   });
 });

@@ -161,7 +161,7 @@ it('reads at the place of incidents, and only warns if that is denied: a fence w
 
 it('says what it could not try', async () => {
   expect(await wiredWith().ask({})).toMatchObject({
-    untried: [
+    notTried: [
       expect.stringMatching(/^Kubernetes: each verb was asked for, and none was used/),
       expect.stringMatching(/^the functions: sending to the queues/),
     ],
@@ -297,7 +297,7 @@ describe('a function with another role that only reads', () => {
   const readerWith = (destructiveCalls: Orders, clusters = true): ExaminedFunction => {
     const its = wiredWith({ destructiveCalls });
     if (!clusters) delete its.world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
-    const handler = handlerWithDoctor(its.wired, () => async () => Promise.reject(new Error('it read')), 'no-orders');
+    const handler = handlerWithDoctor(its.wired, () => async () => Promise.reject(new Error('it read')), false);
     return { name: 'diagnose', ask: async (question) => handler(question, its.limit) };
   };
 

@@ -1,15 +1,18 @@
-import { parseArgs } from 'node:util';
 import { fuzz, sharesOf, type Tally } from './fuzz.ts';
 import { readers } from './readers.ts';
+import { readOptions } from '../script-options.ts';
 
 /**
  * Feeds malformed input to the readers. `--inputs N` in all, `--seed N` repeats a run, and `--reader WORDS` takes the
  * readers whose names contain the words. Ends with 1 if a reader got an input wrong.
  */
 
-const { values } = parseArgs({
-  options: { inputs: { type: 'string' }, seed: { type: 'string' }, reader: { type: 'string' } },
-});
+const USAGE = `npm run fuzz -- [options]
+  --inputs N          feed so many inputs in all (1000000)
+  --seed N            repeat a run
+  --reader WORDS      take the readers whose names contain the words`;
+
+const values = readOptions(USAGE, { inputs: { type: 'string' }, seed: { type: 'string' }, reader: { type: 'string' } });
 const seed = Number(values.seed ?? Date.now() % 1_000_000_007);
 const chosen = readers.filter(({ name }) => name.includes(values.reader ?? ''));
 if (chosen.length === 0) throw new Error(`--reader is part of one of: ${readers.map(({ name }) => name).join(', ')}`);

@@ -88,7 +88,7 @@ describe('a server version', () => {
     let version = 'v1.25.0';
     const cluster = clusterOver((request, signal) => inProcess({ ...server, version })(request, signal), clock);
     const supported = async () =>
-      (await cluster.look({ query: queryFor('i-1'), node: null, remembered: null, follow: [] }, unhurried()))
+      (await cluster.look({ query: queryFor('i-1'), node: null, remembered: null, successorsOf: [] }, unhurried()))
         .taintSupported;
     expect(await supported()).toBe(false);
     version = 'v1.26.0';

@@ -24,7 +24,7 @@ const asks: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>> = {
   'one Node': (cluster) => cluster.identify('n', never()),
   'a Node before a step': (cluster) => cluster.recheck('n', never()),
   'a Node with all that is on it': (cluster) =>
-    cluster.look({ query, node: 'n', remembered: null, follow: [] }, never()),
+    cluster.look({ query, node: 'n', remembered: null, successorsOf: [] }, never()),
   'what a sweep looks at': (cluster) => cluster.suspects(60_000, never()),
   'how many Nodes lost contact': (cluster) => cluster.surveyConnectivity('n', 60_000, query, never()),
   'a place in the ledger': (cluster) =>

@@ -70,7 +70,7 @@ const busyNode = async () => {
     stage,
     node,
     look: (remembered = null as ReturnType<typeof recordFor> | null) =>
-      stage.cluster.look({ query: queryFor('i-1'), node: node.name, remembered, follow: [] }, unhurried()),
+      stage.cluster.look({ query: queryFor('i-1'), node: node.name, remembered, successorsOf: [] }, unhurried()),
   };
 };
 

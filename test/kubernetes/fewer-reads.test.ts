@@ -36,7 +36,7 @@ const stage = () => {
   const look = async (machine: string, node: string, request: Partial<LookRequest> = {}) => {
     calls.length = 0;
     const facts = await cluster.cluster.look(
-      { query: queryFor(machine), node, remembered: null, follow: [], ...request },
+      { query: queryFor(machine), node, remembered: null, successorsOf: [], ...request },
       unhurried(),
     );
     return { facts, calls: [...calls] };
@@ -152,7 +152,7 @@ describe('the Node of the pod that uses a volume now', () => {
     });
     const next = (node: string) =>
       makeAttachment(scene, attachmentName({ driver: DRIVER, handle: 'vol-1' }, node), node, 'data');
-    const find = () => scene.look('i-1', 'node', { follow: [`${DRIVER}^vol-1`] });
+    const find = () => scene.look('i-1', 'node', { successorsOf: [`${DRIVER}^vol-1`] });
     return { ...scene, next, find };
   };
   const byName = (calls: readonly string[]) => calls.filter((call) => /\/namespaces\/[a-z]+\/pods\//.test(call));
@@ -314,7 +314,7 @@ describe('what a look has read for a reservation', () => {
       query: queryFor(machine),
       node: node.name,
       remembered: null,
-      follow: [],
+      successorsOf: [],
       beforeReservation: true,
     };
     await scene.cluster.look(request, unhurried());

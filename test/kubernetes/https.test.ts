@@ -65,7 +65,7 @@ describe('over HTTPS', () => {
 
   it('a whole look opens 24 connections at most, however much it asks at once', async () => {
     const { name } = await makeNode(stage(), { machine: 'i-7' });
-    await stage().cluster.look({ query: queryFor('i-7'), node: name, remembered: null, follow: [] }, unhurried());
+    await stage().cluster.look({ query: queryFor('i-7'), node: name, remembered: null, successorsOf: [] }, unhurried());
     expect(door.traffic().connections).toBeLessThanOrEqual(24);
   });
 

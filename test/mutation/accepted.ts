@@ -266,7 +266,7 @@ export const accepted: readonly Accepted[] = [
   },
   {
     file: 'providers/azure/identity.ts',
-    line: 'const [, owner, place, set, instance] = INSTANCE.exec(id) ?? [];',
+    line: 'const [, owner, groupOfSet, set, instance] = INSTANCE.exec(id) ?? [];',
     from: '[]',
     to: '["Stryker was here"]',
     because: FIRST,
@@ -343,7 +343,7 @@ export const accepted: readonly Accepted[] = [
   },
   {
     file: 'kubernetes/suspects.ts',
-    line: "record: parseRecord(fenceAnnotation(standing) ?? ''),",
+    line: "record: parseRecord(fenceAnnotation(existing) ?? ''),",
     from: "''",
     to: '"Stryker was here!"',
     because: 'Neither text is a record.',

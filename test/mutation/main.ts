@@ -1,10 +1,10 @@
 import { matchesGlob, relative } from 'node:path';
-import { parseArgs } from 'node:util';
 import { thoseThatCompile } from './compiler.ts';
 import { rulesWithoutTest } from './ladder.ts';
 import { DECISIONS, type Room, rooms } from './rooms.ts';
 import { type Mutant, mutate } from './stryker.ts';
 import { isAccepted, outdated, type Survivor, survivorOf, told } from './survivors.ts';
+import { readOptions } from '../script-options.ts';
 
 /**
  * Changes the shipped code in one place after the other, and runs the tests that reach it. Prints how many mutants each
@@ -17,15 +17,21 @@ import { isAccepted, outdated, type Survivor, survivorOf, told } from './survivo
  * - `--ladder` takes each rule out of the ladder instead, one at a time
  */
 
-const { values } = parseArgs({
-  options: {
-    mutate: { type: 'string' },
-    force: { type: 'boolean' },
-    tests: { type: 'string' },
-    ladder: { type: 'boolean' },
-    concurrency: { type: 'string' },
-    timeout: { type: 'string' },
-  },
+const USAGE = `npm run mutate -- [options]   (from a minute for a file to hours)
+  --mutate FILE       take one file or glob of the shipped code
+  --tests GLOB        run these tests alone
+  --timeout MS        give a mutant less time
+  --concurrency N     run so many processes
+  --force             forget earlier results
+  --ladder            take each rule out of the ladder instead, one at a time`;
+
+const values = readOptions(USAGE, {
+  mutate: { type: 'string' },
+  force: { type: 'boolean' },
+  tests: { type: 'string' },
+  ladder: { type: 'boolean' },
+  concurrency: { type: 'string' },
+  timeout: { type: 'string' },
 });
 
 const countOf = (results: readonly Mutant[], ...states: readonly Mutant['status'][]): number =>

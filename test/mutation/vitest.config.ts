@@ -11,12 +11,12 @@ import { LADDER, withoutRule } from './ladder.ts';
 
 const tests = process.env['CLOUDFENCE_MUTATION_TESTS']?.split(' ') ?? ['test/fencing/**/*.test.ts'];
 
-const placeOf = ({ moduleId }: TestSpecification): number =>
+const rankOf = ({ moduleId }: TestSpecification): number =>
   tests.findIndex((glob) => matchesGlob(relative('.', moduleId), glob));
 
 class AsListed extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
+    return (await super.sort(files)).toSorted((one, other) => rankOf(one) - rankOf(other));
   }
 }
 

@@ -49,7 +49,7 @@ export interface Cluster {
   readonly wake: () => void;
   readonly join: (machine: Machine) => void;
   /** Creates a pod that names its Node. */
-  readonly placePod: (machine: Machine, pod: V1Pod) => void;
+  readonly bindPod: (machine: Machine, pod: V1Pod) => void;
   readonly kubeletPosts: (machine: Machine) => void;
   readonly kubeletSilent: (machine: Machine) => void;
   /** Why the attachment of a disk is being deleted, for those that somebody other than a running kubelet let go. */
@@ -209,7 +209,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     const drivers = [{ name: driverOf(machine.cloud), nodeID: nodeIdOf(machine) }];
     objects.csiNodes.put(machine.node, { metadata: { name: machine.node }, spec: { drivers } });
   };
-  const placePod = (machine: Machine, pod: V1Pod): void =>
+  const bindPod = (machine: Machine, pod: V1Pod): void =>
     void machineOfPod.set(uidOf(objects.pods.put(podKey(nameOf(pod)), pod)), machine);
   const kubeletPosts = (machine: Machine): void => {
     const node = objects.nodes.get(machine.node);
@@ -481,7 +481,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     leases: () => objects.nodes.all().map(nameOf),
     wake,
     join,
-    placePod,
+    bindPod,
     kubeletPosts,
     kubeletSilent,
     whyDetached: (machine, disk) =>

@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { planFor } from './plan.ts';
 import { countReached } from './reached.ts';
@@ -8,6 +7,7 @@ import { failureOf, shrink } from './shrink.ts';
 import { play } from './simulation.ts';
 import { toldStory } from './story.ts';
 import { counter, emptyTally, merged, type Tally, told } from './tally.ts';
+import { readOptions } from '../script-options.ts';
 
 /**
  * Plays random schedules and prints what they reached. Ends with 1 if one of them is unsafe or stuck.
@@ -16,15 +16,21 @@ import { counter, emptyTally, merged, type Tally, told } from './tally.ts';
  * fails, and tells it. `--coverage FOLDER` names the code below the folder that no schedule runs.
  */
 
-const { values } = parseArgs({
-  options: {
-    schedules: { type: 'string', default: '1000' },
-    seed: { type: 'string', default: '1' },
-    processes: { type: 'string', default: '1' },
-    replay: { type: 'boolean', default: false },
-    coverage: { type: 'string' },
-    'until-broken': { type: 'boolean', default: false },
-  },
+const USAGE = `npm run simulate -- [options]
+  --schedules N       play so many schedules (1000)
+  --seed S            begin with this seed (1)
+  --processes P       play in so many processes (1)
+  --replay            play the schedule of the seed, shorten it if it fails, and tell it
+  --until-broken      stop at the first failure
+  --coverage FOLDER   name the code below the folder that no schedule runs`;
+
+const values = readOptions(USAGE, {
+  schedules: { type: 'string', default: '1000' },
+  seed: { type: 'string', default: '1' },
+  processes: { type: 'string', default: '1' },
+  replay: { type: 'boolean', default: false },
+  coverage: { type: 'string' },
+  'until-broken': { type: 'boolean', default: false },
 });
 
 const MOST_NAMED = 20;

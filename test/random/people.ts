@@ -126,7 +126,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const machine = machineAt(at);
     const name = `by-hand-${at}`;
     if (!node || !machine || cluster.objects.pods.get(podKey(name))) return false;
-    cluster.placePod(machine, {
+    cluster.bindPod(machine, {
       metadata: { name, namespace: 'default' },
       spec: { containers: [], nodeName: nameOf(node) },
       status: { phase: 'Pending' },

@@ -1,7 +1,7 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
-import { patience } from '../../fencing/model/policy.ts';
+import { timing } from '../../fencing/model/policy.ts';
 import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import { shortMachine } from '../../kubernetes/ledger-text.ts';
@@ -156,7 +156,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   };
   // A machine that took over an id counts as the one before: the ledger cannot always tell them apart.
   const withinCap = (machine: Machine): void => {
-    const window = patience.capWindow - 2 * maxSkew - 60_000;
+    const window = timing.capWindow - 2 * maxSkew - 60_000;
     const recent = begun.filter(({ at }) => now() - at < window);
     const others = new Set(recent.map((one) => one.machine));
     others.delete(machine.id);
@@ -275,7 +275,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     },
     noteAdmission: (machine) => {
       const before = admitted.get(machine) ?? -Infinity;
-      if (now() - before >= patience.capWindow - maxSkew) admitted.set(machine, now());
+      if (now() - before >= timing.capWindow - maxSkew) admitted.set(machine, now());
     },
     noteNodes: (count) => void (mostNodes = Math.max(mostNodes, count)),
     break: fail,

@@ -1,15 +1,20 @@
-import { parseArgs } from 'node:util';
 import { failureOf } from './shrink.ts';
 import { type HourReport, play } from './simulation.ts';
 import { soakPlan } from './soak-plan.ts';
+import { readOptions } from '../script-options.ts';
 
 /**
  * Runs the system for hours of virtual time, and prints the heap after each garbage collection. Ends with 1 if anything
  * is unsafe or left over at the end, or if the heap grew. `--hours N --seed S`
  */
 
-const { values } = parseArgs({
-  options: { hours: { type: 'string', default: '200' }, seed: { type: 'string', default: '1' } },
+const USAGE = `npm run soak -- [options]
+  --hours N           run for so many hours of virtual time (200)
+  --seed S            begin with this seed (1)`;
+
+const values = readOptions(USAGE, {
+  hours: { type: 'string', default: '200' },
+  seed: { type: 'string', default: '1' },
 });
 
 const MOST_GROWTH = 1.2;

@@ -36,7 +36,7 @@ const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_
 /** A cloud that reads each machine in a call of its own. A sweep then looks at few machines side by side. */
 const apart = (world: AwsWorld): Ports => {
   const { cloud, ...ports } = portsOver(world);
-  const { placeReadAtOnce: _, ...others } = cloud;
+  const { sharedLookScope: _, ...others } = cloud;
   return { ...ports, cloud: others };
 };
 

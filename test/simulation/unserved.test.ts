@@ -121,7 +121,7 @@ it('a machine of an unserved region is refused by name, with the setting that wo
   const outcome = await run(freshRun(world, ports, { machine: scene.spare }), ports);
   expect(outcome).toMatchObject({
     outcome: 'refused',
-    reason: { code: 'place-not-served', says: expect.stringMatching(new RegExp(`${SANDBOX_REGION}.*territories`)) },
+    reason: { code: 'scope-not-served', says: expect.stringMatching(new RegExp(`${SANDBOX_REGION}.*territories`)) },
     steps: [],
   });
   expect(ownWriting(stateOf(world))).toEqual(before);

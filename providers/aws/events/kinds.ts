@@ -61,9 +61,9 @@ const apiCall = z
   })
   .transform(({ detail }, context): ParsedDetail => {
     const { eventName, errorCode } = detail;
-    const place = Object.hasOwn(namedIn, eventName) ? namedIn[eventName] : undefined;
-    if (place === undefined) return namesNoMachine(`a call of ${eventName}`);
-    const named = detail[place] ?? null;
+    const field = Object.hasOwn(namedIn, eventName) ? namedIn[eventName] : undefined;
+    if (field === undefined) return namesNoMachine(`a call of ${eventName}`);
+    const named = detail[field] ?? null;
     if (named === null) return namesNoMachine(`a call of ${eventName} that names no instance`);
     const set = instancesSet.safeParse(named);
     if (set.success)
@@ -74,7 +74,7 @@ const apiCall = z
     if (errorCode) return namesNoMachine(`a call of ${eventName} that was refused (${errorCode})`);
     context.addIssue({
       code: 'custom',
-      path: ['detail', place],
+      path: ['detail', field],
       message: `${eventName} must name its instances in instancesSet.items`,
     });
     return z.NEVER;

@@ -177,14 +177,14 @@ const readNotification = (raw: object, where: string): ParsedEvent | null => {
   ]);
 };
 
-const byHand = z.object({
+const manualRequest = z.object({
   instanceId,
   account: z.string().nullish(),
   region: z.string().nullish(),
 });
 
 const readByHand = (raw: object, where: string): ParsedEvent => {
-  const asked = byHand.safeParse(raw);
+  const asked = manualRequest.safeParse(raw);
   if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instanceId": "i-…" }');
   const { instanceId, account = null, region = null } = asked.data;
   return parsedHints([

@@ -14,10 +14,10 @@ export const awsAccess = (region: string): CloudAccess => ({
     if (!('eks' in entry)) throw wrongCloudError('aws', entry);
     const { EKSClient } = await import('@aws-sdk/client-eks');
     const { readEksEndpoint: eksEndpoint, eksTokenProvider: eksTokens } = await import('./eks.ts');
-    const place = { cluster: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? region };
-    const eks = new EKSClient({ region: place.region });
-    const { server, certificateAuthorityData } = await eksEndpoint(eks, place.cluster, signal);
-    const identity = { ...place, credentials: eks.config.credentials, now: Date.now };
+    const eksCluster = { cluster: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? region };
+    const eks = new EKSClient({ region: eksCluster.region });
+    const { server, certificateAuthorityData } = await eksEndpoint(eks, eksCluster.cluster, signal);
+    const identity = { ...eksCluster, credentials: eks.config.credentials, now: Date.now };
     return { server, ca: Buffer.from(certificateAuthorityData, 'base64').toString(), token: eksTokens(identity) };
   },
   secret: async (entry, signal) => {

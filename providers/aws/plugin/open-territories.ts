@@ -48,19 +48,22 @@ const refuseFaults = (entries: readonly TerritoryEntry[], home: HomeTerritory): 
   if (faults.length > 0) throw new InvalidConfiguration(faults);
 };
 
-const openTerritory = ({ role, externalId, endpoint, ...place }: TerritoryEntry, sts: StsOptions): OpenTerritory => {
+const openTerritory = (
+  { role, externalId, endpoint, ...territory }: TerritoryEntry,
+  sts: StsOptions,
+): OpenTerritory => {
   const credentials =
     role === undefined ? sts.credentials : roleCredentials({ arn: role, externalId: externalId ?? null }, sts);
   const clients = ec2Clients({
-    region: place.region,
+    region: territory.region,
     ...(credentials && { credentials }),
     ...(endpoint !== undefined && { endpoint }),
   });
   return {
-    name: territoryName(place),
-    region: place.region,
+    name: territoryName(territory),
+    region: territory.region,
     clients,
-    cloud: awsCloud({ clients, region: place.region }),
+    cloud: awsCloud({ clients, region: territory.region }),
   };
 };
 

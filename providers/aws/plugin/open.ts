@@ -9,14 +9,14 @@ import { viewDisks, viewDisksOfAll } from '../disks.ts';
 import { awsAccess } from './access.ts';
 import { destructiveCallChecks, type PermissionScope, probeReads } from './permissions.ts';
 
-const probeOf = (where: string, place: PermissionScope): CloudProbe => ({
+const probeOf = (where: string, scope: PermissionScope): CloudProbe => ({
   where,
   ask: async (signal) => {
-    await probeReads(place.clients, place.region, signal);
-    return `ec2:DescribeInstances and ec2:DescribeVolumes work in ${place.region}`;
+    await probeReads(scope.clients, scope.region, signal);
+    return `ec2:DescribeInstances and ec2:DescribeVolumes work in ${scope.region}`;
   },
-  destructiveCalls: (trial, signal) => destructiveCallChecks(trial, place, signal),
-  untried:
+  destructiveCalls: (trial, signal) => destructiveCallChecks(trial, scope, signal),
+  notTried:
     'EC2: a dry run shows the permission, and not whether EC2 would carry out the call, such as for a volume that AWS manages',
 });
 
@@ -27,9 +27,9 @@ const viewDisksOver =
 
 /** The SDK reads these variables itself. A drill says that EC2 was not EC2. */
 const drillOver =
-  (places: readonly Ec2Clients[], variable: CloudOptions['variable']): NonNullable<OpenedCloud['drill']> =>
+  (served: readonly Ec2Clients[], variable: CloudOptions['variable']): NonNullable<OpenedCloud['drill']> =>
   async () =>
-    (await import('../drill.ts')).awsDrill(places, variable('AWS_ENDPOINT_URL_EC2') ?? variable('AWS_ENDPOINT_URL'));
+    (await import('../drill.ts')).awsDrill(served, variable('AWS_ENDPOINT_URL_EC2') ?? variable('AWS_ENDPOINT_URL'));
 
 const NO_REGION =
   'no region is set: give --region, set AWS_REGION, or add `region` to the configuration file or to the profile of the AWS CLI';

@@ -66,10 +66,10 @@ const checkOf = async (
   what: string,
   order: DestructiveCall,
   targets: readonly TrialTarget[],
-  place: PermissionScope,
+  scope: PermissionScope,
   signal: AbortSignal,
 ): Promise<Check> => {
-  const tried = await Promise.all(targets.map((target) => tryOrder(place.clients, order, target, signal)));
+  const tried = await Promise.all(targets.map((target) => tryOrder(scope.clients, order, target, signal)));
   const [first] = tried;
   if (first?.exists === false) return checkOnMissingObjects(what, order, first.denied);
   const denied = tried.filter((one) => one.denied !== null);
@@ -79,7 +79,7 @@ const checkOf = async (
       verdict: 'ok',
       says: `EC2 would allow ${order}; tried on ${tried.map((one) => namesOf(order, one)).join(', ')}`,
     };
-  const why = await Promise.all(denied.slice(0, MOST_SAID).map((one) => whyDenied(order, one, place, signal)));
+  const why = await Promise.all(denied.slice(0, MOST_SAID).map((one) => whyDenied(order, one, scope, signal)));
   const more =
     denied.length > MOST_SAID
       ? `; and on ${denied.length - MOST_SAID} more of the ${tried.length} machines that were tried`
@@ -90,15 +90,15 @@ const checkOf = async (
 /** Checks whether EC2 would allow the destructive calls of this policy. @throws PermissionDenied, Unavailable */
 export const destructiveCallChecks = async (
   { policy, machines }: PermissionTrial,
-  place: PermissionScope,
+  scope: PermissionScope,
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
-  const targets = await pickTargets(place.clients, place.region, machines, signal);
+  const targets = await pickTargets(scope.clients, scope.region, machines, signal);
   const detach =
-    policy.detach === 'never' ? [] : [checkOf('may detach disks', 'ec2:DetachVolume', targets, place, signal)];
+    policy.detach === 'never' ? [] : [checkOf('may detach disks', 'ec2:DetachVolume', targets, scope, signal)];
   const powerOff =
     policy.unreachable === 'power-off'
-      ? [checkOf('may power off machines', 'ec2:StopInstances', targets, place, signal)]
+      ? [checkOf('may power off machines', 'ec2:StopInstances', targets, scope, signal)]
       : [];
   return Promise.all([...detach, ...powerOff]);
 };

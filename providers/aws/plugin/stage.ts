@@ -125,7 +125,7 @@ export const stage: StageWriter = {
     'It gives the Node of a stopped machine a NoSchedule taint, and nothing else: pods and disks stay where they are.',
     'It deletes the Node of a terminated machine after about 50 seconds. Cloudfence then finds what is left by its attachments.',
   ],
-  placeOf: (clusters) => ({ region: regionOf(clusters), account: null }),
+  scopeOf: (clusters) => ({ region: regionOf(clusters), account: null }),
   values: (clusters) => [regionValue(clusters)],
   cliKeys: ['region'],
   access,

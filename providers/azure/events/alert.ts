@@ -101,15 +101,15 @@ const isOfAvailability = (condition: unknown): boolean =>
 
 const understood = ({ inner, outer }: Alert): ParsedDetail => {
   const { operationName, eventSource, status, authorization, resourceId, condition } = inner;
-  const places = [authorization?.scope, resourceId]
+  const candidates = [authorization?.scope, resourceId]
     .map((resource) => (resource ? [resource] : []))
     .concat([outer.alertTargetIDs ?? []]);
   if (RESOURCE_HEALTH.test(eventSource ?? outer.monitoringService ?? ''))
-    return detailOfFirstMachine(places, 'alert-resource-health');
-  if (isOfAvailability(condition)) return detailOfFirstMachine(places, 'alert-availability');
+    return detailOfFirstMachine(candidates, 'alert-resource-health');
+  if (isOfAvailability(condition)) return detailOfFirstMachine(candidates, 'alert-availability');
   const reason = reasonIn(operationName ?? '');
   if (reason === null) return namesNoMachine(`an alert about ${operationName ?? 'something else'}`);
-  return detailOfFirstMachine(places, `alert-${reason}${status ? `-${toKebabCase(status)}` : ''}`);
+  return detailOfFirstMachine(candidates, `alert-${reason}${status ? `-${toKebabCase(status)}` : ''}`);
 };
 
 /**

@@ -19,10 +19,10 @@ const operation = (outcome: string) =>
     })
     .transform(({ subject, data: { operationName, resourceUri } }): ParsedDetail => {
       const reason = reasonIn(operationName);
-      const places = [resourceUri, subject].map((resource) => (resource ? [resource] : []));
+      const candidates = [resourceUri, subject].map((resource) => (resource ? [resource] : []));
       return reason === null
         ? namesNoMachine(`an operation ${operationName}`)
-        : detailOfFirstMachine(places, `arm-${reason}${outcome}`);
+        : detailOfFirstMachine(candidates, `arm-${reason}${outcome}`);
     });
 
 /** https://learn.microsoft.com/azure/event-grid/event-schema-health-resources */
@@ -164,8 +164,9 @@ export const detailOfResource = (resource: string, because: string): ParsedDetai
  * Takes the first of these places that names a machine or a scale set. An event may name its machines in several places
  * and something wider in others.
  */
-export const detailOfFirstMachine = (places: readonly (readonly string[])[], because: string): ParsedDetail => ({
-  resources: places.find((place) => place.some((resource) => subjectOf(resource) !== null)) ?? places.flat(),
+export const detailOfFirstMachine = (candidates: readonly (readonly string[])[], because: string): ParsedDetail => ({
+  resources:
+    candidates.find((candidate) => candidate.some((resource) => subjectOf(resource) !== null)) ?? candidates.flat(),
   because,
 });
 

@@ -14,7 +14,7 @@ import { subjectOf } from './kinds.ts';
 
 const DELIVERED = 'send the event as Event Grid or Azure Monitor delivers it';
 
-const byHand = z.object({
+const manualRequest = z.object({
   resourceId: z
     .string()
     .transform((id) => id.replace(/^azure:\/\//i, ''))
@@ -22,7 +22,7 @@ const byHand = z.object({
 });
 
 const readByHand = (raw: object, where: string): ParsedEvent => {
-  const asked = byHand.safeParse(raw);
+  const asked = manualRequest.safeParse(raw);
   if (!asked.success)
     return unreadable(asked.error, where, 'name one machine: { "resourceId": "/subscriptions/…/virtualMachines/…" }');
   const subject = subjectOf(asked.data.resourceId);

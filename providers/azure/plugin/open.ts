@@ -35,7 +35,7 @@ const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe 
   where: `azure ${clients.subscription}`,
   ask: async (signal) => inWords[await probeReads(clients, signal)],
   destructiveCalls: (trial, signal) => destructiveCallChecks(options, trial, signal),
-  untried:
+  notTried:
     'Azure: there is no dry run, so the assigned roles are read; a lock, a policy, or a deny assignment may still refuse a call',
 });
 

@@ -176,7 +176,7 @@ export const stage: StageWriter = {
     'It sets the out-of-service taint (NoExecute) on Nodes of stopped machines itself, from a cache that may be ten minutes old,',
     'and removes it from a Node that is Ready. Cloudfence leaves a taint alone that it did not set.',
   ],
-  placeOf: (clusters) => ({ region: null, account: subscriptionOf(clusters) }),
+  scopeOf: (clusters) => ({ region: null, account: subscriptionOf(clusters) }),
   values: (clusters) => [
     subscriptionValue(clusters),
     locationValue(clusters),

@@ -68,18 +68,18 @@ const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === tru
 
 const readMachine = (logged: Entry, because: string, where: string): ParsedEvent => {
   const named = instancePath(pathFromLink(logged.protoPayload.resourceName ?? ''));
-  const place = `${where}.protoPayload.resourceName`;
+  const jsonPath = `${where}.protoPayload.resourceName`;
   if (!named)
     return fault(
       'is not the path of an instance (projects/…/zones/…/instances/…)',
-      place,
+      jsonPath,
       'send the entry as it was logged',
     );
   const path = withProjectId(named, logged.resource?.labels?.project_id ?? null);
   if (!path)
     return fault(
       'names its project by number, and no label contains the project id',
-      place,
+      jsonPath,
       'send the entry with resource.labels.project_id',
     );
   return parsedHints([

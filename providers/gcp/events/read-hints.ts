@@ -81,7 +81,7 @@ const unwrap = (raw: object): Wrapped | null => {
   return null;
 };
 
-const byHand = z.object({ instance: z.string() }).transform(({ instance }, context) => {
+const manualRequest = z.object({ instance: z.string() }).transform(({ instance }, context) => {
   const path = instancePath(machineOf({ source: 'providerID', driver: null, value: instance }) ?? instance);
   if (path) return path;
   context.addIssue({
@@ -93,7 +93,7 @@ const byHand = z.object({ instance: z.string() }).transform(({ instance }, conte
 });
 
 const readByHand = (raw: object, where: string): ParsedEvent => {
-  const asked = byHand.safeParse(raw);
+  const asked = manualRequest.safeParse(raw);
   if (!asked.success)
     return unreadable(asked.error, where, 'name one instance: { "instance": "projects/…/zones/…/instances/…" }');
   return parsedHints([{ ...hintFieldsOf(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);

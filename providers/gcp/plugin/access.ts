@@ -20,9 +20,9 @@ export const gcpAccess = (options: RestOptions): CloudAccess => {
   return {
     managedCluster: async (entry, signal) => {
       if (!('gke' in entry)) throw wrongCloudError('gcp', entry);
-      const { cluster = entry.name, ...place } = entry.gke;
+      const { cluster = entry.name, ...location } = entry.gke;
       return {
-        ...(await readGkeEndpoint(auth, options, { ...place, cluster }, signal)),
+        ...(await readGkeEndpoint(auth, options, { ...location, cluster }, signal)),
         token: gkeTokenProvider(auth),
       };
     },

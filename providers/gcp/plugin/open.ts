@@ -40,7 +40,7 @@ const projectProbe = (
     return `can read ${machine} and its disks (${facts?.power ?? 'unknown'})`;
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(clients, [machine, ...others], trial, signal),
-  untried:
+  notTried:
     'Compute Engine: there is no dry run, so the permissions are asked for; an organization policy or a service perimeter may still refuse a call',
 });
 
@@ -54,7 +54,7 @@ export const openGcp = async ({ endpoint, newRequestId, onRequestsSent }: GcpOpt
     driverFaultOf,
     drill: async () => (await import('../drill.ts')).gcpDrill(clients, endpoint),
     probes: [probeOf(clients)],
-    probesFor: async (machines) =>
+    probesOfMachines: async (machines) =>
       [...Map.groupBy(new Set(machines), projectOf)].flatMap(([project, [first, ...rest]]) =>
         project === '' || first === undefined ? [] : [projectProbe(project, [first, ...rest], clients, cloud)],
       ),

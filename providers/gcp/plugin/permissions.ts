@@ -87,7 +87,7 @@ export const missingMachinePermissions = async (
   const [answer] = await withCloudfenceErrors(clients, 'compute.instances.testIamPermissions', signal, () =>
     clients.instances.testIamPermissions(asked, readCallOptions(signal)),
   );
-  return without(wanted, answer.permissions);
+  return notHeld(wanted, answer.permissions);
 };
 
 /** Returns the wanted permissions that these credentials do not have on a disk. @throws Unavailable, PermissionDenied, Refused */
@@ -112,8 +112,8 @@ export const missingDiskPermissions = async (
           readCallOptions(signal),
         ),
   );
-  return without(wanted, answer.permissions);
+  return notHeld(wanted, answer.permissions);
 };
 
-const without = (wanted: readonly string[], held: readonly string[] | null | undefined): readonly string[] =>
+const notHeld = (wanted: readonly string[], held: readonly string[] | null | undefined): readonly string[] =>
   wanted.filter((one) => !(held ?? []).includes(one));

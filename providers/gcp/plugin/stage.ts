@@ -123,7 +123,7 @@ export const stage: StageWriter = {
   controller: [
     'It does nothing for a machine that has stopped: the Node gets no taint and stays, and so do its pods and disks.',
   ],
-  placeOf: () => ({ region: null, account: null }),
+  scopeOf: () => ({ region: null, account: null }),
   values: (clusters) => [
     ...projectValues(clusters),
     regionValue(clusters),

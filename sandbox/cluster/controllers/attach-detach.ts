@@ -27,8 +27,7 @@ export const reconcileVolumes = (world: ClusterWorld): void => {
     if (!desired.has(attachmentKey(attached.unique, attached.node))) detachUnwanted(world, attached);
   }
   for (const wanted of desired.values()) attachWanted(world, wanted, desired);
-  for (const place of Object.keys(memory.multiAttachTold))
-    if (!desired.has(place)) delete memory.multiAttachTold[place];
+  for (const key of Object.keys(memory.multiAttachTold)) if (!desired.has(key)) delete memory.multiAttachTold[key];
   for (const node of listObjects(world, 'nodes')) reportAttached(world, node.metadata.name);
   wakeWhenDue(world, desired);
 };
@@ -64,15 +63,15 @@ const safeToDetach = (world: ClusterWorld, attached: AttachedVolume): boolean =>
 
 const attachWanted = (world: ClusterWorld, wanted: DesiredVolume, desired: Desired): void => {
   const { memory } = world.parts.cluster;
-  const place = { unique: wanted.volume.unique, node: wanted.node, volume: wanted.volume.volume };
-  const known = memory.attached[attachmentKey(place.unique, place.node)];
-  if (operationOn(world, place)?.pending) return;
+  const key = { unique: wanted.volume.unique, node: wanted.node, volume: wanted.volume.volume };
+  const known = memory.attached[attachmentKey(key.unique, key.node)];
+  if (operationOn(world, key)?.pending) return;
   if (known?.confirmed) return void (known.detachRequested = null);
   const holders = Object.values(memory.attached).filter(
-    (other) => other.unique === place.unique && other.node !== place.node && other.confirmed,
+    (other) => other.unique === key.unique && other.node !== key.node && other.confirmed,
   );
   if (holders.length > 0 && !wanted.volume.shared) return reportMultiAttach(world, wanted, holders, desired);
-  if (mayStart(world, place, 'attach')) startOperation(world, place, 'attach');
+  if (mayStart(world, key, 'attach')) startOperation(world, key, 'attach');
 };
 
 /** The timers of pending unmounts and of the operations. */
@@ -90,8 +89,8 @@ const wakeWhenDue = (world: ClusterWorld, desired: Desired): void => {
 /** Every minute, attach-detach checks whether its attached volumes are still attached (`VolumesAreAttached`). */
 export const syncAttachedVolumes = (world: ClusterWorld): void => {
   const { attached } = world.parts.cluster.memory;
-  for (const [place, one] of Object.entries(attached)) {
-    if (one.confirmed && attachmentOf(world, one)?.status.attached !== true) delete attached[place];
+  for (const [key, one] of Object.entries(attached)) {
+    if (one.confirmed && attachmentOf(world, one)?.status.attached !== true) delete attached[key];
   }
   world.schedule('attach-detach', loop);
   world.schedule('attach-detach/sync', syncEvery);

@@ -17,9 +17,9 @@ export const reportMultiAttach = (
   desired: Desired,
 ): void => {
   const { multiAttachTold } = world.parts.cluster.memory;
-  const place = attachmentKey(wanted.volume.unique, wanted.node);
-  if (multiAttachTold[place]) return;
-  multiAttachTold[place] = true;
+  const key = attachmentKey(wanted.volume.unique, wanted.node);
+  if (multiAttachTold[key]) return;
+  multiAttachTold[key] = true;
   const others = holders.flatMap((holder) => desired.get(attachmentKey(holder.unique, holder.node))?.pods ?? []);
   for (const pod of wanted.pods)
     recordEvent(world, pod, `Multi-Attach error for volume "${wanted.volume.volume}" ${whyNot(pod, others)}`);

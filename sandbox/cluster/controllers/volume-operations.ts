@@ -17,7 +17,7 @@ const loop = 100;
  */
 const look = { first: 500, longest: 7_000, factor: 1.05, jitter: 0.1 };
 /** How long attach-detach waits for a change of a VolumeAttachment. */
-const patience = 120_000;
+const TIMEOUT_MS = 120_000;
 const firstWait = 500;
 const longestWait = 122_000;
 
@@ -85,7 +85,7 @@ const deleteAttachment = (world: ClusterWorld, operation: VolumeOperation): void
 /** The wait ends at its deadline, even during a pause. */
 const lookLater = (world: ClusterWorld, operation: VolumeOperation): void => {
   const pause = Math.round(operation.pause * (1 + look.jitter * world.random()));
-  operation.looksAt = Math.min(world.now() + pause, operation.began + patience);
+  operation.looksAt = Math.min(world.now() + pause, operation.began + TIMEOUT_MS);
   operation.pause = Math.min(operation.pause * look.factor, look.longest);
   world.schedule('attach-detach/look', operation.looksAt - world.now(), keyFor(world, operation));
 };
@@ -113,7 +113,7 @@ const outcomeOf = (
 ): 'pending' | 'done' | { readonly error: string } => {
   const attachment = attachmentOf(world, operation);
   const end = operation.kind === 'attach' ? attachOutcome(attachment) : detachOutcome(attachment);
-  const late = world.now() - operation.began >= patience;
+  const late = world.now() - operation.began >= TIMEOUT_MS;
   return end === 'pending' && late
     ? { error: `timed out waiting for external-attacher to ${operation.kind} volume ${operation.volume}` }
     : end;

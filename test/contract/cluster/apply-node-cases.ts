@@ -229,7 +229,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     const seen = async () =>
       (
         await harness().cluster.look(
-          { query: queryFor(machine, node.name), node: node.name, remembered: null, follow: [] },
+          { query: queryFor(machine, node.name), node: node.name, remembered: null, successorsOf: [] },
           unhurried(),
         )
       ).node?.stopping;

@@ -25,7 +25,10 @@ const key = (handle: string) => `${DRIVER}^${handle}`;
 
 export const lookAfterCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
-    harness().cluster.look({ query: queryFor(machine), node, remembered: null, follow: [], ...request }, unhurried());
+    harness().cluster.look(
+      { query: queryFor(machine), node, remembered: null, successorsOf: [], ...request },
+      unhurried(),
+    );
   const renewed = (name: string, ago: number) =>
     made(harness(), LEASES, {
       metadata: { name },

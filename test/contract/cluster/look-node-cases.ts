@@ -9,7 +9,7 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 export const lookNodeCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string, request: Partial<LookRequest> = {}) =>
     harness().cluster.look(
-      { query: queryFor(machine, node), node, remembered: null, follow: [], ...request },
+      { query: queryFor(machine, node), node, remembered: null, successorsOf: [], ...request },
       unhurried(),
     );
 

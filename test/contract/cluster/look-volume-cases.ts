@@ -27,7 +27,10 @@ const key = (handle: string) => `${DRIVER}^${handle}`;
 
 export const lookVolumeCases = (harness: () => ClusterHarness): void => {
   const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
-    harness().cluster.look({ query: queryFor(machine), node, remembered: null, follow: [], ...request }, unhurried());
+    harness().cluster.look(
+      { query: queryFor(machine), node, remembered: null, successorsOf: [], ...request },
+      unhurried(),
+    );
 
   it('finds a volume wherever it is named, once each', async () => {
     const machine = fresh('i');
@@ -247,7 +250,9 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     const next = fresh('node');
     await makePod(harness(), next, usingClaim(volume));
     const { uid } = await makeAttachment(harness(), nameOn(handle, next), next, volume);
-    expect((await look(machine, node.name, { follow: [key(handle)] })).volumes).toMatchObject([{ successor: { uid } }]);
+    expect((await look(machine, node.name, { successorsOf: [key(handle)] })).volumes).toMatchObject([
+      { successor: { uid } },
+    ]);
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
   });
 

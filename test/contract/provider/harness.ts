@@ -31,7 +31,7 @@ export interface ProviderHarness {
   readonly holderOf: (disk: DiskId) => Promise<MachineId | null>;
   /** Lets pending operations finish. */
   readonly settle: () => Promise<void>;
-  readonly carrierOf: (machine: MachineId) => IdentitySource;
+  readonly identitySourceOf: (machine: MachineId) => IdentitySource;
   /** What external-attacher notes on an existing attachment to that machine. */
   readonly attachedAs: (machine: MachineId) => IdentitySource;
   readonly volumeOf: (disk: DiskId) => VolumeHandle;

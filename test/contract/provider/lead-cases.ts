@@ -22,7 +22,7 @@ const ledTo = async (
 };
 
 /** How an attachment leads to its machine, in every cloud. */
-export const leadCases = (harness: () => ProviderHarness): void => {
+export const attachmentHintCases = (harness: () => ProviderHarness): void => {
   it('is led from an attachment to its machine, even if that is gone', async () => {
     const machine = await harness().machine();
     const disk = await harness().disk(machine);

@@ -74,7 +74,7 @@ export const motoHarness = async (): Promise<ProviderHarness> => {
     disk,
     holderOf,
     settle: async () => undefined,
-    carrierOf: (id) => ec2ProviderId(zone, id),
+    identitySourceOf: (id) => ec2ProviderId(zone, id),
     attachedAs: ebsAttachedTo,
     volumeOf: ebsVolume,
     close: async () => {

@@ -57,19 +57,19 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
 
     it.each(['plain', 'forced'] as const)(
       'never detaches from the next machine what the previous one was to lose (%s)',
-      async (manner) => {
+      async (mode) => {
         const { machine, disk, former } = await twoOfOneName();
         await harness.stop(machine);
         await perhapsDeclined(
           harness.cloud.detach(
             { machine, incarnation: former.incarnation?.id ?? null },
             disk,
-            manner,
+            mode,
             granted,
             patient(),
           ),
         );
-        await perhapsDeclined(harness.cloud.detach({ machine, incarnation: null }, disk, manner, granted, patient()));
+        await perhapsDeclined(harness.cloud.detach({ machine, incarnation: null }, disk, mode, granted, patient()));
         await harness.settle();
         expect(await harness.holderOf(disk)).toBe(machine);
       },

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import type { MachineFacts, MachineId, MachineTarget } from '../../../fencing/model/machine.ts';
 import type { ProviderHarness } from './harness.ts';
-import { leadCases } from './lead-cases.ts';
+import { attachmentHintCases } from './lead-cases.ts';
 import { witnessCases } from './witness-cases.ts';
 import { expired, granted } from '../../permits.ts';
 
@@ -34,7 +34,7 @@ export const providerContract = (cloud: string, open: () => Promise<ProviderHarn
     disks(() => harness);
     detaching(() => harness);
     witnessCases(() => harness);
-    leadCases(() => harness);
+    attachmentHintCases(() => harness);
   });
 };
 
@@ -112,7 +112,7 @@ const powers = (harness: () => ProviderHarness): void => {
 
   it('recognizes its own machine in what the cluster stores', async () => {
     const machine = await harness().machine();
-    expect(harness().cloud.machineOf(harness().carrierOf(machine))).toBe(machine);
+    expect(harness().cloud.machineOf(harness().identitySourceOf(machine))).toBe(machine);
   });
 };
 
@@ -145,9 +145,9 @@ const detaching = (harness: () => ProviderHarness): void => {
     return { machine, disk };
   };
 
-  it.each(['plain', 'forced'] as const)('frees a data disk of a stopped machine (%s)', async (manner) => {
+  it.each(['plain', 'forced'] as const)('frees a data disk of a stopped machine (%s)', async (mode) => {
     const { machine, disk } = await stoppedWithDisk();
-    await harness().cloud.detach(await targetOf(harness(), machine), disk, manner, granted, patient());
+    await harness().cloud.detach(await targetOf(harness(), machine), disk, mode, granted, patient());
     await harness().settle();
     expect(await harness().holderOf(disk)).toBeNull();
     expect(dataDisks(await lookAt(harness(), machine, true))).toEqual([]);

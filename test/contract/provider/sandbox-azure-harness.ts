@@ -56,7 +56,7 @@ export const sandboxAzureHarness = async (
     disk: async (id) => addDisk(world, {}, id === null ? undefined : { machine: id }),
     holderOf: async (disk) => diskIn(world, disk)?.attachments[0]?.machine ?? null,
     settle: async () => world.advance(MINUTE),
-    carrierOf: (id) => azureProviderId(armId(id)),
+    identitySourceOf: (id) => azureProviderId(armId(id)),
     attachedAs: (id) => ({
       source: 'volumeAttachment',
       driver: 'disk.csi.azure.com',

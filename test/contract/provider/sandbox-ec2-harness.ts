@@ -11,7 +11,7 @@ import { ebsAttachedTo, ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names
 import { sandboxEc2Table } from './sandbox-ec2-table.ts';
 
 /** The sandbox's EC2 over HTTP, with the unmodified SDK in front. */
-export const sandboxEc2Bench = async (): Promise<ProviderHarness> => {
+export const sandboxEc2Harness = async (): Promise<ProviderHarness> => {
   const world = ec2World();
   const door = await openEc2Server(world);
   const change = async (id: string, apply: (world: Ec2World, instance: Instance) => unknown): Promise<void> => {
@@ -32,7 +32,7 @@ export const sandboxEc2Bench = async (): Promise<ProviderHarness> => {
     disk: async (id) => addVolume(world, {}, id === null ? undefined : { instance: id }),
     holderOf: async (disk) => volumeIn(world, disk)?.attachments[0]?.instance ?? null,
     settle: async () => world.advance(MINUTE),
-    carrierOf: (id) => ec2ProviderId(`${region}a`, id),
+    identitySourceOf: (id) => ec2ProviderId(`${region}a`, id),
     attachedAs: ebsAttachedTo,
     volumeOf: ebsVolume,
     close: door.close,

@@ -48,7 +48,7 @@ const harnessOn = (world: GceWorld, clients: ComputeClients, close: () => Promis
   disk: async (path) => addDisk(world, {}, path === null ? undefined : { instance: path }),
   holderOf: async (disk) => diskIn(world, disk)?.users[0] ?? null,
   settle: async () => world.advance(5 * MINUTE),
-  carrierOf: (path) => {
+  identitySourceOf: (path) => {
     const [, project, , zoneName, , name] = path.split('/');
     return { source: 'providerID', driver: null, value: `gce://${project}/${zoneName}/${name}` };
   },
@@ -58,14 +58,16 @@ const harnessOn = (world: GceWorld, clients: ComputeClients, close: () => Promis
 });
 
 /** The sandbox's Compute Engine over HTTP, with the unmodified SDK in front. */
-export const sandboxGceBench = async (knobs: Partial<Knobs> = {}): Promise<NameReuseHarness> => {
+export const sandboxGceHarness = async (knobs: Partial<Knobs> = {}): Promise<NameReuseHarness> => {
   const world = gceWorld(knobs);
   const door = await openGceServer(world);
   return harnessOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
 };
 
 /** The same with the caller's own client, such as one that checks what it sends and gets. */
-export const inProcessGceBench = async (clientsOf: (world: GceWorld) => ComputeClients): Promise<NameReuseHarness> => {
+export const inProcessGceHarness = async (
+  clientsOf: (world: GceWorld) => ComputeClients,
+): Promise<NameReuseHarness> => {
   const world = gceWorld();
   return harnessOn(world, clientsOf(world), async () => undefined);
 };

@@ -12,13 +12,13 @@ import { checkedCalls, type CheckedCalls } from '../discovery/checked-calls.ts';
 import { computeDocument } from '../discovery/document.ts';
 import { nameReuseContract } from './name-reuse-contract.ts';
 import { providerContract } from './provider-contract.ts';
-import { inProcessGceBench } from './sandbox-gce-harness.ts';
+import { inProcessGceHarness } from './sandbox-gce-harness.ts';
 
 const document = computeDocument();
 const all: CheckedCalls[] = [];
 
 const open = () =>
-  inProcessGceBench((world) => {
+  inProcessGceHarness((world) => {
     const checked = checkedCalls(document, inProcessFetch(world));
     all.push(checked);
     return freshClientsOf(world, checked.fetch);

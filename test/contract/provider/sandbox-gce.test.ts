@@ -1,6 +1,6 @@
 import { nameReuseContract } from './name-reuse-contract.ts';
 import { providerContract } from './provider-contract.ts';
-import { sandboxGceBench } from './sandbox-gce-harness.ts';
+import { sandboxGceHarness } from './sandbox-gce-harness.ts';
 
-providerContract("the sandbox's Compute Engine", () => sandboxGceBench());
-nameReuseContract("the sandbox's Compute Engine", () => sandboxGceBench());
+providerContract("the sandbox's Compute Engine", () => sandboxGceHarness());
+nameReuseContract("the sandbox's Compute Engine", () => sandboxGceHarness());

@@ -90,7 +90,7 @@ it('a drill moves its canary, measures each phase, and leaves only what the Stor
       target: { node: home.name, machine: home.instance },
       canary: { namespace: scene.namespace, image: 'example.org/pause:1', storageClass: scene.namespace },
       checks: { policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } }, suspendedGroup: null },
-      patience: 120_000,
+      timeout: 120_000,
       dryRun: false,
     },
     {

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Testbed } from '../../testbed/testbed-at.ts';
 import { testbedAt } from '../../testbed/testbed-at.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
@@ -13,6 +12,7 @@ import { reportLines } from './reading.ts';
 import type { Report } from './report.ts';
 import { sizeTable } from './sizes.ts';
 import { asText, recoveryTable } from './table.ts';
+import { readOptions } from '../../script-options.ts';
 import { startOn, startWholeRun, type Installed } from '../../testbed/whole-run.ts';
 
 /**
@@ -20,12 +20,15 @@ import { startOn, startWholeRun, type Installed } from '../../testbed/whole-run.
  * docs/recovery.md from the measurement. Reports whether the aims are met. Fails only if the measurement itself fails.
  */
 
-const { values: asked } = parseArgs({
-  options: {
-    long: { type: 'boolean', default: false },
-    runs: { type: 'string', default: '7' },
-    nodes: { type: 'string', default: '5000' },
-  },
+const USAGE = `npm run e2e:timeline -- [options]
+  --long              wait for all of Kubernetes' own timers
+  --runs N            measure each remedy so many times (7)
+  --nodes N           measure also in a cluster of so many Nodes (5000)`;
+
+const asked = readOptions(USAGE, {
+  long: { type: 'boolean', default: false },
+  runs: { type: 'string', default: '7' },
+  nodes: { type: 'string', default: '5000' },
 });
 
 /** Kubernetes' own timers are over after 620 s. */

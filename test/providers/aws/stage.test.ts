@@ -42,7 +42,7 @@ it('says so if nothing names it', () => {
 it('names the region of a cluster that is elsewhere, and the machines that need a territory', () => {
   const home = seenCluster({ ...EKS, machines: [on('eu-west-1a'), on('eu-west-1b', 2)] });
   const other = seenCluster({ ...EKS, name: 'far', machines: [on('us-west-2-lax-1a', 3)] });
-  expect(stage.placeOf([home, other])).toMatchObject({ region: 'eu-west-1' });
+  expect(stage.scopeOf([home, other])).toMatchObject({ region: 'eu-west-1' });
   expect(stage.access(other, [home, other]).entry).toEqual({ eks: { cluster: 'far', region: 'us-west-2' } });
   expect(stage.values([home, other])).toEqual([
     {

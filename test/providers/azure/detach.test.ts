@@ -218,12 +218,12 @@ describe('a detach', () => {
     ['by force from an instance of a scale set: what it may refuse', 'Pool', 'forced', true],
     ['from an instance of a scale set', 'Pool', 'plain', false],
     ['by force from a machine of its own', undefined, 'forced', false],
-  ] as const)('%s is declined with what to do', async (_, set, manner, advised) => {
+  ] as const)('%s is declined with what to do', async (_, set, mode, advised) => {
     const { world, machine, target, disk } = withDisk({ power: 'deallocated', ...(set && { set }) });
     const decline = { kind: 'error', code: 'InvalidParameter', status: 400 } as const;
     addFault(world.parts.azure, { call: POST, mishap: decline });
     const declined: unknown = await cloudOf(world)
-      .detach(target, disk, manner, granted, patient())
+      .detach(target, disk, mode, granted, patient())
       .catch((error: unknown) => error);
     const advice = advised ? '. Scale sets may refuse ForceDetach' : '';
     expect(declined).toMatchObject({

@@ -27,17 +27,17 @@ const successor = (wanted: Wanted) => {
 };
 
 describe('an order for a machine whose name another machine has now', () => {
-  it.each(['plain', 'forced'] as const)('takes no disk from the other machine (%s)', async (manner) => {
+  it.each(['plain', 'forced'] as const)('takes no disk from the other machine (%s)', async (mode) => {
     const { world, machine, disk, former, cloud } = successor({ power: 'deallocated' });
     for (const target of [former, { machine, incarnation: null }]) {
-      await expect(cloud.detach(target, disk, manner, granted, patient())).rejects.toBeInstanceOf(Refused);
+      await expect(cloud.detach(target, disk, mode, granted, patient())).rejects.toBeInstanceOf(Refused);
     }
     world.advance(MINUTE);
     expect(diskIn(world, disk)?.attachments).toMatchObject([{ machine, state: 'attached' }]);
     await cloud.detach(
       { machine, incarnation: machineIn(world, machine)?.vmId ?? null },
       disk,
-      manner,
+      mode,
       granted,
       patient(),
     );

@@ -33,7 +33,7 @@ it('takes subscription and groups from the machines, and the location from the A
     { key: 'location', value: 'westeurope' },
     { key: 'resourceGroups', value: ['mc_rg_blue_westeurope'] },
   ]);
-  expect(stage.placeOf([cluster])).toEqual({ region: null, account: SUBSCRIPTION });
+  expect(stage.scopeOf([cluster])).toEqual({ region: null, account: SUBSCRIPTION });
   expect(stage.steps('prod', [cluster], 'checkout').join('\n')).not.toContain('keyvault');
 });
 
