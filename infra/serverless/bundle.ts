@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { build, transform, type Metafile, type Plugin } from 'esbuild';
 import type { FunctionConfig, Hooks, Options, Serverless } from './service.ts';
 import { slimLibraries } from './slim-libraries.ts';
+import { withoutUnusedBuiltins } from './unused-builtins.ts';
 
 const TARGET = 'node24';
 
@@ -56,7 +57,7 @@ const partsOf = async (root: string, entry: string): Promise<Bundled> => {
     logLevel: 'error',
     // The host of Azure Functions provides it.
     external: ['@azure/functions-core'],
-    plugins: [withoutDrills, ...slimLibraries],
+    plugins: [withoutDrills, withoutUnusedBuiltins, ...slimLibraries],
   });
   return { parts: outputFiles.map((file) => ({ name: path.basename(file.path), text: file.text })), metafile };
 };

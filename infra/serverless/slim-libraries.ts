@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Metafile, Plugin } from 'esbuild';
 import { z } from 'zod';
+import { slimZod } from './slim-zod.ts';
 
 /** The files with the schemas from which the AWS SDK's clients are generated. */
 const SCHEMAS = /@aws-sdk[\\/](?:client-|nested-clients)[^\\/]*[\\/](?:.*[\\/])?schemas[\\/]schemas_\d+\.js$/;
@@ -263,40 +264,6 @@ const slimKubernetes: Plugin = {
         text: `${api} is bundled without its models: add it to APIS in slim-libraries.ts`,
       })),
     }));
-  },
-};
-
-/** Zod's settings before anyone sets them. */
-const ZOD_SETTINGS = '(_a.__zod_globalConfig = {})';
-
-/** Only the project's own code is TypeScript. */
-const OWN_SOURCE = /\.ts$/;
-
-/** Returns the text with another part. @throws if the text does not have the part */
-const replaced = (text: string, part: string, by: string, file: string): string => {
-  if (text.includes(part)) return text.replaceAll(part, by);
-  throw new Error(`${file} has no ${part}: update slim-libraries.ts`);
-};
-
-/**
- * Keeps only what is used of Zod. Zod contains fifty languages, and its index names them all. An import of `z` by name
- * keeps everything, and one of the namespace only what is used of it. Zod also writes code for each
- * schema at its first use, which costs a cold start more than it saves.
- */
-const slimZod: Plugin = {
-  name: 'slim-zod',
-  setup: (build) => {
-    const load = (filter: RegExp, loader: 'js' | 'ts', change: (text: string, file: string) => string): void =>
-      build.onLoad({ filter }, async ({ path: file }) => ({
-        contents: change(await readFile(file, 'utf8'), file),
-        loader,
-        resolveDir: path.dirname(file),
-      }));
-    load(/zod[\\/]v4[\\/]locales[\\/]index\.js$/, 'js', () => "export { default as en } from './en.js';");
-    load(/zod[\\/]v4[\\/]core[\\/]core\.js$/, 'js', (text, file) =>
-      replaced(text, ZOD_SETTINGS, ZOD_SETTINGS.replace('{}', '{ jitless: true }'), file),
-    );
-    load(OWN_SOURCE, 'ts', (text) => text.replace("import { z } from 'zod';", "import * as z from 'zod';"));
   },
 };
 

@@ -16,6 +16,8 @@ export interface ColdStart {
   readonly cpuMs: number;
   readonly files: number;
   readonly bytes: number;
+  /** The modules of Node itself. */
+  readonly builtins: readonly string[];
   /** Whether the access to Kubernetes is loaded by then. */
   readonly withKubernetes: boolean;
   /** The questions whose answers arrive before it is loaded. */
@@ -48,6 +50,7 @@ export const coldStart = async (
     cpuMs: firstCall.cpuMs,
     files: files.length,
     bytes: sizes.reduce((sum, size) => sum + size, 0),
+    builtins: firstCall.builtins,
     withKubernetes: files.some(isKubernetesPart),
     answeredBefore: answers.flatMap(({ asked, loaded }) => (loaded.some(isKubernetesPart) ? [] : [asked])),
     programs,

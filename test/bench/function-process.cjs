@@ -11,6 +11,9 @@ const MOST_ANSWERS = 10;
 
 const loaded = () => Object.keys(require.cache);
 
+const builtins = () =>
+  process.moduleLoadList.filter((name) => name.startsWith('NativeModule ')).map((name) => name.slice(13));
+
 /** The programs that the function starts. Each has its arguments only after it has been announced. */
 const programs = [];
 require('node:diagnostics_channel').subscribe('child_process', ({ process: program }) => programs.push(program));
@@ -25,6 +28,7 @@ const atFirstCall = ({ request }) => {
     cpuMs: (user + system) / 1_000,
     host: request.getHeader('host'),
     loaded: loaded(),
+    builtins: builtins(),
   };
 };
 require('node:diagnostics_channel').subscribe('http.client.request.start', atFirstCall);

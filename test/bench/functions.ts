@@ -32,7 +32,13 @@ const invoked = imported.extend({
   peakRss: z.number(),
   fenceCpuMs: z.number(),
   /** When the first request leaves (ms since the import began), and what is loaded then. */
-  firstCall: z.object({ ms: z.number(), cpuMs: z.number(), host: z.string(), loaded: z.array(z.string()) }),
+  firstCall: z.object({
+    ms: z.number(),
+    cpuMs: z.number(),
+    host: z.string(),
+    loaded: z.array(z.string()),
+    builtins: z.array(z.string()),
+  }),
   /** The first answers, and what is loaded when each arrives. */
   answers: z.array(z.object({ asked: z.string(), loaded: z.array(z.string()) })),
   /** The command lines of the programs that the function started. */

@@ -6,6 +6,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { loadFunctionSettings } from '../../config/settings.ts';
+import { withEnvironment } from '../cli/run-cli.ts';
 import { bundleFunction } from '../../infra/serverless/bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -58,6 +60,36 @@ describe('a bundle of models', () => {
     const read: unknown = slim.ObjectSerializer.deserialize(object, type, '');
     expect(JSON.stringify(read)).toBe(JSON.stringify(ObjectSerializer.deserialize(object, type, '')));
     expect(JSON.stringify(read)).not.toBe(JSON.stringify(object));
+  });
+});
+
+describe('a bundle of schemas', () => {
+  const schemas = z.object({
+    loadFunctionSettings: z.custom<typeof loadFunctionSettings>((value) => typeof value === 'function'),
+  });
+  let slim: z.infer<typeof schemas>;
+  beforeAll(async () => {
+    const once = await mkdtemp(path.join(tmpdir(), 'cloudfence-schemas-'));
+    await bundleFunction(root, 'config/settings.ts', once);
+    slim = schemas.parse(createRequire(import.meta.url)(path.join(once, 'index.js')));
+    return () => rm(once, { recursive: true });
+  });
+
+  it.each([
+    {},
+    { cloud: 'aws', policy: { fenceAfter: '90s', cap: { share: '40%' } }, clusters: [{ name: 'a', secret: 's' }] },
+    {
+      policy: { detach: 'maybe', cap: { nodes: 3 } },
+      clusters: [{ name: 'a' }],
+      territories: [{ account: 1 }],
+      more: 1,
+    },
+  ])('reads %j as the source does', async (settings) => {
+    const said = (load: typeof loadFunctionSettings) =>
+      withEnvironment({ CLOUDFENCE_SETTINGS: JSON.stringify(settings) }, () =>
+        load().catch((error: unknown) => (error instanceof Error ? error.message : error)),
+      );
+    expect(await said(slim.loadFunctionSettings)).toEqual(await said(loadFunctionSettings));
   });
 });
 
