@@ -24,5 +24,6 @@ export const benched: BenchedCloud = {
     fence: (instanceId) => ({ instanceId }),
   },
   openScene: openAwsScene,
+  clientAlone: 'test/bench/aws-client-alone.ts',
   aims: { cloudPart: 1.5, kubernetesPart: 1.9, importMs: 100, rssAfterFence: 100 },
 };

@@ -61,5 +61,6 @@ export const benched: BenchedCloud = {
     fence: byHand,
   },
   openScene: openAzureScene,
+  clientAlone: 'test/bench/azure-client-alone.ts',
   aims: { cloudPart: 1.5, kubernetesPart: 1.9, importMs: 150, rssAfterFence: 130 },
 };

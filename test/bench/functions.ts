@@ -64,6 +64,8 @@ export interface BenchedCloud {
   /** For each function that fences, an event about the machine that is off. */
   readonly fencing: Readonly<Record<string, (machine: string) => object>>;
   readonly openScene: () => Promise<FunctionScene>;
+  /** A handler that asks about the machine with the SDK's client alone. */
+  readonly clientAlone: string;
   readonly aims: FunctionAims;
 }
 
@@ -128,6 +130,21 @@ export const fenceOnce = async (
     if (!scene.isFenced() || !found.loadedAfterwards.some(isKubernetesPart))
       throw new Error(`${file}: ${JSON.stringify(found.answer)}`);
     return found;
+  } finally {
+    await scene.close();
+  }
+};
+
+/** Loads the handler of the SDK's client alone, and calls it once. */
+export const askAlone = async (
+  { file, environment }: Pick<Deployed, 'file' | 'environment'>,
+  { openScene }: Pick<BenchedCloud, 'openScene'>,
+  through: readonly string[],
+): Promise<z.infer<typeof invoked>> => {
+  const scene = await openScene();
+  try {
+    const asked = JSON.stringify({ machine: scene.machine });
+    return invoked.parse(await ask([file, asked, 'lambda'], { ...environment, ...scene.environment }, through));
   } finally {
     await scene.close();
   }

@@ -74,5 +74,6 @@ export const benched: BenchedCloud = {
     fence: byHand,
   },
   openScene: openGcpScene,
+  clientAlone: 'test/bench/gcp-client-alone.ts',
   aims: { cloudPart: 1.5, kubernetesPart: 1.9, importMs: 150, rssAfterFence: 130 },
 };

@@ -99,6 +99,15 @@ const ratios = (fence: Measured, floor: Measured): string =>
     .map((moment) => `×${(fence[moment] / floor[moment]).toFixed(1)}`.padStart(9))
     .join('');
 
+/** What is Cloudfence's own: before EC2's answer come the start of the CLI and EC2, which the script does without. */
+const sinceAnswer = (fence: Measured, floor: Measured): string =>
+  (['firstDeleted', 'lastDeleted'] as const)
+    .map((moment) => {
+      const seconds = fence[moment] - fence.off;
+      return `${seconds.toFixed(2)} s (×${(seconds / floor[moment]).toFixed(1)})`;
+    })
+    .join(' and ');
+
 const rowsOf = async (load: Load, distances: Network): Promise<readonly string[]> => {
   const floor = await measure(load, distances, runScriptWithoutProof);
   const fence = await measure(load, distances, fenceByCli);
@@ -108,6 +117,7 @@ const rowsOf = async (load: Load, distances: Network): Promise<readonly string[]
     `  without proof${cells(floor)}${traffic(floor)}`,
     `  fence (CLI)  ${cells(fence)}${traffic(fence)}   EC2's answer after ${fence.off.toFixed(2)} s`,
     `  ratio        ${ratios(fence, floor)}`,
+    `  from EC2's answer to the first and the last deleted pod: ${sinceAnswer(fence, floor)}`,
   ];
 };
 
