@@ -139,7 +139,7 @@ const addDrill = (root: Command, terminal: Terminal, done: Done): Command =>
     .option('--storage-class <name>', 'the StorageClass of its volume (default: that of the cluster)', nonEmpty)
     .option(
       '--suspended-group <name>',
-      'the group that would replace the machine, and that you have suspended',
+      'a group that you have suspended, so that it does not replace the machine',
       nonEmpty,
     )
     .option('--fence-here', 'fence from this command, where no functions are installed')

@@ -84,8 +84,10 @@ const entryOf = (cluster: SurveyedCluster, survey: Survey, { reader, kubeconfig 
 });
 
 const omittedClusters = ({ unreachable, others }: Survey): readonly string[] => [
-  ...unreachable.map(({ context, says }) => `Not reachable, and so not here: context ${context}: ${says}`),
-  ...others.map(({ context, says }) => `Not here: context ${context}: ${says}`),
+  ...unreachable.map(
+    ({ context, says }) => `This file leaves out context ${context}, because its cluster does not answer: ${says}`,
+  ),
+  ...others.map(({ context, says }) => `This file leaves out context ${context}: ${says}`),
 ];
 
 const SHADOW =

@@ -50,7 +50,7 @@ export const newNodeOf = (snapshot: Snapshot, before: Before): string | null => 
   return moved?.ready ? moved.node : null;
 };
 
-/** From the stop until the canary runs elsewhere. */
+/** The phases from the stop until the canary runs elsewhere. */
 export const recovery: readonly Phase[] = [
   { name: 'off', says: 'the cloud says that the machine is off', seen: ({ machine }) => isOff(machine) },
   { name: 'marked', says: 'the Node is marked', seen: ({ node }) => node !== null && bearsFence(node) },

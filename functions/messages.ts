@@ -161,7 +161,7 @@ const lookAgain = z
 
 export type LookAgain = z.infer<typeof lookAgain>;
 
-const CHARACTERS_SHOWN = 8;
+const MOST_LEVELS = 8;
 
 /** Returns the bytes as UTF-8 text, or as base64 if they are not text, such as a zip. Readers understand both. */
 const textOfBytes = (bytes: Uint8Array): string => {
@@ -179,7 +179,7 @@ export const bodyText = (body: unknown): string => {
   try {
     return JSON.stringify(body) ?? '';
   } catch (error) {
-    if (error instanceof RangeError) return inspect(body, { depth: CHARACTERS_SHOWN });
+    if (error instanceof RangeError) return inspect(body, { depth: MOST_LEVELS });
     throw error;
   }
 };

@@ -31,7 +31,7 @@ const timerWords = (location: NodeLocation, situation: Situation): string => {
   const { pod, now } = situation;
   const still = podsAt(location, situation);
   if (nodeAt(location)?.outOfService)
-    return `By the taint ${OUT_OF_SERVICE}, Kubernetes deletes the pods there and detaches the disk at once.`;
+    return `Kubernetes deletes the pods there and detaches the disk at once, because the Node has the taint ${OUT_OF_SERVICE}.`;
   if (still.length > 0) return `No timer ends this while the pod ${still.map(nameOf).join(', ')} exists.`;
   if (pod.node === location.nodeName) return 'Kubernetes starts no timer while this pod exists.';
   if (attachmentAt(location)?.deletingSince) return 'Kubernetes detaches it already.';

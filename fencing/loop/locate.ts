@@ -12,7 +12,7 @@ import type { Moment } from '../rules/view.ts';
 export interface ClusterSearchResult {
   readonly cluster: string;
   readonly nodes: readonly string[];
-  /** The Nodes among them that carry our out-of-service taint. Only read if more than one Node was found. */
+  /** The Nodes among them that have our out-of-service taint. Read only if there is more than one Node. */
   readonly marked: readonly string[];
   /** What was read there: the only Node, or what a Node that is gone left behind. Null if neither was read. */
   readonly facts: Observation<ClusterFacts> | null;

@@ -28,7 +28,7 @@ export interface Fault {
   readonly remedy: string;
 }
 
-/** Something that was understood and names no machine, such as a test notification. */
+/** An event that the reader understands and that names no machine, such as a test notification. */
 export interface IgnoredEvent {
   readonly what: string;
   readonly where: string;

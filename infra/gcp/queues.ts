@@ -1,3 +1,4 @@
+import { harmlessSystemEvents, powerCalls } from '../../providers/gcp/events/log-entry.ts';
 import type { Resource } from './ensure.ts';
 import { type Install, durationText } from './install.ts';
 
@@ -120,14 +121,10 @@ export const sweepSchedule = ({ names, parameters }: Install, uri: string): Reso
  * texts, so the filter contains none.
  * https://cloud.google.com/logging/docs/view/logging-query-language
  */
-const POWER_CALLS = ['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend'].join('|');
-/** The same list as in providers/gcp/events/log-entry.ts. */
-const HARMLESS_CALLS = ['migrateOnHostMaintenance', 'reset'].join('|');
-
 export const logFilter = [
   'resource.type="gce_instance" AND (',
-  `(protoPayload.methodName=~"^(v1|beta|alpha)[.]compute[.]instances[.](${POWER_CALLS})$" AND operation.last=true)`,
-  `OR (protoPayload.methodName=~"^compute[.]instances[.][a-zA-Z.]+$" AND protoPayload.methodName!~"[.](${HARMLESS_CALLS})$"))`,
+  `(protoPayload.methodName=~"^(v1|beta|alpha)[.]compute[.]instances[.](${[...powerCalls].join('|')})$" AND operation.last=true)`,
+  `OR (protoPayload.methodName=~"^compute[.]instances[.][a-zA-Z.]+$" AND protoPayload.methodName!~"[.](${[...harmlessSystemEvents].join('|')})$"))`,
 ].join(' ');
 
 /** Publishes every log entry about a machine that goes or comes to the events topic. */

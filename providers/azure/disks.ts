@@ -52,7 +52,10 @@ const inForm = z.object({
 const thatDisk = (disk: Disk, { id }: DiskPath): Disk => {
   const read = inForm.safeParse(disk);
   if (read.success && diskPath(read.data.id)?.id === id) return disk;
-  throw new Unavailable(`the response to disks/read is not about ${id}, so it is not from ARM`, { cause: read.error });
+  throw new Unavailable(
+    `the response to disks/read is not about ${id}, so Cloudfence does not use it: check what stands between it and ARM`,
+    { cause: read.error },
+  );
 };
 
 /** Returns all machines that the disk says it is attached to. */

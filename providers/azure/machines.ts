@@ -65,9 +65,12 @@ const readVm = async (
     : client.virtualMachineScaleSetVMs.get(path.group, path.set, path.instance, options));
   const read = inForm.safeParse(vm);
   if (read.success && machinePath(read.data.id)?.id === path.id) return vm;
-  throw new Unavailable(`the response to virtualMachines/read is not about ${path.id}, so it is not from ARM`, {
-    cause: read.error,
-  });
+  throw new Unavailable(
+    `the response to virtualMachines/read is not about ${path.id}, so Cloudfence does not use it: check what stands between it and ARM`,
+    {
+      cause: read.error,
+    },
+  );
 };
 
 const text = z.string().nullish();

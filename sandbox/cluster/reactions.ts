@@ -1,5 +1,5 @@
 import { noticeAttachment } from './controllers/attacher-queue.ts';
-import { noticeNode, noticePod, noticePodGone } from './controllers/eviction-notices.ts';
+import { updateEvictionsOn, updateEviction, cancelEviction } from './controllers/eviction-notices.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import { between } from './controllers/times.ts';
 import type { KubeObject, NodeObject, PodObject, Resource, Resources } from './objects.ts';
@@ -23,8 +23,8 @@ export const reactionsOf =
   };
 
 const podWritten = (world: ClusterWorld, pod: PodObject, stands: boolean): void => {
-  if (stands) noticePod(world, pod);
-  else noticePodGone(world, pod);
+  if (stands) updateEviction(world, pod);
+  else cancelEviction(world, pod);
   for (const owner of pod.metadata.ownerReferences ?? [])
     wakeOwner(world, owner.kind, keyOf({ ...pod.metadata, name: owner.name }));
   if (pod.spec.nodeName) wakeKubelets(world, pod.spec.nodeName);
@@ -42,7 +42,7 @@ const nodeWritten = (world: ClusterWorld, node: NodeObject, stands: boolean): vo
 };
 
 const nodeStands = (world: ClusterWorld, node: NodeObject): void => {
-  noticeNode(world, node);
+  updateEvictionsOn(world, node);
   world.schedule('node-lifecycle/condition', watchTakes, node.metadata.name);
 };
 

@@ -149,16 +149,16 @@ describe('a kubeconfig with several contexts', () => {
   it('takes the current one, and names the others', async () => {
     const { code, stdout } = await several();
     expect(code).toBe(0);
-    expect(stdout).toContain('# Not here: context lost: not asked for: name it with --context');
-    expect(stdout).toContain('# Not here: context reader: the same cluster as sandbox');
+    expect(stdout).toContain('# This file leaves out context lost: not asked for: name it with --context');
+    expect(stdout).toContain('# This file leaves out context reader: the same cluster as sandbox');
   });
 
   it('takes each cluster once, and leaves one that does not answer as a comment', async () => {
     const { code, stdout, stderr } = await several('--all-contexts');
     expect(code).toBe(0);
     expect(parse(stdout)).toMatchObject({ clusters: [{ name: 'sandbox' }] });
-    expect(stdout).toContain('Not here: context reader: the same cluster as sandbox');
-    expect(stdout).toMatch(/# Not reachable, and so not here: context lost: /);
+    expect(stdout).toContain('This file leaves out context reader: the same cluster as sandbox');
+    expect(stdout).toMatch(/# This file leaves out context lost, because its cluster does not answer: /);
     expect(stderr).toMatch(/^lost is not reachable, and not in the file: /m);
     expect(stderr).toContain(`export KUBECONFIG=${file()}`);
   });

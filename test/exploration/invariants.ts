@@ -54,7 +54,7 @@ const takenFromWriter = (before: World, after: World): boolean =>
 const mayRun = ({ machine: { power } }: World): boolean =>
   power === 'running' || power === 'starting' || power === 'stopping';
 
-/** Returns whether our taint is on the Node of a machine that runs although a run has come to its end since. */
+/** Returns whether our taint is on the Node of a machine that runs although a run has ended since. */
 const isTaintedAnyway = (world: World): boolean =>
   (world.machine.power === 'running' || (world.machine.power === 'off' && world.machine.hibernates)) &&
   world.swept &&

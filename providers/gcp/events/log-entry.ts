@@ -129,7 +129,7 @@ const SYSTEM_EVENT = /^compute\.instances\.([\w.]+)$/;
  * Calls after which an instance has another power state. `reset` is absent because the instance stays RUNNING through
  * that reboot.
  */
-const CALLS: ReadonlySet<string> = new Set([
+export const powerCalls: ReadonlySet<string> = new Set([
   'delete',
   'insert',
   'resume',
@@ -143,7 +143,7 @@ const CALLS: ReadonlySet<string> = new Set([
  * System events that do not change the power. Google adds system events over time. Every other one is a reason to look,
  * because a look costs almost nothing.
  */
-const HARMLESS: ReadonlySet<string> = new Set(['migrateOnHostMaintenance', 'reset']);
+export const harmlessSystemEvents: ReadonlySet<string> = new Set(['migrateOnHostMaintenance', 'reset']);
 
 const kebab = (name: string): string =>
   name
@@ -154,9 +154,9 @@ const kebab = (name: string): string =>
 const meaningOf = (methodName: string): Meaning => {
   const call = CALL.exec(methodName)?.[1];
   if (call !== undefined)
-    return CALLS.has(call) ? { kind: 'call', because: `api-call-${kebab(call)}` } : { kind: 'none' };
+    return powerCalls.has(call) ? { kind: 'call', because: `api-call-${kebab(call)}` } : { kind: 'none' };
   const event = SYSTEM_EVENT.exec(methodName)?.[1];
-  return event === undefined || HARMLESS.has(event)
+  return event === undefined || harmlessSystemEvents.has(event)
     ? { kind: 'none' }
     : { kind: 'system-event', because: kebab(event) };
 };

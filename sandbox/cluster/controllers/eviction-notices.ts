@@ -9,12 +9,12 @@ import { podsOn } from './volumes.ts';
 /** Measured: the time from the taint to the eviction at the API server. The pod can be replaced meanwhile. */
 const workTakes = { least: 60, most: 120 };
 
-export const noticeNode = (world: ClusterWorld, node: NodeObject): void => {
-  for (const pod of podsOn(world, node.metadata.name)) noticePod(world, pod);
+export const updateEvictionsOn = (world: ClusterWorld, node: NodeObject): void => {
+  for (const pod of podsOn(world, node.metadata.name)) updateEviction(world, pod);
 };
 
 /** Schedules, moves, or cancels the eviction of a pod, by its node's NoExecute taints and its tolerations. */
-export const noticePod = (world: ClusterWorld, pod: PodObject): void => {
+export const updateEviction = (world: ClusterWorld, pod: PodObject): void => {
   const node = world.parts.cluster.objects.nodes[keyOf({ name: pod.spec.nodeName ?? '' })];
   const taints = node ? noExecute(node) : [];
   const key = keyOf(pod.metadata);
@@ -64,4 +64,4 @@ const callOff = (world: ClusterWorld, key: string): void => {
   if (evictions[key]?.stage !== 'begun') delete evictions[key];
 };
 
-export const noticePodGone = (world: ClusterWorld, pod: PodObject): void => callOff(world, keyOf(pod.metadata));
+export const cancelEviction = (world: ClusterWorld, pod: PodObject): void => callOff(world, keyOf(pod.metadata));
