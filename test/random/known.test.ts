@@ -48,6 +48,11 @@ test('a machine under a reused name is fenced after a person has looked (seed 97
   expect(failureOf(await play(plainPlanFor(9_701_849)))).toBeNull();
 });
 
+// Nothing confirms any more that the machine is gone, and a person has bound a pod to its Node. A person deletes the Node.
+test('a pod that comes to the Node of a forgotten machine waits for a person (seed 300554578)', async () => {
+  expect(failureOf(await play(planFor(300_554_578)))).toBeNull();
+});
+
 // A process was killed before it heard that the cap had admitted its fence.
 test('a fence counts from the claim in the ledger (seed 20000006)', async () => {
   expect(failureOf(await play(plainPlanFor(20_000_006)))).toBeNull();

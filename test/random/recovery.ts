@@ -65,15 +65,27 @@ const mayBeAnothers = (machine: Machine, { refusals }: World): boolean =>
   isGone(machine) && refusals.get(machine.id) === 'identity-contradicted';
 
 /**
+ * A pod came to the Node of a fenced machine whose cloud does not know it any more. The fence has freed the disks that
+ * could confirm that the machine is gone, so nothing allows to delete this pod.
+ */
+const hasPodWithoutWitness = (machine: Machine, node: V1Node | undefined, world: World): boolean =>
+  node !== undefined &&
+  nodeFacts(node, []).record?.phase === 'fencing' &&
+  hasNoWitness(machine, world) &&
+  heldBy(machine, world).length > 0;
+
+/**
  * Returns the machines that a person has to look at: an attachment is older than the Node that it names, so nobody can
- * tell whether its disk was ever at this machine. Where a cloud controller runs, it deletes such a Node.
+ * tell whether its disk was ever at this machine, or a pod has come without a witness. Where a cloud controller runs, it
+ * deletes such a Node.
  */
 export const toLookAt = (world: World): readonly Machine[] =>
   world.fleet.machines.filter((machine) => {
     const node = nodeOf(machine, world.cluster);
     const made = node?.metadata?.creationTimestamp ?? new Date(0);
     const isOlder = attachmentsOf(machine, world).some(({ metadata }) => (metadata?.creationTimestamp ?? made) < made);
-    return isGone(machine) && isOlder && world.refusals.get(machine.id) === 'missing-without-witness';
+    const isUnproven = isGone(machine) && world.refusals.get(machine.id) === 'missing-without-witness';
+    return isUnproven && (isOlder || hasPodWithoutWitness(machine, node, world));
   });
 
 /**
