@@ -184,12 +184,13 @@ const withoutOwnTaint = (node: V1Node): NodePatch => [
 
 /**
  * Verifies that nobody else removed the out-of-service taint since the read. The new record will say that Cloudfence
- * removed it, so later runs would not notice what a person took back.
+ * removed it, so later runs would not notice what a person took back. The record of another fence says nothing about
+ * that: what was taken back in an earlier boot is over.
  * @throws Refused
  */
-const refuseIfTakenBack = (node: V1Node, { name }: NodeTarget): void => {
+const refuseIfTakenBack = (node: V1Node, { name }: NodeTarget, fence: string): void => {
   const record = parseRecord(fenceAnnotation(node) ?? '');
-  const works = record?.outOfService === 'ours' && record.released === null;
+  const works = record?.outOfService === 'ours' && record.released === null && record.fence === fence;
   if (works && !hasTaint(node, OUT_OF_SERVICE.key))
     throw new Refused(`someone else removed the out-of-service taint of Node ${name} after Cloudfence read it`);
 };
@@ -241,9 +242,11 @@ const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void 
     throw new Refused(`Node ${name} had no fence when Cloudfence read it`);
 };
 
-/** Reports whether the record will say that Cloudfence itself removed its taint while the machine is off. */
-const endsMark = (step: FenceStep): boolean =>
-  step.do === 'park' || (step.do === 'lift-out-of-service' && step.record?.phase === 'lifted');
+/** Returns the fence whose record will say that Cloudfence itself removed its taint while the machine is off, or null. */
+const fenceWithEndedMark = (step: FenceStep): string | null => {
+  if (step.do === 'park') return step.record.fence;
+  return step.do === 'lift-out-of-service' && step.record?.phase === 'lifted' ? step.record.fence : null;
+};
 
 const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
   switch (step.do) {
@@ -299,6 +302,7 @@ export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already'
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   refuseIfChanged(node, step.node);
   if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
-  if (endsMark(step)) refuseIfTakenBack(node, step.node);
+  const ended = fenceWithEndedMark(step);
+  if (ended !== null) refuseIfTakenBack(node, step.node, ended);
   return patchFor(node, step);
 };

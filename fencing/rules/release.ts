@@ -151,10 +151,14 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
 const isAnotherFence = (node: NodeFacts, { firstFence }: Memory): boolean =>
   typeof firstFence === 'string' && fenceNameOn(node) !== firstFence;
 
+/** Returns whether the boot that was fenced is over, as far as the cloud or the Node says. */
+const isBootOver = ({ bootID }: FenceRecord, node: NodeFacts, { machine: { power } }: View): boolean =>
+  power === 'running' || power === 'starting' || bootID !== node.bootID;
+
 /**
  * Releases the fence for a person who has checked the machine and vouches for it, or removes what is left of it. The
- * word is about one fence: one that has begun since keeps its machine fenced. Requires no proof and no identity source. In the boot that the Node shows, the fence does not come back, unless the
- * cloud says that the machine runs or starts: then the boot that was fenced is over.
+ * word is about one fence: one that has begun since keeps its machine fenced. Requires no proof
+ * and no identity source. The fence does not come back in the boot that it was for.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
@@ -175,8 +179,7 @@ export const acceptedByPerson: Rule = (view) => {
       { do: 'lift-out-of-service', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
       reason,
     );
-  const hasStarted = view.machine.power === 'running' || view.machine.power === 'starting';
-  const tombstone = hasStarted ? null : fenceInBoot(record.fence, node, view.machine);
+  const tombstone = isBootOver(record, node, view) ? null : fenceInBoot(record.fence, node, view.machine);
   return endQuarantine(view, node, record, tombstone);
 };
 

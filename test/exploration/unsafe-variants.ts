@@ -349,14 +349,14 @@ export const variants: readonly Variant[] = [
   edited(
     "a release on a person's word leaves no tombstone",
     'fencing/rules/release.ts',
-    ['hasStarted ? null : fenceInBoot(record.fence, node, view.machine)', 'hasStarted ? null : null'],
+    ['isBootOver(record, node, view) ? null : fenceInBoot(record.fence, node, view.machine)', 'null'],
     'accepted',
     'removed-stays-removed',
   ),
   edited(
     "a release on a person's word leaves a tombstone although the machine starts",
     'fencing/rules/release.ts',
-    [" || view.machine.power === 'starting';\n  const tombstone", ';\n  const tombstone'],
+    ["power === 'running' || power === 'starting' || bootID !== node.bootID;", "power === 'running';"],
     'left-parked-and-accepted',
     'recovery',
   ),

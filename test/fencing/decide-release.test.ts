@@ -478,13 +478,14 @@ describe('a release by hand', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   it.each([
-    ['leaves a tombstone while the machine is off', 'off', true],
-    ['leaves none for a machine that runs, because its next stop is another incident', 'running', false],
-    ['leaves none for a machine that starts, whose Node may show its new boot already', 'starting', false],
-  ] as const)('%s', (_, power, buries) => {
+    ['leaves a tombstone while the machine is off', 'off', {}, true],
+    ['leaves none for a machine that runs, because its next stop is another incident', 'running', {}, false],
+    ['leaves none for a machine that starts, whose Node may show its new boot already', 'starting', {}, false],
+    ['leaves none on a Node that shows the next boot, whatever the cloud says', 'missing', { bootID: 'boot-b' }, false],
+  ] as const)('%s', (_, power, shows, buries) => {
     const given = view({
       machine: machine({ power }),
-      cluster: cluster({ node: marked({ phase: 'releasing', released: ago(60_000) }, { taints: PARKED }) }),
+      cluster: cluster({ node: marked({ phase: 'releasing', released: ago(60_000) }, { taints: PARKED, ...shows }) }),
     });
     expect(decide(release(given, 'checked'))).toMatchObject({
       step: { do: 'release-node', tombstone: buries ? { fence: 'run.1' } : null },

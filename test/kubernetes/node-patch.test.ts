@@ -184,6 +184,11 @@ describe('the patch that ends a mark', () => {
     );
   });
 
+  it('is made if the taint was taken from another fence, in an earlier boot', () => {
+    const next = { ...ends('fenced'), record: { ...record, fence: 'run.9', phase: 'fenced' as const } };
+    expect(fencePatch(fenced([QUARANTINE]), next)).not.toBe('already');
+  });
+
   it('is made if a person who took the taint releases the fence', () => {
     expect(fencePatch(fenced([QUARANTINE]), ends('releasing'))).not.toBe('already');
   });

@@ -48,6 +48,16 @@ test('a machine under a reused name is fenced after a person has looked (seed 97
   expect(failureOf(await play(plainPlanFor(9_701_849)))).toBeNull();
 });
 
+// A person removed our taint in one boot, the machine was started, and terminated in the next boot.
+test('a taint that a person removed in an earlier boot keeps no later fence from its end (seed 300625821)', async () => {
+  expect(failureOf(await play(planFor(300_625_821)))).toBeNull();
+});
+
+// The cloud does not know the machine, and its Node shows the next boot, when a person's word ends the fence.
+test('a release on a person’s word leaves no tombstone in the next boot (seed 300624517)', async () => {
+  expect(failureOf(await play(planFor(300_624_517)))).toBeNull();
+});
+
 // Nothing confirms any more that the machine is gone, and a person has bound a pod to its Node. A person deletes the Node.
 test('a pod that comes to the Node of a forgotten machine waits for a person (seed 300554578)', async () => {
   expect(failureOf(await play(planFor(300_554_578)))).toBeNull();
