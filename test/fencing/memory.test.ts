@@ -1,12 +1,33 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { applyStepResult } from '../../fencing/loop/apply-step.ts';
 import { because } from '../../fencing/model/reason.ts';
 import { reduce } from '../../fencing/loop/reduce.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
-import { baselineLease, startRun, type RunState, withMachineRead, type Observation } from '../../fencing/loop/state.ts';
+import {
+  baselineLease,
+  startRun,
+  type RunState,
+  withClusterRead,
+  withMachineRead,
+  type Observation,
+} from '../../fencing/loop/state.ts';
+import type { ClusterFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { admitted, ago, alone, diskOf, incarnationsOf, machine, machineOf, node, NOW, record } from './view-builder.ts';
+import {
+  admitted,
+  ago,
+  alone,
+  cluster,
+  diskOf,
+  incarnationsOf,
+  machine,
+  machineOf,
+  marked,
+  node,
+  NOW,
+  record,
+} from './view-builder.ts';
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });
 const read = (change: Partial<MachineFacts>, mono: number): Observation<MachineFacts> => ({
@@ -101,4 +122,30 @@ it('what the cap has admitted ends with the park: a taint that returns later in 
       at(500),
     ).memory.admission;
   expect([after('note'), after('park')]).toEqual([admitted, null]);
+});
+
+describe('the fence that a person’s word is about', () => {
+  const releasing: RunState = { ...known, request: { ...known.request, intent: 'release', accepted: 'checked' } };
+  const look = (state: RunState, shown: ClusterFacts['node']): RunState =>
+    withClusterRead(state, { value: cluster({ node: shown }), requestedAt: at(100), receivedAt: 100 }, at(100));
+  const after = (...nodes: readonly ClusterFacts['node'][]): RunState => nodes.reduce(look, releasing);
+
+  it.each([
+    ['the taint', marked({ fence: 'run.2' }, { taintedFor: { fence: 'run.1', boot: 'boot' } })],
+    ['the record', marked({ fence: 'run.1' }, { label: 'run.2' })],
+    ['the label', node({ label: 'run.1', strayRecord: record({ fence: 'run.2' }) })],
+    ['what is left of the record', node({ strayRecord: record({ fence: 'run.1' }) })],
+  ])('has its name from %s, and stays the first that this run sees', (_, shown) => {
+    expect(after(shown).memory.firstFence).toBe('run.1');
+    expect(after(shown, marked({ fence: 'run.9' })).memory.firstFence).toBe('run.1');
+  });
+
+  it('has no name if nothing says one, and stays without', () => {
+    expect(after(node(), marked({ fence: 'run.9' })).memory.firstFence).toBeNull();
+    expect(after(null).memory.firstFence).toBeNull();
+  });
+
+  it('is of no interest to another run', () => {
+    expect(look(known, marked()).memory.firstFence).toBeUndefined();
+  });
 });

@@ -230,31 +230,6 @@ describe('a look', () => {
   });
 });
 
-describe('the fence that a person’s word is about', () => {
-  const releasing: RunState = { ...begun, request: { ...request, intent: 'release', accepted: 'checked' } };
-  const after = (...nodes: readonly ClusterFacts['node'][]): RunState =>
-    nodes.reduce((state: RunState, shown) => withClusterRead(state, ofCluster({ node: shown }), at(100)), releasing);
-
-  it.each([
-    ['the taint', marked({ fence: 'run.2' }, { taintedFor: { fence: 'run.1', boot: 'boot' } })],
-    ['the record', marked({ fence: 'run.1' }, { label: 'run.2' })],
-    ['the label', node({ label: 'run.1', strayRecord: record({ fence: 'run.2' }) })],
-    ['what is left of the record', node({ strayRecord: record({ fence: 'run.1' }) })],
-  ])('has its name from %s, and stays the first that this run sees', (_, shown) => {
-    expect(after(shown).memory.firstFence).toBe('run.1');
-    expect(after(shown, marked({ fence: 'run.9' })).memory.firstFence).toBe('run.1');
-  });
-
-  it('has no name if nothing says one, and stays without', () => {
-    expect(after(node(), marked({ fence: 'run.9' })).memory.firstFence).toBeNull();
-    expect(after(null).memory.firstFence).toBeNull();
-  });
-
-  it('is of no interest to another run', () => {
-    expect(read.memory.firstFence).toBeUndefined();
-  });
-});
-
 describe('our mark on the Node', () => {
   const ours = { outOfService: true, ours: true, quarantine: true };
   const markOf = (fence: string) => ({ node: marked({}, { taints: ours, taintedFor: { fence, boot: 'boot' } }) });
