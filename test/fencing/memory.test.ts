@@ -44,6 +44,10 @@ const known: RunState = startRun({
 });
 const seenOff = withMachineRead(known, read({}, 0), at(0));
 
+it('a run begins with nothing done', () => {
+  expect(known).toMatchObject({ steps: [], ending: null, memory: { takenAt: new Map(), declined: new Map() } });
+});
+
 it('looks that say off agree only about one boot: another boot starts again', () => {
   expect(withMachineRead(seenOff, read({}, 500), at(500)).memory.firstOff).toEqual({ ...at(0), generation: 'boot-1' });
   expect(withMachineRead(seenOff, read({ generation: 'boot-2' }, 500), at(500)).memory.firstOff).toEqual({

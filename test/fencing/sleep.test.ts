@@ -197,6 +197,11 @@ describe('the machine during a wait for attachments', () => {
     expect((await waited(many, gone, waits)).lasted).toBeLessThan(22_000);
   });
 
+  it('does not end the wait while the cloud says the same as the look, whatever that is', async () => {
+    const suspended = machine({ power: 'suspended' });
+    expect((await questions({ seen: suspended, shown: () => suspended })).lasted).toBe(20_000);
+  });
+
   it('is not asked for if no look has shown it', async () => {
     expect((await questions({ seen: null })).asked).toEqual([]);
   });

@@ -71,7 +71,11 @@ describe('a survey', () => {
     });
     expect(waits).toEqual([20_000, 20_000]);
     const own = portsThat({ clock: { ...clock, timeout: () => AbortSignal.timeout(0) }, clusters: [hanging('blue')] });
-    await expect(takeSurvey('node-a', known, own)).rejects.toThrow(new Unavailable('blue did not answer within 20 s'));
+    await expect(takeSurvey('node-a', known, own)).rejects.toMatchObject({
+      message: 'blue did not answer within 20 s',
+      retry: true,
+      cause: { name: 'TimeoutError' },
+    });
   });
 
   it('ends with its run', async () => {
