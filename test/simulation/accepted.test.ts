@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { startRun } from '../../fencing/loop/state.ts';
+import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
+import { fence } from './ends.ts';
+import { startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
+import { portsOver } from './rig.ts';
+import { thaw, walk } from './walk.ts';
+
+/** A person ends a fence on their word, from a laptop that sleeps in the middle of it. */
+
+const MINUTE_MS = 60_000;
+
+const labelOf = ({ world, scene }: Incident): string | undefined =>
+  getObject(world, 'nodes', scene.nodeOf(scene.holder))?.metadata.labels?.[FENCED_LABEL];
+
+const releaseOf = ({ world, scene }: Incident) =>
+  startRun({
+    request: { machine: scene.holder, intent: 'release', accepted: 'checked the console', vouched: null },
+    policy: defaultPolicy,
+    identityRules: portsOver(world).cloud,
+    runId: 'release',
+    deadline: world.now() + 10 * MINUTE_MS,
+  });
+
+const stopsAgain = async (incident: Incident): Promise<void> => {
+  startMachine(incident.world, incident.scene.holder);
+  incident.world.advance(10 * MINUTE_MS);
+  stopMachine(incident.world, incident.scene.holder);
+  incident.world.advance(UNTIL_STOPPED_MS);
+  await fence(incident, { runId: 'next' });
+};
+
+it('a fence that began while the laptop slept stays', async () => {
+  const incident = stopped();
+  await fence(incident);
+  const { crossings, outcome } = await walk(incident.world, releaseOf(incident));
+  expect(outcome).toMatchObject({ outcome: 'released' });
+  const slept: string[] = [];
+  for (const { known, command, world } of crossings.filter(({ known: { cluster } }) => cluster !== null)) {
+    const asleep: Incident = { world, scene: incident.scene };
+    if (labelOf(asleep) === undefined) continue;
+    await stopsAgain(asleep);
+    if (labelOf(asleep) !== 'next.1') continue;
+    slept.push(command.do);
+    const { reason } = await thaw({ ...known, deadline: world.now() + MINUTE_MS }, world);
+    expect([reason.code, labelOf(asleep)], `asleep before ${command.do}`).toEqual(['another-fence', 'next.1']);
+  }
+  expect(slept).toContain('sleep');
+});
