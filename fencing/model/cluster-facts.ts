@@ -77,9 +77,12 @@ export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'tain
   return taintedFor ? `${taintedFor.fence} in ${taintedFor.boot}` : 'of an unknown fence';
 };
 
-/** Returns the name of the fence on the Node, or null without one. Each new fence has a name of its own. */
-export const fenceNameOn = ({ taintedFor, record, label, strayRecord }: NodeFacts): string | null =>
-  taintedFor?.fence ?? record?.fence ?? label ?? strayRecord?.fence ?? null;
+/**
+ * Returns the name of the fence on the Node, or null without one. Each new fence has a name of its own. The taint comes
+ * last, because a release removes it first.
+ */
+export const fenceNameOn = ({ taintedFor, tombstone, record, label, strayRecord }: NodeFacts): string | null =>
+  record?.fence ?? tombstone?.fence ?? label ?? strayRecord?.fence ?? taintedFor?.fence ?? null;
 
 /** A fence, and the boot of the machine that it is for. */
 export interface FenceInBoot {

@@ -12,7 +12,7 @@ import {
 import type { FenceRecord } from '../model/record.ts';
 import { timing } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
-import { type Decision, type Memory, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
+import { type Decision, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
 import { acceptCommand, namesOnlyThisMachine } from './identity.ts';
 import { newRecord, targetNode } from './mark.ts';
@@ -147,24 +147,26 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
 });
 
-/** Returns whether another fence stands now than the one that the person's word is about. */
-const isAnotherFence = (node: NodeFacts, { firstFence }: Memory): boolean =>
-  typeof firstFence === 'string' && fenceNameOn(node) !== firstFence;
-
-/** Returns whether the boot that was fenced is over, as far as the cloud or the Node says. */
-const isBootOver = ({ bootID }: FenceRecord, node: NodeFacts, { machine: { power } }: View): boolean =>
-  power === 'running' || power === 'starting' || bootID !== node.bootID;
+/**
+ * Returns whether another fence stands now than the one that the person's word is about. A record that this run itself
+ * wrote in place of a lost one is none.
+ */
+const isAnotherFence = (node: NodeFacts, { memory: { firstFence }, runId }: View): boolean => {
+  const name = fenceNameOn(node);
+  return typeof firstFence === 'string' && name !== null && name !== firstFence && !name.startsWith(`${runId}.`);
+};
 
 /**
  * Releases the fence for a person who has checked the machine and vouches for it, or removes what is left of it. The
- * word is about one fence: one that has begun since keeps its machine fenced. Requires no proof
- * and no identity source. The fence does not come back in the boot that it was for.
+ * word is about one fence: one that has begun since keeps its machine fenced. Requires no proof and no identity source.
+ * The fence does not come back in the boot that the Node shows, unless the cloud says that the machine runs or starts:
+ * then the boot that was fenced is over.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
   const { accepted } = view.request;
   if (!node || accepted === null || (!isFenced(node) && node.recordText === null)) return null;
-  if (isAnotherFence(node, view.memory))
+  if (isAnotherFence(node, view))
     return refuse(
       because(
         'another-fence',
@@ -179,7 +181,9 @@ export const acceptedByPerson: Rule = (view) => {
       { do: 'lift-out-of-service', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
       reason,
     );
-  const tombstone = isBootOver(record, node, view) ? null : fenceInBoot(record.fence, node, view.machine);
+  const hasStarted = view.machine.power === 'running' || view.machine.power === 'starting';
+  // Another boot on the Node ends nothing: the Node may be that of another machine, whose kubelet nobody may fence.
+  const tombstone = hasStarted ? null : fenceInBoot(record.fence, node, view.machine);
   return endQuarantine(view, node, record, tombstone);
 };
 

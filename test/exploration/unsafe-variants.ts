@@ -349,14 +349,14 @@ export const variants: readonly Variant[] = [
   edited(
     "a release on a person's word leaves no tombstone",
     'fencing/rules/release.ts',
-    ['isBootOver(record, node, view) ? null : fenceInBoot(record.fence, node, view.machine)', 'null'],
+    ['hasStarted ? null : fenceInBoot(record.fence, node, view.machine)', 'hasStarted ? null : null'],
     'accepted',
     'removed-stays-removed',
   ),
   edited(
     "a release on a person's word leaves a tombstone although the machine starts",
     'fencing/rules/release.ts',
-    ["power === 'running' || power === 'starting' || bootID !== node.bootID;", "power === 'running';"],
+    [" || view.machine.power === 'starting';\n  // Another", ';\n  // Another'],
     'left-parked-and-accepted',
     'recovery',
   ),

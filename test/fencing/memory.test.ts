@@ -135,8 +135,9 @@ describe('the fence that a person’s word is about', () => {
   const after = (...nodes: readonly ClusterFacts['node'][]): RunState => nodes.reduce(look, releasing);
 
   it.each([
-    ['the taint', marked({ fence: 'run.2' }, { taintedFor: { fence: 'run.1', boot: 'boot' } })],
-    ['the record', marked({ fence: 'run.1' }, { label: 'run.2' })],
+    ['the tombstone', node({ label: 'run.1_removed_x', tombstone: { fence: 'run.1', boot: 'x' } })],
+    ['the taint', node({ taintedFor: { fence: 'run.1', boot: 'boot' } })],
+    ['the record', marked({ fence: 'run.1' }, { label: 'run.2', taintedFor: { fence: 'run.3', boot: 'boot' } })],
     ['the label', node({ label: 'run.1', strayRecord: record({ fence: 'run.2' }) })],
     ['what is left of the record', node({ strayRecord: record({ fence: 'run.1' }) })],
   ])('has its name from %s, and stays the first that this run sees', (_, shown) => {

@@ -53,11 +53,6 @@ test('a taint that a person removed in an earlier boot keeps no later fence from
   expect(failureOf(await play(planFor(300_625_821)))).toBeNull();
 });
 
-// The cloud does not know the machine, and its Node shows the next boot, when a person's word ends the fence.
-test('a release on a person’s word leaves no tombstone in the next boot (seed 300624517)', async () => {
-  expect(failureOf(await play(planFor(300_624_517)))).toBeNull();
-});
-
 // Nothing confirms any more that the machine is gone, and a person has bound a pod to its Node. A person deletes the Node.
 test('a pod that comes to the Node of a forgotten machine waits for a person (seed 300554578)', async () => {
   expect(failureOf(await play(planFor(300_554_578)))).toBeNull();

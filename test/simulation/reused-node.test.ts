@@ -8,7 +8,7 @@ import { forget, stopOutOfBand } from '../../sandbox/ec2/scenario.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import { fence } from './ends.ts';
-import { stage, terminated, type Incident } from './incidents.ts';
+import { stage, stopped, terminated, type Incident } from './incidents.ts';
 import { portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedMarking, driverRegisters, livingPod, takeOver } from './taken-over.ts';
@@ -61,6 +61,27 @@ describe('a new machine under the Node of an old one, for which the cloud gives 
       expect([pod(), taintsOf(incident), stateOf(incident.world).violations]).toEqual(['Running', [], []]);
     },
   );
+});
+
+it('a new machine under the Node of a stopped one keeps its pods once a person has released the fence, even while it is cut off', async () => {
+  const incident = stopped();
+  await fence(incident);
+  takeOver(incident);
+  const { world, scene } = incident;
+  world.advance(120_000);
+  const pod = livingPod(incident);
+  expect(await sweepOnce(incident)).toMatchObject([{ said: 'refused identity-contradicted' }]);
+  const ports = portsOver(world);
+  const request = { machine: scene.holder, intent: 'release', accepted: 'checked both', vouched: null } as const;
+  const deadline = world.now() + 120_000;
+  const start = startRun({ request, policy: defaultPolicy, identityRules: ports.cloud, runId: 'release', deadline });
+  expect(await run(start, ports)).toMatchObject({ outcome: 'released' });
+  world.advance(600_000);
+  world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+  world.advance(100_000);
+  const said = await sweepFor(incident, 120_000);
+  expect(said.flatMap(({ steps }) => steps)).toEqual([]);
+  expect([pod(), taintsOf(incident).includes(QUARANTINE)]).toEqual(['Running', false]);
 });
 
 describe('a new machine under the Node of a terminated one', () => {
