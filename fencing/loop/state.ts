@@ -112,6 +112,7 @@ export const emptyMemory: Memory = {
   mark: null,
   markIsNew: false,
   firstFence: undefined,
+  firstBoot: undefined,
   connectivity: null,
   admission: null,
   polls: 0,
@@ -267,6 +268,10 @@ const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' |
 const firstFenceOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstFence'] =>
   request.accepted === null || memory.firstFence !== undefined ? memory.firstFence : node && fenceNameOn(node);
 
+/** Returns the boot that a person's statement is about. No other run needs it. */
+const firstBootOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstBoot'] =>
+  request.vouched === null || memory.firstBoot !== undefined ? memory.firstBoot : (node?.bootID ?? null);
+
 /** Adds a read of the cluster. It contains everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
   const { memory } = state;
@@ -282,6 +287,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       ...markSeen(memory, cluster.value),
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
       firstFence: firstFenceOf(state, cluster.value),
+      firstBoot: firstBootOf(state, cluster.value),
       attachments: attachmentsLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),
     },

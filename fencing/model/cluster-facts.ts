@@ -258,6 +258,10 @@ export const fenceInBoot = (
 export const isOfShownBoot = ({ boot }: FenceInBoot, { bootID }: Pick<NodeFacts, 'bootID'>): boolean =>
   boot.startsWith(shortHash(bootID));
 
+/** Returns whether a fence was for the boot that the Node shows, and the cloud knew no boot at that time. */
+export const isOfUnknownBoot = ({ boot }: FenceInBoot, { bootID }: Pick<NodeFacts, 'bootID'>): boolean =>
+  boot === bootMark(bootID, null);
+
 /**
  * Returns whether a fence was for the boot that has ended. The bootID alone decides in three cases. A machine that the
  * cloud has forgotten has no boot left that could be another one. A cloud that knew no boot when the fence was removed
@@ -268,6 +272,6 @@ export const isOfThisBoot = (
   node: Pick<NodeFacts, 'bootID'>,
   { generation, generationDrifts }: Pick<MachineFacts, 'generation' | 'generationDrifts'>,
 ): boolean =>
-  generation === null || generationDrifts === true || fence.boot === bootMark(node.bootID, null)
+  generation === null || generationDrifts === true || isOfUnknownBoot(fence, node)
     ? isOfShownBoot(fence, node)
     : fence.boot === bootMark(node.bootID, generation);

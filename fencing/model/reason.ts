@@ -76,6 +76,7 @@ export type ReasonCode =
   | 'would-release'
   | 'not-fenced'
   | 'another-fence'
+  | 'another-boot'
   | 'still-off'
   | 'step-refused'
   | 'unavailable'

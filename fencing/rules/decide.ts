@@ -4,7 +4,7 @@ import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './w
 import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
 import { kubeletNotSilent, leaseContradicts, leaseLooksLate } from './lease.ts';
-import { forgetStopping, liftMark, nothingInCluster, running, stopping } from './running.ts';
+import { forgetStopping, liftForbiddenMark, liftMark, nothingInCluster, running, stopping } from './running.ts';
 import {
   bootContradicts,
   doubtfulPower,
@@ -14,6 +14,7 @@ import {
   scopeNotServed,
   unexplainedDisk,
   inUseAfterTermination,
+  vouchedForAnotherBoot,
   vouchingRefused,
 } from './proof.ts';
 import { mark, removedByHand, isUnmarked, hasWorkReturned } from './mark.ts';
@@ -64,6 +65,7 @@ const ladder: readonly Rule[] = [
   running, // running is not off; if the Node is unreachable, reports it or powers the machine off by policy
   stopping, // the guest may write until the stop has ended; ten minutes are an alarm
   vouchingRefused, // a person's statement counts only if the configuration allows it
+  vouchedForAnotherBoot, // and only for the boot that the Node showed when the command began
   scopeNotServed, // "not found" says nothing about a machine in a region that nobody asked
   doubtfulPower, // suspended memory resumes and writes; an answer without a power state proves nothing
   missingNeedsWitness, // "not found" is proof only if all disks that were attached to the machine confirm it
@@ -78,6 +80,7 @@ const ladder: readonly Rule[] = [
   // May the machine be fenced?
   removedByHand, // does not restore what a person removed in this boot, and informs later runs
   beforeTheMark(unexplainedDisk), // no known volume explains a disk: searches the list of all attachments
+  liftForbiddenMark, // of an earlier boot: no fence of this boot will end that fence
   beforeItBegins(mayBegin), // the guards of a power-off, too: an opt-out of the Node, or of one Pod on it
   beforeTheMark(nothingToFree), // a mark would only be in the way
   beforeTheMark(delayedByPolicy), // leaves time for planned stops and starts

@@ -185,6 +185,20 @@ export const vouchingRefused: Rule = (view) =>
     : null;
 
 /**
+ * Refuses a person's statement if the Node shows another boot than the one that this run saw first. The machine may have
+ * been started since, for example while the process of a laptop slept.
+ */
+export const vouchedForAnotherBoot: Rule = ({ request, cluster: { node }, memory: { firstBoot } }) =>
+  request.vouched !== null && node !== null && firstBoot !== undefined && firstBoot !== node.bootID
+    ? refuse(
+        because(
+          'another-boot',
+          `Node ${node.name} shows another boot than when this command began: look at the machine again, then run the command again`,
+        ),
+      )
+    : null;
+
+/**
  * Refuses power states that prove nothing. Suspended memory resumes and writes within seconds. An unknown power state
  * says nothing.
  */

@@ -4,6 +4,7 @@ import {
   fenceInBoot,
   fenceNameOn,
   isOfThisBoot,
+  isOfUnknownBoot,
   type NodeFacts,
   type PodFacts,
   type Tombstone,
@@ -14,18 +15,18 @@ import { timing } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
 import { type Decision, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
-import { acceptCommand, namesOnlyThisMachine } from './identity.ts';
+import { acceptCommand, namesOnlyThisMachine, proveIdentity } from './identity.ts';
 import { newRecord, targetNode } from './mark.ts';
 import { podsUsing } from './pods.ts';
 
 const unproven = (says: string): Reason => because('return-unproven', says);
 
 /**
- * Returns whether the Lease was renewed since the proof, and recently. A renewal that this run sees itself counts even
+ * Returns whether the Lease was renewed after `before`, and recently. A renewal that this run sees itself counts even
  * if the clock is wrong.
  */
-const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, record: FenceRecord): boolean => {
-  if (lease === null || lease === record.lease) return false;
+const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, before: string | null): boolean => {
+  if (lease === null || lease === before) return false;
   const renewedNow = memory.firstLease !== undefined && memory.firstLease !== lease;
   return renewedNow || Math.abs(now.wall - Date.parse(lease)) < timing.leaseFresh;
 };
@@ -70,7 +71,7 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
     return unproven(`the cloud says that the machine is ${view.machine.power}, not running`);
   if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);
   if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);
-  if (!leaseIsFresh(view, record)) return whyLeaseProvesNothing(view, node, record);
+  if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record);
   const pod = goingPod(view, record);
   if (pod !== null) return unproven(`the fence deleted Pod ${pod}, but the Pod still exists`);
   const volume = leftoverAttachment(view, record);
@@ -104,7 +105,7 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
     { do: 'release-node', node: targetNode(node), record, tombstone },
     because(
       'settled',
-      `a fresh boot is proven, and all controllers have seen the removal of the taint${whatStays(node)}`,
+      `${view.request.accepted === null ? 'a fresh boot is proven' : 'a person ended the fence'}, and all controllers have seen the removal of the taint${whatStays(node)}`,
     ),
   );
 };
@@ -195,16 +196,30 @@ const tombstoneOf = (node: NodeFacts): FenceInBoot | null =>
   node.tombstone ?? (node.label === null && !node.taints.ours ? node.taintedFor : null);
 
 /**
- * Removes the trace of a fence of an earlier boot. A machine that runs again has another boot than the one in which
- * someone removed our fence.
+ * Returns whether the boot in which someone removed our fence is the one that runs now. The cloud knew no boot at that
+ * time. Now it says that the machine runs, and the kubelet confirms that. So the removal was about an earlier stop.
  */
-export const removeTombstone: Rule = ({ cluster: { node }, machine }) => {
+const runsInShownBoot = (view: View, node: NodeFacts, trace: FenceInBoot): boolean =>
+  isOfUnknownBoot(trace, node) &&
+  node.ready === 'True' &&
+  leaseIsFresh(view, null) &&
+  proveIdentity(node, view.machine, view.identityRules) === 'proven';
+
+/**
+ * Removes the trace of a fence of an earlier boot or stop. A machine that runs again has another boot than the one in
+ * which someone removed our fence, unless the cloud did not know the machine at that time.
+ */
+export const removeTombstone: Rule = (view) => {
+  const {
+    cluster: { node },
+    machine,
+  } = view;
   const trace = node && tombstoneOf(node);
-  if (!trace || node.recordText !== null || machine.power !== 'running' || isOfThisBoot(trace, node, machine))
-    return null;
+  if (!trace || node.recordText !== null || machine.power !== 'running') return null;
+  if (isOfThisBoot(trace, node, machine) && !runsInShownBoot(view, node, trace)) return null;
   return takeStep(
     { do: 'set-tombstone', node: targetNode(node), tombstone: null },
-    because('returned', `${node.name} has booted again`),
+    because('returned', `the machine of ${node.name} runs again`),
   );
 };
 

@@ -322,8 +322,23 @@ export const liftMark: Rule = (view) => {
   const { node } = view.cluster;
   if (!node?.taints.ours || isAnothers(view, node)) return null;
   const reason = whyLift(view, node);
-  if (!reason) return null;
-  return view.memory.markIsNew && !hasBootedSince(node)
+  return reason && lift(view, node, reason);
+};
+
+/** Removes our out-of-service taint, or first reads the machine again if the mark may be younger than that read. */
+const lift = (view: View, node: NodeFacts, reason: Reason): Decision =>
+  view.memory.markIsNew && !hasBootedSince(node)
     ? { do: 'reread', because: reason }
     : takeStep({ do: 'lift-out-of-service', node: targetNode(node), record: liftedRecord(view, node) }, reason);
+
+/**
+ * Removes our out-of-service taint if it is of an earlier boot and a guard forbids a fence of the boot that has ended.
+ * The machine was started and stopped again before any run saw it run. Nothing would end the earlier fence otherwise.
+ */
+export const liftForbiddenMark: Rule = (view) => {
+  const { node } = view.cluster;
+  const forbidden = mayBegin(view);
+  if (!node?.taints.ours || !isUnmarked(view) || forbidden?.do !== 'end') return null;
+  const { code, says } = forbidden.because;
+  return lift(view, node, because(code, `the fence on Node ${node.name} is of an earlier boot, and ${says}`));
 };

@@ -72,6 +72,11 @@ export interface Memory {
    * until then.
    */
   readonly firstFence: string | null | undefined;
+  /**
+   * The bootID of the Node as this run saw it first, if a person vouches that the machine is off: the statement is about
+   * that boot. Null without a Node. Undefined until then.
+   */
+  readonly firstBoot: string | null | undefined;
   /** The survey of the other Nodes, and when it was requested (monotonic ms). */
   readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */

@@ -256,7 +256,7 @@ export const variants: readonly Variant[] = [
   edited(
     'our taint is lifted by a read of the machine that may be older than the mark',
     'fencing/rules/running.ts',
-    ['return view.memory.markIsNew && !hasBootedSince(node)', 'return Number.isNaN(0)'],
+    ['view.memory.markIsNew && !hasBootedSince(node)', 'Number.isNaN(0)'],
     'two-runs-and-termination',
     'lift-after-start',
   ),
@@ -386,7 +386,7 @@ export const variants: readonly Variant[] = [
       release(
         '  if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);\n',
       ),
-      release('  if (!leaseIsFresh(view, record)) return whyLeaseProvesNothing(view, node, record);\n'),
+      release('  if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record);\n'),
     ],
     'restart',
     'release-after-return',

@@ -5,7 +5,7 @@ import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, node, optOut, view } from './view-builder.ts';
 
 const stepOf = (given: View): Step | null => {
   const decision = decide(given);
@@ -87,4 +87,36 @@ describe('a fence of an earlier boot whose machine is off again', () => {
     expect(said(view({ cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }))).toBe(
       'ignored nothing-to-free',
     ));
+});
+
+describe('our taint of an earlier boot on a Node that was opted out since', () => {
+  const optedOut = (recorded: Partial<FenceRecord>, change: Partial<View['memory']> = {}): View =>
+    view({
+      cluster: cluster({ node: marked({ generation: 'boot-0', ...recorded }, { optOuts: [optOut('mine', 'label')] }) }),
+      memory: { ...view().memory, ...change },
+    });
+  const cases: readonly [string, View, string][] = [
+    ['goes, because no fence of this boot will end that fence', optedOut({}), 'lift-out-of-service'],
+    ['... also if the cloud knew no boot then', optedOut({ generation: null }), 'lift-out-of-service'],
+    ['... but not by a read that may be older than the mark', optedOut({}, { markIsNew: true }), 'reread opted-out'],
+    ['stays if it is of this boot, which is fenced to the end', optedOut({ generation: 'boot-1' }), 'delete-pod'],
+    ['stays under a pause', { ...optedOut({}), policy: { ...view().policy, paused: 'wait' } }, 'refused paused'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  it('leaves the quarantine, and a record that says that Cloudfence lifted it', () => {
+    expect(decide(optedOut({}))).toMatchObject({
+      step: { record: { phase: 'lifted', generation: 'boot-0' } },
+      because: { code: 'opted-out', says: expect.stringContaining('of an earlier boot') },
+    });
+  });
+
+  it('is no reason to begin a fence once it is gone', () => {
+    const parked = { outOfService: false, ours: false, quarantine: true };
+    const lifted = marked(
+      { generation: 'boot-0', phase: 'lifted', released: ago(1_000) },
+      { taints: parked, optOuts: [optOut('mine', 'label')] },
+    );
+    expect(said(view({ cluster: cluster({ node: lifted }) }))).toBe('refused opted-out');
+  });
 });

@@ -273,6 +273,33 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       ),
       'delete-pod',
     ],
+    [
+      'in the boot that the Node showed when the command began',
+      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: 'boot-a' } }),
+      'mark',
+    ],
+    [
+      'but not in another boot',
+      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: 'boot-0' } }),
+      'refused another-boot',
+    ],
+    [
+      '... nor if the Node was not there',
+      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: null } }),
+      'refused another-boot',
+    ],
+    [
+      '... which is no matter for a fence that goes on without the person',
+      vouching(
+        { power: 'suspended' },
+        {
+          request: view().request,
+          cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }),
+          memory: { ...view().memory, firstBoot: 'boot-0' },
+        },
+      ),
+      'delete-pod',
+    ],
     ['but not if it runs', vouching({ power: 'running' }), 'ignored machine-running'],
     ['and not while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
     [

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ClusterFacts, fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import { timing } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import type { Power } from '../../fencing/model/machine.ts';
 import { because } from '../../fencing/model/reason.ts';
@@ -401,6 +402,39 @@ describe('the fence is released once a fresh boot is proven', () => {
         }),
       }),
       'set-tombstone',
+    ],
+    [
+      'a tombstone of an earlier boot is forgotten although the Node is not Ready',
+      returned({ node: node({ ready: 'Unknown', bootID: 'boot-b', label: 'x', tombstone: BEFORE }) }),
+      'set-tombstone',
+    ],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('a tombstone of the boot that runs, which the cloud did not know when a person removed the fence', () => {
+  const UNKNOWN = fenceInBoot('run.1', { bootID: 'boot-b' }, { generation: null });
+  const runs = (change: Partial<NodeFacts> = {}, rest: Partial<View['cluster']> = {}): View =>
+    returned({ node: node({ bootID: 'boot-b', label: 'x', tombstone: UNKNOWN, ...change }), ...rest });
+  const KNOWN = fenceInBoot('run.1', { bootID: 'boot-b' }, { generation: 'boot-2' });
+  const cases: readonly [string, View, string][] = [
+    ['is forgotten once machine and kubelet run', runs(), 'set-tombstone'],
+    ['... but not if the cloud knew the boot', runs({ tombstone: KNOWN }), 'ignored machine-running'],
+    ['... nor while the Node is not Ready', runs({ ready: 'Unknown', readySince: NOW }), 'ignored machine-running'],
+    [
+      '... nor while its Lease is old',
+      {
+        ...runs({}, { lease: ago(timing.leaseFresh) }),
+        memory: { ...view().memory, firstLease: ago(timing.leaseFresh) },
+      },
+      'ignored machine-running',
+    ],
+    ['... nor without a Lease', runs({}, { lease: null }), 'ignored machine-running'],
+    ['... nor if nothing names the machine', runs({ identitySources: [] }), 'refused identity-unproven'],
+    [
+      '... nor while the machine starts',
+      { ...runs(), machine: machine({ power: 'starting', generation: 'boot-2' }) },
+      'ignored machine-starting',
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));

@@ -154,3 +154,16 @@ describe('the fence that a person’s word is about', () => {
     expect(look(known, marked()).memory.firstFence).toBeUndefined();
   });
 });
+
+describe('the boot that a person’s statement is about', () => {
+  const vouching: RunState = { ...known, request: { ...known.request, vouched: 'pulled the plug' } };
+  const look = (state: RunState, shown: ClusterFacts['node']): RunState =>
+    withClusterRead(state, { value: cluster({ node: shown }), requestedAt: at(100), receivedAt: 100 }, at(100));
+  const after = (...nodes: readonly ClusterFacts['node'][]) => nodes.reduce(look, vouching).memory.firstBoot;
+
+  it('is the first that this run sees on the Node', () => {
+    expect(after(node({ bootID: 'boot-a' }), node({ bootID: 'boot-b' }))).toBe('boot-a');
+  });
+  it('is none if there is no Node at first', () => expect(after(null, node())).toBeNull());
+  it('is of no interest to another run', () => expect(look(known, node()).memory.firstBoot).toBeUndefined());
+});

@@ -58,6 +58,16 @@ test('a pod that comes to the Node of a forgotten machine waits for a person (se
   expect(failureOf(await play(planFor(300_554_578)))).toBeNull();
 });
 
+// The machine was started and stopped unseen, or the cloud falsely did not know it at the mark. Then a person opted out.
+test.each([300_305_110, 300_958_949])('our taint does not stay on an opted-out Node (seed %i)', async (seed) => {
+  expect(failureOf(await play(planFor(seed)))).toBeNull();
+});
+
+// A person ended a fence on their word while the cloud falsely did not know the machine, which ran again.
+test.each([300_624_517, 300_825_400])('a tombstone goes when the cloud knows the machine (seed %i)', async (seed) => {
+  expect(failureOf(await play(planFor(seed)))).toBeNull();
+});
+
 // A process was killed before it heard that the cap had admitted its fence.
 test('a fence counts from the claim in the ledger (seed 20000006)', async () => {
   expect(failureOf(await play(plainPlanFor(20_000_006)))).toBeNull();
