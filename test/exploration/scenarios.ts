@@ -1,5 +1,5 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
-import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
+import { CSI_NODE_IDS, OPT_OUT_LABEL } from '../../kubernetes/names.ts';
 import { ANOTHER_ID, azureDrifting, azureManaged, ec2, gce } from './clouds.ts';
 import type { Scenario } from './explore.ts';
 import type { Step } from '../../fencing/model/steps.ts';
@@ -135,6 +135,18 @@ const people: readonly Scenario[] = [
     pauses: 1,
   }),
   scenario('opt-out', 'The machine is stopped, and a person opts the Node out.', { stops: 1, optOuts: 1 }),
+  scenario(
+    'left-marked-and-opted-out',
+    'A run died right after the mark, and a person opted the Node out. The machine is started and stopped again.',
+    { starts: 1, stops: 1 },
+    {
+      from: 'mark',
+      but: ({ node }) => ({
+        node: node && { ...node, labels: { ...node.labels, [OPT_OUT_LABEL]: 'by-hand' } },
+        optedOut: 0,
+      }),
+    },
+  ),
   scenario('foreign-taint', 'The machine is stopped, and a person sets the out-of-service taint, too.', {
     stops: 1,
     foreignTaints: 1,

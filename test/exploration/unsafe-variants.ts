@@ -60,6 +60,7 @@ export const variants: readonly Variant[] = [
   without('stopping', 'stop', 'act-under-proof'),
   without('releaseReturned', 'left-parked', 'recovery'),
   without('removedByHand', 'removed', 'removed-stays-removed'),
+  without('liftForbiddenMark', 'left-marked-and-opted-out', 'recovery'),
   without('parkNode', 'stop', 'recovery'),
   without('deleteNode', 'terminate', 'recovery'),
   without('forgetStopping', 'restart', 'recovery'),
