@@ -13,18 +13,45 @@ export interface CloudMemory {
   readonly unread: () => readonly string[];
 }
 
-/** Runs a question, and notes why it was not answered. */
+/** Returns why the question was not answered, or null. */
+const declined = async (ask: () => Promise<void>): Promise<CloudfenceError | null> => {
+  try {
+    await ask();
+    return null;
+  } catch (error) {
+    if (error instanceof CloudfenceError) return error;
+    throw error;
+  }
+};
+
+type Ask = (keys: readonly string[]) => Promise<void>;
+
+/**
+ * Asks for each half by itself if an answer about all was declined, because one of them may have made the cloud decline
+ * it. Asks no further if both halves say the same, and never a cloud that does not answer.
+ */
+const reasonsOf = async (
+  keys: readonly string[],
+  error: CloudfenceError | null,
+  ask: Ask,
+): Promise<readonly string[]> => {
+  if (error === null) return [];
+  if (keys.length < 2 || error instanceof Unavailable) return [error.message];
+  const middle = Math.ceil(keys.length / 2);
+  const halves = [keys.slice(0, middle), keys.slice(middle)];
+  const tried = await Promise.all(halves.map(async (half) => ({ half, error: await declined(() => ask(half)) })));
+  if (tried.every((one) => one.error?.message === error.message)) return [error.message];
+  return (await Promise.all(tried.map((one) => reasonsOf(one.half, one.error, ask)))).flat();
+};
+
+/** Asks a question, and notes why it was not answered. */
 const createNotes = () => {
   const failed = new Set<string>();
-  const noting = async (ask: () => Promise<void>): Promise<void> => {
-    try {
-      await ask();
-    } catch (error) {
-      if (!(error instanceof CloudfenceError)) throw error;
-      failed.add(error.message);
-    }
+  const asking = async (keys: readonly string[], ask: Ask): Promise<void> => {
+    if (keys.length === 0) return;
+    for (const reason of await reasonsOf(keys, await declined(() => ask(keys)), ask)) failed.add(reason);
   };
-  return { noting, unread: (): readonly string[] => [...failed] };
+  return { asking, unread: (): readonly string[] => [...failed] };
 };
 
 const ELSEWHERE = 'the disk belongs to another account than the credentials';
@@ -58,27 +85,33 @@ const askAbout = async (
   await askAbout(leftOut, machines, { cloud, signal });
 };
 
+/**
+ * Notes what these disks say of themselves.
+ * @throws CloudfenceError
+ */
+const askDisks = async (
+  asked: readonly string[],
+  volumes: readonly VolumeHandle[],
+  disks: Remembered<DiskView>,
+  { cloud, signal }: CloudPorts,
+): Promise<void> => {
+  const wanted = volumes.filter((volume) => asked.includes(cloud.rules.diskOf(volume) ?? ''));
+  for (const view of await cloud.disks(wanted, signal)) disks.set(view.disk, view);
+  const leftOut = asked.filter((disk) => disks.get(disk) === 'unread');
+  if (leftOut.length > 0) throw new Unavailable(`nobody was asked for ${leftOut.join(', ')}: ${ELSEWHERE}`);
+};
+
 export const createCloudMemory = ({ cloud, signal }: CloudPorts): CloudMemory => {
   const machines: Remembered<MachineFacts> = new Map();
   const disks: Remembered<DiskView> = new Map();
-  const { noting, unread } = createNotes();
+  const { asking, unread } = createNotes();
   const { diskOf } = cloud.rules;
   return {
-    lookAt: (named) => noting(() => askAbout(fresh(machines, named), machines, { cloud, signal })),
-    askWitnesses: (volumes) =>
-      noting(async () => {
-        const asked = new Set(
-          fresh(
-            disks,
-            volumes.map(diskOf).filter((disk) => disk !== null),
-          ),
-        );
-        const wanted = volumes.filter((volume) => asked.has(diskOf(volume) ?? ''));
-        const answers = wanted.length === 0 ? [] : await cloud.disks(wanted, signal);
-        for (const view of answers) disks.set(view.disk, view);
-        const leftOut = [...asked].filter((disk) => disks.get(disk) === 'unread');
-        if (leftOut.length > 0) throw new Unavailable(`nobody was asked for ${leftOut.join(', ')}: ${ELSEWHERE}`);
-      }),
+    lookAt: (named) => asking(fresh(machines, named), (some) => askAbout(some, machines, { cloud, signal })),
+    askWitnesses: (volumes) => {
+      const named = volumes.map(diskOf).filter((disk) => disk !== null);
+      return asking(fresh(disks, named), (some) => askDisks(some, volumes, disks, { cloud, signal }));
+    },
     machine: (id) => (id === null ? null : (machines.get(id) ?? 'unread')),
     disk: (volume) => {
       const id = volume && diskOf(volume);

@@ -1,9 +1,15 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createCloudMemory } from '../../diagnosis/cloud-memory.ts';
 import type { DiagnosedCloud } from '../../diagnosis/ports.ts';
-import { Unavailable } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Throttled, Unavailable } from '../../fencing/model/errors.ts';
 import { lookInTerritories, type Territories, type Territory } from '../../providers/aws/territories.ts';
 import { missingMachineFacts } from '../../providers/aws/power.ts';
+import { viewDisks } from '../../providers/azure/disks.ts';
+import { AZURE_DISK } from '../../sandbox/azure-sandbox.ts';
+import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
+import { addDisk } from '../../sandbox/azure/scenario.ts';
+import { diskIn } from '../../sandbox/azure/state.ts';
+import { azureWorld, clientsOf, cloudOf as azureCloudOf } from '../sandbox/azure/azure-world.ts';
 import { cloudOf, ec2World } from '../sandbox/ec2/ec2-world.ts';
 
 const KNOWN = 'i-0123456789abcdef0';
@@ -55,4 +61,92 @@ it('asks once more, only for what is left out together with others', async () =>
     [KNOWN, A, B],
     [A, B],
   ]);
+});
+
+describe('what may not be asked for hides nothing else:', () => {
+  const signal = new AbortController().signal;
+
+  it('a disk of Azure whose resource group denies the read', async () => {
+    const world = azureWorld();
+    const volumes = Array.from({ length: 5 }, () => {
+      const handle = diskIn(world, addDisk(world))?.armId ?? '';
+      return { driver: AZURE_DISK, handle };
+    });
+    const secret = volumes[2]?.handle.split('/').at(-1) ?? '';
+    const server = inProcessClient(world);
+    const clients = clientsOf(world, {
+      httpClient: {
+        sendRequest: async (request) => {
+          const answer = await server.sendRequest(request);
+          if (!request.url.includes(secret)) return answer;
+          const error = { code: 'AuthorizationFailed', message: `no authorization over the scope ${secret}` };
+          return { ...answer, status: 403, bodyAsText: JSON.stringify({ error }) };
+        },
+      },
+    });
+    const memory = createCloudMemory({
+      cloud: {
+        rules: azureCloudOf(world),
+        look: async () => [],
+        disks: (some, stop) => viewDisks(clients, some, stop),
+      },
+      signal,
+    });
+    await memory.askWitnesses(volumes);
+    const found = volumes.map((volume) => memory.disk(volume));
+    expect(found.map((disk) => (disk === 'unread' ? disk : disk?.state))).toEqual([
+      'Unattached',
+      'Unattached',
+      'unread',
+      'Unattached',
+      'Unattached',
+    ]);
+    expect(memory.unread()).toEqual([expect.stringContaining(`no authorization over the scope ${secret}`)]);
+  });
+
+  /** A cloud that denies some machines, each in its own words, as Azure and Google Cloud do. */
+  const asking = (answer: (machines: readonly string[]) => Error | null) => {
+    const asked: (readonly string[])[] = [];
+    const look: DiagnosedCloud['look'] = async (machines) => {
+      asked.push(machines);
+      const error = answer(machines);
+      if (error) throw error;
+      return machines.map((id) => ({ ...missingMachineFacts(id, null), power: 'off' }));
+    };
+    const cloud = { rules: cloudOf(ec2World()), look, disks: async () => [] };
+    return { asked, memory: createCloudMemory({ cloud, signal }) };
+  };
+
+  it('two machines of many', async () => {
+    const { memory } = asking((machines) => {
+      const denied = machines.find((id) => id === A || id === B);
+      return denied === undefined ? null : new PermissionDenied(`${denied} may not be read`);
+    });
+    await memory.lookAt([A, KNOWN, B]);
+    expect([A, KNOWN, B].map((id) => memory.machine(id))).toEqual([
+      'unread',
+      expect.objectContaining({ power: 'off' }),
+      'unread',
+    ]);
+    expect(memory.unread().toSorted()).toEqual([`${A} may not be read`, `${B} may not be read`]);
+  });
+
+  const many = Array.from({ length: 64 }, (_, at) => `i-${String(at).padStart(17, '0')}`);
+
+  it('asks no more than three times if nothing may be asked for', async () => {
+    const { memory, asked } = asking(() => new PermissionDenied('no credentials'));
+    await memory.lookAt(many);
+    expect(memory.unread()).toEqual(['no credentials']);
+    expect(asked).toHaveLength(3);
+  });
+
+  it.each([new Throttled('too many calls'), new Unavailable('no answer')])(
+    'asks once if the cloud does not answer: %s',
+    async (error) => {
+      const { memory, asked } = asking(() => error);
+      await memory.lookAt(many);
+      expect(memory.unread()).toEqual([error.message]);
+      expect(asked).toHaveLength(1);
+    },
+  );
 });
