@@ -126,7 +126,7 @@ const unknownAfterwards: readonly Scenario[] = [
 
 /** What people do. */
 const people: readonly Scenario[] = [
-  scenario('removed', 'The machine is stopped, and a person takes the fence or our taint away.', {
+  scenario('removed', 'The machine is stopped, and a person removes the fence or our taint.', {
     stops: 1,
     removals: 1,
   }),
@@ -345,7 +345,7 @@ const laterOnClouds: readonly Scenario[] = otherClouds.flatMap(([name, where, cl
 const afterTheMark: readonly Scenario[] = [
   scenario(
     'left-marked-and-removed',
-    'A run died right after the mark. A person takes the fence or our taint away, and the machine is started.',
+    'A run died right after the mark. A person removes the fence or our taint, and the machine is started.',
     { removals: 1, starts: 1 },
     { from: 'mark' },
   ),
@@ -439,7 +439,7 @@ const twoRunsFromHealth: readonly Scenario[] = [
     terminations: 1,
     forgets: 1,
   }),
-  within(0, 'two-runs-and-removal', 'The machine is stopped, and a person takes the fence or our taint away', {
+  within(0, 'two-runs-and-removal', 'The machine is stopped, and a person removes the fence or our taint', {
     stops: 1,
     removals: 1,
   }),
@@ -478,7 +478,7 @@ const twoPods: readonly Scenario[] = [
   ),
   scenario(
     'two-pods-removed',
-    'A run died right after the mark, two pods are on the Node, and a person takes the fence or our taint away.',
+    'A run died right after the mark, two pods are on the Node, and a person removes the fence or our taint.',
     { removals: 1 },
     { from: 'mark', but: { neighbor: 'deleting' } },
   ),
@@ -527,13 +527,13 @@ const slowReads: readonly Scenario[] = [
   ),
   scenario(
     'slow-recheck',
-    'A run died right after the mark. A person takes the fence or our taint away, and the last reads before a call take time.',
+    'A run died right after the mark. A person removes the fence or our taint, and the last reads before a call take time.',
     { removals: 1 },
     { from: 'mark', slow: new Set(['recheck']) },
   ),
   scenario(
     'slow-cluster',
-    'The machine is off, a person takes the fence or our taint away, and the reads of the cluster take time.',
+    'The machine is off, a person removes the fence or our taint, and the reads of the cluster take time.',
     { removals: 1 },
     { from: 'off', slow: new Set(['cluster']) },
   ),
@@ -572,7 +572,7 @@ export const larger: readonly Scenario[] = [
   ),
   scenario(
     'accepted-and-removed',
-    'The machine is stopped, and people take the fence or our taint away, and end the fence on their word.',
+    'The machine is stopped, and people remove the fence or our taint, and end the fence on their word.',
     { stops: 1, accepts: 1, removals: 1 },
   ),
   scenario(
