@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { HttpMethod, RequestContext } from '@kubernetes/client-node/dist/gen/index.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { InvalidInput } from '../../fencing/model/errors.ts';
+import { InvalidInput, ProofExpired } from '../../fencing/model/errors.ts';
 import { linkFromKubeConfig } from '../../kubernetes/access.ts';
 import { callClock } from '../../kubernetes/connection.ts';
 import { createCluster } from '../../kubernetes/cluster.ts';
@@ -21,6 +21,7 @@ import {
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { granted, queryFor, makeNode, unhurried } from '../contract/cluster/harness.ts';
+import { expired } from '../permits.ts';
 
 const open: Server[] = [];
 afterEach(() => {
@@ -118,6 +119,19 @@ describe('an exchange', () => {
     await expect(failed).rejects.toThrow(/aborted/);
   });
 
+  it('ends with its signal, although every connection of its pool is in use', async () => {
+    const aborting = new AbortController();
+    const agent = new Agent({ ...POOL_OPTIONS, maxSockets: 1 });
+    const { server, url } = await serving(() => undefined);
+    const first = sendRequest(get(url), way(agent));
+    await once(server, 'request');
+    const second = sendRequest(get(url), way(agent, aborting.signal));
+    aborting.abort(new Error('the run is over'));
+    await expect(second).rejects.toThrow('the run is over');
+    server.closeAllConnections();
+    await expect(first).rejects.toThrow('socket hang up');
+  });
+
   it.each(['before the answer', 'in the middle of it'])('ends with its signal: %s', async (when) => {
     const aborting = new AbortController();
     const { url } = await serving((_request, response) => {
@@ -211,6 +225,13 @@ describe('a link over another transport', () => {
     expect([answer.httpStatusCode, answer.headers]).toEqual([201, { 'x-answer': 'yes' }]);
     expect(await answer.body.text()).toBe('ok');
     expect((await answer.body.binary()).toString()).toBe('ok');
+    expect(await new Response(answer.body.stream()).text()).toBe('ok');
+  });
+
+  it('sends nothing if the permit has ended', async () => {
+    const { link, seen } = linked();
+    await expect(link.send(requestTo('/version'), expired)).rejects.toBeInstanceOf(ProofExpired);
+    expect(seen).toEqual([]);
   });
 
   it('verifies nothing that it would have to report, and has nothing to open or close', async () => {
@@ -255,5 +276,18 @@ describe('a link over HTTPS', () => {
     expect(await answer.body.text()).toBe('GET /version?x=1');
     await link.close();
     await expect.poll(() => [pool.sockets, pool.freeSockets]).toEqual([{}, {}]);
+  });
+
+  it('ends a connection that it opened ahead and that no request has used', async () => {
+    const { server, url } = await serving((_request, response) => response.end());
+    const connected = once(server, 'connection');
+    const pool = new Agent(POOL_OPTIONS);
+    const link = httpsLink({ ...settings, server: url, agent: async () => pool });
+    await link.connect(1);
+    const [socket] = await connected;
+    const gone = once(socket, 'close', { signal: AbortSignal.timeout(5_000) });
+    await link.close();
+    await gone;
+    expect(socket.destroyed).toBe(true);
   });
 });

@@ -48,6 +48,19 @@ export const rooms: readonly Room[] = [
     least: 0.9,
   },
   {
+    name: 'calls and looks of the providers',
+    mutates: ['providers/*/{actions,disks,errors,look}.ts'],
+    tests: [
+      'test/providers/{aws,azure,gcp}/{errors,facts,detach,power-off}.test.ts',
+      'test/providers/aws/{look-in-territories,witness,territories}.test.ts',
+      'test/providers/azure/{former-machine,holders,orders,detach-together}.test.ts',
+      'test/contract/provider/{sandbox-ec2,sandbox-azure,sandbox-gce,territories}.test.ts',
+      'test/providers/{aws,azure,gcp}/{look,answers}.test.ts',
+      'test/diagnosis/{aws-incidents,azure-incidents,gce-incidents,denied}.test.ts',
+    ],
+    least: 0.9,
+  },
+  {
     name: 'permits',
     mutates: ['transport/{under-permit,hold,ahead}.ts', 'kubernetes/exchange.ts'],
     tests: [

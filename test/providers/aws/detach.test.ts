@@ -34,9 +34,9 @@ describe('a detach', () => {
     async (mishap, expected) => {
       const { world, machine, disk } = withDisk();
       addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
-      await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
-        expected,
-      );
+      const failed = cloudOf(world).detach(target(machine), disk, 'plain', granted, patient());
+      await expect(failed).rejects.toBeInstanceOf(expected);
+      await expect(failed).rejects.toThrow(/^ec2:DetachVolume /);
       expect(held(world, disk)).toBe(true);
     },
   );
@@ -48,6 +48,15 @@ describe('a detach', () => {
       Unavailable,
     );
     expect(held(world, disk)).toBe(false);
+  });
+
+  it.each([
+    ['plain', false],
+    ['forced', true],
+  ] as const)('is forced only in that mode: %s', async (mode, forced) => {
+    const { world, machine, disk } = withDisk();
+    await cloudOf(world).detach(target(machine), disk, mode, granted, patient());
+    expect(volumeIn(world, disk)?.attachments).toMatchObject([{ instance: machine, forced }]);
   });
 
   it('is held back if signing took longer than the proof lasts', async () => {
@@ -71,9 +80,12 @@ describe('a detach', () => {
     async (code) => {
       const { world, machine, disk } = withDisk();
       addFault(world.parts.ec2, { action: 'DetachVolume', mishap: { kind: 'error', code, status: 400 } });
-      await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
-        Refused,
-      );
+      const failed = cloudOf(world).detach(target(machine), disk, 'plain', granted, patient());
+      await expect(failed).rejects.toBeInstanceOf(Refused);
+      await expect(failed).rejects.toMatchObject({
+        message: `EC2 declined ec2:DetachVolume, and ${disk} is still attached to ${machine}`,
+        cause: { name: code },
+      });
       expect(held(world, disk)).toBe(true);
     },
   );
@@ -109,7 +121,9 @@ describe('a power-off', () => {
 
   it('is refused for a machine that is terminated', async () => {
     const { world, machine } = withDisk({ state: 'terminated' });
-    await expect(cloudOf(world).powerOff(target(machine), granted, patient())).rejects.toBeInstanceOf(Refused);
+    const refused = cloudOf(world).powerOff(target(machine), granted, patient());
+    await expect(refused).rejects.toBeInstanceOf(Refused);
+    await expect(refused).rejects.toThrow(/^ec2:StopInstances returned IncorrectInstanceState/);
   });
 });
 
