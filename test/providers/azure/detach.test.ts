@@ -107,6 +107,35 @@ describe('a detach', () => {
     },
   );
 
+  it.each(['Failed', 'Canceled'])('whose operation ends as %s is refused, and its cause is kept', async (status) => {
+    const { world, target, disk } = withDisk(
+      { power: 'deallocated' },
+      { pollBy: 'async', detachFailsWith: 'DiskServiceInternalError' },
+    );
+    const inner = inProcessClient(world, () => world.advance(3_000));
+    const httpClient: typeof inner = {
+      sendRequest: async (request) => {
+        const answer = await inner.sendRequest(request);
+        return { ...answer, bodyAsText: answer.bodyAsText.replace('"status":"Failed"', `"status":"${status}"`) };
+      },
+    };
+    const clients = clientsOf(world, { httpClient, polling: { everyMs: 1, times: 10 } });
+    await expect(cloudOf(world, clients).detach(target, disk, 'plain', granted, patient())).rejects.toMatchObject({
+      name: 'Refused',
+      message: expect.stringContaining(`but the operation ended with ${status.toLowerCase()}`),
+      cause: expect.any(Error),
+    });
+  });
+
+  it('is followed only so often', async () => {
+    const { world, target, disk } = withDisk();
+    const asked: string[] = [];
+    const arrived = (url: string) => void asked.push(url);
+    const clients = clientsOf(world, { arrived, polling: { everyMs: 1, times: 3 } });
+    await cloudOf(world, clients).detach(target, disk, 'plain', granted, patient());
+    expect(asked.filter((url) => url.includes('/operations/'))).toHaveLength(3);
+  });
+
   it.each(['async', 'location', 'both'] as const)('is followed to its end if that comes soon (%s)', async (pollBy) => {
     const { world, target, disk } = withDisk({ power: 'deallocated' }, { pollBy });
     const cloud = cloudOf(

@@ -42,6 +42,17 @@ describe('a power-off', () => {
     expect(machineIn(world, machine)?.power).toBe(power);
   });
 
+  it.each(['running', 'stopping', 'deallocating', 'unknown', null])(
+    'is sent to a machine that shows the power state %s',
+    async (power) => {
+      const { world, machine, target } = powered();
+      showAs(world, machine, { power });
+      await cloudOf(world).powerOff(target, granted, patient());
+      world.advance(MINUTE);
+      expect(machineIn(world, machine)?.power).toBe('stopped');
+    },
+  );
+
   it('is refused for a machine that is gone and for a machine of another subscription', async () => {
     const { world, target } = powered();
     const gone = { ...target, machine: `${prefix}/virtualmachines/nobody` };
@@ -54,7 +65,9 @@ describe('a power-off', () => {
   it('is an error when ARM declines it', async () => {
     const { world, machine, target } = powered();
     addFault(world.parts.azure, { call: 'machine.powerOff', mishap: { kind: 'error', code: 'Conflict', status: 409 } });
-    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Unavailable);
+    const conflict = cloudOf(world).powerOff(target, granted, patient());
+    await expect(conflict).rejects.toBeInstanceOf(Unavailable);
+    await expect(conflict).rejects.toThrow(/^powerOff\/action returned Conflict/);
     showAs(world, machine, { power: null });
     addFault(world.parts.azure, {
       call: 'machine.powerOff',
