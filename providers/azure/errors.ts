@@ -167,7 +167,7 @@ const WORDS: readonly (readonly [RegExp, DriverFault])[] = [
   [/\bVolume not found, failed with error\b/, 'disk-not-found'],
 ];
 
-const CODE = /(?:ERROR CODE:\s*|"?code"?\s*[:=]\s*"?)([A-Za-z]+)/gi;
+const CODE = /code"?\s*[:=]\s*"?([A-Za-z]+)/gi;
 
 /** Returns what Azure's code or the driver's words in a sentence mean, or null. */
 export const driverFaultOf = (sentence: string): DriverFault | null => {

@@ -152,7 +152,12 @@ describe('in a sentence of the Azure Disk CSI driver', () => {
     ['SomethingNew', null],
     ['constructor', null],
   ])('%s means %s, in each form', (code, fault) => {
-    for (const form of [`ERROR CODE: ${code}\nmore`, `Code="${code}" Message="x"`, `{"code": "${code}"}`])
+    for (const form of [
+      `ERROR CODE: ${code}\nmore`,
+      `Code="${code}" Message="x"`,
+      `{"code" : "${code}"}`,
+      `code=${code}`,
+    ])
       expect(driverFaultOf(form)).toBe(fault);
     expect(driverFaultOf(`ERROR CODE: First, then ERROR CODE:   ${code}`)).toBe(fault);
     expect(driverFaultOf(`the word ${code} without its form`)).toBe(null);
@@ -174,7 +179,7 @@ describe('in a sentence of the Azure Disk CSI driver', () => {
     ['a disk already exists', null],
     ['disk d is already attached to node(vm-1)', 'attached-elsewhere'],
     ['disk d is in ToBeDetached state', 'detach-pending'],
-    ['state of disk(d) is Attaching, not in expected Unattached', 'disk-not-ready'],
+    ['state of disk(/subscriptions/s/d) is Attaching, not in expected Unattached', 'disk-not-ready'],
     ['azure cloud provider: client throttled', 'throttled'],
     ['Volume not found, failed with error: 404', 'disk-not-found'],
     ['nothing of these', null],

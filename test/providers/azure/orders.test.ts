@@ -42,7 +42,7 @@ describe('a power-off', () => {
     expect(machineIn(world, machine)?.power).toBe(power);
   });
 
-  it.each(['running', 'stopping', 'deallocating', 'unknown', null])(
+  it.each(['running', 'stopping', 'deallocating', 'unknown', null] as const)(
     'is sent to a machine that shows the power state %s',
     async (power) => {
       const { world, machine, target } = powered();
