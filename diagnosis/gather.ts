@@ -91,8 +91,9 @@ const locationAt = async (nodeName: string, handle: VolumeHandle | null, sources
     reading.node(nodeName),
     handle && reading.attachment(handle, nodeName),
   ]);
-  const machine = machineOfNode(ifFound(node), sources) ?? machineOfAttachment(ifFound(attachment), sources);
-  return { nodeName, node, attachment, machine, power: null };
+  const attachedMachine = machineOfAttachment(ifFound(attachment), sources);
+  const machine = machineOfNode(ifFound(node), sources) ?? attachedMachine;
+  return { nodeName, node, attachment, machine, attachedMachine, power: null };
 };
 
 interface Located extends Start {

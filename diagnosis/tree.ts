@@ -24,6 +24,7 @@ const at = (depth: number, what: string, says: string): TreeLine => ({ depth, wh
 
 const stateOf = (pod: PodView, now: number): string => {
   if (pod.deletionEnds !== null) return `Terminating, its grace period ends ${formatTime(pod.deletionEnds)}`;
+  if (pod.finished) return `ended, created ${formatDuration(now - pod.created)} ago`;
   if (pod.ready || pod.runs)
     return `${pod.ready ? 'runs' : 'runs, not ready'}, created ${formatDuration(now - pod.created)} ago`;
   return `${pod.node === null ? 'not placed' : 'not started'} for ${formatDuration(now - pod.created)}`;

@@ -50,8 +50,12 @@ export interface PodView extends ObjectName {
   readonly owner: OwnerView | null;
   /** The claims that it names, in its own namespace. */
   readonly claims: readonly string[];
+  /** Its volumes that name no claim, such as a Secret. */
+  readonly ownVolumes: readonly string[];
   /** Its kubelet ended it because its machine shut down. */
   readonly endedByShutdown: boolean;
+  /** Its kubelet rejected it because its Node has no free slot for a volume. */
+  readonly rejectedByLimit: boolean;
   /** The claims that it mounts read-only. */
   readonly readOnlyClaims: readonly string[];
   /** It sets an fsGroup without fsGroupChangePolicy, so that the kubelet changes the owner of every file. */
@@ -216,6 +220,8 @@ export interface NodeLocation {
   readonly attachment: ReadResult<AttachmentView>;
   /** Null if nothing names a machine of a supported cloud. */
   readonly machine: MachineId | null;
+  /** The machine that the attachment names. It is another one if the Node's name was given to a new machine since. */
+  readonly attachedMachine: MachineId | null;
   /** Null if there is no machine to ask for. */
   readonly power: ReadResult<MachineFacts>;
 }

@@ -27,6 +27,26 @@ const driverOf = (situation: Situation): string => handleOf(situation)?.driver ?
 const isAttachable = (situation: Situation): boolean =>
   handleOf(situation) !== null && ifFound(situation.driver)?.attachRequired !== false && situation.target !== null;
 
+/** Neither its CSIDriver object exists, nor does a Node that has the volume list the driver. */
+const isUninstalled = (situation: Situation, driver: string): boolean => {
+  const known = holdersOf(situation)
+    .map((location) => nodeAt(location)?.drivers ?? 'unread')
+    .filter((drivers) => drivers !== 'unread');
+  const isListed = known.some((drivers) => drivers.some(({ name }) => name === driver));
+  return situation.driver === null && known.length > 0 && !isListed;
+};
+
+const uninstalled = (situation: Situation, driver: string): Cause =>
+  cause('driver-not-on-node', 'proved', 'by-person', {
+    says: `The CSI driver ${driver} is not installed: nothing detaches ${describeVolume(situation)}, and nothing attaches it.`,
+    proof: [`there is no CSIDriver ${driver}`, 'no Node that the volume concerns lists the driver'],
+    waits: `${nameOf(situation.pod)} ← ${driver}, which is gone.`,
+    next: [
+      `install ${driver} again, in the same version: it then also ends the detaches that were requested`,
+      'do not remove the finalizer of a VolumeAttachment before the cloud shows the disk detached',
+    ],
+  });
+
 /** The CSI driver is not registered on the pod's Node. */
 export const driverNotOnNode: CauseRule = (situation) => {
   const { target, pod } = situation;
@@ -34,6 +54,7 @@ export const driverNotOnNode: CauseRule = (situation) => {
   if (!isAttachable(situation) || node === null || node.drivers === 'unread') return null;
   const driver = driverOf(situation);
   if (node.drivers.some(({ name }) => name === driver)) return null;
+  if (isUninstalled(situation, driver)) return uninstalled(situation, driver);
   return cause('driver-not-on-node', 'proved', 'by-person', {
     says: `The CSI driver ${driver} is not registered on ${node.name}, so nothing can attach ${describeVolume(situation)} there.`,
     proof: [`CSINode ${node.name} lists ${node.drivers.map(({ name }) => name).join(', ') || 'no driver'}`],

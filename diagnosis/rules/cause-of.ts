@@ -10,11 +10,11 @@ import {
   refusedForStale,
   staleAttachment,
 } from './attaching.ts';
-import { noClaim, notTheVolume, notWaiting, podFinalizer, runsUnready } from './pod.ts';
-import { attachedOutside, diskDeleted, diskStuck } from './disks.ts';
+import { noClaim, notTheVolume, notWaiting, podFinalizer, rejectedByLimit, runsUnready } from './pod.ts';
+import { attachedOutside, diskDeleted, diskStuck, formerMachine } from './disks.ts';
 import { machineOfHolder, machineOfTarget } from './machine.ts';
 import { kubeletStuck, mountError, mountingNow } from './mounting.ts';
-import { anotherPod, movingNow, podDoesNotEnd, staysMounted, twinVolume } from './other-pods.ts';
+import { anotherPod, movingNow, podDoesNotEnd, podEnds, staysMounted, twinVolume } from './other-pods.ts';
 import { cause, nameOf, type CauseRule, hasMultiAttachEvent, describeVolume } from './rule.ts';
 import { pvcPending, pvcUnusable, readWriteOncePodInUse, unscheduled, volumeUnusable } from './scheduling.ts';
 
@@ -25,6 +25,7 @@ import { pvcPending, pvcUnusable, readWriteOncePodInUse, unscheduled, volumeUnus
  */
 const questions: readonly CauseRule[] = [
   // Does the pod wait, and is it the volume?
+  rejectedByLimit,
   notWaiting,
   runsUnready,
   notTheVolume,
@@ -38,6 +39,7 @@ const questions: readonly CauseRule[] = [
   unscheduled, // before the machines: as long as the pod has no Node, nothing is attached for it
 
   // Which machine has it, and does that machine run?
+  formerMachine, // before the Node, which is another machine's by now
   machineOfHolder,
   machineOfTarget,
   readWriteOncePodInUse, // after the machines: the other pod may be on a dead one
@@ -47,6 +49,7 @@ const questions: readonly CauseRule[] = [
   anotherPod,
   twinVolume, // before anybody is told that no pod uses the volume there
   podDoesNotEnd,
+  podEnds,
 
   // Do the driver and its attacher work?
   driverNotOnNode,

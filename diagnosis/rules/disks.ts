@@ -1,7 +1,12 @@
-import { type AttachmentView, ifFound, type Situation } from '../model/facts.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import type { Cause } from '../model/cause.ts';
+import { type AttachmentView, ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
 import {
   attachmentAt,
   cause,
+  cloudSays,
+  fenceIt,
+  nodeAt,
   holdersOf,
   isKubeletSilent,
   nameOf,
@@ -15,16 +20,26 @@ import {
 
 /** What the disk itself says. */
 
+interface HolderOutside {
+  readonly machine: string;
+  readonly is: string;
+  /** The cloud says that it is off, so nothing there uses the disk. */
+  readonly isOff: boolean;
+}
+
 /** Returns who holds the disk although no attachment says so: a machine that is no Node, or a Node. */
-const holderOutside = (situation: Situation): { readonly machine: string; readonly is: string } | null => {
+const holderOutside = (situation: Situation): HolderOutside | null => {
   const [stranger] = situation.strangers;
-  if (stranger) return { machine: stranger.machine, is: `which is no Node of this cluster (${stranger.power})` };
+  if (stranger) {
+    const { machine, power } = stranger;
+    return { machine, is: `which is no Node of this cluster (${power})`, isOff: power === 'off' };
+  }
   const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
   const location = holdersOf(situation).find(
     (one) => one.attachment === null && named.has(one.machine ?? '') && podsAt(one, situation).length === 0,
   );
   return location?.machine
-    ? { machine: location.machine, is: `the machine of ${location.nodeName}, without an attachment` }
+    ? { machine: location.machine, is: `the machine of ${location.nodeName}, without an attachment`, isOff: false }
     : null;
 };
 
@@ -48,10 +63,48 @@ export const attachedOutside: CauseRule = (situation) => {
     ],
     waits: `${nameOf(pod)} ← disk ← ${holder.machine}, from which Kubernetes detaches nothing.`,
     next: [
-      `find out what uses it on ${holder.machine}, unmount the disk there, and detach it in the cloud`,
+      holder.isOff
+        ? `detach the disk from ${holder.machine} in the cloud: that machine is off, so nothing there uses it`
+        : `find out what uses it on ${holder.machine}, unmount the disk there, and detach it in the cloud`,
       ...(attachment ? [`${pod.name} follows within five minutes; ${retryCommand(attachment)}`] : []),
     ],
   });
+};
+
+const OFF = ['off', 'off-if-repeated', 'missing'];
+
+/** Its Node's name was given to another machine, and the disk still names the earlier one. */
+const former = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
+  const { nodeName, machine } = location;
+  const volume = describeVolume(situation);
+  const isOff = OFF.includes(facts.power);
+  const name = attachmentAt(location)?.name ?? '';
+  return cause(isOff ? 'node-gone' : 'node-gone-machine-runs', 'proved', isOff ? 'by-fence' : 'by-person', {
+    says: `${volume} is still attached to ${facts.machine}, an earlier machine of the name ${nodeName}, ${isOff ? 'and that machine is off.' : `which is ${facts.power} and may write to it.`}`,
+    proof: [
+      cloudSays(facts),
+      `VolumeAttachment ${name} names it`,
+      `${nodeName} is ${machine ?? 'another machine'} by now`,
+    ],
+    machine: isOff ? facts.machine : null,
+    waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which is no Node any more.`,
+    next: [
+      ...(isOff
+        ? fenceIt(facts.machine)
+        : [`stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`]),
+      `do not delete the VolumeAttachment: its attacher would ask ${machine ?? 'the new machine'}, and the disk would stay where it is`,
+    ],
+  });
+};
+
+export const formerMachine: CauseRule = (situation) => {
+  const { target, strangers } = situation;
+  for (const location of [...holdersOf(situation), ...(target ? [target] : [])]) {
+    const { attachedMachine, machine } = location;
+    const facts = attachedMachine === machine ? null : strangers.find((one) => one.machine === attachedMachine);
+    if (facts && nodeAt(location) !== null) return former(location, situation, facts);
+  }
+  return null;
 };
 
 const BUSY_MS = 120_000;

@@ -4,6 +4,8 @@ import type { MachineFacts } from '../../fencing/model/machine.ts';
 import {
   attachmentAt,
   cause,
+  cloudSays,
+  fenceIt,
   formatTime,
   holdersOf,
   isHealthy,
@@ -56,9 +58,6 @@ const waiting = (location: NodeLocation, situation: Situation): string => {
   return `${chain.join(' ← ')}. ${timerWords(location, situation)}`;
 };
 
-const cloudSays = ({ machine, evidence, power }: MachineFacts): string =>
-  `the cloud says of ${machine}: ${Object.values(evidence)[0] ?? power}`;
-
 const proofOf = (location: NodeLocation, situation: Situation, facts: MachineFacts | null): readonly string[] => [
   describeKubelet(location, situation.now),
   ...(facts ? [cloudSays(facts)] : []),
@@ -67,8 +66,6 @@ const proofOf = (location: NodeLocation, situation: Situation, facts: MachineFac
     ? ['its pods ended by a graceful shutdown, but the volume was not unmounted']
     : []),
 ];
-
-const fenceIt = (node: string): readonly string[] => [`cloudfence fence ${node} --dry-run`, `cloudfence fence ${node}`];
 
 /** The pod is bound to another Node whose machine is off: the disk alone does not help it. */
 const fenceTargetToo = (location: NodeLocation, { target, pod }: Situation): readonly string[] =>

@@ -7,6 +7,7 @@ import {
   handleOf,
   isListedAttached,
   lastEvent,
+  failedVolumeIn,
   firstLine,
   nameOf,
   nodeAt,
@@ -151,11 +152,21 @@ const ofText = (situation: Situation, found: MountText, event: EventView): Cause
     next: notes(situation, found),
   });
 
+/** Whether the event is about this volume: the kubelet names a PersistentVolume, or several volumes of the pod. */
+const isAboutVolume = ({ volume, pod }: Situation, says: string): boolean => {
+  const [named, own] = [failedVolumeIn(says), ifFound(volume)?.name];
+  if (named === null || own === undefined || named === own) return true;
+  return pod.claims.length < 2 && !pod.ownVolumes.includes(named);
+};
+
 /** An event of the kubelet says why the mount fails. */
 export const mountError: CauseRule = (situation) => {
   const { target, pod, now } = situation;
   if (target === null || pod.runs) return null;
-  const event = lastEvent(situation, (reason, says) => isMountEvent(reason) && !/configmap|secret/i.test(says));
+  const event = lastEvent(
+    situation,
+    (reason, says) => isMountEvent(reason) && !/configmap|secret/i.test(says) && isAboutVolume(situation, says),
+  );
   if (event === null) return null;
   const found = texts.find(({ sign }) => sign.test(event.says) || sign.test(event.reason));
   if (found) return ofText(situation, found, event);

@@ -13,6 +13,7 @@ import {
   podsAt,
   type CauseRule,
   formatDuration,
+  firstLine,
   describeVolume,
   isNetworkStorage,
 } from './rule.ts';
@@ -25,21 +26,27 @@ const MOVE_MS = 60_000;
 const canBeShared = (situation: Situation): boolean =>
   (ifFound(situation.claim)?.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany');
 
+/** How the pod is on its Node, for people. */
+const presence = ({ node, runs, waitsFor }: PodView): string =>
+  runs ? `runs on ${node ?? ''}` : `is on ${node ?? ''}${waitsFor === null ? '' : ` (${firstLine(waitsFor)})`}`;
+
 const recreate = ({ name }: WorkloadView, namespace: string): string =>
   `kubectl -n ${namespace} patch deploy ${name} -p '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}'`;
 
 const inRollout = (situation: Situation, other: PodView, workload: WorkloadView): Cause =>
   cause('rollout-surge', 'proved', 'by-person', {
-    says: `The rollout of Deployment ${workload.name} starts ${situation.pod.name} before it stops ${other.name}, and ${describeVolume(situation)} serves one Node at a time. Nothing is broken.`,
+    says: `The rollout of Deployment ${workload.name} starts ${situation.pod.name} before it stops ${other.name}, and ${describeVolume(situation)} serves one Node at a time.${other.runs ? ' Nothing is broken.' : ''}`,
     proof: [
       `both pods belong to Deployment ${workload.name}${workload.revision === null ? '' : `, revisions ${workload.revision} and ${ifFound(situation.otherWorkload)?.revision ?? '?'}`}`,
-      `${nameOf(other)} is Ready on ${other.node ?? ''}`,
+      `${nameOf(other)} ${other.ready ? `is Ready on ${other.node ?? ''}` : presence(other)}`,
     ],
     waits: `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← rollout ← ${nameOf(situation.pod)}: a circle, it never ends by itself.`,
     next: [
       recreate(workload, situation.pod.namespace),
       'or maxSurge: 0 with maxUnavailable: 1, a StatefulSet, or a ReadWriteMany volume',
-      `do not fence ${other.node ?? 'the Node'} and do not force-delete ${other.name}: it writes to the volume`,
+      other.runs
+        ? `do not fence ${other.node ?? 'the Node'} and do not force-delete ${other.name}: it writes to the volume`
+        : `do not fence ${other.node ?? 'the Node'}: it works`,
     ],
   });
 
@@ -54,14 +61,14 @@ const sharing = (situation: Situation, other: PodView): Cause => {
   return cause('shared-claim', 'proved', 'by-person', {
     says: `Two workloads share the claim ${claimName ?? ''}, and ${describeVolume(situation)} serves one Node at a time.`,
     proof: [
-      `${nameOf(other)} runs on ${other.node ?? ''}, controlled by ${ownerInWords(theirs, other)}`,
+      `${nameOf(other)} ${presence(other)}, controlled by ${ownerInWords(theirs, other)}`,
       `${nameOf(pod)} is controlled by ${ownerInWords(own, pod)}`,
     ],
     waits: `${nameOf(pod)} ← disk ← ${nameOf(other)}, which has no reason to end.`,
     next: [
       'give each workload a claim of its own, or use ReadWriteMany storage',
       `or keep both on one Node with a podAffinity. For a Job: run it when ${other.name} is stopped`,
-      `do not fence ${other.node ?? 'the Node'}: ${other.name} is healthy`,
+      `do not fence ${other.node ?? 'the Node'}: ${other.runs ? `${other.name} is healthy` : 'it works'}`,
     ],
   });
 };
@@ -71,12 +78,16 @@ const isSameDeployment = ({ workload, otherWorkload }: Situation): WorkloadView 
   return own?.kind === 'Deployment' && own.uid === theirs?.uid && own.surges ? own : null;
 };
 
+/** Whether the pod keeps the volume there. One that crashes or pulls its image does so if the volume is attached. */
+const keepsVolume = ({ runs, deletionEnds }: PodView, location: NodeLocation): boolean =>
+  deletionEnds === null && (runs || attachmentAt(location)?.attached === true);
+
 /** A pod of the same Deployment, or of another workload, uses the volume on a healthy Node. */
 export const anotherPod: CauseRule = (situation) => {
   const { now, pod, target } = situation;
   if (canBeShared(situation)) return null;
   for (const location of holdersOf(situation)) {
-    const other = podsAt(location, situation).find(({ runs, deletionEnds }) => runs && deletionEnds === null);
+    const other = podsAt(location, situation).find((one) => keepsVolume(one, location));
     if (!other || !isHealthy(location, now) || pod.node === null || target === null) continue;
     const deployment = isSameDeployment(situation);
     return deployment ? inRollout(situation, other, deployment) : sharing(situation, other);
@@ -162,15 +173,38 @@ const doesNotEnd = (situation: Situation, location: NodeLocation, other: PodView
     : notUnmounted(situation, location, other, waits);
 };
 
-export const podDoesNotEnd: CauseRule = (situation) => {
+/** The pods on healthy Nodes that have the volume: the pod itself if it is being deleted, and those that hold it. */
+const podsThatHold = (situation: Situation): readonly (readonly [NodeLocation, PodView])[] => {
   const { now, pod, target } = situation;
-  const own = target !== null && pod.deletionEnds !== null ? [{ location: target, pods: [pod] }] : [];
-  const held = holdersOf(situation).map((location) => ({ location, pods: podsAt(location, situation) }));
-  for (const { location, pods } of [...own, ...held]) {
-    const late = pods.find(({ deletionEnds, finalizers }) => (deletionEnds ?? now) < now && finalizers.length === 0);
-    if (late && isHealthy(location, now)) return doesNotEnd(situation, location, late);
-  }
-  return null;
+  const own = target !== null && pod.deletionEnds !== null ? [[target, pod] as const] : [];
+  const others = holdersOf(situation).flatMap((location) =>
+    podsAt(location, situation).map((other) => [location, other] as const),
+  );
+  return [...own, ...others].filter(([location]) => isHealthy(location, now));
+};
+
+export const podDoesNotEnd: CauseRule = (situation) => {
+  const { now } = situation;
+  const late = podsThatHold(situation).find(
+    ([, { deletionEnds, finalizers }]) => (deletionEnds ?? now) < now && finalizers.length === 0,
+  );
+  return late ? doesNotEnd(situation, ...late) : null;
+};
+
+/** A pod that is being deleted still has time to end. */
+export const podEnds: CauseRule = (situation) => {
+  const { now, pod } = situation;
+  const found = podsThatHold(situation).find(([, { deletionEnds }]) => (deletionEnds ?? 0) >= now);
+  if (!found) return null;
+  const [{ nodeName }, other] = found;
+  const until = formatTime(other.deletionEnds ?? now);
+  const before = other.uid === pod.uid ? '' : `${nameOf(pod)} ← disk ← `;
+  return cause('moving-now', 'proved', 'by-itself', {
+    says: `${nameOf(other)} is being deleted, and has time until ${until} to end on ${nodeName}.`,
+    proof: [`its grace period ends at ${until}`],
+    waits: `${before}${nameOf(other)} ← its grace period, until ${until}.`,
+    next: [`look again after ${until}; do not force its deletion: it may still write to the volume`],
+  });
 };
 
 /** No pod wants the volume on a Ready Node, but its kubelet still lists it as mounted. */

@@ -1,5 +1,15 @@
 import { ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
-import { cause, describeVolume, isHealthy, lastEvent, firstLine, nameOf, type CauseRule } from './rule.ts';
+import {
+  cause,
+  describeSlots,
+  describeVolume,
+  failedVolumeIn,
+  isHealthy,
+  lastEvent,
+  firstLine,
+  nameOf,
+  type CauseRule,
+} from './rule.ts';
 
 /** The first questions: does the pod wait at all, and is it the volume? */
 
@@ -15,6 +25,24 @@ export const notWaiting: CauseRule = ({ pod, target, now }) => {
     says: pod.finished ? `${nameOf(pod)} has ended.` : `${nameOf(pod)} runs. It waits for no volume.`,
     waits: 'nobody.',
     next: [],
+  });
+};
+
+/** The driver promised more slots than the Node has. Its kubelet has counted again, and rejected the pod. */
+export const rejectedByLimit: CauseRule = (situation) => {
+  const { pod } = situation;
+  if (!pod.finished || !pod.rejectedByLimit) return null;
+  const node = pod.node ?? '';
+  const isReplaced = pod.owner !== null;
+  return cause('attach-limit', 'proved', isReplaced ? 'by-itself' : 'by-person', {
+    says: `The kubelet of ${node} rejected ${nameOf(pod)}, because the Node has no free slot for its volume.`,
+    proof: ['the reason of the pod is VolumeAttachmentLimitExceeded', ...describeSlots(situation)],
+    waits: isReplaced ? `${pod.owner.kind} ${pod.owner.name} makes a new pod.` : `${nameOf(pod)} ← a new pod.`,
+    next: [
+      isReplaced
+        ? `the scheduler knows the right number by now. If new pods come back to ${node}: kubectl cordon ${node}`
+        : `kubectl -n ${pod.namespace} delete pod ${pod.name}      # and create it again: the scheduler knows the right number by now`,
+    ],
   });
 };
 
@@ -59,7 +87,9 @@ export const notTheVolume: CauseRule = (situation) => {
   if (pod.deletionEnds !== null) return null;
   const found = lastEvent(
     situation,
-    (reason, says) => OTHER_REASONS.includes(reason) || (reason === 'FailedMount' && OTHER_OBJECTS.test(says)),
+    (reason, says) =>
+      OTHER_REASONS.includes(reason) ||
+      (reason === 'FailedMount' && (OTHER_OBJECTS.test(says) || pod.ownVolumes.includes(failedVolumeIn(says) ?? ''))),
   );
   const event = found && now - found.at <= RECENT_MS ? found : null;
   const reason = pod.waitsFor ?? (event && `${event.reason}: ${firstLine(event.says)}`);

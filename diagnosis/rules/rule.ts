@@ -1,4 +1,4 @@
-import type { VolumeHandle } from '../../fencing/model/machine.ts';
+import type { MachineFacts, VolumeHandle } from '../../fencing/model/machine.ts';
 import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
 import {
   ifFound,
@@ -131,6 +131,18 @@ export const hasMultiAttachEvent = ({ events }: Situation): boolean => events.so
 /** Returns the latest event that passes the test. */
 export const lastEvent = ({ events }: Situation, wanted: (reason: string, says: string) => boolean) =>
   events.find(({ reason, says }) => wanted(reason, says)) ?? null;
+
+/** Returns the volume that the kubelet names: a PersistentVolume, or one of the pod's own. Null if it names none. */
+export const failedVolumeIn = (says: string): string | null => / for volume "([^"]+)"/.exec(says)?.[1] ?? null;
+
+export const cloudSays = ({ machine, evidence, power }: MachineFacts): string =>
+  `the cloud says of ${machine}: ${Object.values(evidence)[0] ?? power}`;
+
+/** Says how a person fences a Node or a machine. */
+export const fenceIt = (name: string): readonly string[] => [
+  `cloudfence fence ${name} --dry-run`,
+  `cloudfence fence ${name}`,
+];
 
 /** Says how a person keeps a disk whose claim or PersistentVolume is being deleted. */
 export const keepDisk = (volume: string): string =>

@@ -19,6 +19,7 @@ import {
   nodeAt,
   type CauseRule,
 } from './rule.ts';
+import { remedyOfRefusal } from './provisioning.ts';
 
 /** The claim and the PersistentVolume, and a pod for which the scheduler finds no Node. */
 
@@ -70,12 +71,14 @@ export const pvcPending: CauseRule = (situation) => {
   const { pod, claimName } = situation;
   const waits = `${nameOf(pod)} ← claim ${claimName ?? ''}`;
   const refused = eventOf(claim, PENDING_EVENTS);
-  if (refused)
-    return cause('provisioning-refused', 'proved', 'by-person', {
+  if (refused) {
+    const { ending, next } = remedyOfRefusal(refused.says, claim);
+    return cause('provisioning-refused', 'proved', ending, {
       says: `No volume could be made for the claim: ${firstLine(refused.says)}`,
       waits: `${waits} ← provisioner ${claim.provisioner ?? ''}.`,
-      next: ['fix what the error names: a permission, a quota, a key, or the zone'],
+      next,
     });
+  }
   const asked = eventOf(claim, ['ExternalProvisioning', 'Provisioning']);
   if (asked)
     return cause('no-provisioner', 'likely', 'by-person', {
@@ -224,6 +227,21 @@ const inAnotherZone = (situation: Situation, says: string) => {
   });
 };
 
+/** A driver's node plugin removes this taint from a new Node when it has started there. */
+const AGENT_NOT_READY = /untolerated taint \{([\w.-]+)\/agent-not-ready/;
+
+const agentNotReady = ({ pod }: Situation, driver: string, says: string) =>
+  cause('driver-not-on-node', 'proved', 'by-person', {
+    says: `The node plugin of the CSI driver ${driver} has not started on the Nodes where the pod may run.`,
+    proof: [firstLine(says)],
+    waits: `${nameOf(pod)} ← scheduler ← the node plugin of ${driver}.`,
+    next: [
+      'a Node that is a minute old: look again in a minute',
+      `else find out why the plugin does not start there: kubectl get pods -A -o wide | grep -i csi`,
+      'Do not remove the taint by hand: the pod would then wait on that Node',
+    ],
+  });
+
 /** The scheduler finds no Node. */
 export const unscheduled: CauseRule = (situation) => {
   const { pod } = situation;
@@ -232,6 +250,8 @@ export const unscheduled: CauseRule = (situation) => {
   if (pod.node !== null || says === null || TEXTS.once.test(says)) return null;
   if (volume && volume.hosts.length > 0) return pinned(situation, volume);
   if (TEXTS.affinity.test(says) || TEXTS.zone.test(says)) return inAnotherZone(situation, says);
+  const [, starting] = AGENT_NOT_READY.exec(says) ?? [];
+  if (starting !== undefined) return agentNotReady(situation, starting, says);
   const isFull = TEXTS.full.test(says);
   return cause(isFull ? 'node-full' : 'not-the-volume', 'proved', 'by-person', {
     says: isFull

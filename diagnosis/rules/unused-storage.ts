@@ -1,6 +1,7 @@
 import type { Cause } from '../model/cause.ts';
 import type { EventView, PvcView, StorageFacts, VolumeView } from '../model/facts.ts';
 import { cause, firstLine, formatDuration, keepDisk, nameOf } from './rule.ts';
+import { remedyOfRefusal } from './provisioning.ts';
 
 /** Why a claim or a PersistentVolume does not become what somebody asked for, although no pod uses it. */
 
@@ -43,12 +44,14 @@ const claimGoing: StorageRule = ({ claim, ended, now }) => {
 const pending = (claim: PvcView): Cause => {
   const waits = `claim ${nameOf(claim)} ← provisioner ${claim.provisioner ?? ''}.`;
   const refused = eventOf(claim, ['ProvisioningFailed']);
-  if (refused)
-    return cause('provisioning-refused', 'proved', 'by-person', {
+  if (refused) {
+    const { ending, next } = remedyOfRefusal(refused.says, claim);
+    return cause('provisioning-refused', 'proved', ending, {
       says: `No volume could be made for the claim ${nameOf(claim)}: ${firstLine(refused.says)}`,
       waits,
-      next: ['fix what the error names: a permission, a quota, a key, or the zone'],
+      next,
     });
+  }
   const requested = eventOf(claim, ['ExternalProvisioning', 'Provisioning']);
   if (requested)
     return cause('no-provisioner', 'likely', 'by-person', {

@@ -25,7 +25,7 @@ import { HOSTNAME_LABEL, OUT_OF_SERVICE, ZONE_LABEL } from '../names.ts';
 import { hasFenceTraces, hasOwnTaint } from '../node-facts.ts';
 import { attachmentIdentitySource, csiNodeIdentitySources, nodeIdentitySources } from '../node.ts';
 import { controllerOf, isFinished } from '../pods.ts';
-import { csiHandleOf, parseUniqueVolumeName, pvcsOfPod } from '../volumes.ts';
+import { csiHandleOf, inlineBackings, parseUniqueVolumeName, pvcsOfPod } from '../volumes.ts';
 
 /** Turns objects of Kubernetes into the views of a diagnosis. Pure. */
 
@@ -52,7 +52,10 @@ const condition = ({ status }: V1Pod, type: string) => status?.conditions?.find(
 /** What the kubelet and the scheduler say about the pod. */
 const podState = (
   pod: V1Pod,
-): Pick<PodView, 'finished' | 'ready' | 'runs' | 'waitsFor' | 'unscheduled' | 'endedByShutdown'> => {
+): Pick<
+  PodView,
+  'finished' | 'ready' | 'runs' | 'waitsFor' | 'unscheduled' | 'endedByShutdown' | 'rejectedByLimit'
+> => {
   const { status } = pod;
   const scheduled = condition(pod, 'PodScheduled');
   return {
@@ -62,6 +65,7 @@ const podState = (
     waitsFor: waitsFor(pod),
     unscheduled: scheduled?.status === 'False' ? (scheduled.message ?? '') : null,
     endedByShutdown: status?.reason === 'Terminated' && /node shutdown/.test(status.message ?? ''),
+    rejectedByLimit: status?.reason === 'VolumeAttachmentLimitExceeded',
   };
 };
 
@@ -94,6 +98,7 @@ export const podView = (pod: V1Pod): PodView => {
     finalizers: metadata?.finalizers ?? [],
     owner: ownerView(pod),
     claims: pvcsOfPod(pod).map(({ name }) => name),
+    ownVolumes: inlineBackings(pod).map(([name]) => name),
     readOnlyClaims: readOnlyClaims(pod),
     changesOwnership: changesOwnership(pod),
     ...podState(pod),
