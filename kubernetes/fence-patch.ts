@@ -67,6 +67,16 @@ const refuseIfChanged = (node: V1Node, target: NodeTarget): void => {
     throw new Refused(`someone else changed the fence of Node ${target.name} after Cloudfence read it`);
 };
 
+/**
+ * Verifies that nobody has written the label since the Node was seen without it. It may be the tombstone of a fence that
+ * a person removed. A patch can test what a label says, but not that there is none.
+ * @throws Refused when there is one
+ */
+const refuseIfLabelled = (node: V1Node, { name, label }: NodeTarget): void => {
+  if (label === null && fencedLabel(node) !== null)
+    throw new Refused(`someone else labelled Node ${name} after Cloudfence read it`);
+};
+
 const serializeRecord = (record: FenceRecord): string => JSON.stringify(record);
 
 /**
@@ -301,6 +311,7 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   refuseIfChanged(node, step.node);
+  if (step.do === 'mark') refuseIfLabelled(node, step.node);
   if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
   const ended = fenceWithEndedMark(step);
   if (ended !== null) refuseIfTakenBack(node, step.node, ended);

@@ -486,6 +486,14 @@ describe('disks', () => {
       'wait attachments-going',
     ],
     [
+      '... whether or not its attacher has attached anything by now',
+      fencing(
+        { pods: [], volumes: [volume({ attachment: attachment({ attached: false }) })] },
+        { policy: { ...defaultPolicy, detach: 'always' } },
+      ),
+      'wait attachments-going',
+    ],
+    [
       'are not detached while a pod of the Node may use them',
       fencing({
         pods: [pod({ tolerates: true, volumes: [], unresolved: ['default/data'] })],

@@ -83,6 +83,11 @@ describe('guards forbid a fence of a machine that is off', () => {
       'refused opted-out',
     ],
     [
+      '... also one that a fence would leave alone',
+      view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: optOut('licence'), tolerates: true })] }) }),
+      'refused opted-out',
+    ],
+    [
       'but not a finished opted-out Pod',
       view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: optOut('licence'), finished: true })] }) }),
       'mark',

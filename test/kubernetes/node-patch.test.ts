@@ -95,6 +95,13 @@ describe('the patch that marks', () => {
 });
 
 describe('the patch that marks over what stands', () => {
+  it('is not made if someone has written the label since', () => {
+    const labelled = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-0_removed_0' });
+    expect(() => fencePatch(labelled, mark)).toThrow('someone else labelled Node n1');
+    const seen = { ...mark, node: { ...mark.node, label: 'fence-0_removed_0' } };
+    expect(fencePatch(labelled, seen)).toContainEqual({ op: 'test', path: LABEL_PATH, value: 'fence-0_removed_0' });
+  });
+
   const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
   const mark = { do: 'mark', node: targetOf(meta), record, addOutOfService: true } as const;
 
@@ -318,7 +325,7 @@ describe('the owner of the out-of-service taint', () => {
   ])('... and it goes if someone else’s taint has replaced ours: %s', (_, theirs) => {
     const patch = fencePatch(node([theirs], {}, beside), {
       do: 'mark',
-      node: targetOf(meta),
+      node: { ...targetOf(meta), label: 'fence-1' },
       record,
       addOutOfService: false,
     });

@@ -88,6 +88,14 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.annotations?.['cloudfence.dev/fence']).toBe(text);
   });
 
+  it('does not mark over the tombstone of a fence that was removed since', async () => {
+    const node = await makeNode(harness());
+    const tombstone = { fence: 'fence-0', boot: '0000000aaaaaaa' };
+    await apply({ do: 'set-tombstone', node: targetOf(node), tombstone });
+    await expect(apply(mark(node, recordFor(node, 'i-1')))).rejects.toThrow(Refused);
+    expect((await read(node)).metadata).toMatchObject({ labels: { [LABEL]: 'fence-0_removed_0000000aaaaaaa' } });
+  });
+
   it('does not claim an out-of-service taint that someone else has set since', async () => {
     const node = await makeNode(harness(), { spec: { taints: [{ ...OUT_OF_SERVICE, effect: 'NoExecute' }] } });
     await expect(apply(mark(node, recordFor(node, 'i-1')))).rejects.toThrow(Refused);
