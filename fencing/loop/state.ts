@@ -113,6 +113,7 @@ export const emptyMemory: Memory = {
   markIsNew: false,
   firstFence: undefined,
   firstBoot: undefined,
+  firstGeneration: null,
   connectivity: null,
   admission: null,
   polls: 0,
@@ -189,6 +190,10 @@ const firstSeenStopping = (
   return power === 'unknown' ? firstStopping : null;
 };
 
+/** Returns whether a person's statement counts: of this run or, if the configuration allows vouching, in the record. */
+const isVouched = ({ request, record, policy }: RunState): boolean =>
+  request.vouched !== null || (policy.vouching === 'accepted' && (record?.vouched ?? null) !== null);
+
 /**
  * Adds a read of the machine. An off-read of another generation, or a read that does not say off, ends the proof so
  * far. If the boot or the power state changed, the run forgets what the cluster said. The witness is asked again, so
@@ -197,9 +202,7 @@ const firstSeenStopping = (
 export const withMachineRead = (state: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
   const { power, generation } = machine.value;
   const { memory } = state;
-  const vouched =
-    (state.request.vouched ?? state.record?.vouched ?? null) !== null && (power === 'unknown' || power === 'suspended');
-  const off = saysOff.has(power) || vouched;
+  const off = saysOff.has(power) || (isVouched(state) && (power === 'unknown' || power === 'suspended'));
   const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const { lease, leaseSince } = same ? memory : UNREAD_LEASE;
@@ -222,6 +225,7 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
       witness: null,
       testified: [],
       markIsNew: false,
+      firstGeneration: memory.firstGeneration ?? (state.request.vouched === null ? null : generation),
     },
   };
 };

@@ -187,10 +187,10 @@ export const isVolumeGone = ({ attachment, persistentVolume }: VolumeFacts): boo
 
 /**
  * Returns whether the machine was gone when this fence began: the cloud did not know it, and its disks confirmed that
- * before anything freed them.
+ * before anything freed them. A person's statement confirms nothing of that kind.
  */
-export const beganWithoutMachine = ({ generation, phase }: FenceRecord): boolean =>
-  generation === null && (phase === 'fencing' || phase === 'fenced');
+export const beganWithoutMachine = ({ generation, phase, vouched }: FenceRecord): boolean =>
+  generation === null && vouched === null && (phase === 'fencing' || phase === 'fenced');
 
 /**
  * Returns whether the Node has the fence of a machine that was there when the fence began. Such a fence frees the disks,

@@ -19,9 +19,11 @@ import { type Decision, refuse, type Rule, type View, wait } from './view.ts';
 
 /**
  * Returns a person's statement that the machine is off, or null. It is given to this run, or written in the record of
- * the fence that the run continues.
+ * the fence that the run continues. A statement in the record counts only while the configuration allows vouching. A
+ * fence goes on without it if the cloud has proven the machine off by now.
  */
-export const vouchReason = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
+export const vouchReason = (view: View): string | null =>
+  view.request.vouched ?? (view.policy.vouching === 'accepted' ? (currentRecord(view)?.vouched ?? null) : null);
 
 /** Returns every identity source that may say where the machine is and that names exactly this machine. */
 const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules }: View): readonly IdentitySource[] =>
@@ -184,16 +186,27 @@ export const vouchingRefused: Rule = (view) =>
     ? refuse(because('vouching-refused', 'the configuration does not allow vouching for a machine (policy.vouching)'))
     : null;
 
+/** Returns whether the Node shows another boot than the one that this run saw first. */
+const nodeShowsAnotherBoot = ({ cluster: { node }, memory: { firstBoot } }: View): boolean =>
+  node !== null && firstBoot !== undefined && firstBoot !== node.bootID;
+
 /**
- * Refuses a person's statement if the Node shows another boot than the one that this run saw first. The machine may have
- * been started since, for example while the process of a laptop slept.
+ * Returns whether the cloud names another boot than the one that it named first. A machine that resumes from memory has
+ * the bootID that it had before, so the Node does not show that. A generation that drifts says nothing about boots.
  */
-export const vouchedForAnotherBoot: Rule = ({ request, cluster: { node }, memory: { firstBoot } }) =>
-  request.vouched !== null && node !== null && firstBoot !== undefined && firstBoot !== node.bootID
+const cloudNamesAnotherBoot = ({ machine: { generation, generationDrifts }, memory: { firstGeneration } }: View) =>
+  firstGeneration !== null && generation !== null && generationDrifts !== true && firstGeneration !== generation;
+
+/**
+ * Refuses a person's statement about another boot than the one that this run saw first. The machine may have been
+ * started since, for example while the process that runs the command was frozen.
+ */
+export const vouchedForAnotherBoot: Rule = (view) =>
+  view.request.vouched !== null && (nodeShowsAnotherBoot(view) || cloudNamesAnotherBoot(view))
     ? refuse(
         because(
           'another-boot',
-          `Node ${node.name} shows another boot than when this command began: look at the machine again, then run the command again`,
+          `${view.machine.machine} has been started since this command began: look at the machine again, then run the command again`,
         ),
       )
     : null;

@@ -154,7 +154,7 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
  */
 const isAnotherFence = (node: NodeFacts, { memory: { firstFence }, runId }: View): boolean => {
   const name = fenceNameOn(node);
-  return typeof firstFence === 'string' && name !== null && name !== firstFence && !name.startsWith(`${runId}.`);
+  return firstFence !== undefined && name !== null && name !== firstFence && !name.startsWith(`${runId}.`);
 };
 
 /**

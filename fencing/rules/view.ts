@@ -77,6 +77,8 @@ export interface Memory {
    * that boot. Null without a Node. Undefined until then.
    */
   readonly firstBoot: string | null | undefined;
+  /** The same boot as the cloud named it first. Null until then, and in a run without such a statement. */
+  readonly firstGeneration: string | null;
   /** The survey of the other Nodes, and when it was requested (monotonic ms). */
   readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
   /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */

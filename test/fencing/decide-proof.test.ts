@@ -300,6 +300,48 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       ),
       'delete-pod',
     ],
+    [
+      'in the boot that the cloud named when the command began',
+      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstGeneration: 'boot-1' } }),
+      'mark',
+    ],
+    [
+      'but not in another one: a machine that resumes keeps its bootID',
+      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstGeneration: 'boot-0' } }),
+      'refused another-boot',
+    ],
+    [
+      '... nor without a Node',
+      vouching(
+        { power: 'suspended' },
+        { cluster: cluster({ node: null }), memory: { ...view().memory, firstGeneration: 'boot-0' } },
+      ),
+      'refused another-boot',
+    ],
+    [
+      '... which a machine that the cloud has forgotten since has not',
+      vouching(
+        { power: 'missing', generation: null },
+        {
+          cluster: cluster({ lease: ago(60_000) }),
+          memory: { ...view().memory, firstGeneration: 'boot-0' },
+        },
+      ),
+      'mark',
+    ],
+    [
+      '... and which says nothing if each operation changes it',
+      vouching(
+        { power: 'suspended', generationDrifts: true },
+        { memory: { ...view().memory, firstGeneration: 'boot-0' } },
+      ),
+      'mark',
+    ],
+    [
+      '... and which is no matter to a run without such a statement',
+      view({ memory: { ...view().memory, firstGeneration: 'boot-0' } }),
+      'mark',
+    ],
     ['but not if it runs', vouching({ power: 'running' }), 'ignored machine-running'],
     ['and not while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
     [
@@ -314,6 +356,48 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  describe('whose statement stands in the record, while the configuration no longer allows vouching', () => {
+    const continued = (power: Parameters<typeof machine>[0], recorded: Partial<FenceRecord> = {}, change = {}): View =>
+      view({
+        machine: machine(power),
+        cluster: cluster({ node: marked({ vouched: 'pulled the plug', ...recorded }), ...change }),
+      });
+    const forgotten = { power: 'missing', generation: null } as const;
+    const silent = { lease: ago(60_000) };
+    const freed = { ...silent, volumes: [volume({ attachment: null })] };
+    const attached = {
+      volumes: [
+        { driver: 'a-driver', handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1', attached: true },
+      ],
+    };
+    it.each<[string, View, string]>([
+      ['the fence goes on if the cloud says off by now', continued({}), 'delete-pod'],
+      ['our taint goes from a machine that may resume', continued({ power: 'suspended' }), 'lift-out-of-service'],
+      [
+        'no fence goes on without a power state',
+        continued({ power: 'unknown', generation: null }, { generation: null }),
+        'refused power-unknown',
+      ],
+      [
+        'a disk that the fence may have freed is no witness',
+        continued(forgotten, { ...silent, ...attached, generation: null }, freed),
+        'refused missing-without-witness',
+      ],
+      [
+        '... nor are volumes that are gone',
+        continued(
+          forgotten,
+          { ...silent, ...attached, generation: null },
+          { ...silent, volumes: [volume({ attachment: null, persistentVolume: null })] },
+        ),
+        'refused missing-without-witness',
+      ],
+    ])('%s', (_, given, expected) =>
+      expect(said({ ...given, memory: { ...given.memory, searched: true } })).toBe(expected),
+    );
+  });
+
   it('and the record says so', () => {
     const decision = decide(vouching({ power: 'suspended' }));
     expect(decision.do === 'step' && decision.step.do === 'mark' && decision.step.record.vouched).toBe(

@@ -441,7 +441,7 @@ describe('a tombstone of the boot that runs, which the cloud did not know when a
 });
 
 describe('a release by hand', () => {
-  const seen = (firstFence: string): View =>
+  const seen = (firstFence: string | null): View =>
     view({ cluster: cluster({ node: marked({ fence: 'other.1' }) }), memory: { ...view().memory, firstFence } });
   const release = (given: View, accepted: string | null = null): View => ({
     ...given,
@@ -462,6 +462,7 @@ describe('a release by hand', () => {
     ],
     ['is granted for the fence that the person saw', release(seen('other.1'), 'checked'), 'lift-out-of-service'],
     ['is refused for a fence that has begun since', release(seen('run.1'), 'checked'), 'refused another-fence'],
+    ['... also if the one before had no name', release(seen(null), 'checked'), 'refused another-fence'],
     [
       'takes two halves even then',
       release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'),

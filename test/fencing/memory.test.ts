@@ -166,4 +166,36 @@ describe('the boot that a person’s statement is about', () => {
   });
   it('is none if there is no Node at first', () => expect(after(null, node())).toBeNull());
   it('is of no interest to another run', () => expect(look(known, node()).memory.firstBoot).toBeUndefined());
+
+  const readAs = (state: RunState, generation: string | null): RunState =>
+    withMachineRead(
+      state,
+      { value: machine({ power: 'suspended', generation }), requestedAt: at(100), receivedAt: 100 },
+      at(100),
+    );
+  const named = (...generations: readonly (string | null)[]) =>
+    generations.reduce(readAs, vouching).memory.firstGeneration;
+
+  it('is also the first that the cloud names', () => {
+    expect(named('boot-1', 'boot-2')).toBe('boot-1');
+    expect(named(null, 'boot-1', null)).toBe('boot-1');
+    expect(named(null)).toBeNull();
+    expect(readAs(known, 'boot-1').memory.firstGeneration).toBeNull();
+  });
+});
+
+describe('a machine that is off by a person’s word', () => {
+  const accepting: RunState = { ...known, policy: { ...known.policy, vouching: 'accepted' } };
+  const begins = (state: RunState): boolean =>
+    withMachineRead(state, { value: machine({ power: 'suspended' }), requestedAt: at(100), receivedAt: 100 }, at(100))
+      .memory.firstOff !== null;
+  const vouched = record({ vouched: 'pulled the plug' });
+
+  it.each<[string, RunState, boolean]>([
+    ['of this run', { ...known, request: { ...known.request, vouched: 'pulled the plug' } }, true],
+    ['of the record, if the configuration accepts it', { ...accepting, record: vouched }, true],
+    ['of the record, if the configuration refuses it', { ...known, record: vouched }, false],
+    ['of none, with a record', { ...accepting, record: record() }, false],
+    ['of none, without a record', { ...accepting, record: null }, false],
+  ])('begins a proof by that %s: %s', (_, state, expected) => expect(begins(state)).toBe(expected));
 });
