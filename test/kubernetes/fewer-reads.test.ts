@@ -75,6 +75,20 @@ describe('the PersistentVolume of a claim', () => {
   });
 });
 
+it('an attachment of another driver does not show the PersistentVolume of a volume without a claim', async () => {
+  const { look, ...scene } = stage();
+  const [machine, handle] = [fresh('i'), fresh('vol')];
+  const node = await makeNode(scene, { machine });
+  const other = await makeVolume(scene, fresh('vol'));
+  await made(scene, ATTACHMENTS, {
+    metadata: { name: attachmentName({ driver: DRIVER, handle }, node.name) },
+    spec: { attacher: 'another.driver', nodeName: node.name, source: { persistentVolumeName: other } },
+  });
+  const status = { volumesAttached: [{ name: `kubernetes.io/csi/${DRIVER}^${handle}`, devicePath: '' }] };
+  await scene.admin('PATCH', `${NODES}/${node.name}/status`, { status });
+  expect((await look(machine, node.name)).facts.volumes).toMatchObject([{ handle, persistentVolume: null }]);
+});
+
 it.each([
   ['another claim', { namespace: 'default', name: 'another' }],
   ['a claim of that name in another namespace', { namespace: 'shop', name: 'data' }],

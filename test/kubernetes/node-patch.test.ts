@@ -105,6 +105,18 @@ describe('the patch that marks over what stands', () => {
   const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
   const mark = { do: 'mark', node: targetOf(meta), record, addOutOfService: true } as const;
 
+  it('does not claim a taint of someone else’s because our label is next to it', () => {
+    const taintLabel = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
+    const beside = node([{ ...OUT, value: 'nodeshutdown' }], {}, { [taintLabel]: OWN_VALUE });
+    expect(() => fencePatch(beside, mark)).toThrow('got an out-of-service taint from someone else');
+  });
+
+  it('notes a stop only on the Node that was seen', () => {
+    const stopping = { at: 0, boot: '0123456789abcd' };
+    const step = { do: 'note-stopping', node: targetOf(meta), stopping } as const;
+    expect(fencePatch(node([], {}, {}), step)).toContainEqual({ op: 'test', path: '/metadata/uid', value: 'u1' });
+  });
+
   it('forgets when the machine was first seen stopping', () => {
     const path = `/metadata/labels/${STOPPING.replace('/', '~1')}`;
     expect(fencePatch(node([], {}, { [STOPPING]: 'since' }), mark)).toContainEqual({ op: 'remove', path });

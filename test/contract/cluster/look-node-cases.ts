@@ -136,8 +136,15 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     const map = '/api/v1/namespaces/kube-system/configmaps';
     await made(harness(), map, { metadata: { name: 'cloudfence' }, data: { pause: 'moving house' } });
     expect((await look(machine, own.name)).surroundings.paused).toBe('moving house');
-    await harness().admin('PATCH', `${map}/cloudfence`, { data: { pause: 'false' } });
-    expect((await look(machine, own.name)).surroundings.paused).toBeNull();
+    for (const [pause, paused] of [
+      ['no', 'no'],
+      ['0', '0'],
+      ['false', null],
+      [' ', null],
+    ]) {
+      await harness().admin('PATCH', `${map}/cloudfence`, { data: { pause } });
+      expect((await look(machine, own.name)).surroundings.paused).toBe(paused);
+    }
     await harness().admin('DELETE', `${map}/cloudfence`);
   });
 
