@@ -28,6 +28,9 @@ const RUNS = 3;
 const PATIENCE_MS = 120_000;
 const CLOUD = 'aws';
 
+/** A script that is written for speed. A plain one, such as a loop over `kubectl delete`, deletes one pod after the other. */
+const EIGHT_AT_ONCE = 8;
+
 /** Seconds since the start, and the traffic. */
 interface Measured extends Pick<Seen, 'cluster' | 'cloud' | 'bytes'> {
   readonly off: number;
@@ -109,14 +112,17 @@ const sinceAnswer = (fence: Measured, floor: Measured): string =>
     .join(' and ');
 
 const rowsOf = async (load: Load, distances: Network): Promise<readonly string[]> => {
-  const floor = await measure(load, distances, runScriptWithoutProof);
+  const floor = await measure(load, distances, (network) => runScriptWithoutProof(network, EIGHT_AT_ONCE));
+  const plain = await measure(load, distances, (network) => runScriptWithoutProof(network, 1));
   const fence = await measure(load, distances, fenceByCli);
   const counts = countsOf(await tracedFence(await fullNode(CLOUD, load, Date.UTC(2026, 0, 1)), { warm: false }));
   return [
     `${load.pods} pods, ${load.volumes} volumes: ${counts.toFirstDelete} round trips from EC2's answer to the first deleted pod, ${counts.toLastDelete} to the last`,
     `  without proof${cells(floor)}${traffic(floor)}`,
+    `  one by one   ${cells(plain)}${traffic(plain)}`,
     `  fence (CLI)  ${cells(fence)}${traffic(fence)}   EC2's answer after ${fence.off.toFixed(2)} s`,
     `  ratio        ${ratios(fence, floor)}`,
+    `  to one by one${ratios(fence, plain)}`,
     `  from EC2's answer to the first and the last deleted pod: ${sinceAnswer(fence, floor)}`,
   ];
 };

@@ -6,11 +6,9 @@ import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
 import type { LiveNetwork } from './live.ts';
 
 /**
- * What a script does that asks no cloud and proves nothing: the taint, then each pod with grace 0, eight side by side.
- * No remedy that lets Kubernetes move the volumes is faster.
+ * What a script does that asks no cloud and proves nothing: the taint, then each pod with grace 0. No remedy that lets
+ * Kubernetes move the volumes is faster than one that deletes several pods at once.
  */
-
-const SIDE_BY_SIDE = 8;
 
 const podList = z.object({
   items: z.array(z.object({ metadata: z.object({ namespace: z.string(), name: z.string() }) })),
@@ -27,8 +25,9 @@ const askerAt = ({ url, ca }: LiveNetwork['server'], agent: Agent): Ask => {
     });
 };
 
-export const runScriptWithoutProof = async ({ scene, server }: LiveNetwork): Promise<void> => {
-  const agent = new Agent({ keepAlive: true, maxSockets: SIDE_BY_SIDE });
+/** `atOnce`: how many pods the script deletes at once. */
+export const runScriptWithoutProof = async ({ scene, server }: LiveNetwork, atOnce: number): Promise<void> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
   const ask = askerAt(server, agent);
   const node = `/api/v1/nodes/${scene.node}`;
   const value = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
@@ -41,7 +40,7 @@ export const runScriptWithoutProof = async ({ scene, server }: LiveNetwork): Pro
     ? { op: 'add', path: '/spec/taints/-', value }
     : { op: 'add', path: '/spec/taints', value: [value] };
   await ask('PATCH', node, [patch]);
-  const limit = pLimit(SIDE_BY_SIDE);
+  const limit = pLimit(atOnce);
   const pods = podList.parse(JSON.parse(listed)).items;
   const remove = ({ metadata: { namespace, name } }: (typeof pods)[number]): Promise<string> =>
     ask('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`);
