@@ -65,7 +65,7 @@ export const variants: readonly Variant[] = [
   without('deleteNode', 'terminate', 'recovery'),
   without('forgetStopping', 'restart', 'recovery'),
   edited(
-    'a release does not ask whether the machine is up',
+    'a release does not check whether the machine runs',
     'fencing/rules/release.ts',
     [
       "if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;",
@@ -117,14 +117,14 @@ export const variants: readonly Variant[] = [
     'act-under-proof',
   ),
   edited(
-    'a call may leave two seconds after the decision, however old the proof is',
+    'a call may leave until two seconds after the decision, even if the proof is older',
     'fencing/loop/next-command.ts',
     ['expires = machine.requestedAt.mono + PROOF_LASTS_MS', 'expires = now.mono + PROOF_LASTS_MS'],
     'restart',
     'act-under-proof',
   ),
   edited(
-    'a proof is never renewed before a call, and has no end',
+    'a proof is never renewed before a call, and never expires',
     'fencing/loop/next-command.ts',
     ['expires = machine.requestedAt.mono + PROOF_LASTS_MS', 'expires = Infinity'],
     'restart',
@@ -155,21 +155,21 @@ export const variants: readonly Variant[] = [
   without('doubtfulPower', 'hibernate', 'one-writer'),
   without('missingNeedsWitness', 'wrong-account', 'act-under-proof'),
   edited(
-    'a disk testifies although Kubernetes has let it go since the cluster was read',
+    'a disk counts as a witness although Kubernetes has detached it since the cluster was read',
     'fencing/loop/reduce.ts',
     ['cluster: null, memory: { ...state.memory, witness, testified', 'memory: { ...state.memory, witness, testified'],
     'left-marked-and-unknown',
     'act-under-proof',
   ),
   edited(
-    'a disk testifies although its attachment is gone by now',
+    'a disk counts as a witness although its attachment is gone by now',
     'fencing/rules/proof.ts',
     ['return mayHaveFreed(view) ? witnessesStay(view) : null;', 'return null;'],
     'left-marked-and-unknown',
     'act-under-proof',
   ),
   edited(
-    'the Node goes with a machine that the cloud knew when the fence began',
+    'the Node of a machine that the cloud knew when the fence began is deleted',
     'fencing/rules/finish.ts',
     ['  if (mayBeBack(view))\n    return', '  if (false)\n    return'],
     'left-parked-and-unknown',
@@ -178,7 +178,7 @@ export const variants: readonly Variant[] = [
   without('kubeletNotSilent', 'wrong-account', 'act-under-proof'),
   without('leaseContradicts', 'wrong-account', 'act-under-proof'),
   edited(
-    'the guards of a beginning are left out',
+    'the guards before a fence begins are left out',
     'fencing/rules/decide.ts',
     ['\n  beforeItBegins(mayBegin), //', '\n  //'],
     'opt-out',
@@ -220,14 +220,14 @@ export const variants: readonly Variant[] = [
     'act-under-proof',
   ),
   edited(
-    'a park takes any out-of-service taint away',
+    'a park removes any out-of-service taint',
     'kubernetes/fence-patch.ts',
     ['(hasOwnTaint(node) ? removeTaintOps(node, OUT_OF_SERVICE) : [])', 'removeTaintOps(node, OUT_OF_SERVICE)'],
     'foreign-taint',
     'nothing-foreign-taken',
   ),
   edited(
-    'the labels of others go with the mark',
+    'the mark removes the labels of others',
     'kubernetes/fence-patch.ts',
     ['  if (!node.metadata?.labels)\n', '  if (node.metadata?.labels)\n'],
     'stop',
@@ -262,14 +262,14 @@ export const variants: readonly Variant[] = [
     'lift-after-start',
   ),
   edited(
-    'our taint is lifted only from a machine that is up',
+    'our taint is lifted only if the machine runs',
     'fencing/rules/running.ts',
     ["new Set<Power>(['running', 'starting', 'stopping', 'suspended']);", "new Set<Power>(['running']);"],
     'hibernate-later',
     'taint-off-a-running-machine',
   ),
   edited(
-    'our taint stays on a machine that is kept in memory',
+    'our taint stays on a machine that is suspended to memory',
     'fencing/rules/running.ts',
     ["'starting', 'stopping', 'suspended']);", "'starting', 'stopping']);"],
     'hibernate-later',
@@ -307,14 +307,14 @@ export const variants: readonly Variant[] = [
     'unclaimed-power-off',
   ),
   edited(
-    'a survey of the other Nodes counts for as long as the run lasts',
+    'a survey of the other Nodes never expires within a run',
     'fencing/rules/running.ts',
     ['connectivity && now.mono - connectivity.requestedAt < timing.survey ?', 'connectivity && now.mono > 0 ?'],
     'power-off-and-claim',
     'unclaimed-power-off',
   ),
   edited(
-    'a Node that does not say yet which machine it is claims none',
+    'a Node that does not name its machine yet counts as no claim',
     'kubernetes/leases.ts',
     [' || (isNameless && hasTaint(node, UNINITIALIZED));', ';'],
     'power-off-and-claim',
@@ -327,7 +327,7 @@ export const variants: readonly Variant[] = [
   without('leaseContradicts', 'reused-node-of-a-stopped-machine', 'act-under-proof'),
   without('deleteLingeringAttachment', 'node-deleted', 'recovery'),
   edited(
-    'a call may leave two seconds after the answer about the machine, however long the answer took',
+    'a call may leave until two seconds after the answer about the machine, even if the answer took long',
     'fencing/loop/next-command.ts',
     ['expires = machine.requestedAt.mono + PROOF_LASTS_MS', 'expires = machine.receivedAt + PROOF_LASTS_MS'],
     'slow-machine',
@@ -341,21 +341,21 @@ export const variants: readonly Variant[] = [
     'unclaimed-power-off',
   ),
   edited(
-    "a kubelet's silence counts from the question for its Lease",
+    "a kubelet's silence counts from the request for its Lease",
     'fencing/loop/state.ts',
     ['leaseSince: receivedAt }', 'leaseSince: requestedAt.mono }'],
     'slow-wrong-account',
     'act-under-proof',
   ),
   edited(
-    "a release on a person's word leaves no tombstone",
+    "a release with --accept leaves no tombstone",
     'fencing/rules/release.ts',
     ['hasStarted ? null : fenceInBoot(record.fence, node, view.machine)', 'hasStarted ? null : null'],
     'accepted',
     'removed-stays-removed',
   ),
   edited(
-    "a release on a person's word leaves a tombstone although the machine starts",
+    "a release with --accept leaves a tombstone although the machine starts",
     'fencing/rules/release.ts',
     [" || view.machine.power === 'starting';\n  // Another", ';\n  // Another'],
     'left-parked-and-accepted',
@@ -371,7 +371,7 @@ export const variants: readonly Variant[] = [
     'removed-stays-removed',
   ),
   together(
-    'a removed taint is not noticed, nor a removed fence, nor what a removal leaves',
+    'a removed taint, a removed fence, and the traces of a removal are ignored',
     [
       mark([
         'taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);',
@@ -393,13 +393,13 @@ export const variants: readonly Variant[] = [
     'release-after-return',
   ),
   together(
-    'nothing is marked, so Kubernetes deletes no pod, and no pod is deleted',
+    'no Node is marked, so Kubernetes deletes no pod, and Cloudfence deletes no pod',
     [withoutRule('mark'), withoutRule('deletePods')],
     'stop',
     'recovery',
   ),
   together(
-    'nothing is marked, so Kubernetes detaches nothing, and no lingering attachment is deleted',
+    'no Node is marked, so Kubernetes detaches nothing, and Cloudfence deletes no lingering attachment',
     [withoutRule('mark'), withoutRule('deleteLingeringAttachment')],
     'stop',
     'recovery',
