@@ -1,6 +1,6 @@
 /**
- * The exports of `cloudfence/fencing`. With them, you run one machine or a sweep against a cloud and clusters of your
- * own, or only ask what the rules decide. Minor versions may add exports.
+ * The exports of `cloudfence/fencing`. Use them to run one machine or a sweep against your own cloud and clusters, or
+ * to evaluate only the rules. Minor versions may add exports.
  */
 export { decide } from './rules/decide.ts';
 export * from './model/errors.ts';

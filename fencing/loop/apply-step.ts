@@ -15,7 +15,7 @@ import { originOf, targetPod } from '../rules/pods.ts';
 import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
 import type { Act, Memory, Moment } from '../rules/view.ts';
 
-/** How a step that was taken, declined, or imagined changes the state of a run. */
+/** How a step that succeeded, was rejected, or was only simulated changes the state of a run. */
 
 const report = (
   { step, because: reason }: Act,
@@ -33,7 +33,7 @@ const report = (
   message,
 });
 
-/** Returns the run state after a step took effect, now or before. */
+/** Returns the run state after a step took effect, in this call or earlier. */
 export const applyStepResult = (
   state: RunState,
   act: Act,
@@ -52,7 +52,10 @@ export const applyStepResult = (
   refusals: without(state.refusals, stepKey(act.step)),
 });
 
-/** Returns the pod that the step has deleted. One that was gone before is nobody's news. */
+/**
+ * Returns the pod that the step has deleted. Returns null if the pod was already gone, because then no report is
+ * needed.
+ */
 const podOf = ({ cluster }: RunState, step: Step, result: StepResult): Pick<StepReport, 'pod'> => {
   if (step.do !== 'delete-pod' || result !== 'done') return {};
   const facts = cluster?.value.pods.find(({ uid }) => uid === step.pod.uid);
@@ -63,9 +66,9 @@ const without = (refusals: RunState['refusals'], key: string): RunState['refusal
   new Map([...refusals].filter(([step]) => step !== key));
 
 /**
- * Returns the facts that remain valid after a step. Everything else is read again. The mark changes the Node as its
- * patch says, and so does the park. Kubernetes may delete pods because of the mark, and a pod that is gone does no harm:
- * each is deleted by its uid.
+ * Returns the facts that remain valid after a step. Everything else is read again. The mark and the park change the
+ * Node exactly as their patches say. Kubernetes may delete pods because of the mark. That does no harm, because each
+ * delete names the uid of its pod.
  */
 const factsAfter = (
   { machine, cluster }: RunState,
@@ -99,8 +102,8 @@ const recordAfter = ({ record }: RunState, step: Step): FenceRecord | null => {
 };
 
 /**
- * Adds a step to the steps taken, unless it is `note-stopping`. A note frees nothing. It must not make a machine whose
- * Node is gone count as fenced.
+ * Adds a step to the steps taken, unless it is `note-stopping`. A note frees nothing, so it must not make a machine
+ * whose Node is gone count as fenced.
  */
 const askedAfter = ({ takenAt: asked }: Memory, step: Step, now: Moment): Memory['takenAt'] =>
   step.do === 'note-stopping' ? asked : new Map(asked).set(stepKey(step), now.mono);
@@ -126,14 +129,14 @@ const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, n
         : memory.unwanted,
     deleted: deletedAfter(memory, cluster?.value.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
-    // Parking completes what the cap admitted. If the taint returns, the fence reserves again.
+    // A park completes the work that the cap admitted. If the taint is set again, the fence needs another reservation.
     admission: step.do === 'park' ? null : memory.admission,
     marks: memory.marks + (step.do === 'mark' ? 1 : 0),
     polls: 0,
   };
 };
 
-/** Returns the ending for a step after which nothing is left to look at, or else null. */
+/** Returns how the run ends if nothing is left to look at after the step. Otherwise returns null. */
 const endingAfter = ({ step, because: reason }: Act): Ending | null => {
   const outcome = stepProperties[step.do].ends;
   return outcome && { outcome, reason, lookAgainIn: null, retry: false };
@@ -142,8 +145,9 @@ const endingAfter = ({ step, because: reason }: Act): Ending | null => {
 const REFUSALS_BEFORE_GIVING_UP = 6;
 
 /**
- * Returns the run state after a step that was declined, or whose effect is unknown. The next look shows the effect. A
- * step about one object that is declined for good is skipped. Any other step that is declined for good ends the run.
+ * Returns the run state after a step that was rejected, or whose effect is unknown. The next look shows whether the
+ * step took effect. If a step about one object is permanently rejected, the run skips it. If any other step is
+ * permanently rejected, the run ends.
  */
 export const applyStepError = (
   state: RunState,
@@ -172,12 +176,12 @@ export const applyStepError = (
   return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };
 };
 
-/** Reports a step of a dry run as if it were taken. Nothing is sent. */
+/** Reports a step of a dry run as if it were taken. Sends nothing. */
 export const reportImagined = (act: Act, now: Moment): StepReport => report(act, now, now, 'dry-run', null);
 
 /**
- * Returns the facts as they are after a step that took effect, or would be after one that is imagined. What others do
- * because of the step is not in them.
+ * Returns the facts after a step that took effect, or after a simulated step. They do not contain reactions of others
+ * to the step.
  */
 const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
   switch (step.do) {
@@ -214,13 +218,13 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
   }
 };
 
-/** Returns the facts as they are if the pods that were deleted are gone. */
+/** Returns the facts without the deleted pods. */
 export const withoutDeletedPods = (facts: ClusterFacts, taken: ReadonlySet<string>): ClusterFacts => ({
   ...facts,
   pods: facts.pods.filter((pod) => !taken.has(stepKey({ do: 'delete-pod', pod: targetPod(pod) }))),
 });
 
-/** The label of our taint goes as well, unless the taint stays. */
+/** Our taint's label is removed as well, unless the taint stays. */
 const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
   ...node,
   tombstone,
@@ -252,8 +256,8 @@ const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boole
 });
 
 /**
- * Returns the run state with the facts as they would be after a step. A dry run, or a run in shadow mode, makes the same
- * decisions on these facts. Pure: nothing is sent.
+ * Returns the run state with the facts as they would be after a step. A dry run, or a run in shadow mode, bases its
+ * next decisions on these facts. Pure: sends nothing.
  */
 export const applyImagined = (
   state: RunState,
@@ -273,7 +277,7 @@ export const applyImagined = (
   };
 };
 
-/** Returns whether a run has nothing more to imagine after the step. */
+/** Returns whether the simulation ends with this step. */
 const isLast = (step: Step): boolean =>
   step.do === 'park'
     ? step.record.phase === 'fenced'
@@ -283,11 +287,12 @@ type Steps = Pick<RunState, 'policy' | 'steps'>;
 
 const imaginedIn = ({ steps }: Steps): RunState['steps'] => steps.filter(({ result }) => result === 'dry-run');
 
-/** Returns whether the run has imagined a step. */
+/** Returns whether the run has simulated a step. */
 export const hasImagined = (state: Steps): boolean => imaginedIn(state).length > 0;
 
 /**
- * Returns the ending of a run after its imagined steps. The last one decides the outcome. None of them has happened.
+ * Returns the ending of a run after its simulated steps. The last step decides the outcome. None of the steps has been
+ * sent.
  */
 export const imaginedEnding = (state: Steps, afterwards = ''): Ending => {
   const steps = imaginedIn(state);

@@ -7,14 +7,16 @@ import type { Moment } from '../rules/view.ts';
 
 /** Turns the end of a run into its outcome, and into the Events on its objects. */
 
-/** Returns what was declined and is still open. Without a later look, everything that was declined counts. */
+/**
+ * Returns the steps that were rejected and still need to be done. If no later look exists, all rejected steps count.
+ */
 const openIn = ({ memory, machine, cluster }: RunState): RunState['memory']['declined'] =>
   machine && cluster ? stillDeclined({ memory, machine: machine.value, cluster: cluster.value }) : memory.declined;
 
 /**
- * Returns the ending of a run that has to wait longer than it may. If steps were declined on a machine that is off, the
- * ending is a failure that names them, because a person has to fix them. What the run waits for may still happen, so
- * the machine is looked at again.
+ * Returns the ending of a run whose wait is longer than its time limit. If steps were rejected while the machine is
+ * off, the run fails and names them, because a person has to fix the cause. The awaited change may still happen, so the
+ * outcome also requests another look.
  */
 export const waitingEnd = (state: RunState, reason: Reason, ms: number): Ending => {
   const declined = openIn(state);
@@ -28,7 +30,7 @@ export const waitingEnd = (state: RunState, reason: Reason, ms: number): Ending 
     : { outcome: 'waiting', reason, lookAgainIn: ms, retry: false };
 };
 
-/** Returns the ending of a run whose time is up: what it was waiting for, or what kept failing. */
+/** Returns the ending of a run that has reached its deadline: the present wait, or the call that kept failing. */
 export const endingAtDeadline = (state: RunState): Ending => {
   const { outcome, reason, ms } = state.pending ?? {
     outcome: 'waiting',
@@ -38,17 +40,17 @@ export const endingAtDeadline = (state: RunState): Ending => {
   return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(state, reason, ms);
 };
 
-/** Returns the Node as last read, or as something that outlived the Node still names it. */
+/**
+ * Returns the name of the Node as last read. If the Node is gone, returns the name that its attachments or its record
+ * contain.
+ */
 const lastNode = ({ cluster, location, record }: RunState): Pick<Outcome, 'node' | 'nodeUid'> => {
   const node = cluster?.value.node;
   if (node) return { node: node.name, nodeUid: node.uid };
   return { node: cluster?.value.nodeName ?? location?.node ?? record?.node ?? null, nodeUid: record?.nodeUid ?? null };
 };
 
-/**
- * Lists what was left untouched, only for a machine that is off. On any other machine, Cloudfence would not have
- * touched anything.
- */
+/** Lists what Cloudfence did not touch. Lists nothing unless the machine is off. */
 const leftIn = (state: RunState, now: Moment): Outcome['left'] => {
   const view = viewOf(state, now);
   return view && state.memory.firstOff ? listUntouched(view) : [];
@@ -82,8 +84,8 @@ const eventReasons: Record<OutcomeKind, string | null> = {
 };
 
 /**
- * Returns the Event to record on the Node for people, or null. Events report ends and alarms, not every look. A run that
- * only imagines its steps leaves no trace.
+ * Returns the Event to record on the Node for people, or null. Cloudfence records Events for ends and alarms, not for
+ * every look. A run that only simulates its steps records no Event.
  */
 export const eventFor = (ended: Outcome): ClusterEvent | null => {
   const { outcome, reason, node, steps } = ended;
@@ -94,19 +96,22 @@ export const eventFor = (ended: Outcome): ClusterEvent | null => {
   return { type: calm ? 'Normal' : 'Warning', reason: word, message: reason.says };
 };
 
-/** An Event, and what it is about. */
+/** An Event, and the object that it is about. */
 export interface SubjectEvent {
   readonly about: EventSubject;
   readonly event: ClusterEvent;
 }
 
 /**
- * The most pods of a run that get an Event of their own. Each is a call, and a fence may cost 40 calls and one more for
- * each pod, which is its delete.
+ * The maximum number of pods per run that get their own Event. Each Event is one call, and a fence may take at most 40
+ * calls plus one delete per pod.
  */
 const MOST_POD_EVENTS = 4;
 
-/** Returns the pods that people look for first: those with a volume, and then in the order of their deletes. */
+/**
+ * Returns the pods for Events: those with a volume first, because people look for these, and then the others in the
+ * order of their deletion.
+ */
 const podsToTell = ({ steps }: Outcome): readonly DeletedPod[] =>
   steps
     .flatMap(({ pod }) => pod ?? [])
@@ -122,7 +127,7 @@ const podEvent = ({ machine, node, record }: Outcome, { namespace, name, uid }: 
   },
 });
 
-/** Returns every Event of a run's end: about the Node, and about pods that the run has deleted. */
+/** Returns all Events at the end of a run: one for the Node, and those for deleted pods. */
 export const eventsFor = (ended: Outcome): readonly SubjectEvent[] => {
   const event = eventFor(ended);
   const about = { kind: 'Node', name: ended.node ?? '', uid: ended.nodeUid } as const;

@@ -10,20 +10,20 @@ import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 import type { Ending, RunState } from './state.ts';
 
-/** What a run does after a call that failed. */
+/** How a run reacts to a failed call. */
 
 const FIRST_BACK_OFF_MS = 500;
 const LONGEST_BACK_OFF_MS = 8_000;
 
 const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
 
-/** Returns whether the same call fails again, however often it is made. */
+/** Returns whether repeating the call cannot help. */
 export const isPermanent = (error: CloudfenceError): boolean =>
   error instanceof PermissionDenied || error instanceof Unexpected || !error.retry;
 
 const EXPIRIES_BEFORE_A_PAUSE = 2;
 
-/** Makes the run renew the proof at once. If proofs keep expiring, the run sleeps first. */
+/** Makes the run renew the proof immediately. If proofs keep expiring, the run sleeps first. */
 export const expired = (state: RunState, now: Moment): RunState => {
   const failures = state.failures + 1;
   const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
@@ -56,7 +56,7 @@ export const failedEnding = (error: CloudfenceError): Ending => ({
   retry: error.retry,
 });
 
-/** Makes the run look again after a sleep. The more often it failed in a row (`times`), the longer the sleep. */
+/** Makes the run look again after a pause. The pause grows with the number of consecutive failures (`times`). */
 export const tryLater = (state: RunState, error: CloudfenceError, now: Moment, times = state.failures): RunState => {
   const ms = backOff(times);
   return {

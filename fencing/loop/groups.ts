@@ -1,37 +1,42 @@
 /**
- * Answers requests in groups. Those that come while a group is being answered wait, and then make the next group. So
- * one call serves many runs, and a run that is alone never waits.
+ * Answers requests in groups. Requests that arrive while a group is being answered form the next group. So one call
+ * serves many runs, and a run that is alone never waits for others.
  */
 
-/** A request that waits. Its caller may give it up. */
+/** A waiting request. Its caller may cancel it. */
 export interface GroupMember {
   readonly signal: AbortSignal;
   readonly reject: (error: unknown) => void;
-  /** How many answers it got that did not decide it. */
+  /** The number of calls that did not answer this request. */
   tries: number;
 }
 
-/** The requests that one call answers: at least one. */
+/** The requests that one call answers. A group has at least one request. */
 export type Group<T> = readonly [T, ...T[]];
 
 export interface Groups<T> {
-  /** Lets a request wait for the next group. If its signal aborts, it is rejected with the reason. */
+  /**
+   * Queues a request for the next group. If the signal aborts, the request is rejected with the reason of the signal.
+   */
   readonly add: (one: T) => void;
-  /** Lets a group wait again, before those that came later. Rejects those that were tried `most` times. */
+  /**
+   * Queues a group again, before requests that arrived later. Rejects requests that have already been tried `most`
+   * times.
+   */
   readonly again: (group: readonly T[], most: number, error: Error) => void;
-  /** Returns the requests that wait now. */
+  /** Returns the waiting requests. */
   readonly waiting: () => readonly T[];
   /** Returns whether a group is being answered. */
   readonly isAnswering: () => boolean;
 }
 
-/** The requests of a group, and what to do with each. */
+/** How a queue of requests is answered. */
 interface Line<T> {
   waiting: readonly T[];
   isAnswering: boolean;
-  /** The most requests in one group. */
+  /** The maximum number of requests in one group. */
   readonly most: number;
-  /** Answers a group. If it throws, all of the group are rejected. */
+  /** Answers a group. If `answer` throws, all requests of the group are rejected. */
   readonly answer: (group: Group<T>) => Promise<void>;
 }
 
@@ -42,7 +47,10 @@ const takeGroup = <T extends GroupMember>(line: Line<T>): Group<T> | null => {
   return first ? [first, ...others] : null;
 };
 
-/** Answers what waits. Ends in the same moment in which nothing waits, so that no request comes between. */
+/**
+ * Answers all waiting requests, group by group. The loop checks for waiting requests and ends synchronously, so no
+ * request can arrive in between and be lost.
+ */
 const work = async <T extends GroupMember>(line: Line<T>): Promise<void> => {
   if (line.isAnswering) return;
   for (;;) {
@@ -57,7 +65,7 @@ const work = async <T extends GroupMember>(line: Line<T>): Promise<void> => {
   }
 };
 
-/** Returns an empty line of requests. One group is answered at a time. */
+/** Creates an empty queue of requests. Groups are answered one at a time. */
 export const createGroups = <T extends GroupMember>(
   answer: (group: Group<T>) => Promise<void>,
   most = Infinity,

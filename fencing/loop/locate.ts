@@ -6,20 +6,26 @@ import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
-/** Decides from what all clusters answered where the machine lives. */
+/** Finds the machine's location in the answers of all clusters. */
 
-/** The answer of one cluster that was asked for the machine. */
+/** The answer of one cluster about the machine. */
 export interface ClusterSearchResult {
   readonly cluster: string;
   readonly nodes: readonly string[];
-  /** The Nodes among them that have our out-of-service taint. Read only if there is more than one Node. */
+  /** The Nodes among them that have our out-of-service taint. Read only if several Nodes name the machine. */
   readonly marked: readonly string[];
-  /** What was read there: the only Node, or what a Node that is gone left behind. Null if neither was read. */
+  /**
+   * What was read there: the only Node that names the machine, or the objects that a deleted Node left behind. Null if
+   * nothing was read.
+   */
   readonly facts: Observation<ClusterFacts> | null;
   readonly error: CloudfenceError | null;
 }
 
-/** Returns the clusters to ask: the one that the machine's tag names, if Cloudfence knows it, or else all. */
+/**
+ * Returns the clusters to search: only the cluster that the machine's tag names, if it is configured, and otherwise all
+ * clusters.
+ */
 export const clustersToAsk = <C extends { readonly name: string }>(
   machine: Pick<MachineFacts, 'clusters'>,
   clusters: readonly C[],
@@ -31,8 +37,8 @@ export const clustersToAsk = <C extends { readonly name: string }>(
 const CLUSTER_RETRY_MS = 5_000;
 
 /**
- * Returns the run state with the machine's location. Refuses two Nodes for one machine. A cluster that did not answer
- * may hold the Node, so the machine is not ignored in that case.
+ * Returns the run state with the machine's location. Refuses if two Nodes name the machine. If a cluster did not
+ * answer, it may contain the Node. In that case, the machine is not ignored.
  */
 export const withLocation = (state: RunState, found: readonly ClusterSearchResult[], now: Moment): RunState => {
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
@@ -49,8 +55,8 @@ const failed = (state: RunState, reason: Reason, retry: boolean): RunState => ({
 });
 
 /**
- * Returns the run state if no Node was found and some clusters did not answer. No wait helps if a cluster declines the
- * first question, for example because it does not know the token.
+ * Returns the run state if no cluster has the Node and some clusters did not answer. If a cluster permanently rejects
+ * the first read, for example because of an unknown token, the run ends, because waiting cannot help.
  */
 const notFound = (state: RunState, unreachable: readonly ClusterSearchResult[], now: Moment): RunState => {
   const hopeless = unreachable.find(({ error }) => error !== null && isPermanent(error));
@@ -72,8 +78,8 @@ export const ambiguousNodesReason = (
   );
 
 /**
- * Returns the run state if more than one Node names the machine. Our taint must not stay on a machine that runs,
- * whichever Node is its own. So the Node that carries our taint is looked at before the refusal.
+ * Returns the run state if several Nodes name the machine. Our taint must not stay on the Node of a running machine,
+ * whichever of the Nodes is the right one. So the run looks at the Node with our taint before it refuses.
  */
 const ambiguous = (
   state: RunState,
@@ -110,7 +116,7 @@ const tryAgain = (state: RunState, outcome: 'waiting' | 'failed', reason: Reason
   pending: { outcome, reason, ms: CLUSTER_RETRY_MS },
 });
 
-/** Returns the run state at the Node. Its first look may have been part of the search. */
+/** Returns the run state once the Node is known. The search may have already included the first look at it. */
 const atNode = (state: RunState, found: readonly ClusterSearchResult[], now: Moment): RunState => {
   const facts = found.find(({ nodes }) => nodes.length > 0)?.facts;
   return facts ? withClusterRead(state, facts, now) : state;

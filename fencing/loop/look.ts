@@ -9,7 +9,7 @@ import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './shared-looks.ts';
 import { type RunState, type ClusterLocation, type Observation, saysOff } from './state.ts';
 
-/** Runs the looks of a command: the machine, its cluster, or all clusters that may have its Node. */
+/** Runs the reads of a look command: the machine, its cluster, or all clusters that may contain its Node. */
 
 const queryFor = (state: RunState, machine: MachineFacts): NodeQuery => ({
   machine: state.request.machine,
@@ -17,7 +17,10 @@ const queryFor = (state: RunState, machine: MachineFacts): NodeQuery => ({
   machineOf: state.identityRules.machineOf,
 });
 
-/** Reads one cluster. If the Node is gone and attachments name no machine, each look asks their disks again. */
+/**
+ * Reads one cluster. If the Node is gone and its attachments name no machine, each look asks the cloud about their
+ * disks again.
+ */
 const lookIn = async (
   cluster: Cluster,
   request: LookRequest,
@@ -35,8 +38,8 @@ const lookIn = async (
 };
 
 /**
- * Returns the names by which alone attachments may belong to the machine. Returns none if its cloud cannot ask their
- * disks.
+ * Returns the Node names under which attachments may belong to the machine although they name no machine. Returns an
+ * empty list if the cloud cannot say which machine holds a disk.
  */
 const namesOf = (
   machine: MachineFacts | undefined,
@@ -48,8 +51,8 @@ const namesOf = (
     : [];
 
 /**
- * Reads the cluster in which the machine lives. Without a Node, only its names can find its attachments, and only the
- * cloud knows them. So this read waits for the read of the machine.
+ * Reads the cluster in which the machine lives. If the Node is gone, its attachments can be found only by Node name,
+ * and only the cloud knows the possible names. So this read waits until the machine has been read.
  */
 const lookAtCluster = async (
   state: RunState,
@@ -74,7 +77,7 @@ const lookAtCluster = async (
   return lookIn(clusterAt(state.location, ports), request, state, ports);
 };
 
-/** Reads the machine, the cluster, or both at once. */
+/** Reads the machine, the cluster, or both concurrently. */
 export const runLook = async (
   wanted: Extract<Command, { do: 'look' }>,
   state: RunState,
@@ -87,7 +90,7 @@ export const runLook = async (
   return { to: 'look', machine, cluster };
 };
 
-/** Asks all clusters in which the machine may live. */
+/** Searches all clusters in which the machine may have its Node. */
 export const searchClusters = async (
   machine: MachineFacts,
   state: RunState,
@@ -109,16 +112,16 @@ const withMarks = async (found: ClusterSearchResult, { clusters, signal }: Ports
 };
 
 /**
- * Returns whether the Node itself names the machine. A Node whose providerID names another machine does not. A Node
- * that only its CSINode ties to the machine takes a search.
+ * Returns whether the Node itself names the machine. Returns false if the Node's providerID names another machine. A
+ * Node that only its CSINode connects with the machine is found only by a search.
  */
 const namesMachine = ({ identitySources }: NodeFacts, query: NodeQuery): boolean =>
   identitySources.some((source) => source.source !== 'csiNode' && query.machineOf(source) === query.machine) &&
   !isImposter(identitySources, query);
 
 /**
- * Looks at the Node of the likeliest name. It is usually right, and then this is the whole look. Returns null if that
- * Node is not the machine's.
+ * Looks at the Node with the likeliest name. The guess is usually right, and then no search is needed. Returns null if
+ * that Node does not belong to the machine.
  */
 const lookAtGuess = async (
   cluster: Cluster,
@@ -142,7 +145,8 @@ const lookAtGuess = async (
 };
 
 /**
- * Asks one cluster for the machine. Returns a failure to answer as a result too, because the machine may live there.
+ * Searches one cluster for the machine. An error is also a result, because a cluster that does not answer may contain
+ * the machine's Node.
  */
 const findIn = async (
   cluster: Cluster,
@@ -172,8 +176,8 @@ const findIn = async (
 };
 
 /**
- * The functions below find the owner of attachments that name no machine and whose Node is gone. A Node's name alone
- * proves nothing, because names are reused. The disks of the attachments show the owner.
+ * The functions below find the machine of attachments that name no machine and whose Node is gone. The Node's name
+ * alone proves nothing, because names are reused. Instead, the cloud is asked which machine holds the disks.
  */
 
 type Ownership = Pick<RunState, 'identityRules' | 'record'> & {
@@ -182,7 +186,7 @@ type Ownership = Pick<RunState, 'identityRules' | 'record'> & {
 
 const recordOf = ({ record, request }: Ownership) => (record?.machine === request.machine ? record : null);
 
-/** Returns the machine that the attacher noted, or null if the note names no machine of this cloud. */
+/** Returns the machine ID that the attacher wrote on the attachment, or null if it is not an ID of this cloud. */
 const machineNotedOn = ({ attachment }: VolumeFacts, { identityRules }: Ownership): MachineId | null =>
   attachment?.source ? identityRules.machineOf(attachment.source) : null;
 
@@ -190,8 +194,8 @@ const isRecorded = ({ attachmentName }: VolumeFacts, whose: Ownership): boolean 
   recordOf(whose)?.volumes.some(({ attachment }) => attachment === attachmentName) ?? false;
 
 /**
- * Returns the attached volumes of a Node that is gone whose owner neither an attacher nor an earlier fence names. One
- * attachment that names the machine is enough for all volumes: then the list is empty.
+ * Returns the attached volumes of a deleted Node that neither the attacher nor an earlier fence assigns to a machine.
+ * If at least one attachment names the machine, all volumes belong to it, and the list is empty.
  */
 export const volumesOfUnknownOwner = ({ node, volumes }: ClusterFacts, whose: Ownership): readonly VolumeFacts[] =>
   node || volumes.some((volume) => machineNotedOn(volume, whose) === whose.request.machine)
@@ -199,10 +203,10 @@ export const volumesOfUnknownOwner = ({ node, volumes }: ClusterFacts, whose: Ow
     : volumes.filter((volume) => volume.attachment && !isRecorded(volume, whose));
 
 /**
- * Returns whether the disks show that the volumes belong to the machine. One disk that the machine holds is enough for
- * all volumes. If the machine holds none, all disks must be free, and Kubernetes must have seen one of them attached. A
- * disk that was only about to be attached was never there. One disk that another machine holds argues against all
- * volumes, because the name may be that machine's by now.
+ * Returns whether the disks prove that the volumes belong to the machine. If the machine holds one of the disks, all
+ * volumes belong to it. If the machine holds none of them, all disks must be free, and Kubernetes must have seen at
+ * least one of them attached. A disk whose attach was only planned was never attached to the machine. If another
+ * machine holds one of the disks, none of the volumes count, because that machine may use the name now.
  */
 const speakFor = (
   machine: MachineId,
@@ -218,7 +222,7 @@ const speakFor = (
   return holders.some((by) => by?.includes(machine)) || (wasAttached && holders.every((by) => by?.length === 0));
 };
 
-/** Returns the same facts without what only the volumes of unknown owner contributed. */
+/** Returns the facts without everything that comes only from volumes whose machine is unknown. */
 const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whose: Ownership): ClusterFacts => {
   const spoken = facts.volumes.filter((volume) => !silent.includes(volume));
   const attached = new Set(spoken.filter(({ attachment }) => attachment !== null).map(({ key }) => key));
@@ -236,7 +240,8 @@ const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whos
 };
 
 /**
- * Returns the facts that belong to this machine, as the disks show. In doubt, leaves out all volumes of unknown owner.
+ * Returns only the facts that belong to this machine, according to the disks. If the disks do not give a clear answer,
+ * leaves out all volumes whose machine is unknown.
  */
 export const keepOwnVolumes = (
   facts: ClusterFacts,

@@ -14,8 +14,8 @@ import type { Act, Awaited, Decision, Moment, View } from '../rules/view.ts';
 /** Chooses the next command from the state of a run: a look, a recheck, a step, a sleep, or the end. */
 
 /**
- * The next thing to do. Reads may be combined. Of the commands that change the world, only steps of one kind on several
- * objects leave side by side.
+ * What the run does next. A command may contain several reads. A command contains several writes only if they are steps
+ * of the same kind on different objects.
  */
 export type Command =
   /** `disks`: read the machine's disks too. `search`: look for its attachments in the list of all attachments. */
@@ -29,20 +29,24 @@ export type Command =
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'survey-connectivity'; readonly node: string }
-  /** `markToRecheck`: the mark that follows if the fence is admitted, to be rechecked side by side with the reservation. */
+  /**
+   * `markToRecheck`: the mark that follows if the cap admits the fence. It is rechecked concurrently with the
+   * reservation.
+   */
   | {
       readonly do: 'reserve';
       readonly location: ClusterLocation;
       readonly reservation: CapReservation;
       readonly markToRecheck: { readonly node: string; readonly step: string } | null;
     }
-  /** Enters in the ledger that the fence is over. */
+  /** Records in the ledger that the fence has ended. */
   | { readonly do: 'conclude'; readonly location: ClusterLocation }
   | { readonly do: 'recheck'; readonly location: ClusterLocation; readonly node: string; readonly step: Step }
   /**
-   * Steps of one kind, side by side. Each is one call with an answer of its own. `expires`: when the proof ends.
-   * `leaveBy`: when those for which the recheck was not made must have left, because it is then too old. Both are
-   * monotonic ms. `isRechecked`: whether the first is not one of those, and may leave at any age of the recheck.
+   * Concurrent steps of one kind. Each is a separate call with its own answer. `expires`: when the proof expires.
+   * `leaveBy`: when the recheck becomes too old for the steps for which it was not made. Their calls must be sent
+   * before that. Both are times of the monotonic clock (ms). `isRechecked`: whether the recheck was made for the first
+   * step, which may then be sent at any age of the recheck.
    */
   | {
       readonly do: 'act';
@@ -54,9 +58,9 @@ export type Command =
       readonly leaveBy: number;
       readonly isRechecked: boolean;
     }
-  /** Dry run or shadow mode: the step is only imagined. */
+  /** Dry run or shadow mode: the step is only simulated. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
-  /** `until`: what may end the sleep earlier. */
+  /** `until`: events that may end the sleep earlier. */
   | { readonly do: 'sleep'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
   | { readonly do: 'end'; readonly ending: NonNullable<RunState['ending']> }
   | {
@@ -67,23 +71,23 @@ export type Command =
   | { readonly do: 'finish'; readonly outcome: Outcome };
 
 /**
- * The part of a proof's lifetime that is kept for the recheck and the call. A proof with less time left is renewed
- * before a step.
+ * The part of a proof's lifetime that is reserved for the recheck and the call. A proof with less remaining time is
+ * renewed before a step.
  */
 const KEPT_FOR_THE_CALL_MS = 500;
-/** Facts about the machine that are older than this are read again before any decision. */
+/** If facts about the machine are older than this, they are read again before any decision. */
 const MACHINE_FACTS_LAST_MS = PROOF_LASTS_MS - KEPT_FOR_THE_CALL_MS;
-/** The time between two attempts at a proof while the cloud answers too slowly for one. */
+/** The pause between two attempts to get a proof if the cloud answers too slowly. */
 const SLOW_CLOUD_MS = 2_000;
-/** The time that a recheck may take between the proof and the call. */
+/** The time that a recheck between the proof and the call may take. */
 const RECHECK_TAKES_MS = 200;
 
-/** How old a recheck may be (ms) when it clears a step for which it was not made alone. */
+/** The maximum age (ms) of a recheck for a step for which it was not made. */
 export const RECHECK_LASTS_MS = 500;
 
 type StepDecision = Extract<Decision, { do: 'step' }>;
 
-/** Returns the command to take one step alone. */
+/** Returns the command that takes only this step. */
 export const actOn = (location: ClusterLocation, act: Act, expires: number): Extract<Command, { do: 'act' }> => ({
   do: 'act',
   location,
@@ -94,12 +98,15 @@ export const actOn = (location: ClusterLocation, act: Act, expires: number): Ext
   isRechecked: true,
 });
 
-/** A step of a command, and the latest time at which its call may leave, even under a longer proof (monotonic ms). */
+/**
+ * A step of a command, with the latest time at which its call may be sent, even if the proof lasts longer (monotonic
+ * ms).
+ */
 interface ActOfCommand extends Act {
   readonly leaveBy: number;
 }
 
-/** Returns all steps of a command, the most urgent first. */
+/** Returns all steps of a command, the most urgent one first. */
 export const actsOf = (command: Extract<Command, { do: 'act' }>): readonly ActOfCommand[] => {
   const { step, because: reason, alongside, leaveBy, isRechecked } = command;
   const first = { step, because: reason, leaveBy: isRechecked ? Infinity : leaveBy };
@@ -122,7 +129,7 @@ const lookAt = (wanted: {
   ...wanted,
 });
 
-/** Returns the next command for what is known so far. Pure. */
+/** Returns the next command for the present run state. Pure. */
 export const nextCommand = (state: RunState, now: Moment): Command => {
   if (state.ending) return finishRun(state, now);
   if (state.resumeAt !== null && state.resumeAt > now.mono) return sleepOrEnd(state, now);
@@ -144,9 +151,9 @@ const PARK: ReadonlySet<Step['do']> = new Set(['park']);
 const FREES_VOLUMES: ReadonlySet<Step['do']> = new Set(['mark', 'fail-pod', 'delete-pod']);
 
 /**
- * Returns whether the decision needs a look after what was done since the last one. Deleting pods needs no look: each
- * call names the uid of its pod, and what is to be deleted has been known since before the mark. The end of a parked
- * fence needs no look: the patch has tested the Node, and the sweep finds work that comes back.
+ * Returns whether the decision needs a new look, because steps were taken since the last one. Deletes of pods need no
+ * look: each call names the uid of its pod, and the pods are known since before the mark. The end of a parked fence
+ * needs no look: the patch has tested the Node, and a later sweep finds work that comes back.
  */
 const needsLook = (state: RunState, decision: Decision): boolean =>
   state.memory.sinceLook.size > 0 &&
@@ -155,9 +162,9 @@ const needsLook = (state: RunState, decision: Decision): boolean =>
   !(decision.do === 'end' && decision.outcome === 'fenced' && isAllOf(state, PARK));
 
 /**
- * Returns the wait for attachments that follows once all pods are deleted, or null. If a pod is left after all, the look
- * after the wait shows it, and no step is taken before that. A run that has deleted pods before looks first, to say
- * which of them come back.
+ * Returns the wait for attachments that can begin right after all pods are deleted, or null. If a pod still exists, the
+ * look after the wait shows it. No step is taken before that look. A run that has deleted pods before looks first, to
+ * find out which of them come back.
  */
 const waitAtOnce = (view: View): Decision | null => {
   const { memory, cluster } = view;
@@ -168,7 +175,7 @@ const waitAtOnce = (view: View): Decision | null => {
   return decision.do === 'wait' && decision.until !== null ? decision : null;
 };
 
-/** Returns whether the fence is over: nothing is left to do, or someone else removed it. */
+/** Returns whether the fence has ended: nothing is left to do, or someone removed the fence. */
 const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): boolean => {
   if (!ending || policy.dryRun) return false;
   const over =
@@ -237,8 +244,8 @@ const reserve = ({ location, cluster, request: { machine }, policy }: RunState, 
 };
 
 /**
- * Returns whether the step is only imagined. Shadow mode begins nothing. It still removes what Cloudfence left on the
- * Node, as long as the facts contain nothing imagined.
+ * Returns whether the step is only simulated. Shadow mode does not begin a fence. It still removes what Cloudfence left
+ * on the Node, unless the facts contain a simulated step.
  */
 const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): boolean => {
   if (policy.dryRun || !policy.shadow) return policy.dryRun;
@@ -246,19 +253,22 @@ const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): bool
 };
 
 /**
- * Ends a run that imagined something and would have to wait. An imagined step has no effect to wait for, so the
- * imagined steps so far are the answer.
+ * Ends a run with simulated steps that would have to wait. A simulated step has no effect for which the run could wait,
+ * so the run ends with the steps simulated so far.
  */
 const imaginedWaitEnds = (state: RunState): Command | null =>
   hasImagined(state) ? { do: 'end', ending: imaginedEnding(state, ', and would then wait for Kubernetes') } : null;
 
-/** Returns whether only imagined steps led to this end. */
+/** Returns whether only simulated steps led to this end. */
 const endsImagined = (state: RunState, outcome: OutcomeKind): boolean =>
   hasImagined(state) && (outcome === 'fenced' || outcome === 'released');
 
 type Wait = Pick<Extract<Decision, { do: 'wait' }>, 'ms' | 'because' | 'until'>;
 
-/** A wait that something else may end is cut short at the run's deadline. Any other that lasts longer ends the run. */
+/**
+ * If something else may end the wait, the wait lasts at most until the run's deadline. If any other wait is longer than
+ * that, the run ends.
+ */
 const waitOrEnd = (state: RunState, { ms, because: reason, until }: Wait, now: Moment): Command => {
   const left = state.deadline - now.mono;
   const lasts = until ? Math.min(ms, Math.max(left, timing.pollShortest)) : ms;
@@ -274,7 +284,7 @@ const waitOrEnd = (state: RunState, { ms, because: reason, until }: Wait, now: M
 const commandForStep = (state: RunState, { step, because: reason, alongside }: StepDecision, now: Moment): Command => {
   const { location, machine, cluster } = state;
   if (!location || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
-  // A cloud that answers slowly must not keep our taint on a machine that runs.
+  // If the cloud answers too slowly for a proof, Cloudfence must still remove its taint from a machine that runs.
   if (stepProperties[step.do].releases) return actOn(location, { step, because: reason }, now.mono + PROOF_LASTS_MS);
   const cleared = isCleared(state, step, now);
   if (!isFreshEnoughFor(state, machine, cleared, now)) return renewProof(state, machine, now);
@@ -287,14 +297,15 @@ const commandForStep = (state: RunState, { step, because: reason, alongside }: S
     ...actOn(location, { step, because: reason }, expires),
     alongside: now.mono < leaveBy ? alongside : [],
     leaveBy,
-    // One call may leave after its own recheck of any age. Otherwise a slow API server would stop the fence.
+    // A single step may be sent after its own recheck, whatever the age of the recheck. Otherwise, a slow API server
+    // would block the fence.
     isRechecked: !needsRecheck || state.cleared?.step === stepKey(step),
   };
 };
 
 /**
- * Returns whether a recheck has cleared the step to leave. One that is young clears all pods: it says nothing about any
- * of them, and each call names the uid of its pod.
+ * Returns whether a recheck allows the step to be sent. A recent recheck allows the deletion of all pods: it contains
+ * no facts about a single pod, and each call names the uid of its pod.
  */
 const isCleared = ({ cleared }: RunState, step: Step, now: Moment): boolean => {
   if (cleared === null) return false;
@@ -303,8 +314,8 @@ const isCleared = ({ cleared }: RunState, step: Step, now: Moment): boolean => {
 };
 
 /**
- * Returns whether the proof is young enough for the step. A proof that was renewed for this step is used as long as
- * possible, because a slow cloud gives no younger one.
+ * Returns whether the proof is young enough for the step. A proof that was renewed for this step is used until it
+ * expires, because a slow cloud cannot give a younger one.
  */
 const isFreshEnoughFor = (
   { proofRenewed }: RunState,
@@ -317,8 +328,8 @@ const isFreshEnoughFor = (
 };
 
 /**
- * Reads the machine again for a fresh proof. If the cloud takes longer to answer than its answer lasts as a proof,
- * there is no proof. Then the run does nothing and tries again later.
+ * Reads the machine again for a fresh proof. If the cloud takes longer to answer than a proof lasts, no proof is
+ * possible. The run then takes no step, and tries again later.
  */
 const renewProof = (state: RunState, machine: Observation<MachineFacts>, now: Moment): Command => {
   const took = machine.receivedAt - machine.requestedAt.mono;

@@ -14,27 +14,27 @@ export interface Clock {
   readonly timeout: (ms: number) => AbortSignal;
 }
 
-/** Looks at machines that the runs of one occasion make together. */
+/** Looks at machines that all runs of one invocation share. */
 export interface SharedLooks {
   /** Looks once, live. @throws what `Cloud.look` throws, or the reason of `signal` */
   readonly look: (machine: MachineId, disks: boolean, signal: AbortSignal) => Promise<Observation<MachineFacts>>;
 }
 
-/** Everything through which a run touches the world. */
+/** Everything through which a run reaches the outside: clouds, clusters, clocks, and logs. */
 export interface Ports {
   readonly cloud: Cloud;
   readonly clusters: readonly Cluster[];
   readonly clock: Clock;
-  /** Aborts whatever is in flight when it fires. */
+  /** Aborts all calls in progress. */
   readonly signal: AbortSignal;
-  /** A run that is alone leaves this out. */
+  /** Absent for a run that does not share its looks. */
   readonly looks?: SharedLooks;
-  /** Receives each command and its result as they happen. */
+  /** Receives each command and its result. */
   readonly observe: (command: Command, answer: CommandResult, state: RunState) => void;
 }
 
 /**
- * Stops waiting when the signal ends, also if the call ignores the signal: an SDK may still wait for credentials.
+ * Rejects when the signal aborts, even if the call ignores the signal: an SDK may still wait for credentials.
  * @throws the reason of `signal`
  */
 export const abortOnSignal = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {

@@ -22,9 +22,9 @@ import type { StepResult } from '../model/cluster.ts';
 import { stepKey, stepProperties } from '../model/steps.ts';
 
 /**
- * Returns the state after the disks have been asked. If a fence may have freed them, the cluster is read again: only an
- * attachment that is still there shows that nobody has detached its disk before it was asked. Attachments that only the
- * list of all attachments shows are then searched again.
+ * Returns the state after the disks were asked as witnesses. If a fence may have freed the disks, the cluster is read
+ * again: only an attachment that still exists shows that nobody detached its disk before it was asked. Attachments that
+ * appear only in the list of all attachments are then searched again.
  */
 const witnessed = (state: RunState, witness: Witness, now: Moment): RunState => {
   const view = viewOf(state, now);
@@ -33,7 +33,7 @@ const witnessed = (state: RunState, witness: Witness, now: Moment): RunState => 
   return { ...state, cluster: null, memory: { ...state.memory, witness, testified, searched: false } };
 };
 
-/** What a recheck read, and the step that it was made for. */
+/** The result of a recheck, and the step for which it was made. */
 interface Rechecked {
   readonly value: Recheck;
   readonly requestedAt: Moment;
@@ -55,7 +55,7 @@ export type CommandResult =
   /** One answer for each step of the command, in the same order. */
   | { readonly to: 'act'; readonly answers: readonly StepAnswer[]; readonly sentAt: Moment }
   | { readonly to: 'imagine' | 'record-events' | 'conclude' }
-  /** How often it asked for an attachment meanwhile. */
+  /** How often the run asked for an attachment during the sleep. */
   | { readonly to: 'sleep'; readonly polls: number }
   | { readonly to: 'end'; readonly ending: Ending }
   | { readonly to: 'failed'; readonly error: CloudfenceError };
@@ -66,7 +66,7 @@ export const errorsIn = (result: CommandResult): readonly CloudfenceError[] => {
   return result.to === 'act' ? result.answers.filter((answer) => answer instanceof CloudfenceError) : [];
 };
 
-/** Returns the reports of the steps that a command has just taken, or imagined. A step that was not sent has none. */
+/** Returns the reports of the steps that a command has taken or simulated. A step that was not sent has no report. */
 export const reportsOf = (result: CommandResult, { steps }: Pick<RunState, 'steps'>): readonly StepReport[] => {
   if (result.to === 'imagine') return steps.slice(-1);
   const sent = result.to === 'act' ? result.answers.filter((answer) => !(answer instanceof ProofExpired)).length : 0;
@@ -123,8 +123,8 @@ const looked = (
 };
 
 /**
- * Adds the disks of the previous read. A proof is renewed without reading the disks again, because they are as they
- * were a moment ago.
+ * Adds the disks of the previous read. Renewing a proof does not read the disks, because they have not changed since a
+ * moment ago.
  */
 const withDisksOf = (
   machine: Observation<MachineFacts>,
@@ -133,8 +133,8 @@ const withDisksOf = (
   before ? { ...machine, value: { ...machine.value, disks: before.value.disks } } : machine;
 
 /**
- * Returns whether the taint was removed or is no longer ours. A taint of someone else's that replaced ours does not
- * count.
+ * Returns whether the taint was removed or is no longer ours. If someone else replaced our taint with their own, it
+ * counts as removed.
  */
 const isUntainted = (node: NodeFacts, { taints }: Recheck): boolean =>
   (node.taints.outOfService && !taints.outOfService) || (node.taints.ours && !taints.ours);
@@ -146,12 +146,12 @@ const moved = ({ node, nameTaken }: ClusterFacts, recheck: Recheck): boolean => 
   return untainted || recheck.uid !== (node?.uid ?? null) || recheck.recordText !== (node?.recordText ?? null);
 };
 
-/** Clears the step to leave, or makes the run look again if the world changed between the look and the call. */
+/** Allows the step to be sent, or makes the run look again if something changed between the look and the call. */
 const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked, now: Moment): RunState => {
   const { cluster, memory } = state;
   if (!cluster || moved(cluster.value, value)) return { ...state, cluster: null, cleared: null };
   const cleared = { step, at: requestedAt.mono };
-  // Under a reused name, the Lease belongs to the new Node and says nothing about this machine.
+  // If the name was reused, the Lease belongs to the new Node and does not show anything about this machine.
   if (cluster.value.nameTaken) return { ...state, cleared };
   return {
     ...state,
@@ -171,8 +171,8 @@ const reserved = (
 };
 
 /**
- * Returns the state after a sleep: everything is read again. If the time is up, nothing is read any more, and the end
- * says what the last look showed.
+ * Returns the state after a sleep: everything is read again. At the deadline, nothing is read any more, and the ending
+ * describes what the last look showed.
  */
 const rested = (state: RunState, command: Command, polls: number, now: Moment): RunState => {
   const pending =
@@ -200,14 +200,14 @@ const failed = (state: RunState, command: Command, error: CloudfenceError, now: 
 };
 
 /**
- * Returns whether this run was allowed the same kind of read before. Then a denial is not final: an API server that has
- * just started knows no roles yet.
+ * Returns whether this run was already allowed to make the same kind of read. If so, a denial is not permanent: an API
+ * server that has just started does not know any roles yet.
  */
 const wasAllowedBefore = ({ memory }: RunState, command: Command): boolean =>
   memory.firstLease !== undefined &&
   (command.do === 'recheck' || command.do === 'sleep' || (command.do === 'look' && !command.search));
 
-/** The answer to one step: its result, or why there is none. */
+/** The answer to one step: its result, or why there is no result. */
 export type StepAnswer = StepResult | CloudfenceError;
 
 interface Failed {
@@ -216,8 +216,8 @@ interface Failed {
 }
 
 /**
- * Returns the run state after the steps of a command, each with its own answer. The steps are of one kind, so all of
- * them depend on the facts before the command, and leave the same facts valid.
+ * Returns the run state after the steps of a command, each with its answer. The steps are of one kind, so they depend
+ * on the same facts and leave the same facts valid.
  */
 const applyAnswers = (
   state: RunState,
@@ -240,15 +240,15 @@ const applyAnswers = (
 const withErrors = (state: RunState, failed: readonly Failed[], sentAt: Moment, now: Moment): RunState =>
   failed.reduce((after, { act, error }) => applyStepError(after, act, error, sentAt, now), state);
 
-/** Leaves out calls that were not sent: nothing is learned from them, and the next command sends them. */
+/** Leaves out calls that were not sent. They give no information, and the next command sends them. */
 const sentOf = (failed: readonly Failed[]): readonly Failed[] =>
   failed.filter(({ error }) => !(error instanceof ProofExpired));
 
 const isAboutItsObject = ({ error }: Failed): boolean => error instanceof Refused || error instanceof PermissionDenied;
 
 /**
- * Returns the run state if other steps took effect. Steps whose own objects declined them are tried again after the
- * next look, and do not hold up the rest.
+ * Returns the run state if other steps took effect. A step that its own object rejected is tried again after the next
+ * look, and does not delay the others.
  */
 const goOn = (state: RunState, failed: readonly Failed[], sentAt: Moment, now: Moment): RunState => {
   const sent = sentOf(failed);

@@ -25,15 +25,15 @@ import {
 import { createSharedLooks, lookAtAll } from './shared-looks.ts';
 import { takeSurvey } from './survey.ts';
 
-/** What all runs of one occasion share. */
+/** What all runs of one invocation share. */
 export interface SharedRunOptions extends Omit<
   Start,
   'request' | 'runId' | 'identityRules' | 'location' | 'attachments' | 'steps'
 > {
   readonly newRunId: () => string;
   /**
-   * The time that one run may take (ms). With it, runs that only wait leave time for the others. Without it, each run
-   * may last until the common deadline.
+   * The time limit of one run (ms). With a limit, a run that only waits leaves time for the others. Without a limit,
+   * each run may last until the common deadline.
    */
   readonly runLasts?: number;
   /** The reason of a person who vouches that the machines are off. */
@@ -41,26 +41,29 @@ export interface SharedRunOptions extends Omit<
 }
 
 /**
- * Where a machine was found just now. Its run looks there directly and verifies it, instead of searching all clusters.
+ * Where a machine was found just before the run. The run looks there directly and verifies it, instead of searching all
+ * clusters.
  */
 export interface LocationHint {
-  /** Null if the machine was seen in more than one place. */
+  /** Null if the machine was found in several places. */
   readonly location: ClusterLocation | null;
-  /** Why it may not be this Node, if several Nodes name the machine. Null otherwise. */
+  /**
+   * Why it is uncertain whether this Node belongs to the machine, if several Nodes name the machine. Null otherwise.
+   */
   readonly ambiguity: Reason | null;
   /** Attachments that name the machine if its Node is gone. */
   readonly attachments: readonly string[] | null;
-  /** Steps that were taken there before the run. */
+  /** Steps that were taken on the Node before the run. */
   readonly steps: readonly StepReport[];
 }
 
 /**
- * The number of runs side by side: few enough for the APIs, and enough that one slow machine does not hold up the rest.
- * More of them are no burden where they ask the cloud together.
+ * The maximum number of concurrent runs: low enough for the APIs, and high enough that one slow machine does not delay
+ * the others. The higher limit applies if the runs share their reads of the cloud.
  */
 const AT_A_TIME = { apart: 5, together: 30 };
 
-/** Looks at each machine once, however often it is named, and brings each to an end, a wait, or a refusal. */
+/** Looks at each machine once, even if it is named several times, and runs each until its end, a wait, or a refusal. */
 export const runAll = async (
   named: readonly MachineId[],
   occasion: SharedRunOptions,
@@ -83,7 +86,10 @@ type Reads = ReadonlyMap<MachineId, Observation<MachineFacts>>;
 
 const NO_READS: Reads = new Map();
 
-/** Reads all machines of an occasion in one live look. If the look fails, each run tries again and reports why. */
+/**
+ * Reads all machines of an invocation with one live look. If the look fails, each run reads its machine again and
+ * reports the error.
+ */
 const readAll = (machines: readonly MachineId[], ports: Ports): Promise<Reads> =>
   lookAtAll(machines, true, ports).catch(() => NO_READS);
 
@@ -107,8 +113,8 @@ const startOf = (
 };
 
 /**
- * Returns the moment at which the look was received. A run uses a shared look like one of its own: the first look that
- * says off begins the proof.
+ * Returns the moment at which the answer of the look arrived. A run treats a shared look like its own: the first look
+ * that says off begins the proof.
  */
 const momentOf = ({ requestedAt, receivedAt }: Observation<MachineFacts>): Moment => ({
   wall: requestedAt.wall + (receivedAt - requestedAt.mono),
@@ -116,8 +122,8 @@ const momentOf = ({ requestedAt, receivedAt }: Observation<MachineFacts>): Momen
 });
 
 /**
- * Drives the pure loop: asks for the next command, runs it, and reduces the result into the state. It always returns an
- * outcome: an internal fault ends this run and no other.
+ * Drives the pure loop: gets the next command, executes it, and reduces the result into the state. It always returns an
+ * outcome: an internal fault ends only this run.
  */
 export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
   let state = start;
@@ -130,7 +136,7 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
       ports.observe(command, result, state);
     }
   } catch (caught) {
-    // The facts may have caused the fault, so the outcome is made without them.
+    // Because the facts may have caused the fault, the outcome is built without them.
     return outcomeOf(
       { ...state, machine: null, cluster: null, ending: failedEnding(asCloudfenceError(caught)) },
       ports.clock.now(),
@@ -138,14 +144,14 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
   }
 };
 
-/** The time (ms) after the run's deadline for the last calls, such as the Event on the Node. */
+/** The time (ms) after the run's deadline for final calls, such as the Event on the Node. */
 const LAST_CALLS_MS = 1_000;
 
-/** The end of the run's time is not a fault, whatever error the call throws that it cut off. */
+/** A call that the end of the run's time interrupts is not a fault, whatever error it throws. */
 const outOfTime = (error: unknown): CloudfenceError =>
   error instanceof CloudfenceError ? error : new Unavailable('the time was up before an answer came', { cause: error });
 
-/** Runs one command. Returns errors as results too. An unexpected error keeps its stack as its cause. */
+/** Executes one command. Returns errors as results, too. An unexpected error keeps its stack in its cause. */
 export const executeCommand = async (
   command: Exclude<Command, { do: 'finish' }>,
   state: RunState,
@@ -199,7 +205,7 @@ const carryOut = async (
   }
 };
 
-/** Records all Events, whichever of them fails. Then the first fault is the answer. */
+/** Records all Events, even if some of them fail. If any failed, returns the first error. */
 const record = async (
   { location, events }: Extract<Command, { do: 'record-events' }>,
   ports: Ports,
@@ -211,7 +217,7 @@ const record = async (
   return { to: 'record-events' };
 };
 
-/** Reserves a place under the cap, and rechecks the mark that follows side by side. */
+/** Reserves a place under the cap, and concurrently rechecks the mark that follows. */
 const reserve = async (
   { location, reservation: wanted, markToRecheck }: Extract<Command, { do: 'reserve' }>,
   ports: Ports,
@@ -252,7 +258,7 @@ const recheck = async (
   };
 };
 
-/** Takes the steps side by side. Each has its own permit and its own answer. */
+/** Takes the steps concurrently. Each step has its own permit and its own answer. */
 const act = async (command: Extract<Command, { do: 'act' }>, ports: Ports): Promise<CommandResult> => {
   const { location, expires } = command;
   const sentAt = ports.clock.now();

@@ -5,8 +5,8 @@ import type { Ports, SharedLooks } from './ports.ts';
 import type { Observation } from './state.ts';
 
 /**
- * Looks at machines for all runs of one occasion. Where one call answers for many machines, the looks that come while
- * another one is under way wait for it, and then go out as one. A run that is alone never waits.
+ * Looks at machines for all runs of one invocation. If one call can read many machines, requests that arrive during a
+ * call wait for its end, and are then combined into one call. A run that is alone never waits for others.
  */
 
 interface WaitingLook extends GroupMember {
@@ -17,7 +17,10 @@ interface WaitingLook extends GroupMember {
 
 type LookPorts = Pick<Ports, 'cloud' | 'clock' | 'signal'>;
 
-/** Asks for several machines in one call. The time is noted right before, because the age of a proof counts from it. */
+/**
+ * Reads several machines in one call. The time is noted right before the call, because the age of a proof counts from
+ * it.
+ */
 export const lookAtAll = async (
   machines: readonly MachineId[],
   disks: boolean,
@@ -44,8 +47,9 @@ const lookOneByOne = (looks: readonly WaitingLook[], ports: LookPorts): Promise<
   );
 
 /**
- * Asks for a machine that the answer leaves out by itself, which says why. The next group does not wait for that.
- * @throws what the cloud's one answer throws, for all of them
+ * If the answer omits a machine, reads that machine in a separate call, which shows the reason. The next group does not
+ * wait for these separate calls.
+ * @throws what the shared call throws, for all machines of the group
  */
 const lookTogether = async (group: Group<WaitingLook>, ports: LookPorts): Promise<void> => {
   const machines = group.map(({ machine }) => machine);
@@ -59,18 +63,18 @@ const lookTogether = async (group: Group<WaitingLook>, ports: LookPorts): Promis
   else for (const { machine, reject } of leftOut) reject(missingFrom(machine));
 };
 
-/** How often a look is made that the cloud throttles. Then the run hears of it, and does what it does. */
+/** How often a look is tried if the cloud throttles it. After that, the run receives the error and handles it. */
 const MOST_TRIES = 5;
 
 /**
- * Times (ms) between two calls. The more runs there are, the longer the next call waits for other runs to join it.
- * After the cloud has throttled a call, the time doubles, and each success shortens it again.
+ * Pauses (ms) between two calls. With more runs, the pause is longer, so that more of them join the next call. Each
+ * throttled call doubles the pause, and each success shortens it again.
  */
 const REST_PER_RUN_MS = 100;
 const LONGEST_COMPANY_MS = 500;
 /**
- * A look with disks comes after the wait for Kubernetes, so it may wait for others to join. With many runs, enough of them
- * join within a short pause.
+ * A look with disks follows the wait for Kubernetes, so it may wait longer for others to join. With many runs, a short
+ * pause is sufficient for enough of them to join.
  */
 const WITH_DISKS = 6;
 const LONGEST_WITH_DISKS_MS = 3_000;
@@ -87,18 +91,18 @@ const restForCompany = (runs: number, disks: boolean): number => {
 
 const restAfterThrottle = (rest: number): number => Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, rest * 2));
 
-/** The most machines in one call. */
+/** The maximum number of machines in one call. */
 const AT_ONCE = 100;
 
 interface SharingPorts extends LookPorts {
-  /** Returns how many runs share the looks now. */
+  /** Returns the number of runs that share the looks at present. */
   readonly runs: () => number;
 }
 
-/** Returns the looks of one scope, with disks or without. One call is under way at a time. */
+/** Returns the shared looks of one scope, either with or without disks. Only one call is in progress at a time. */
 const looksOfScope = (ports: SharingPorts): SharedLooks['look'] => {
   const { clock, signal: occasion, runs } = ports;
-  /** Time (ms) until the next call. */
+  /** The pause (ms) before the next call. */
   let rest = 0;
   const answer = async (group: Group<WaitingLook>): Promise<void> => {
     try {
@@ -109,14 +113,14 @@ const looksOfScope = (ports: SharingPorts): SharedLooks['look'] => {
         rest = restAfterThrottle(rest);
         looks.again(group, MOST_TRIES, error);
       } else if (group.length > 1 && !(error instanceof Unavailable)) {
-        // One machine may have made the cloud decline the call for all.
+        // A single machine may have caused the cloud to reject the call for all of them.
         await lookOneByOne(group, ports);
       } else for (const { reject } of group) reject(error);
     }
   };
   const looks = createGroups<WaitingLook>(async (group) => {
     await answer(group);
-    // What ends the occasion ends the looks that wait, too.
+    // When the invocation is aborted, waiting looks are aborted, too.
     if (rest > 0) await clock.sleep(rest, occasion).catch(() => undefined);
   }, AT_ONCE);
   return (machine, disks, signal) =>
@@ -126,10 +130,10 @@ const looksOfScope = (ports: SharingPorts): SharedLooks['look'] => {
     });
 };
 
-/** `runs` returns how many runs share the looks now. */
+/** `runs` returns the number of runs that share the looks at present. */
 export const createSharedLooks = (ports: LookPorts, runs: () => number): SharedLooks => {
   const looks = new Map<string, SharedLooks['look']>();
-  /** A look that only renews a proof does not wait for those that read disks, which may take longer. */
+  /** Looks without disks, which renew a proof, do not wait for looks with disks, which can take longer. */
   const lookAt = (scope: string, disks: boolean): SharedLooks['look'] => {
     const key = `${scope} ${disks ? 'with' : 'without'} disks`;
     const look = looks.get(key) ?? looksOfScope({ ...ports, runs });

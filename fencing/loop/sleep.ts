@@ -10,18 +10,20 @@ import { createSharedLooks } from './shared-looks.ts';
 import { type RunState, saysOff } from './state.ts';
 
 /**
- * How a run waits. A full look costs a call for nearly everything that it shows. So a wait asks for one attachment at a
- * time, and sometimes for the machine. A look follows as soon as an answer shows that it is worth it.
+ * How a run waits. A full look makes one call for almost every object that it reads. So a waiting run reads only one
+ * attachment at a time, and sometimes the machine. A full look follows as soon as one of these reads shows a relevant
+ * change.
  */
 
 type Sleep = Extract<Command, { do: 'sleep' }>;
 
-/** If so many are gone at once, and none was gone before, usually all are. */
+/** If the first this many attachments are all gone, usually all attachments are gone. */
 const SIGN_OF_ALL = 2;
 
 /**
- * Waits for `ms`, or until the awaited attachments or their machine end the wait. The times between two questions grow
- * as those between looks. A wait for something else asks only for the machine, and only while our mark stands.
+ * Waits for `ms`, or until the awaited attachments or their machine end the wait. The pauses between these reads grow
+ * like those between looks. If the run waits for something else, it reads only the machine, and only while our mark is
+ * set.
  */
 export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, signal } = ports;
@@ -45,23 +47,25 @@ export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: 
 const attachmentDelay = ({ memory }: RunState, asked: number): number =>
   pollDelay({ memory: { ...memory, polls: memory.polls + asked } });
 
-/** An operation on a machine that is off is mostly the awaited detach itself. */
+/** If an operation is in progress on a machine that is off, it is usually the awaited detach. */
 const seemsOff = ({ power, offUnderOperation = false }: MachineFacts): boolean =>
   saysOff.has(power) || offUnderOperation;
 
-/** Returns whether a machine whose attachments are awaited is as a look showed it. */
+/** Returns whether a machine is in the state that the look before the wait showed. */
 export const isAsBefore = (before: MachineFacts, now: MachineFacts): boolean =>
   (now.power === before.power || (seemsOff(before) && seemsOff(now))) &&
   (now.generation === before.generation || now.generationDrifts === true);
 
 interface MachineWatch {
-  /** Whether it is time to ask for the machine. */
+  /** Returns whether it is time to read the machine. */
   readonly isDue: () => boolean;
-  /** Asks for the machine if it is time. Returns whether it is no longer as the last look showed it. */
+  /** Reads the machine if it is time. Returns whether its state differs from the last look. */
   readonly hasChanged: () => Promise<boolean>;
 }
 
-/** Asks for the machine from time to time. A machine that runs again loses our mark, so a long wait must not miss it. */
+/**
+ * Reads the machine periodically. If the machine runs again, our mark must be removed, so a long wait must notice it.
+ */
 const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): MachineWatch => {
   const { clock, signal } = ports;
   const { look } = ports.looks ?? createSharedLooks(ports, () => 1);
@@ -76,21 +80,21 @@ const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): Machi
   return { isDue, hasChanged };
 };
 
-/** Returns whether Kubernetes has not begun with the deletion in time. */
+/** Returns whether Kubernetes has not begun the deletion in time. */
 const isLate = ({ deletingSince }: AttachmentFacts, { deletedBy }: Awaited, mono: number): boolean =>
   deletingSince === null && mono >= deletedBy;
 
 interface Asking {
   readonly state: RunState;
   readonly ports: Ports;
-  /** Whether there is time for one more question. */
+  /** Returns whether there is time for another read. */
   readonly mayAskMore: () => boolean;
 }
 
 /**
- * Returns the attachments that may still stand, each as it was last seen. Returns none if the wait is over. Asks for
- * one, and next time for another. While those are gone and there is time, asks for one more. So each is asked for once
- * after it has gone.
+ * Returns the attachments that may still exist, each as last seen. Returns none if the wait is over. Reads one
+ * attachment, and a different one each time. If that attachment is gone and there is time, reads another one. So each
+ * attachment is read only once after it has gone.
  */
 const ask = async (
   awaited: readonly AttachmentFacts[],
@@ -110,10 +114,16 @@ const ask = async (
   return left;
 };
 
-/** Drivers may detach in the order of the list, so its middle says more about the rest than the next one does. */
+/**
+ * Drivers may detach in the order of the list. So the attachment in the middle of the list says more about the others
+ * than the next one does.
+ */
 const middleOf = <T>(all: readonly T[]): T | undefined => all[Math.floor(all.length / 2)];
 
-/** Returns what is still awaited after one of them was found standing. Returns none if the wait is over. */
+/**
+ * Returns the attachments that are still awaited after one of them was found to exist. Returns none if the wait is
+ * over.
+ */
 const stillAwaited = (
   seen: AttachmentFacts,
   found: AttachmentFacts,

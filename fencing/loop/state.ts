@@ -8,10 +8,11 @@ import type { FenceRecord } from '../model/record.ts';
 import { podsWanting } from '../rules/pods.ts';
 import type { Memory, Moment, Request, View } from '../rules/view.ts';
 
-/** The state of a run, and how a read of the machine or of the cluster changes it. */
+/** The state of a run, and how reads of the machine or the cluster change it. */
 
 /**
- * One read. Its value was true at some moment between the request and the response. A proof counts from the request.
+ * One read. Its value was true at some moment between the request and the response. The age of a proof counts from the
+ * request.
  */
 export interface Observation<T> {
   readonly value: T;
@@ -41,35 +42,37 @@ export interface RunState {
   readonly policy: Policy;
   readonly identityRules: CloudIdentityRules;
   readonly runId: string;
-  /** Monotonic time (ms) after which the run ends in good order. */
+  /** Monotonic time (ms) after which the run ends with a regular outcome. */
   readonly deadline: number;
   /**
-   * Reasons for which the run does not wait itself. A later run looks again, which costs less than a process that
-   * sleeps.
+   * Reasons for which the run ends instead of waiting itself. A later run looks again, which costs less than a sleeping
+   * process.
    */
   readonly handsOver: ReadonlySet<ReasonCode>;
   readonly location: ClusterLocation | null;
-  /** Why the Node at `location` may not be the machine's although it names the machine, or null. */
+  /**
+   * Why it is uncertain whether the Node at `location` belongs to the machine although it names the machine, or null.
+   */
   readonly ambiguity: Reason | null;
   readonly machine: Observation<MachineFacts> | null;
   readonly cluster: Observation<ClusterFacts> | null;
-  /** Whether the newest read of the machine was made only to renew a proof. */
+  /** Whether the latest read of the machine was made only to renew a proof. */
   readonly proofRenewed: boolean;
-  /** The record as this run last read it. It outlives the Node that carried it. */
+  /** The record as this run last read it. It remains known after the Node is gone. */
   readonly record: FenceRecord | null;
   readonly memory: Memory;
-  /** The step that a recheck has just cleared, and when the recheck was requested (monotonic ms). */
+  /** The step that a recheck has just allowed, and when the recheck was requested (monotonic ms). */
   readonly cleared: { readonly step: string; readonly at: number } | null;
   readonly resumeAt: number | null;
-  /** Why the run waits or last failed. The outcome reports it when the run's time is up. */
+  /** Why the run waits, or why it last failed. It becomes the outcome if the run reaches its deadline. */
   readonly pending: { readonly outcome: 'waiting' | 'failed'; readonly reason: Reason; readonly ms: number } | null;
-  /** `failures` counts failed calls in a row. `refusals` counts how often in a row each step was refused. */
+  /** `failures` counts consecutive failed calls. `refusals` counts for each step how often in a row it was refused. */
   readonly failures: number;
   readonly refusals: ReadonlyMap<string, number>;
   readonly steps: readonly StepReport[];
   readonly ending: Ending | null;
   readonly eventsRecorded: boolean;
-  /** Whether the end of the fence was entered in the ledger, or could not be entered. */
+  /** Whether the end of the fence was recorded in the ledger, or could not be recorded. */
   readonly concluded: boolean;
 }
 
@@ -80,11 +83,11 @@ export interface Start {
   readonly runId: string;
   readonly deadline: number;
   readonly handsOver?: ReadonlySet<ReasonCode>;
-  /** Where the machine lives, if it was found already. */
+  /** Where the machine lives, if it was already found. */
   readonly location?: ClusterLocation | null;
-  /** Why the machine may not be there, if more than one Node was found. */
+  /** Why it is uncertain whether the machine lives there, if several Nodes were found. */
   readonly ambiguity?: Reason | null;
-  /** Attachments that name the machine there in place of a Node, if they were found already. */
+  /** Attachments that name the machine if it has no Node, if they were already found. */
   readonly attachments?: readonly string[] | null;
   /** Steps that were taken on the machine's Node before the run. */
   readonly steps?: readonly StepReport[];
@@ -149,7 +152,7 @@ export const startRun = ({
   concluded: false,
 });
 
-/** Returns the view for `decide`, or null while something is still unknown. */
+/** Returns the view for `decide`, or null while a fact is still missing. */
 export const viewOf = ({ machine, cluster, ...state }: RunState, now: Moment): View | null =>
   machine && cluster
     ? {
@@ -166,19 +169,19 @@ export const viewOf = ({ machine, cluster, ...state }: RunState, now: Moment): V
       }
     : null;
 
-/** Power states that are proof, or that become proof with a second read or a witness. */
+/** Power states that are proof, either alone or together with a second read or a witness. */
 export const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
 /**
- * Returns whether both generations may be of one boot. A machine that the cloud has forgotten by now has no boot left
- * that could be another one.
+ * Returns whether both generations may be of one boot. A machine that the cloud no longer knows cannot have another
+ * boot.
  */
 const sameBoot = (before: string | null, now: string | null): boolean =>
   before === null || now === null || before === now;
 
 /**
- * Returns when this run first saw the machine `stopping`. An answer without a power state does not end the stop. A
- * machine that is off by its power state has ended it, whatever operation is in progress.
+ * Returns when this run first saw the machine `stopping`. An answer without a power state does not end the stop. If the
+ * machine is off by its power state, the stop has ended, even if an operation is in progress.
  */
 const firstSeenStopping = (
   { firstStopping }: Memory,
@@ -195,9 +198,9 @@ const isVouched = ({ request, record, policy }: RunState): boolean =>
   request.vouched !== null || (policy.vouching === 'accepted' && (record?.vouched ?? null) !== null);
 
 /**
- * Adds a read of the machine. An off-read of another generation, or a read that does not say off, ends the proof so
- * far. If the boot or the power state changed, the run forgets what the cluster said. The witness is asked again, so
- * that its answer is never older than the read that it supports.
+ * Adds a read of the machine. The proof ends if a read says off for another generation, or does not say off. If the
+ * boot or the power state changed, the run discards the facts about the cluster. The witness is asked again, so that
+ * its answer is never older than the read for which it is used.
  */
 export const withMachineRead = (state: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
   const { power, generation } = machine.value;
@@ -231,8 +234,8 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
 };
 
 /**
- * Returns the baseline Lease, and since when it is known. A Lease is a baseline only if it was requested after the
- * machine was seen off. It is known once it is received: until then, the kubelet may have renewed it.
+ * Returns the baseline Lease, and the time since when it is known. A Lease is a baseline only if it was requested after
+ * the machine was seen off. It counts as known when the answer arrives, because the kubelet may renew it before that.
  */
 export const baselineLease = (
   { firstOff, lease, leaseSince }: Memory,
@@ -244,7 +247,7 @@ export const baselineLease = (
     ? { lease: read, leaseSince: receivedAt }
     : { lease, leaseSince };
 
-/** Returns since when no pod object has wanted each volume. */
+/** Returns for each volume the time since when no pod object has used it. */
 export const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): ReadonlyMap<string, number> =>
   new Map(
     cluster.volumes
@@ -253,30 +256,30 @@ export const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment
   );
 
 /**
- * Returns all attachments of a machine without a Node. The first list of them is complete, because no new ones are made
+ * Returns all attachments of a machine without a Node. The first list is complete, because no attachments are created
  * for a Node that is gone.
  */
 const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): readonly string[] | null =>
   node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
 
 /**
- * Returns our mark as it was read, and whether it may be younger than the newest read of the machine. A mark that this
- * run had seen before that read is older.
+ * Returns our mark as read, and whether it may be newer than the latest read of the machine. A mark that this run saw
+ * before that read is older.
  */
 const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' | 'markIsNew'> => {
   const mark = node && ownMark(node);
   return { mark, markIsNew: mark !== null && (memory.markIsNew || mark !== memory.mark) };
 };
 
-/** Returns the fence that a person's word is about. No other run needs it. */
+/** Returns the fence to which a person's statement applies. Only a run with such a statement needs it. */
 const firstFenceOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstFence'] =>
   request.accepted === null || memory.firstFence !== undefined ? memory.firstFence : node && fenceNameOn(node);
 
-/** Returns the boot that a person's statement is about. No other run needs it. */
+/** Returns the boot to which a person's statement applies. Only a run with such a statement needs it. */
 const firstBootOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstBoot'] =>
   request.vouched === null || memory.firstBoot !== undefined ? memory.firstBoot : (node?.bootID ?? null);
 
-/** Adds a read of the cluster. It contains everything that was done since the previous look. */
+/** Adds a read of the cluster. The read includes everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
   const { memory } = state;
   return {

@@ -9,8 +9,8 @@ type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 type Elsewhere = Pick<SurveyOfClusters, 'elsewhere' | 'unanswered'>;
 
 /**
- * A cluster has to answer within this time (ms), which is less than `timing.survey`. Otherwise one cluster that hangs
- * makes every survey too old to count, and the run never says why it does not power the machine off.
+ * A cluster has to answer within this time (ms), which is less than `timing.survey`. Otherwise, one unresponsive
+ * cluster would make every survey too old, and the run would never report why it does not power the machine off.
  */
 const ANSWERS_WITHIN_MS = 20_000;
 
@@ -33,8 +33,8 @@ const asked = async (
 };
 
 /**
- * Searches another cluster for Nodes that name the machine. A cluster that does not answer may hold one, so it is part
- * of the result.
+ * Searches another cluster for Nodes that name the machine. A cluster that does not answer may contain such a Node, so
+ * it is part of the result.
  */
 const searched = async (cluster: Cluster, machine: Machine, ports: Ports): Promise<Elsewhere> => {
   const { name } = cluster;
@@ -47,8 +47,8 @@ const searched = async (cluster: Cluster, machine: Machine, ports: Ports): Promi
 };
 
 /**
- * Returns how to recognize the machine on a Node. The immutable id is enough: a Node that no cloud controller has
- * initialized yet has no providerID, but its kubelet reports what the guest reads as its own id.
+ * Returns how to recognize the machine on a Node. The immutable id is sufficient: a Node that no cloud controller has
+ * initialized yet has no providerID, but its kubelet reports the id that the guest reads about itself.
  */
 const machineOn = ({ request: { machine }, identityRules, machine: read }: RunState): Machine => {
   const id = read?.value.incarnation?.id ?? null;
@@ -57,8 +57,8 @@ const machineOn = ({ request: { machine }, identityRules, machine: read }: RunSt
 };
 
 /**
- * Returns which Nodes are unreachable, and which Nodes of any cluster name the machine. The run that found the machine
- * may have asked only one cluster: the one that its tag names, or the one in which a sweep saw its Node.
+ * Returns which Nodes are unreachable, and which Nodes of any cluster name the machine. The run itself may have
+ * searched only one cluster: the one that the machine's tag names, or the one in which a sweep saw its Node.
  *
  * @throws CloudfenceError if the machine's own cluster does not answer
  */

@@ -1,10 +1,13 @@
 import { timing, type Policy } from './policy.ts';
 
-/** What the ledger holds, and how much of the cap that uses. */
+/** The content of the ledger, and how much of the cap it uses. */
 
-/** The latest fence of one machine. A machine counts once, however often it is fenced, while the ledger has its entry. */
+/**
+ * The latest fence of one machine. Each machine counts only once while the ledger has its entry, even if it is fenced
+ * several times.
+ */
 export interface LedgerEntry {
-  /** A short name for the machine, and one for the boot that is fenced. */
+  /** Short names for the machine and for the boot that is fenced. */
   readonly machine: string;
   readonly boot: string;
   /** Epoch ms. Infinity if the entry cannot be read. */
@@ -14,14 +17,14 @@ export interface LedgerEntry {
   readonly nodes: number;
 }
 
-/** Finished fences that have no entries any more: those that began within one minute. */
+/** Finished fences without entries that began within the same minute. */
 export interface CountedFences {
   /** When the last of them began (epoch ms). Infinity if that cannot be read. */
   readonly begun: number;
   readonly count: number;
-  /** The smallest number of Nodes in the cluster when one of them began. So the limits are never too high. */
+  /** The smallest number of Nodes in the cluster when one of them began. So the cap never admits too many fences. */
   readonly nodes: number;
-  /** Short names of those of them that have one (`foldedName`): at most as many as `count`. */
+  /** Short names of these fences, for those that have one (`foldedName`). There may be fewer names than `count`. */
   readonly names: readonly string[];
 }
 
@@ -37,20 +40,20 @@ interface Limits {
 
 /** How much of the cap is used. */
 export interface CapUse {
-  /** Fences that were begun within the window, and those of them that are not finished. */
+  /** The fences that began within the window, and how many of them are unfinished. */
   readonly begun: number;
   readonly unfinished: number;
   readonly limits: Limits;
   /**
-   * The size of the cluster to which the limits refer: the larger of its present size and its size when the fences of
-   * the window began.
+   * The size of the cluster for the limits: its present size, or its size when the fences of the window began if that
+   * was larger.
    */
   readonly nodes: number;
-  /** When the window has moved on far enough (epoch ms). Null if the share of the cluster does not block the fence. */
+  /** When enough fences have left the window (epoch ms). Null if the limit on the share does not block the fence. */
   readonly opens: number | null;
 }
 
-/** A share such as 0.29 of 100 must not become 28.999999999999996. */
+/** Without this, a share of 0.29 of 100 would be 28.999999999999996. */
 const ROUNDING = 1e-9;
 
 export const capLimits = ({ share, atOnce }: Policy['cap'], nodes: number): Limits => ({
@@ -58,7 +61,7 @@ export const capLimits = ({ share, atOnce }: Policy['cap'], nodes: number): Limi
   unfinished: Math.max(1, Math.floor(atOnce * nodes + ROUNDING)),
 });
 
-/** A fence, or finished fences that are only counted. */
+/** One fence, or several finished fences that are only counted. */
 export interface DatedFences {
   /** Epoch ms. */
   readonly begun: number;
@@ -66,7 +69,7 @@ export interface DatedFences {
   readonly count: number;
 }
 
-/** Returns all fences that count, the oldest first. */
+/** Returns all fences within the window, the oldest first. */
 export const oldestFirst = ({ entries, counted }: LedgerState): readonly DatedFences[] =>
   [
     ...entries.map(({ begun, finished }) => ({ begun, finished, count: 1 })),
@@ -75,7 +78,7 @@ export const oldestFirst = ({ entries, counted }: LedgerState): readonly DatedFe
 
 const sumOf = (fences: readonly DatedFences[]): number => fences.reduce((sum, { count }) => sum + count, 0);
 
-/** Returns when enough fences have left the window for one more to begin. Null if one may begin now. */
+/** Returns when enough fences have left the window for another one to begin. Null if one may begin now. */
 const opening = (fences: readonly DatedFences[], limit: number): number | null => {
   let left = sumOf(fences);
   for (const { begun, count } of fences) {
@@ -87,8 +90,8 @@ const opening = (fences: readonly DatedFences[], limit: number): number | null =
 };
 
 /**
- * Returns how much of the cap is used. The ledger holds the size of the cluster at the time of each fence, and the
- * largest of these and the present size counts.
+ * Returns how much of the cap is used. The limits refer to the largest size of the cluster: its present size, or its
+ * size at the time of any of these fences.
  */
 export const capUse = (ledger: LedgerState, cap: Policy['cap'], nodesNow: number): CapUse => {
   const sizes = [...ledger.entries, ...ledger.counted];

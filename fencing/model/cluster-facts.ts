@@ -1,9 +1,9 @@
 import type { IdentitySource, MachineFacts, VolumeHandle } from './machine.ts';
 import type { FenceRecord } from './record.ts';
 
-/** What the cluster says about one Node and everything that belongs to it, in fencing's terms. */
+/** Everything that the cluster says about one Node and the objects that belong to it. */
 
-/** A request not to fence a Node. It is made by a label, which no kubelet can write on a Node, or by an annotation. */
+/** A request not to fence a Node. It is set by a label that no kubelet can write, or by an annotation. */
 export interface OptOut {
   readonly by: 'label' | 'annotation';
   readonly key: string;
@@ -27,50 +27,50 @@ export interface NodeFacts {
   readonly controlPlane: boolean;
   /** Everything on the Node and its CSINode that may name the machine. */
   readonly identitySources: readonly IdentitySource[];
-  /** `ours`: the out-of-service taint is set, and something that no kubelet may write says that Cloudfence set it. */
+  /** `ours`: the out-of-service taint is set, and a value that no kubelet can write shows that Cloudfence set it. */
   readonly taints: { readonly outOfService: boolean; readonly ours: boolean; readonly quarantine: boolean };
-  /** The command with which a person removes the out-of-service taint. */
+  /** The command that removes the out-of-service taint by hand. */
   readonly untaint: string;
-  /** The command with which a person removes the fence's record. */
+  /** The command that removes the fence's record by hand. */
   readonly dropRecord: string;
-  /** Finalizers on the Node: another party wants to act before the Node goes. */
+  /** Finalizers on the Node: another controller has to act before the Node is deleted. */
   readonly finalizers: readonly string[];
   /** Kinds of the Node's owners, such as NodeClaim. */
   readonly owners: readonly string[];
   /** Every opt-out on the Node. */
   readonly optOuts: readonly OptOut[];
-  /** The value of our label, which no kubelet may write, or null. */
+  /** The value of our label, or null. No kubelet can write it. */
   readonly label: string | null;
   /**
-   * The fence and the boot for which Cloudfence set its out-of-service taint, as the taint itself or the label next to
-   * it says, or null. Cloudfence removes the taint and the label in one write.
+   * The fence and the boot for which Cloudfence set its out-of-service taint, from the value of the taint or of the
+   * label next to it, or null. Cloudfence always removes the taint and the label in one write.
    */
   readonly taintedFor: FenceInBoot | null;
-  /** The fence that a person removed, as our label says, or null. */
+  /** The fence that a person removed, from the value of our label, or null. */
   readonly tombstone: Tombstone | null;
-  /** What an earlier run noted about a machine that is `stopping`, in a label that no kubelet may write, or null. */
+  /** An earlier run's note about a machine that is `stopping`, or null. It is in a label that no kubelet can write. */
   readonly stopping: FirstStopping | null;
   /** The text of the fence's annotation, or null. A kubelet may write it. */
   readonly recordText: string | null;
-  /** The fence's record. Null if it cannot be read, or if nothing else of ours is on the Node (`bearsFence`). */
+  /** The fence's record. Null if it cannot be read, or if the Node has nothing else of Cloudfence (`bearsFence`). */
   readonly record: FenceRecord | null;
   /**
-   * The record of a Node that has nothing else of ours, or null. Someone removed the fence and left the record, or a
-   * kubelet wrote it.
+   * The record of a Node that has nothing else of Cloudfence, or null. Either someone removed the rest of the fence, or
+   * a kubelet wrote the record.
    */
   readonly strayRecord: FenceRecord | null;
 }
 
 /**
- * Returns whether the Node has our label or one of our taints, which no kubelet can write. One of them is enough,
- * because a person may remove the others.
+ * Returns whether the Node has our label or one of our taints, which no kubelet can write. One of them is sufficient,
+ * because a person may have removed the others.
  */
 export const bearsFence = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
   label !== null || taints.ours || taints.quarantine;
 
 /**
- * Returns the out-of-service taint of ours that stands on the Node, as a text that no other mark has, or null. Those
- * that do not say which fence they are of have one text.
+ * Returns a text that identifies our out-of-service taint on the Node, or null. Each mark has a different text. Taints
+ * that do not name their fence share one text.
  */
 export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'taintedFor'>): string | null => {
   if (!taints.ours) return null;
@@ -78,27 +78,27 @@ export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'tain
 };
 
 /**
- * Returns the name of the fence on the Node, or null without one. Each new fence has a name of its own. The taint comes
+ * Returns the id of the fence on the Node, or null if there is none. Each new fence has its own id. The taint is used
  * last, because a release removes it first.
  */
 export const fenceNameOn = ({ taintedFor, tombstone, record, label, strayRecord }: NodeFacts): string | null =>
   record?.fence ?? tombstone?.fence ?? label ?? strayRecord?.fence ?? taintedFor?.fence ?? null;
 
-/** A fence, and the boot of the machine that it is for. */
+/** A fence, and the boot of the machine for which it was begun. */
 export interface FenceInBoot {
   readonly fence: string;
   /** The boot, in the form of `bootMark`. */
   readonly boot: string;
 }
 
-/** What is left of a fence that someone else removed. Cloudfence does not begin it again in that boot. */
+/** The trace of a fence that someone else removed. Cloudfence does not fence the Node again in that boot. */
 export type Tombstone = FenceInBoot;
 
-/** When a machine was first seen `stopping`, for later runs. It counts for one machine and one boot only. */
+/** When a machine was first seen `stopping`, for later runs. It applies to only one machine and one boot. */
 export interface FirstStopping {
   /** Epoch ms. */
   readonly at: number;
-  /** The machine and its boot, in a few characters. */
+  /** A short hash of the machine and its boot. */
   readonly boot: string;
 }
 
@@ -107,13 +107,13 @@ export interface PodFacts {
   readonly name: string;
   readonly uid: string;
   /**
-   * The uid of the pod's controller, which creates another pod when this one goes. Null for a pod that nothing
-   * replaces.
+   * The uid of the pod's controller, which creates another pod after this one is deleted. Null for a pod that no
+   * controller replaces.
    */
   readonly owner: string | null;
   readonly priority: number;
   readonly kind: 'mirror' | 'daemon' | 'job' | 'other';
-  /** The pod is Succeeded or Failed: it runs nothing and wants no volume. */
+  /** The pod is Succeeded or Failed: it runs no container and uses no volume. */
   readonly finished: boolean;
   readonly deleting: boolean;
   readonly finalizers: boolean;
@@ -123,8 +123,8 @@ export interface PodFacts {
   /** Keys of the attachable volumes that the pod uses. */
   readonly volumes: readonly string[];
   /**
-   * Claims (`namespace/name`) behind which no volume can be found, and volumes of an unknown kind. Each may be any
-   * volume of the Node that does not belong to another claim.
+   * Claims (`namespace/name`) that cannot be resolved to a volume, and volumes of an unknown kind. Each of them may be
+   * any volume of the Node that does not belong to another claim.
    */
   readonly unresolved: readonly string[];
 }
@@ -141,17 +141,17 @@ export interface AttachmentFacts {
   readonly detachError: string | null;
   readonly attachError: string | null;
   readonly nudged: boolean;
-  /** The machine's id as the attacher noted it, or null. */
+  /** The machine's id that the attacher wrote on the attachment, or null. */
   readonly source: IdentitySource | null;
 }
 
 export interface VolumeFacts extends VolumeHandle {
-  /** `driver^handle`: the name under which pods and looks refer to the volume. */
+  /** `driver^handle`: the key of the volume in pods and looks. */
   readonly key: string;
   /** The PersistentVolume that was read and has exactly this handle, or null. */
   readonly persistentVolume: string | null;
   /**
-   * The claim to which this PersistentVolume is bound (`namespace/name`). Null if there is none, or if none is known.
+   * The claim to which this PersistentVolume is bound (`namespace/name`). Null if there is none, or if it is not known.
    */
   readonly pvc: string | null;
   /**
@@ -161,45 +161,45 @@ export interface VolumeFacts extends VolumeHandle {
   readonly attachment: AttachmentFacts | null;
   /** The status of the existing Node reports the volume as attached. */
   readonly reported: boolean;
-  /** The same volume's attachment to the Node of the pod that replaced the old one. Null unless it was asked for. */
+  /**
+   * The attachment of the same volume to the Node of the replacement pod. Null unless the look was asked to read it.
+   */
   readonly successor: AttachmentFacts | null;
 }
 
 export interface Surroundings {
-  /** The reason for which all fencing is paused in this cluster, or null. */
+  /** The reason why fencing is paused in this cluster, or null. */
   readonly paused: string | null;
 }
 
-/** Which Nodes are unreachable. Cloudfence asks only before it powers off a running machine. */
+/** Which Nodes are unreachable. Cloudfence surveys the Nodes only before it powers off a running machine. */
 export interface ConnectivitySurvey {
   /**
-   * Nodes whose Lease is stale, including this one. Neither this list nor the ones below contain Nodes under a fence of
-   * ours.
+   * Nodes whose Lease is stale, including this one. This list and the ones below leave out Nodes that Cloudfence has
+   * fenced.
    */
   readonly unreachable: readonly string[];
   /** Nodes of this Node's zone, reachable or not, including this one. */
   readonly zone: readonly string[];
   /**
-   * Every Node of the cluster on which anything names the machine, including this one, and every Node that does not say
-   * yet which machine it is.
+   * Every Node of the cluster that names the machine, including this one, and every Node that does not name a machine
+   * yet.
    */
   readonly nodesNamingMachine: readonly string[];
 }
 
-/** The survey of the machine's own cluster, and which Nodes of the other clusters name the machine. */
+/** The survey of the machine's own cluster, and the Nodes of other clusters that name the machine. */
 export interface SurveyOfClusters extends ConnectivitySurvey {
-  /** Each with its cluster, in words for people. */
+  /** Each Node with its cluster, as a text for people. */
   readonly elsewhere: readonly string[];
-  /** Clusters that gave no answer, and why. Any of them may hold a Node that names the machine. */
+  /** Clusters that did not answer, with the reason. Each of them may contain a Node that names the machine. */
   readonly unanswered: readonly string[];
 }
 
 export interface ClusterFacts {
-  /** The Node that carries the machine's identity. Null if there is none (any more). */
+  /** The Node that names the machine. Null if there is none, or if it is gone. */
   readonly node: NodeFacts | null;
-  /**
-   * The Node's name, even if the Node is gone and only what it left behind still names it. Null if nothing names it.
-   */
+  /** The Node's name. It may come from objects that a deleted Node left behind. Null if no object names the Node. */
   readonly nodeName: string | null;
   /** The cluster has a Node of the same name with another uid than the fenced one. */
   readonly nameTaken: boolean;
@@ -211,8 +211,8 @@ export interface ClusterFacts {
   /** The cluster knows the out-of-service taint. */
   readonly taintSupported: boolean;
   /**
-   * Names that no object can have, so the look did not ask for them. Someone wrote them into a claim, or into the record
-   * on the Node. Absent if there are none.
+   * Impossible object names, for which the look did not ask. Someone wrote them into a claim, or into the record on the
+   * Node. Absent if there are none.
    */
   readonly impossibleNames?: readonly string[];
 }
@@ -220,10 +220,10 @@ export interface ClusterFacts {
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
 const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-/** Whether an object of Kubernetes can have this name. */
+/** Whether this can be the name of a Kubernetes object. */
 export const isName = (text: string): boolean => NAME.test(text);
 
-/** The few facts that are read again right before each destructive call. */
+/** The facts that are read again right before each destructive call. */
 export interface Recheck {
   readonly uid: string | null;
   readonly recordText: string | null;
@@ -232,8 +232,8 @@ export interface Recheck {
 }
 
 /**
- * Returns the FNV-1a hash (32 bits) in 7 characters. It distinguishes the boots of one machine and leaves room for more
- * in a label's value.
+ * Returns the FNV-1a hash (32 bits) in 7 characters. It distinguishes the boots of one machine, and is short enough for
+ * a label's value.
  */
 export const shortHash = (text: string): string => {
   let hash = 0x81_1c_9d_c5;
@@ -241,7 +241,7 @@ export const shortHash = (text: string): string => {
   return (hash >>> 0).toString(36).padStart(7, '0');
 };
 
-/** Returns the boot as both sources name it: the kubelet's bootID and the cloud's generation. */
+/** Returns a hash of both names of the boot: the kubelet's bootID and the cloud's generation. */
 const bootMark = (bootID: string, generation: string | null): string =>
   `${shortHash(bootID)}${shortHash(generation ?? '')}`;
 
@@ -254,18 +254,18 @@ export const fenceInBoot = (
   boot: bootMark(bootID, generation),
 });
 
-/** Returns whether a fence was for the boot that the Node shows, whatever the cloud says about that boot. */
+/** Returns whether a fence was for the boot that the Node shows, regardless of the cloud's generation. */
 export const isOfShownBoot = ({ boot }: FenceInBoot, { bootID }: Pick<NodeFacts, 'bootID'>): boolean =>
   boot.startsWith(shortHash(bootID));
 
-/** Returns whether a fence was for the boot that the Node shows, and the cloud knew no boot at that time. */
+/** Returns whether a fence was for the boot that the Node shows, and the cloud did not know its generation then. */
 export const isOfUnknownBoot = ({ boot }: FenceInBoot, { bootID }: Pick<NodeFacts, 'bootID'>): boolean =>
   boot === bootMark(bootID, null);
 
 /**
- * Returns whether a fence was for the boot that has ended. The bootID alone decides in three cases. A machine that the
- * cloud has forgotten has no boot left that could be another one. A cloud that knew no boot when the fence was removed
- * said nothing about it. Where operations change the generation too, only the Node distinguishes boots.
+ * Returns whether a fence was for the boot that has ended. In three cases, only the bootID is compared: The cloud no
+ * longer knows the machine, so the machine cannot have another boot. The cloud did not know the boot when the fence was
+ * removed. Operations also change the generation, so only the Node distinguishes boots.
  */
 export const isOfThisBoot = (
   fence: FenceInBoot,

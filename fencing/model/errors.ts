@@ -1,6 +1,9 @@
 import { shorten } from './reason.ts';
 
-/** Limits what an error says (characters), because others decide on some of its words, and it appears in logs. */
+/**
+ * Limits the length of an error's message (characters), because foreign input determines some of its text, and logs
+ * contain it.
+ */
 const LONGEST_MESSAGE = 10_000;
 const LONGEST_FAULT = 1_000;
 const MOST_FAULTS = 50;
@@ -11,8 +14,8 @@ const fewFaults = (faults: readonly string[]): readonly string[] => {
 };
 
 /**
- * The base of the one error hierarchy. `retry` says whether the same call may succeed later. `cause` always carries
- * what was caught, so no layer has to repeat another layer's message.
+ * The base class of all errors. `retry`: whether the same call may succeed later. `cause` always contains the caught
+ * error, so no layer has to repeat another layer's message.
  */
 export abstract class CloudfenceError extends Error {
   abstract readonly retry: boolean;
@@ -23,12 +26,12 @@ export abstract class CloudfenceError extends Error {
   }
 }
 
-/** An event, a record, or an argument that can never be understood, however often it is read. */
+/** An event, a record, or an argument that is invalid, so a retry cannot help. */
 export class InvalidInput extends CloudfenceError {
   readonly retry = false;
 }
 
-/** A configuration that cannot be used. `faults` names what is wrong with it, not only the first fault. */
+/** A configuration that cannot be used. `faults` lists all faults, not only the first one. */
 export class InvalidConfiguration extends CloudfenceError {
   readonly retry = false;
   readonly faults: readonly string[];
@@ -45,47 +48,47 @@ export class Unavailable extends CloudfenceError {
   readonly retry = true;
 }
 
-/** The cloud declined the call because it gets too many of them, ours or other people's. */
+/** The cloud throttled the call, because it gets too many calls from Cloudfence or from others. */
 export class Throttled extends Unavailable {}
 
-/** A cluster is unavailable. Its Nodes are unknown, not fine, and people should be told. */
+/** A cluster is unavailable. The state of its Nodes is unknown, and people should be alerted. */
 export class ClusterUnavailable extends Unavailable {}
 
 /**
- * The other side does not let *us* make this call: credentials or permissions are missing (401 or 403). A retry may
- * succeed, because grants take effect late. It always deserves an alarm. Compare `Refused`.
+ * This caller may not make the call, because credentials or permissions are missing (401 or 403). A retry may succeed,
+ * because new grants take effect late. It should always cause an alarm. Compare `Refused`.
  */
 export class PermissionDenied extends CloudfenceError {
   readonly retry = true;
 }
 
 /**
- * The other side refuses *this call* from any caller, for a reason that another look will show, such as a precondition
- * or a wrong state. Compare `PermissionDenied`.
+ * The call was refused for a reason that does not depend on the caller, such as a precondition or a wrong state.
+ * Another look shows the reason. Compare `PermissionDenied`.
  */
 export class Refused extends CloudfenceError {
   readonly retry = true;
 }
 
-/** Cloudfence held back a destructive call because its proof was too old. Nothing left this process. */
+/** Cloudfence did not send a destructive call because its proof was too old. */
 export class ProofExpired extends CloudfenceError {
   readonly retry = true;
 }
 
-/** An internal fault, or an unexpected answer. It ends the work in which it happened, and nothing else. */
+/** An internal fault, or an unexpected answer. It ends only the work in which it happened. */
 export class Unexpected extends CloudfenceError {
   readonly retry = true;
 }
 
 const LONGEST = 200;
 
-/** Returns one sentence. The stack stays with the cause. */
+/** Returns the message as one sentence. The stack stays in the cause. */
 const inOneLine = (caught: unknown): string => {
   const text = caught instanceof Error ? `${caught.name}: ${caught.message}` : typeof caught;
   return shorten(text.split('\n', 1)[0] ?? '', LONGEST);
 };
 
-/** Returns whatever was caught as an error of the hierarchy. */
+/** Converts any caught value into an error of this hierarchy. */
 export const asCloudfenceError = (caught: unknown): CloudfenceError =>
   caught instanceof CloudfenceError
     ? caught

@@ -1,26 +1,28 @@
 import type { MachineId } from './machine.ts';
 
-/** A reason to look at one machine now. It is never a proof. */
+/** A reason to look at one machine now. It is never proof. */
 export interface Hint {
   readonly machine: MachineId;
   /** What happened, in a kebab-case word or two, such as `state-change-stopped` or `spot-interruption`. */
   readonly because: string;
   readonly eventId: string | null;
-  /** When it happened (epoch ms, accurate to the second, no ordering key). Null if the event does not say. */
+  /**
+   * When it happened (epoch ms, accurate to the second). Do not use it to order events. Null if the event does not
+   * contain a time.
+   */
   readonly time: number | null;
   /**
-   * The account and region of the machine, if the event names them. The caller has to refuse foreign accounts and
-   * regions.
+   * The account and region of the machine, if the event names them. The caller must reject other accounts and regions.
    */
   readonly account: string | null;
   readonly region: string | null;
   /** The name of the archive replay that brought the event, or null. */
   readonly replay: string | null;
-  /** The message that carried the hint requests a dry run. */
+  /** The message that contained the hint requests a dry run. */
   readonly dryRun?: true;
 }
 
-/** Something that cannot be read, described for the person who sent it. */
+/** A part of a message that cannot be read, described for the sender. */
 export interface Fault {
   readonly what: string;
   /** A JSON path that starts at `$`. */
@@ -28,20 +30,23 @@ export interface Fault {
   readonly remedy: string;
 }
 
-/** An event that the reader understands and that names no machine, such as a test notification. */
+/** An event that the reader understands but that names no machine, such as a test notification. */
 export interface IgnoredEvent {
   readonly what: string;
   readonly where: string;
 }
 
-/** What a provider's reader makes of an event. Every input gives at least one hint, fault, or ignored event. */
+/**
+ * The result of a provider's event reader. For every input, the reader returns at least one hint, fault, or ignored
+ * event.
+ */
 export interface ParsedEvent {
   readonly hints: readonly Hint[];
   readonly faults: readonly Fault[];
   readonly ignored: readonly IgnoredEvent[];
   /**
-   * Whether the message requests a dry run anywhere. It is for callers that read parts of the message that no provider
-   * can read.
+   * Whether any part of the message requests a dry run. Callers use it for parts of the message that no provider can
+   * read.
    */
   readonly dryRun?: 'wanted' | 'unclear';
 }

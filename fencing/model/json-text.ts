@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A schema for a text that holds JSON. Returns what the text holds. */
+/** A schema for a string that contains JSON. Returns the parsed JSON. */
 export const jsonTextSchema = z.string().transform((text, context): unknown => {
   try {
     return JSON.parse(text);
@@ -10,10 +10,10 @@ export const jsonTextSchema = z.string().transform((text, context): unknown => {
   }
 });
 
-/** Returns the JSON in a text, or null if the text is not JSON. It is for readers that try another form next. */
+/** Parses a string as JSON, or returns null if it is not JSON. Use it if you try another format next. */
 export const parseJsonOrNull = (text: unknown): unknown => jsonTextSchema.safeParse(text).data ?? null;
 
-/** Returns the JSON in a text, or the text as it is. */
+/** Parses a string as JSON, or returns the string unchanged if it is not JSON. */
 export const parseJsonOrText = (text: string): unknown => {
   const read = jsonTextSchema.safeParse(text);
   return read.success ? read.data : text;

@@ -3,22 +3,22 @@ import type { MachineId } from './machine.ts';
 import { timing, type Policy } from './policy.ts';
 
 /**
- * The ledger: which fences were begun in a cluster recently, and which of them are unfinished. Cloudfence writes it
- * where no kubelet may write, and before the fence begins. Nodes are not enough: a fence that was released, or whose
- * Node was deleted, left nothing to count.
+ * The ledger: which fences began recently in a cluster, and which of them are unfinished. Cloudfence writes to it
+ * before a fence begins. No kubelet can write it. Counting Nodes is not sufficient: a fence that was released, or whose
+ * Node was deleted, leaves nothing to count.
  */
 
 /** A request to begin a fence. */
 export interface CapReservation {
   readonly machine: MachineId;
-  /** The boot that has ended. Null if it is not known (any more). */
+  /** The boot that has ended. Null if it is not known. */
   readonly boot: string | null;
   readonly cap: Policy['cap'];
-  /** Dry run: nothing is entered. */
+  /** Dry run: nothing is written. */
   readonly onlyAsked: boolean;
 }
 
-/** Whether one fence may begin. The counted fences are those of the other machines. */
+/** Whether one more fence may begin. The counts leave out the requesting machine. */
 export interface Admission extends CapUse {
   readonly admitted: boolean;
 }
@@ -27,8 +27,8 @@ const later = (one: LedgerEntry, other: LedgerEntry | undefined): LedgerEntry =>
   other && other.begun > one.begun ? other : one;
 
 /**
- * Returns one entry for each machine, and nothing older than the window. What is dated too far ahead would never grow
- * old, so it begins now, and `corrected` is true.
+ * Returns one entry per machine, without entries older than the window. An entry that is dated too far in the future
+ * would never expire, so its time is set to now, and `corrected` is true.
  */
 export const pruneLedger = (
   read: LedgerState,
@@ -48,14 +48,15 @@ export const pruneLedger = (
 };
 
 /**
- * So many finished fences keep their entries, the latest ones. A cluster of up to 130 Nodes fences no more within the
- * window. The others are only counted: so a storm costs each of its fences the same, however many there are.
+ * The number of finished fences that keep their entries. The latest ones keep them. A cluster of up to 130 Nodes does
+ * not fence more machines within the window. The others are only counted. So the cost per fence does not grow with the
+ * number of fences.
  */
 const ENTRIES_KEPT = 64;
 
 /**
- * So many of the fences that are only counted keep a name, the latest ones: if their machine is fenced again within the
- * window, or work returns to them, they still count once. Any other then counts twice.
+ * The number of counted fences that keep a short name. The latest ones keep it. If such a machine is fenced again
+ * within the window, or work returns to it, it still counts once. A machine without a name then counts twice.
  */
 const NAMES_KEPT = 192;
 
@@ -65,7 +66,7 @@ const MACHINE_LENGTH = 6;
 const BOOT_LENGTH = 4;
 const machineIn = (machine: string): string => machine.slice(0, MACHINE_LENGTH).padEnd(MACHINE_LENGTH, '.');
 
-/** Returns a name of ten characters for a machine and its boot, from the short names of an entry. */
+/** Returns a name of ten characters for a machine and its boot, from the short names in an entry. */
 const foldedName = ({ machine, boot }: Pick<LedgerEntry, 'machine' | 'boot'>): string =>
   `${machineIn(machine)}${boot.slice(0, BOOT_LENGTH).padEnd(BOOT_LENGTH, '.')}`;
 
@@ -85,7 +86,7 @@ const byMinute = (fences: readonly CountedFences[]): readonly CountedFences[] =>
   return [...minutes.values()];
 };
 
-/** Returns the same with the names of the latest fences only. */
+/** Returns the counted fences with only the latest names. */
 const withLatestNames = (counted: readonly CountedFences[]): readonly CountedFences[] => {
   let left = NAMES_KEPT;
   return counted
@@ -104,7 +105,9 @@ const folded = (entry: LedgerEntry): CountedFences => ({
   names: [foldedName(entry)],
 });
 
-/** Returns the ledger without the entries of all but the latest finished fences. They are counted instead. */
+/**
+ * Returns the ledger with only the latest entries of finished fences. The other finished fences are counted instead.
+ */
 const withoutOldEntries = ({ entries, counted }: LedgerState, kept: number): LedgerState => {
   const over = entries.filter(({ finished }) => finished).sort((a, b) => b.begun - a.begun);
   const old = new Set(over.slice(kept));
@@ -114,16 +117,16 @@ const withoutOldEntries = ({ entries, counted }: LedgerState, kept: number): Led
   };
 };
 
-/** A reservation as the ledger handles it: with short names, and with what the cluster says at that moment. */
+/** A reservation with short names, and with the present state of the cluster. */
 export interface ReservationContext extends Pick<CapReservation, 'cap' | 'boot' | 'machine'> {
   readonly nodes: number;
-  /** A person allows fences beyond the cap for now. */
+  /** Whether a person currently allows fences beyond the cap. */
   readonly isOverridden: boolean;
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** Returns the counted fences without those of the machine that have a name. */
+/** Returns the counted fences without the named fences of this machine. */
 const withoutMachine = (counted: readonly CountedFences[], machine: string): readonly CountedFences[] =>
   counted
     .map((one) => {
@@ -133,8 +136,8 @@ const withoutMachine = (counted: readonly CountedFences[], machine: string): rea
     .filter(({ count }) => count > 0);
 
 /**
- * Returns the entry of a fence that is only counted, as it was before, or null. Only the minute in which it began is
- * known, so the whole minute has to be within the window.
+ * Returns the former entry of a counted fence, or null. Only the minute of its beginning is known, so the whole minute
+ * must be within the window.
  */
 const unfolded = (
   counted: readonly CountedFences[],
@@ -147,10 +150,10 @@ const unfolded = (
 };
 
 /**
- * Returns whether the fence may begin, and the ledger to write. `write` is null if the ledger is right already. A fence
- * that is entered already is admitted again: a message may arrive twice, a run may die after its reservation, and work may
- * return to a finished fence. The entry is then open once more and keeps its age. `kept` is how many finished fences keep
- * their entries.
+ * Returns whether the fence may begin, and the new content of the ledger. `write` is null if the ledger needs no
+ * change. A fence that already has an entry is admitted again: a message may arrive twice, a run may die after its
+ * reservation, and work may return to a finished fence. The entry then becomes open again, and keeps its age. `kept` is
+ * the number of finished fences that keep their entries.
  */
 export const admitReservation = (
   read: LedgerState,
@@ -178,7 +181,7 @@ export const admitReservation = (
   return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after, kept) : null };
 };
 
-/** Returns the ledger after the end of the fences that are over, or null if no entry of them is open. */
+/** Returns the ledger with the given fences marked as finished, or null if none of their entries is open. */
 const finish = (
   read: LedgerState,
   now: number,
@@ -192,7 +195,7 @@ const finish = (
   return withoutOldEntries({ ...ledger, entries }, kept);
 };
 
-/** Returns the ledger after the machine's fence is over, or null if the ledger already says so. */
+/** Returns the ledger with the machine's fence marked as finished, or null if nothing changes. */
 export const concludeEntry = (
   read: LedgerState,
   machine: string,
@@ -201,9 +204,9 @@ export const concludeEntry = (
 ): LedgerState | null => finish(read, now, kept, (entry) => entry.machine === machine);
 
 /**
- * Returns the ledger after the end of every fence that has left no trace in the cluster, or null if there is none. The
- * run of such a fence died before it could enter the end. The machines in `showing` may have an unfinished fence. A
- * fence that was entered a moment ago may not show yet. A line that could not be read may be any machine's.
+ * Returns the ledger with every fence marked as finished that has left no trace in the cluster, or null if there is
+ * none. The run of such a fence died before it could record the end. The machines in `showing` may have an unfinished
+ * fence. A fence that was added recently may not show in the cluster yet. An unreadable line may belong to any machine.
  */
 export const finishVanishedFences = (
   read: LedgerState,

@@ -1,8 +1,11 @@
-/** What the cloud says about one machine, in fencing's terms. A provider translates. Nothing here knows a cloud. */
+/**
+ * What the cloud says about one machine, in fencing's terms. Providers translate the cloud's answers into these types.
+ * This module contains nothing about a specific cloud.
+ */
 
 /**
- * The id by which Cloudfence asks a cloud for a machine. It is immutable, or, in clouds that reuse names, the full path
- * of the name. There, the `Incarnation` tells which machine of that name is meant.
+ * The id with which Cloudfence asks a cloud about a machine. It is immutable. In clouds that reuse names, it is the
+ * full path of the name. In those clouds, the `Incarnation` identifies the machine among all machines of that name.
  */
 export type MachineId = string;
 
@@ -14,24 +17,24 @@ export interface Incarnation {
   readonly made: number | null;
 }
 
-/** One machine to act on. A call meant for one incarnation never reaches the next. */
+/** The machine on which a call acts. A call for one incarnation never affects a later one. */
 export interface MachineTarget {
   readonly machine: MachineId;
-  /** Id of the incarnation. Null if the machine's id is never reused, or if no machine of that name is left. */
+  /** Id of the incarnation. Null if machine ids are never reused, or if no machine of that name exists. */
   readonly incarnation: string | null;
 }
 
-/** A disk of the cloud, by the id that its detach call takes. */
+/** The id of a disk that the cloud's detach call accepts. */
 export type DiskId = string;
 
 /**
  * The power state of a machine:
  * - `off`: proof that the guest can no longer write
- * - `off-if-repeated`: proof once a second, later read says the same
- * - `stopping`: the machine is on its way down, and the guest may still write
- * - `suspended`: memory is kept, and it writes again within seconds of a resume
+ * - `off-if-repeated`: proof if a second, later read says the same
+ * - `stopping`: the machine is shutting down, and the guest may still write
+ * - `suspended`: the memory is kept, and the guest writes again within seconds of a resume
  * - `missing`: the cloud does not know the id; proof only with a witness
- * - `unknown`: the cloud answers, but not with a power state
+ * - `unknown`: the cloud answers, but the answer contains no known power state
  */
 export type Power =
   | 'off'
@@ -51,8 +54,8 @@ export interface DiskAttachment {
 }
 
 /**
- * What the cloud said, in its own words. Cloudfence keeps it in the record and shows it to people, but never decides on
- * it.
+ * What the cloud said, in its own words. Cloudfence stores it in the record and shows it to people, but never uses it
+ * for decisions.
  */
 export type Evidence = Readonly<Record<string, string>>;
 
@@ -62,30 +65,32 @@ export interface MachineFacts {
   readonly incarnation: Incarnation | null;
   readonly power: Power;
   /**
-   * The machine is `stopping` only because an operation on it is in progress, such as the detach of a disk. By its
-   * power state, it is off. That proves nothing, because a start begins in the same way. But it is no sign that the
-   * guest may write, either.
+   * The machine is `stopping` only because an operation on it is in progress, such as the detach of a disk. Its power
+   * state is off. That is no proof, because a start looks the same at first. But it is also no sign that the guest may
+   * write.
    */
   readonly offUnderOperation?: boolean;
   /** The machine is terminated: it will never start again. */
   readonly forGood: boolean;
-  /** Changes with every boot. Null if the cloud does not say. */
+  /** A value that changes with every boot. Null if the cloud does not report one. */
   readonly generation: string | null;
-  /** The generation also changes with operations on the machine, such as the detach of one of its disks. */
+  /** Whether operations on the machine, such as the detach of a disk, also change the generation. */
   readonly generationDrifts?: boolean;
   /** When the present power state was requested or began (epoch ms), if the cloud says. */
   readonly since: number | null;
   /** Names under which the machine's Node may be registered, likeliest first. They are hints, never proof. */
   readonly nodeNames: readonly string[];
-  /** Names of the clusters that the machine's tags name. Empty if they name none. */
+  /** The cluster names in the machine's tags. Empty if there are none. */
   readonly clusters: readonly string[];
   readonly zone: string | null;
-  /** Only the disks that the cloud shows attached to exactly this machine. Empty if they were not asked for. */
+  /**
+   * Only the disks that the cloud reports as attached to exactly this machine. Empty if the look did not ask for disks.
+   */
   readonly disks: readonly DiskAttachment[];
   readonly evidence: Evidence;
 }
 
-/** Returns the facts from which a provider starts if the cloud shows no machine. */
+/** Returns the facts about a machine for which the cloud has no entry. */
 export const emptyMachineFacts = (machine: MachineId): Omit<MachineFacts, 'power' | 'evidence'> => ({
   machine,
   incarnation: null,
@@ -98,21 +103,21 @@ export const emptyMachineFacts = (machine: MachineId): Omit<MachineFacts, 'power
   disks: [],
 });
 
-/** What a disk itself says about the machines that hold it. No machine holds a free disk. */
+/** What a disk itself says about the machines that hold it. A free disk has no holders. */
 export interface DiskHolders {
   readonly disk: DiskId;
   readonly by: readonly MachineId[];
 }
 
 /**
- * What the disks that were attached to a machine tell about it once its cloud no longer knows it:
- * - `released`: all of them are found at the location of the machine, and none names it
- * - `held`: one still names it
- * - `none`: one is not found, or cannot tell, so nothing is known
+ * What the disks that were attached to a machine show after the cloud no longer knows the machine:
+ * - `released`: all disks are found at the location of the machine, and none names the machine
+ * - `held`: at least one disk still names it
+ * - `none`: a disk is not found or cannot answer, so nothing is known
  */
 export type Witness = 'released' | 'held' | 'none';
 
-/** A place in the cluster where a machine's id may be written. */
+/** A field in the cluster that may contain a machine's id. */
 export interface IdentitySource {
   readonly source:
     | 'providerID'
@@ -121,7 +126,7 @@ export interface IdentitySource {
     | 'volumeAttachment'
     | 'systemUUID'
     | 'instanceIdAnnotation';
-  /** The CSI driver that wrote it. Null if no driver did. */
+  /** The CSI driver that wrote it. Null if no driver wrote it. */
   readonly driver: string | null;
   readonly value: string;
 }
@@ -147,7 +152,7 @@ export const machineOfProviderID = (
 
 /**
  * Reports whether the Node's own providerID names another machine. A providerID cannot change once it is set. If a
- * CSINode or an annotation of such a Node names this machine, a kubelet of another machine wrote it.
+ * CSINode or an annotation of such a Node names this machine, the kubelet of another machine wrote it.
  */
 export const isImposter = (
   identitySources: readonly IdentitySource[],

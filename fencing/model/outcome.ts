@@ -3,7 +3,7 @@ import type { Reason } from './reason.ts';
 import type { FenceRecord } from './record.ts';
 import type { PodTarget, Step } from './steps.ts';
 
-/** How one look at one machine ended. A dry run, which only imagines its steps, ends with `would-…`. */
+/** How one run about one machine ended. A dry run, which only simulates its steps, ends with `would-…`. */
 export type OutcomeKind =
   | 'fenced'
   | 'released'
@@ -14,7 +14,7 @@ export type OutcomeKind =
   | 'ignored'
   | 'failed';
 
-/** A pod that a run has deleted, and whether it used a volume. People look for such a pod first. */
+/** A pod that a run deleted, and whether it used a volume. People look for pods with volumes first. */
 export interface DeletedPod extends PodTarget {
   readonly hasVolume: boolean;
 }
@@ -27,7 +27,7 @@ export interface StepReport {
   readonly at: number;
   readonly ms: number;
   readonly result: 'done' | 'already' | 'dry-run' | 'refused' | 'failed';
-  /** What the API server or the cloud answered if the step was not done. */
+  /** The answer of the API server or the cloud if the step was not done. */
   readonly message: string | null;
   /** The pod, if this step deleted one. */
   readonly pod?: DeletedPod;
@@ -57,17 +57,20 @@ export interface Outcome {
   readonly steps: readonly StepReport[];
   readonly left: readonly Untouched[];
   /**
-   * Look again after this many ms. Set if the run waits, is refused until a known time, or failed while something else
-   * is still in progress.
+   * The time (ms) after which another run should look. Set if the run waits, if it is refused until a known time, or if
+   * it failed while something else is still in progress.
    */
   readonly lookAgainIn: number | null;
-  /** A failed run may succeed later. */
+  /** Whether a later retry of a failed run may succeed. */
   readonly retry: boolean;
-  /** The fence as last read, for a Node that may be gone at the next look. */
+  /** The record as last read. The Node may be gone at the next look. */
   readonly record: FenceRecord | null;
 }
 
-/** Returns whether this is only what Cloudfence would do. In shadow mode, it may have taken something back. */
+/**
+ * Returns whether the outcome only describes what Cloudfence would do. In shadow mode, the run may still have removed
+ * something that Cloudfence left.
+ */
 export const isImagined = ({
   outcome,
   dryRun,

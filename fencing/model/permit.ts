@@ -1,8 +1,8 @@
 import { ProofExpired } from './errors.ts';
 
 /**
- * The right to send one destructive call. The sender calls `check` at the last moment before the request leaves. A
- * process that was frozen in between then finds its proof expired instead of acting on it.
+ * The permission to send one destructive call. The sender calls `check` right before the request is sent. If the
+ * process was frozen in between, the proof has expired, and the call is not sent.
  */
 export interface Permit {
   /**
@@ -12,13 +12,13 @@ export interface Permit {
    */
   readonly check: () => void;
   /**
-   * Aborts when that read is too old. A call that left before and has no answer yet is ended, and its result is
-   * unknown.
+   * Aborts when the proof expires. A call that was already sent and has no answer yet is then aborted, and its result
+   * is unknown.
    */
   readonly ended: AbortSignal;
 }
 
-/** How long a read that said off may justify a destructive call, in ms of a monotonic clock. */
+/** How long a read that said off allows a destructive call, in ms of a monotonic clock. */
 export const PROOF_LASTS_MS = 2_000;
 
 interface PermitClock {
@@ -28,8 +28,8 @@ interface PermitClock {
 }
 
 /**
- * Returns a permit that ends when the proof expires. A call that leaves beside others also depends on a recheck, and
- * has to leave before that is too old (`leaveBy`). Both are monotonic ms.
+ * Returns a permit that ends when the proof expires. A call that is sent concurrently with others also depends on a
+ * recheck, and must be sent before the recheck is too old (`leaveBy`). Both are times of the monotonic clock (ms).
  */
 export const permitUntil = (expires: number, { now, timeout }: PermitClock, leaveBy = Infinity): Permit => ({
   check: () => {

@@ -1,39 +1,39 @@
-/** What the people who run a cluster decide. All times are in ms. */
+/** The settings of the people who run a cluster. All times are in ms. */
 export interface Policy {
-  /** The reason for which everything is paused, or null. */
+  /** The reason why everything is paused, or null. */
   readonly paused: string | null;
   /**
-   * True if this one request asks for a dry run: Cloudfence looks, decides, and reports, but writes nothing at all. It
-   * counts more than `shadow`.
+   * True if this request asks for a dry run: Cloudfence looks, decides, and reports, but writes nothing. It takes
+   * precedence over `shadow`.
    */
   readonly dryRun: boolean;
   /**
-   * How the install works: look, decide, and report, but begin nothing. What an earlier fence left on a Node is still
-   * removed, because it would harm a machine that runs.
+   * Shadow mode of the install: Cloudfence looks, decides, and reports, but begins no fence. It still removes what an
+   * earlier fence left on a Node, because that would harm a machine that runs.
    */
   readonly shadow: boolean;
-  /** How long a machine has to be off before Cloudfence fences it. This leaves time for planned stops and starts. */
+  /** How long a machine must be off before Cloudfence fences it. This leaves time for planned stops and starts. */
   readonly fenceAfter: number;
-  /** When Cloudfence detaches a disk through the cloud: only if Kubernetes does not finish, at once, or not at all. */
+  /** When Cloudfence detaches a disk through the cloud: only if Kubernetes does not finish, always, or never. */
   readonly detach: 'when-stuck' | 'always' | 'never';
   readonly deleteNode: 'when-terminated' | 'always' | 'never';
-  /** What to do with a machine that runs while its Node is unreachable. */
+  /** What Cloudfence does if a machine runs but its Node is unreachable. */
   readonly unreachable: 'report' | 'power-off';
   /**
-   * Which opt-outs count: those of Nodes and of their Pods (`pods`), those of Nodes by a label that only administrators
-   * can write (`nodes`), or none (`none`).
+   * Which opt-outs count: those of Nodes and Pods (`pods`), only the label of Nodes that only administrators can write
+   * (`nodes`), or none (`none`).
    */
   readonly optOut: 'pods' | 'nodes' | 'none';
-  /** Whether a person's statement may replace a proof that no cloud can give. */
+  /** Whether a person's statement may replace a proof that the cloud cannot give. */
   readonly vouching: 'refused' | 'accepted';
   /**
-   * How much of a cluster may be fenced within the window, finished or not (`share`), and how much of it may be
-   * unfinished at a time (`atOnce`). Both are shares of all Nodes and never amount to less than one Node.
+   * The share of a cluster that may be fenced within the window, including finished fences (`share`), and the share
+   * that may be unfinished at the same time (`atOnce`). Both are shares of all Nodes, and allow at least one Node.
    */
   readonly cap: { readonly share: number; readonly atOnce: number };
 }
 
-/** Returns whether Cloudfence begins nothing: in a dry run, and in shadow mode. */
+/** Returns whether Cloudfence begins no fence: in a dry run, and in shadow mode. */
 export const beginsNothing = ({ dryRun, shadow }: Pick<Policy, 'dryRun' | 'shadow'>): boolean => dryRun || shadow;
 
 export const defaultPolicy: Policy = {
@@ -49,79 +49,86 @@ export const defaultPolicy: Policy = {
   cap: { share: 0.49, atOnce: 0.2 },
 };
 
-/** Times that are part of the protocol and of no policy (ms). */
+/** Times that belong to the protocol, not to a policy (ms). */
 export const timing = {
   /** The time between two reads of a state that is proof only if repeated. */
   secondRead: 5_000,
   /**
-   * A Lease that looks later than the power-off gets a second look after this time: two renewals of a living kubelet.
+   * If the time of a Lease is later than the power-off, Cloudfence takes a second look after this time: two renewals of
+   * a living kubelet.
    */
   lateLease: 20_000,
   /**
-   * A kubelet that has not renewed its Lease for this long is silent. If the cloud does not know a machine, the
-   * machine's kubelet has to be silent.
+   * A kubelet that has not renewed its Lease for this long is silent. This applies to a machine that the cloud does not
+   * know.
    */
   silent: 60_000,
   /**
-   * Disks of a machine that was just deleted may name it for this long. Some clouds clean up after they answer.
+   * For this long, disks may still name a machine that was just deleted. Some clouds clean up after they have answered.
    */
   disksLetGo: 60_000,
-  /** A VolumeAttachment that no pod wants may remain for this long before Cloudfence deletes it. */
+  /** How long a VolumeAttachment that no pod uses may remain before Cloudfence deletes it. */
   attachmentLingers: 3_000,
-  /** Kubernetes has this long to detach a disk before Cloudfence asks the cloud to do so. */
+  /** How long Kubernetes may take to detach a disk before Cloudfence asks the cloud to do so. */
   detachStuck: 10_000,
-  /** The same limit once the driver has reported that its detach failed, or Kubernetes takes the disk for detached. */
+  /** The same limit after the driver has reported a failed detach, or after Kubernetes treats the disk as detached. */
   detachFailed: 2_000,
-  /** A plain detach has this long before Cloudfence forces it. */
+  /** How long a plain detach may take before Cloudfence forces it. */
   plainDetach: 20_000,
   /** The time between two nudges of the same attacher. */
   nudge: 3_000,
-  /** A fence that was begun longer ago than this no longer counts for the cap, finished or not. */
+  /** A fence that began longer ago than this no longer counts against the cap, finished or not. */
   capWindow: 15 * 60_000,
   /**
-   * A fence that was entered longer ago than this shows in the cluster: as a mark, as a stale Lease, or as attachments
-   * to a Node that is gone.
+   * After this time, a fence in the ledger must show in the cluster: as a mark, as a stale Lease, or as attachments to
+   * a Node that is gone.
    */
   fenceShows: 2 * 60_000,
-  /** An override of the cap is for an incident. One that ends later than this is a mistake and does not count. */
+  /**
+   * An override of the cap is meant for an incident. An override that ends later than this is a mistake, and does not
+   * count.
+   */
   longestCapOverride: 24 * 3_600_000,
-  /** Our own clocks may differ by this much. A time that lies further ahead was not written by Cloudfence. */
+  /**
+   * The maximum difference between the clocks of Cloudfence's processes. Cloudfence cannot have written a time that
+   * lies further in the future.
+   */
   clocksDiffer: 60_000,
-  /** A machine that is `stopping` for longer than this is an alarm. */
+  /** A machine that is `stopping` for longer than this causes an alarm. */
   stopping: 10 * 60_000,
   /**
-   * A stop that was noted longer ago than this may be an earlier one. That stop may have failed, and no run saw the
-   * machine run on.
+   * A stop that was noted longer ago than this may be an earlier one. That stop may have failed without any run
+   * noticing it.
    */
   stoppingNoted: 60 * 60_000,
   /** A Node must have been NotReady for this long before its running machine may be powered off. */
   unreachable: 5 * 60_000,
   /**
-   * A kubelet that renewed its Lease once after the proof has to be silent for this long before the fence continues.
+   * If a kubelet renewed its Lease once after the proof, it must be silent for this long before the fence continues.
    */
   silence: 10 * 60_000,
   /** A kubelet renews its Lease every 10 s and has 40 s to do so. */
   leaseFresh: 40_000,
-  /** Controllers act on a cached taint for a while after it was removed (kubernetes/kubernetes#142331). */
+  /** Controllers act on a cached taint for a while after its removal (kubernetes/kubernetes#142331). */
   settle: 30_000,
-  /**
-   * Facts about the cluster that are older than this are no longer used. A process that was frozen reads them again
-   * first.
-   */
+  /** Facts about the cluster that are older than this are not used. A process that was frozen reads them again. */
   clusterFacts: 5_000,
   /**
-   * A survey of the other Nodes counts for this long from when it was requested. A process that was frozen makes another
-   * one before it powers a machine off.
+   * How long a survey of the other Nodes is valid, counted from its request. A process that was frozen makes another
+   * survey before it powers off a machine.
    */
   survey: 30_000,
-  /** The shortest and the longest time between two looks at something that goes away by itself. */
+  /** The shortest time between two looks while the run waits for something to disappear by itself. */
   pollShortest: 250,
-  /** The longest time between two questions after one object, and between two looks that cost little. */
+  /** The longest time between two reads of one object, and between two cheap looks. */
   pollLongest: 2_000,
-  /** While only attachments are awaited, the machine is asked again after this time. */
+  /** While the run waits only for attachments, it reads the machine again after this time. */
   askMachine: 5_000,
-  /** While only attachments are awaited, everything is read again after this time. */
+  /** While the run waits only for attachments, it reads everything again after this time. */
   lookAgain: 10_000,
-  /** The longest time between two looks at something that goes away by itself, whatever a look costs. */
+  /**
+   * The longest time between two looks while the run waits for something to disappear by itself, even if a look is
+   * expensive.
+   */
   lookLongest: 45_000,
 } as const;

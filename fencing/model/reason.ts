@@ -1,4 +1,4 @@
-/** Why something is done, awaited, or refused: a code for machines and metrics, and a sentence for people. */
+/** Why a step is taken, awaited, or refused: a code for machines and metrics, and a sentence for people. */
 export interface Reason {
   readonly code: ReasonCode;
   readonly says: string;
@@ -84,7 +84,10 @@ export type ReasonCode =
   | 'invalid'
   | 'unexpected';
 
-/** Waits for the outside that may last long. A caller that comes back later need not wait for their end. */
+/**
+ * Waits that may last long because they depend on something outside. A caller that can come back later does not need to
+ * wait for their end.
+ */
 export const longWaits: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'stopping',
   'stopping-too-long',
@@ -96,10 +99,10 @@ export const longWaits: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
 
 const BREAKS_OUT = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
 
-/** Replaces control characters by spaces. Others' words must not control a terminal, or begin a line of their own. */
+/** Replaces control characters with spaces. Foreign text must not control a terminal, or begin its own line. */
 export const onOneLine = (text: string): string => text.replaceAll(BREAKS_OUT, ' ');
 
-/** Shortens a text to at most `longest` characters, and shows that something is missing. */
+/** Shortens a text to at most `longest` characters, and marks the omission. */
 export const shorten = (text: string, longest: number): string =>
   text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 
@@ -107,12 +110,12 @@ export const because = (code: ReasonCode, says: string): Reason => ({ code, says
 
 const MOST_NAMED = 5;
 
-/** Returns a few of many names, and how many others there are. */
+/** Lists the first names, and says how many others there are. */
 export const listSome = (names: readonly string[]): string =>
   `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}`;
 
 /**
- * Returns a count with its noun, such as "1 pod" or "3 pods". `one` may end with the verb: give `many` then, as in
+ * Returns a count with its noun, such as "1 pod" or "3 pods". `one` may include the verb. Then also pass `many`, as in
  * `counted(n, 'pod is', 'pods are')`.
  */
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

@@ -11,23 +11,23 @@ const namedVolume = z
     handle: z.string(),
     persistentVolume: z.string().nullable(),
     attachment: z.string(),
-    /** Kubernetes saw the volume attached to exactly this machine when the fence began. */
+    /** Kubernetes reported the volume as attached to exactly this machine when the fence began. */
     attached: z.boolean().optional(),
   })
   .readonly();
 
 /**
- * The fence record, written on the Node that it fences: who, why, on what evidence, and what was there when the fence
- * began. It is memory for people and for `release`. It never widens what Cloudfence acts on: every target is derived
- * from fresh reads.
+ * The record of a fence on its Node: who began it, why, with what evidence, and which volumes and pods were there. It
+ * is memory for people and for `release`. It never adds anything on which Cloudfence acts: every target is derived from
+ * fresh reads.
  */
 export const fenceRecord = z
   .object({
     version: z.literal(1),
     fence: z.string().min(1),
     /**
-     * How far the fence is:
-     * - `fencing`: the out-of-service taint is set and works
+     * The phase of the fence:
+     * - `fencing`: the out-of-service taint is set and still needed
      * - `fenced`: everything is free, and only the quarantine is left
      * - `lifted`: the cloud no longer said that the machine is off, so Cloudfence removed the out-of-service taint
      * - `releasing`: a person releases the fence
@@ -43,21 +43,18 @@ export const fenceRecord = z
     lease: z.string().nullable(),
     outOfService: z.enum(['ours', 'foreign', 'unsupported']),
     begun: z.iso.datetime(),
-    /**
-     * When Cloudfence removed its out-of-service taint while the quarantine is still set. Null while the taint has work
-     * to do.
-     */
+    /** When Cloudfence removed its out-of-service taint and left the quarantine. Null while the taint is set. */
     released: z.iso.datetime().nullable(),
-    /** A Lease that was renewed although the machine is off, and when Cloudfence first saw it. */
+    /** A renewal of the Lease while the machine is off, and when Cloudfence first saw it. */
     renewed: z.object({ lease: z.string(), seen: z.iso.datetime() }).readonly().nullable().default(null),
-    /** The reason that a person gave, if a person and not the cloud vouched that the machine is off. */
+    /** The reason that a person gave, if a person instead of the cloud stated that the machine is off. */
     vouched: z.string().nullable().default(null),
     evidence: z.record(z.string(), z.string()).readonly(),
     volumes: z.array(namedVolume).readonly(),
     pods: z.array(namedPod).readonly(),
     /**
-     * What recreates pods without a volume here as often as they are deleted (`originOf`). No taint helps with such
-     * pods.
+     * The origins (`originOf`) of pods without a volume that are recreated here each time they are deleted. A taint
+     * cannot prevent such pods.
      */
     recurring: z.array(z.string()).readonly().default([]),
   })
@@ -67,7 +64,7 @@ export type FenceRecord = z.infer<typeof fenceRecord>;
 export type NamedPod = z.infer<typeof namedPod>;
 export type NamedVolume = z.infer<typeof namedVolume>;
 
-/** Returns the record in an annotation's text, or null if the text is no record of ours. */
+/** Parses the text of an annotation as a record, or returns null if it is not a valid record. */
 export const parseRecord = (text: string): FenceRecord | null => {
   const read = jsonTextSchema.pipe(fenceRecord).safeParse(text);
   return read.success ? read.data : null;

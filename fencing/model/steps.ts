@@ -2,17 +2,15 @@ import type { DiskId, MachineTarget } from './machine.ts';
 import type { FirstStopping, Tombstone } from './cluster-facts.ts';
 import type { FenceRecord } from './record.ts';
 
-/**
- * Everything that Cloudfence can do to the world. One step is one call. It is idempotent and holds its preconditions.
- */
+/** All writes of Cloudfence. Each step is one call. It is idempotent, and contains its preconditions. */
 
-/** The Node as it was seen. Each write tests the values that it names. */
+/** The Node as it was seen. Each write tests the values that it needs. */
 export interface NodeTarget {
   readonly name: string;
   readonly uid: string;
   readonly bootID: string;
   readonly resourceVersion: string;
-  /** The annotation as it was read. The write fails if someone else wrote the annotation since. */
+  /** The annotation as it was read. The write fails if someone else has written the annotation since. */
   readonly recordText: string | null;
   /** Our label as it was read. */
   readonly label: string | null;
@@ -31,26 +29,27 @@ export interface AttachmentTarget {
 
 export type ClusterStep =
   /**
-   * Writes taints, label, and record in one conditional patch: the fence begins, or begins again under a new record.
+   * Writes the taints, the label, and the record in one conditional patch. The fence begins, or begins again with a new
+   * record.
    */
   | { readonly do: 'mark'; readonly node: NodeTarget; readonly record: FenceRecord; readonly addOutOfService: boolean }
-  /** Writes the record again and nothing else. */
+  /** Writes only the record. */
   | { readonly do: 'note'; readonly node: NodeTarget; readonly record: FenceRecord }
   | { readonly do: 'fail-pod'; readonly pod: PodTarget }
   | { readonly do: 'delete-pod'; readonly pod: PodTarget }
   | { readonly do: 'delete-attachment'; readonly attachment: AttachmentTarget }
   | { readonly do: 'nudge'; readonly attachment: AttachmentTarget; readonly on: boolean }
   | { readonly do: 'delete-node'; readonly node: NodeTarget }
-  /** Removes the out-of-service taint if it is ours, because its work is done. The quarantine stays. */
+  /** Removes our out-of-service taint, because its work is done. The quarantine stays. */
   | { readonly do: 'park'; readonly node: NodeTarget; readonly record: FenceRecord }
   /**
-   * Removes the out-of-service taint if it is ours, because the machine is no longer proven off or a person releases
-   * the fence. The quarantine stays. `record` is null if the record is lost, and then nothing else is written.
+   * Removes our out-of-service taint, because the machine is no longer proven off or a person releases the fence. The
+   * quarantine stays. `record` is null if the record is lost. Then only the taint is removed.
    */
   | { readonly do: 'lift-out-of-service'; readonly node: NodeTarget; readonly record: FenceRecord | null }
   /**
    * Ends the release: removes the quarantine taint, the labels, and the record. `tombstone` names the boot in which the
-   * fence must not come back, or is null.
+   * Node must not be fenced again, or is null.
    */
   | {
       readonly do: 'release-node';
@@ -59,11 +58,14 @@ export type ClusterStep =
       readonly tombstone: Tombstone | null;
     }
   /**
-   * Notes in a label that no kubelet may write that someone else removed the fence in this boot. Null removes the
-   * tombstone of an earlier boot.
+   * Writes the tombstone label, which no kubelet can write: someone else removed the fence in this boot. Null removes
+   * the tombstone of an earlier boot.
    */
   | { readonly do: 'set-tombstone'; readonly node: NodeTarget; readonly tombstone: Tombstone | null }
-  /** Notes in a label that no kubelet may write when the machine was first seen `stopping`. Null removes the note. */
+  /**
+   * Writes a label, which no kubelet can write, with the time at which the machine was first seen `stopping`. Null
+   * removes the note.
+   */
   | { readonly do: 'note-stopping'; readonly node: NodeTarget; readonly stopping: FirstStopping | null };
 
 export type CloudStep =
@@ -80,21 +82,23 @@ export type Step = ClusterStep | CloudStep;
 /** The properties that all steps of a kind share. */
 export interface StepProperties {
   /**
-   * The step destroys something if the machine is not off. The other steps only write our own notes, under
-   * preconditions.
+   * The step would destroy something if the machine were not off. All other steps only write Cloudfence's own data,
+   * under preconditions.
    */
   readonly destructive: boolean;
-  /** The step is about one pod, attachment, or disk. If one of them is declined, the others still have to be done. */
+  /** The step is about one pod, attachment, or disk. If one of them is rejected, the run still does the others. */
   readonly perObject: boolean;
-  /** What has to be read again after the step. Pods need no new look: one look is enough to delete them one by one. */
+  /**
+   * What has to be read again after the step. Deletes of pods need no new look: one look is sufficient for all of them.
+   */
   readonly makesStale: 'nothing' | 'its Node' | 'the cluster' | 'everything';
   /** What happens to the fence's record. */
   readonly record: 'stays' | 'is written' | 'is gone';
-  /** How the run ends with the step. Null for a step after which there is more to look at. */
+  /** How the run ends after the step. Null if there is more to look at after the step. */
   readonly ends: 'fenced' | 'released' | null;
   /**
-   * The step only removes what Cloudfence put on the Node, so that a machine that may run is free again. It needs no
-   * proof that the machine is off.
+   * The step only removes what Cloudfence set on the Node, so that a machine that may run can be used again. It needs
+   * no proof that the machine is off.
    */
   readonly releases: boolean;
 }
@@ -142,8 +146,8 @@ export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
 };
 
 /**
- * Returns whether the step only takes back what Cloudfence wrote. The end of a fence does so while our taint is on the
- * Node.
+ * Returns whether the step only removes what Cloudfence wrote. This includes the end of a fence while our taint is on
+ * the Node.
  */
 export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
   switch (step.do) {
@@ -160,7 +164,7 @@ export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
   }
 };
 
-/** Returns the step's target in a person's words, for step lists and logs. */
+/** Describes the step's target for step lists and logs. */
 export const describeTarget = (step: Step): string => {
   if ('node' in step) return `node/${step.node.name}`;
   if ('pod' in step) return `pod/${step.pod.namespace}/${step.pod.name}`;
@@ -168,10 +172,10 @@ export const describeTarget = (step: Step): string => {
   return step.do === 'detach-disk' ? `disk/${step.disk}` : `machine/${step.target.machine}`;
 };
 
-/** Returns the key of the mark of this Node. */
+/** Returns the key of the mark on this Node. */
 export const markKey = ({ uid }: { readonly uid: string }): string => `mark ${uid}`;
 
-/** Returns one key for one effect on one object. The same step requested twice has the same key. */
+/** Returns a key that identifies the effect of a step on its object. The same step always has the same key. */
 export const stepKey = (step: Step): string => {
   if (step.do === 'mark') return markKey(step.node);
   if ('node' in step) return `${step.do} ${step.node.uid}`;

@@ -22,37 +22,42 @@ import { deletePods } from './pods.ts';
 import { acceptedByPerson, removeTombstone, endRequestedRelease, releaseReturned } from './release.ts';
 import type { Decision, Rule, View } from './view.ts';
 
-/** Applies the rule only while the fence has not begun, or has to begin again for a later boot. */
+/** Applies the rule only before a fence has begun, or if it must begin again for a later boot. */
 const beforeTheMark =
   (rule: Rule): Rule =>
   (view) =>
     isUnmarked(view) ? rule(view) : null;
 
-/** Applies the rule only if there is no Node (any more) to mark. What the Node left behind is then all there is. */
+/**
+ * Applies the rule only if there is no Node to mark. In that case, only the objects that the Node left behind exist.
+ */
 const withoutNode =
   (rule: Rule): Rule =>
   (view) =>
     view.cluster.node === null ? rule(view) : null;
 
-/** Applies the rule wherever a fence begins: before the mark, before a removed taint is set again, and without a Node. */
+/**
+ * Applies the rule wherever a fence may begin: before the mark, before a removed taint is set again, and without a
+ * Node.
+ */
 const beforeItBegins =
   (rule: Rule): Rule =>
   (view) =>
     isUnmarked(view) || hasWorkReturned(view) || view.cluster.node === null ? rule(view) : null;
 
 /**
- * The whole protocol, in the order of its questions: the first rule that returns a decision decides. The rules above
- * "The fence" wait, ask, refuse, change what Cloudfence itself wrote, or power a machine off by policy. No rule below
- * it is reached unless all rules above it return null.
+ * The whole protocol, in order: the first rule that returns a decision ends the list. The rules above "The fence" only
+ * wait, ask, refuse, change what Cloudfence itself wrote, or power off a machine if the policy allows it. A rule is
+ * reached only if all rules above it return null.
  */
 const ladder: readonly Rule[] = [
-  // Is the machine ours, and may anything be done at all?
+  // Does the Node belong to the machine, and is any action allowed?
   nothingInCluster, // there is no Node and nothing that one left behind: ignored, or done
   liftMark, // our taint must not stay on a machine that may write, so this comes first
   ambiguousIdentity, // more than one Node names the machine: acts on neither
   paused, // by the configuration, or by a ConfigMap of the cluster
 
-  // Has the machine come back? Then the quarantine is removed, too.
+  // Has the machine come back? If so, the quarantine is removed, too.
   acceptedByPerson, // release --accept: a person's statement replaces the proof
   doubtfulRecord, // the record is unreadable, of another machine, or not written by us: a person must look
   forgetStopping, // a note of a stop that is over says nothing about the next stop
@@ -61,7 +66,7 @@ const ladder: readonly Rule[] = [
   doubtfulIdentity, // names are reused: an identity source of the immutable id must name the machine, and none another
   endRequestedRelease, // a release never fences: says what is missing
 
-  // Is the machine off? Anything but proof ends the run here.
+  // Is the machine off? Without proof, the run ends here.
   running, // running is not off; if the Node is unreachable, reports it or powers the machine off by policy
   stopping, // the guest may write until the stop has ended; ten minutes are an alarm
   vouchingRefused, // a person's statement counts only if the configuration allows it
@@ -85,11 +90,11 @@ const ladder: readonly Rule[] = [
   beforeTheMark(nothingToFree), // a mark would only be in the way
   beforeTheMark(delayedByPolicy), // leaves time for planned stops and starts
   withoutNode(delayedByPolicy),
-  // Many at once: the cloud or Cloudfence may be wrong. The reservation is entered before anything is written. When a taint
-  // returns, an old reservation no longer counts, and a fence that continues counts as one more.
+  // If many machines are off, the cloud or Cloudfence may be wrong. The reservation is written before any other write.
+  // If a taint is set again, an expired reservation no longer counts, and the fence counts as a new one.
   beforeItBegins(capReached),
 
-  // The fence: mark, pods, attachments, disks, Node. One step, then another look.
+  // The fence: mark, pods, attachments, disks, Node. Each decision takes one step. Another look follows.
   mark, // taints, labels, and record in one conditional patch, before anything is destroyed; again if work returns
   deletePods, // grace 0, by uid, the most urgent first
   deleteLingeringAttachment, // one that no pod wants, and that Kubernetes does not remove itself
@@ -107,8 +112,8 @@ const ladder: readonly Rule[] = [
 ];
 
 /**
- * Returns one step, a question, a wait, or an end, always with a reason. Pure: the same view gives the same decision.
- * Below "The fence" there is no way back: a step that is declined is skipped and named at the end.
+ * Returns one step, a read, a wait, or an end, always with a reason. Pure: the same view gives the same decision. After
+ * the mark, the fence is always completed: a rejected step is skipped and named at the end.
  */
 export const decide = (view: View): Decision => {
   for (const rule of ladder) {

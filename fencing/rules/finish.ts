@@ -19,11 +19,11 @@ import { type Decision, fenced, refuse, type Rule, takeStep, type View, fail } f
 import type { DiskAttachment } from '../model/machine.ts';
 import { stepKey, type Step } from '../model/steps.ts';
 
-/** How a fence is finished: the out-of-service taint goes, and the Node stays in quarantine or is deleted. */
+/** How a fence ends: Cloudfence removes the out-of-service taint, and the Node stays in quarantine or is deleted. */
 
 /**
- * Returns whether the cloud knew the machine when the fence began, and no longer does. The fence itself has freed the
- * disks, so nothing confirms that the machine is gone: it may have been started, and its kubelet may be cut off.
+ * Returns whether the cloud knew the machine when the fence began, but no longer does. The fence has freed the disks,
+ * so no disk can confirm that the machine is gone. The machine may have been started, and its kubelet may be cut off.
  */
 const mayBeBack = (view: View): boolean => {
   const record = currentRecord(view);
@@ -54,7 +54,7 @@ const nodeKept = (view: View, node: NodeFacts): string | null => {
   return null;
 };
 
-/** Returns a clause about the pods that were skipped, or an empty text. */
+/** Returns a clause that names the skipped pods, or an empty text. */
 const whoComesBack = (view: View): string => {
   const pods = recurringPods(view).map(({ namespace, name }) => `pod ${namespace}/${name}`);
   return pods.length === 0
@@ -62,7 +62,9 @@ const whoComesBack = (view: View): string => {
     : `. A controller recreates ${listSome(pods)} on this Node after each deletion, without a volume: remove the Node name from that controller`;
 };
 
-/** Deletes the Node, last of all. Deletes only a Node that was read after the proof and still shows the old boot. */
+/**
+ * Deletes the Node, as the last step. Deletes only a Node that was read after the proof and still shows the old boot.
+ */
 export const deleteNode: Rule = (view) => {
   const { node } = view.cluster;
   const reason = whyDelete(view);
@@ -74,8 +76,8 @@ export const deleteNode: Rule = (view) => {
 };
 
 /**
- * Removes our out-of-service taint once the work that it was set for is done. The quarantine stays until a fresh boot
- * is proven, and the label that names the fence comes back if someone removed it.
+ * Removes our out-of-service taint after its work is done. The quarantine stays until a fresh boot is proven. If
+ * someone removed the label of the fence, it is written again.
  */
 const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision | null => {
   const { node } = view.cluster;
@@ -94,8 +96,8 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
 };
 
 /**
- * Removes the taint although the fence is not finished. What is left was declined or waits for a finalizer, and no
- * taint helps with that, so the taint's work is done.
+ * Removes the taint although the fence is not finished. The remaining work was rejected or waits for a finalizer. The
+ * taint cannot help with that, so it is removed.
  */
 export const retireTaint: Rule = (view) => {
   const stays = stillDeclined(view).size > 0 || podsToDelete(view).some((pod) => isHeldByFinalizer(view, pod));
@@ -115,8 +117,8 @@ export const parkNode: Rule = (view) =>
   park(view, 'fenced', because('fenced', 'everything that the machine held is free'));
 
 /**
- * Lists the old attachments under a reused name. They cannot be deleted, because the attacher would ask the new machine
- * to let go.
+ * Lists the old attachments of a reused Node name. They cannot be deleted, because the attacher would detach from the
+ * new machine.
  */
 const oldAttachments = (view: View): readonly string[] =>
   view.cluster.nameTaken
@@ -125,7 +127,7 @@ const oldAttachments = (view: View): readonly string[] =>
       )
     : [];
 
-/** Lists the volumes that stay attached because a pod that is left alone still uses them, each with its pods. */
+/** Lists the volumes that stay attached because a pod that stays still uses them, each with its pods. */
 const keptVolumes = (view: View): readonly string[] =>
   view.cluster.volumes.flatMap(({ key, attachment }) => {
     const pods = attachment && isOfThisMachine(view, attachment) ? podsWanting(view, key) : [];
@@ -211,7 +213,7 @@ const node = (view: View): readonly Untouched[] => {
   return why === null || !view.cluster.node ? [] : [{ what: `node/${view.cluster.node.name}`, why }];
 };
 
-/** Lists what was not touched, and why. The outcome includes this list so that people do not have to guess. */
+/** Lists everything that was not touched, with the reason. The outcome includes this list for people. */
 export const listUntouched = (view: View): readonly Untouched[] => [
   ...pods(view),
   ...attachments(view),
@@ -242,8 +244,8 @@ const standingAttachments = ({ cluster }: Scene): readonly AttachmentFacts[] =>
   cluster.volumes.flatMap(({ attachment, successor }) => [attachment, successor]).filter((one) => one !== null);
 
 /**
- * Returns what was declined and is still open. An object that is gone by now no longer needs the step, so its denial is
- * no reason for a failure.
+ * Returns the steps that were rejected and still need to be done. If an object is gone by now, the rejected step is no
+ * longer needed, and the run does not fail because of it.
  */
 export const stillDeclined = (scene: Scene): Declined => {
   const open = new Set(
@@ -258,7 +260,7 @@ export const stillDeclined = (scene: Scene): Declined => {
 
 export const describeDeclined = (declined: Declined): string => `declined: ${[...declined.values()].join('; ')}`;
 
-/** Fails the run if a step was declined to the end. Everything else is done. */
+/** Fails the run if a step is still rejected at the end. Everything else is done. */
 export const failIfDeclined: Rule = (view) => {
   const declined = stillDeclined(view);
   return declined.size > 0 ? fail(because('step-refused', describeDeclined(declined))) : null;

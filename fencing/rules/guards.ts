@@ -8,12 +8,12 @@ import { newRecord, targetNode } from './mark.ts';
 import { isFenced } from './release.ts';
 import { podsToDelete } from './pods.ts';
 
-/** What forbids that a fence begins: a pause, an opt-out, nothing to free, the cap, a delay. */
+/** The guards against the beginning of a fence: a pause, an opt-out, nothing to free, the cap, and a delay. */
 
-/** A rule that also a drill asks, before it stops a machine that a fence should then free. */
+/** A guard that a drill also checks before it stops a machine. */
 type GuardOfBeginning = (view: Pick<View, 'machine' | 'cluster' | 'policy'>) => Decision | null;
 
-/** Refuses to begin, continue, or release a fence while the cluster, or all of Cloudfence, is paused. */
+/** Refuses to begin, continue, or release a fence while this cluster, or all of Cloudfence, is paused. */
 export const paused: Rule = ({ policy, cluster }) => {
   const reason = policy.paused ?? cluster.surroundings.paused;
   return reason === null ? null : refuse(because('paused', `paused: ${reason}`));
@@ -28,9 +28,9 @@ const counts = ({ optOut }: Policy, { by }: OptOut): boolean =>
   optOut === 'pods' || (optOut === 'nodes' && by === 'label');
 
 /**
- * Refuses the whole Node if the Node or one of its Pods is opted out: half a fence would only make things worse. The
- * policy says whose opt-outs count. Any tenant can write a Pod's annotation. A Node's own kubelet can also write the
- * Node's annotation. Only an administrator can write the Node's label.
+ * Refuses the whole Node if the Node or one of its Pods has an opt-out, because half a fence would make things worse.
+ * The policy defines which opt-outs count. Any tenant can write a Pod's annotation. A Node's own kubelet can also write
+ * the Node's annotation. Only an administrator can write the Node's label.
  */
 const optedOut: GuardOfBeginning = ({ cluster: { node, pods }, policy }) => {
   const own = node?.optOuts.find((optOut) => counts(policy, optOut));
@@ -40,12 +40,13 @@ const optedOut: GuardOfBeginning = ({ cluster: { node, pods }, policy }) => {
 };
 
 /**
- * The guards that hold wherever something destructive begins: before a mark, before a parked Node gets its taint back,
- * for what a deleted Node left behind, and before a power-off. The cap, which counts, comes after all of them.
+ * The guards that apply before every destructive beginning: before a mark, before a parked Node gets its taint back,
+ * before work on what a deleted Node left behind, and before a power-off. The cap comes after all of them, because it
+ * counts the fence.
  */
 const guardsOfBeginning: readonly GuardOfBeginning[] = [optedOut];
 
-/** Applies the guards of everything that begins. The first one that returns a decision decides. */
+/** Applies all guards of a beginning. The first one that returns a decision ends the list. */
 export const mayBegin: GuardOfBeginning = (view) => {
   for (const guard of guardsOfBeginning) {
     const decision = guard(view);
@@ -59,9 +60,9 @@ export const hasNothingToFree = (view: View): boolean =>
   view.cluster.volumes.every(({ attachment }) => attachment === null) && podsToDelete(view).length === 0;
 
 /**
- * Ends the run if there is no volume to free and no pod to move, because a mark would only be in the way. An unfinished
- * fence of an earlier boot becomes one of this boot, without its taint. So that fence ends, and the Node of a
- * terminated machine can go.
+ * Ends the run if there is no volume to free and no pod to move, because a mark would only block the Node. Moves an
+ * unfinished fence of an earlier boot to this boot, and removes its taint. Then that fence ends, and the Node of a
+ * terminated machine can be deleted.
  */
 export const nothingToFree: Rule = (view) => {
   const { node } = view.cluster;
@@ -72,8 +73,8 @@ export const nothingToFree: Rule = (view) => {
 };
 
 /**
- * Parks the Node under a record of this boot. If the quarantine was removed in an earlier boot, or while the machine
- * ran, a mark restores it, which takes a proof.
+ * Parks the Node with a record for this boot. If the quarantine was removed in an earlier boot, or while the machine
+ * ran, a mark restores it. A mark needs a proof.
  */
 const parkAgain = (view: View, node: NodeFacts): Decision => {
   const record: FenceRecord = {
@@ -95,7 +96,7 @@ const parkAgain = (view: View, node: NodeFacts): Decision => {
 
 const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;
 
-/** Returns what blocks the fence, with the numbers, and when that ends. */
+/** Returns what blocks the fence, with the numbers and the time at which it ends. */
 const whyNotAdmitted = ({ policy: { cap } }: View, { begun, unfinished, limits, nodes, opens }: Admission): Reason => {
   const share = `Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} (${percent(cap.share)} of ${nodes})`;
   const atOnce = `unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)} of ${nodes})`;
@@ -110,14 +111,15 @@ const whyNotAdmitted = ({ policy: { cap } }: View, { begun, unfinished, limits, 
 };
 
 /**
- * Returns the boot that has ended. If the cloud has forgotten the machine, the fence's record may still know the boot.
+ * Returns the boot that has ended. If the cloud no longer knows the machine, the boot may still be in the fence's
+ * record.
  */
 const endedBoot = ({ machine, remembered }: View): string | null =>
   machine.generation ?? (remembered?.machine === machine.machine ? remembered.generation : null);
 
 /**
- * Asks whether the cap allows the fence, and refuses the fence if it does not. If many machines vanish at once, the
- * cloud's answers or Cloudfence may be wrong. The first fence that is entered goes first.
+ * Checks whether the cap allows the fence, and refuses the fence if it does not. If many machines fail at once, the
+ * cloud's answers or Cloudfence may be wrong. The reservation that was written first wins.
  */
 export const capReached: Rule = (view) => {
   const { admission } = view.memory;
@@ -135,9 +137,10 @@ export const capReached: Rule = (view) => {
 };
 
 /**
- * Returns since when the machine is off (epoch ms). If the cloud does not say, the kubelet's last sign of life does:
- * the machine was up until then. Null if nothing says it, or only a clock that is wrong. What this run saw itself does
- * not count, because the delay would begin again with each run, and never end.
+ * Returns since when the machine is off (epoch ms). If the cloud does not say, it is the time of the kubelet's last
+ * sign of life, because the machine was still running then. Null if there is no such time, or only one from a clock
+ * that is wrong. The run's own observation does not count, because the delay would then begin again with each run, and
+ * never end.
  */
 const offSince = ({ machine, cluster, now }: View): number | null => {
   if (machine.since !== null || cluster.lease === null) return machine.since;
@@ -145,7 +148,7 @@ const offSince = ({ machine, cluster, now }: View): number | null => {
   return lastSign - now.wall <= timing.clocksDiffer ? lastSign : null;
 };
 
-/** Waits for as long as the policy allows for planned stops and starts. */
+/** Waits as long as the policy requires, to leave time for planned stops and starts. */
 export const delayedByPolicy: Rule = (view) => {
   const since = offSince(view);
   const left = since === null ? 0 : since + view.policy.fenceAfter - view.now.wall;

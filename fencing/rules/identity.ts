@@ -5,9 +5,7 @@ import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { refuse, type Rule, type View } from './view.ts';
 
-/**
- * Whether the Node, its record, and its volumes belong to this machine. Names are reused, so a name proves nothing.
- */
+/** Whether the Node, its record, and its volumes belong to this machine. Names are reused, so a name proves nothing. */
 
 type Identity = 'proven' | 'contradicted' | 'silent';
 
@@ -15,8 +13,8 @@ type IdentityRules = Pick<Cloud, 'machineOf' | 'immutableIdsOf'>;
 type Named = Pick<NodeFacts, 'identitySources' | 'created'>;
 
 /**
- * Compares the machine with those that the identity sources name. Sources that name no machine of this cloud say
- * nothing either way.
+ * Compares the machine with the machines that the identity sources name. A source that names no machine of this cloud
+ * neither confirms nor contradicts.
  */
 const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { machineOf }: IdentityRules): Identity => {
   const named = identitySources.map(machineOf).filter((id) => id !== null);
@@ -25,9 +23,9 @@ const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { mach
 };
 
 /**
- * Compares the incarnation where names are reused. An identity source of the immutable id has to name the machine that
- * has the name now. Without such a source, a Node that was created later than this machine cannot be that of an earlier
- * machine.
+ * Compares the incarnation if the cloud reuses names. A source with the immutable id must name the machine that has the
+ * name now. If there is no such source, the Node must be newer than this machine, because it cannot belong to an
+ * earlier machine then.
  */
 const byIncarnation = (
   { identitySources, created }: Named,
@@ -42,32 +40,32 @@ const byIncarnation = (
 };
 
 /**
- * Returns whether an identity source names the machine and none names another. It leaves open which of several machines
- * of the same name is meant.
+ * Returns whether an identity source names the machine and none names another. It does not check which of several
+ * machines with the same name is meant.
  */
 export const namesOnlyThisMachine = (node: Named, machine: MachineFacts, identityRules: IdentityRules): boolean =>
   byMachine(node, machine, identityRules) === 'proven';
 
 /**
- * Returns whether the Node is the machine's. Node names are reused, so an identity source of the immutable id has to
- * name the machine, and none may name another.
+ * Returns whether the Node belongs to the machine. Because Node names are reused, a source with the immutable id must
+ * name the machine, and no source may name another.
  */
 export const proveIdentity = (node: Named, machine: MachineFacts, identityRules: IdentityRules): Identity => {
   const machines = byMachine(node, machine, identityRules);
   return machines === 'proven' ? byIncarnation(node, machine, identityRules) : machines;
 };
 
-/** Returns the command with which a person ends the fence of a Node that Cloudfence cannot judge. */
+/** Returns the command with which a person ends the fence of a Node that Cloudfence cannot decide on. */
 export const acceptCommand = ({ name }: Pick<NodeFacts, 'name'>): string =>
   `\`cloudfence release ${name} --accept "<what you checked>"\``;
 
-/** Returns the clause with the command that ends a fence of ours on this Node, or an empty text if there is none. */
+/** Returns a clause with the command that ends our fence on this Node, or an empty text if there is no fence. */
 export const acceptHint = (node: NodeFacts | null): string =>
   node && bearsFence(node) && node.tombstone === null
     ? `. Look at the machine, then ${acceptCommand(node)} ends the fence`
     : '';
 
-/** Returns the machine, as it was looked at, as the target of a call. The call reaches no later machine of its name. */
+/** Returns the machine as the target of a call. The call never affects a later machine with the same name. */
 export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget => ({
   machine: machine.machine,
   incarnation: machine.incarnation?.id ?? null,
@@ -107,12 +105,12 @@ export const doubtfulIdentity: Rule = (view) => {
   }
 };
 
-/** Refuses to act on any Node if more than one names the machine. */
+/** Refuses to act on any Node if several Nodes name the machine. */
 export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(ambiguity) : null);
 
 /**
- * Refuses the record of a fence if it cannot be read or names another machine. It was not written for this fence: a
- * person must look.
+ * Refuses the record of a fence if it cannot be read or names another machine. Such a record was not written for this
+ * fence, so a person must check the machine.
  */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
   if (!node || node.recordText === null || !bearsFence(node)) return null;
@@ -134,21 +132,22 @@ export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
 };
 
 /**
- * The functions below find the witnesses for a machine that its cloud does not know. Only a disk that Kubernetes saw
- * attached to exactly this machine is a witness. A disk that a pod merely wants was never there and knows nothing.
+ * The functions below find the witnesses for a machine that the cloud does not know. Only a disk that Kubernetes saw
+ * attached to exactly this machine is a witness. A disk that a pod only requested was never attached, so it shows
+ * nothing.
  */
 
 type EvidenceView = Pick<View, 'cluster' | 'identityRules' | 'machine' | 'remembered'>;
 
 /**
- * Returns whether an attachment belongs to this machine if its attacher noted the Node's name and no machine. It does
- * if it belongs to this Node and is not older than the Node. If no Node exists, the disks have already been asked for
- * the owner.
+ * Returns whether an attachment belongs to this machine although its attacher wrote only the Node's name. The
+ * attachment must name this Node, and must not be older than the Node. If no Node exists, the cloud has already been
+ * asked which machine holds the disks.
  */
 const isOfThisNode = ({ cluster: { node, nodeName } }: EvidenceView, noted: string, created: number): boolean =>
   noted === nodeName && created >= (node?.created ?? 0);
 
-/** Returns whether the attacher noted this machine. Null if the attacher noted nothing, and so names no machine. */
+/** Returns whether the attacher wrote this machine's id. Null if the attacher wrote no machine id. */
 const notedHere = (view: EvidenceView, { source, created }: AttachmentFacts): boolean | null => {
   if (source === null) return null;
   const noted = view.identityRules.machineOf(source);
@@ -167,8 +166,8 @@ const isRecorded = (view: EvidenceView, { attachmentName }: VolumeFacts): boolea
 };
 
 /**
- * Returns whether Kubernetes saw the volume's disk attached to exactly this machine: by its attachment, by the Node's
- * status, or when our fence began.
+ * Returns whether Kubernetes reported the volume's disk as attached to exactly this machine: in its attachment, in the
+ * Node's status, or when our fence began.
  */
 export const wasAttachedToMachine = (view: EvidenceView, volume: VolumeFacts): boolean => {
   const { attachment, reported } = volume;
@@ -179,23 +178,23 @@ export const wasAttachedToMachine = (view: EvidenceView, volume: VolumeFacts): b
 };
 
 /**
- * Returns whether a volume is neither attached nor a PersistentVolume any more. Kubernetes has then allowed the
- * deletion of its disk.
+ * Returns whether a volume has neither an attachment nor a PersistentVolume any more. In that case, Kubernetes has
+ * allowed the deletion of its disk.
  */
 export const isVolumeGone = ({ attachment, persistentVolume }: VolumeFacts): boolean =>
   attachment === null && persistentVolume === null;
 
 /**
- * Returns whether the machine was gone when this fence began: the cloud did not know it, and its disks confirmed that
- * before anything freed them. A person's statement confirms nothing of that kind.
+ * Returns whether the machine was already gone when this fence began: the cloud did not know it, and its disks
+ * confirmed that before a fence could free them. A person's statement is no such confirmation.
  */
 export const beganWithoutMachine = ({ generation, phase, vouched }: FenceRecord): boolean =>
   generation === null && vouched === null && (phase === 'fencing' || phase === 'fenced');
 
 /**
- * Returns whether the Node has the fence of a machine that was there when the fence began. Such a fence frees the disks,
- * and the machine may have been started since. So a disk that it may have freed is no witness any more, also if someone
- * has removed the fence's label.
+ * Returns whether the Node has a fence that began while the cloud knew the machine. Such a fence frees the disks, and
+ * the machine may have been started since. So a disk that it may have freed is no longer a witness, even if someone has
+ * removed the fence's label.
  */
 export const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
   node !== null && node.record !== null && !beganWithoutMachine(node.record);
@@ -230,6 +229,6 @@ export const witnessDisks = (view: EvidenceView): readonly DiskId[] => [
   ...new Set(witnesses(view).map(({ disk }) => disk)),
 ];
 
-/** Returns the uids of the attachments that make these disks witnesses. */
+/** Returns the uids of the attachments that show that these disks were attached. */
 export const witnessAttachments = (view: EvidenceView): readonly string[] =>
   witnesses(view).flatMap(({ attachment }) => attachment?.uid ?? []);

@@ -5,12 +5,12 @@ import type { FenceRecord } from '../model/record.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import { type Decision, refuse, type Rule, takeStep, type View, wait } from './view.ts';
 
-/** What the kubelet's Lease says against the proof. */
+/** Whether the kubelet's Lease contradicts the proof. */
 
 /**
- * Stops, and informs people, if the kubelet renews its Lease after the cloud said off: the kubelet contradicts the
- * cloud. Kubelets renew every 10 s, and also while the machine is `stopping`, so only a *change* counts. It counts
- * against the Lease that the record holds for this very boot, or else against the Lease that this run read first.
+ * Stops and alerts people if the kubelet renews its Lease after the cloud said off, because the kubelet then
+ * contradicts the cloud. Kubelets renew every 10 s, also while the machine is `stopping`, so only a *change* counts.
+ * The Lease is compared with the one in the record for this boot, or else with the Lease that this run read first.
  */
 export const leaseContradicts: Rule = (view) => {
   const record = currentRecord(view);
@@ -26,12 +26,13 @@ const renewedAt = (lease: string): string =>
   `the kubelet renewed its Lease at ${lease} although the cloud says that the machine is off`;
 
 /**
- * Notes the renewal, and refuses until the kubelet has been silent for long enough. A renewal that stays the only one
- * for long was in progress when the machine went off. A kubelet wrote its date, so Cloudfence measures the time itself.
+ * Notes the renewal, and refuses until the kubelet has been silent for long enough. If the renewal remains the only one
+ * for a long time, it was in progress when the machine went off. Cloudfence measures that time itself, because the
+ * kubelet wrote the date of the Lease.
  */
 const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease: string): Decision => {
   const says = renewedAt(lease);
-  // A kubelet may write the record, so a date that lies ahead starts the measurement again.
+  // A kubelet may write the record, so a date in the future restarts the measurement.
   if (record.renewed?.lease !== lease || Date.parse(record.renewed.seen) > now.wall) {
     const seen = new Date(now.wall).toISOString();
     return takeStep(
@@ -54,29 +55,29 @@ const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease:
 };
 
 /**
- * Returns for how long (ms) the Lease has not changed since this run first saw the machine off. A renewal in that time
- * contradicts the cloud. A time that began before that read would prove nothing: the kubelet may have renewed its
- * Lease in between.
+ * Returns how long (ms) the Lease has not changed since this run first saw the machine off. A renewal in that time
+ * contradicts the cloud. The time must not begin before that read, because the kubelet may have renewed its Lease in
+ * between.
  */
 const sameLeaseFor = ({ memory: { leaseSince }, now }: View): number =>
   leaseSince === null ? 0 : now.mono - leaseSince;
 
-/** Returns how long (ms) to wait. The next look comes soon if it is the one that begins to count the silence. */
+/** Returns how long (ms) to wait. The wait is short if the next look begins to measure the silence. */
 const untilLook = (left: number, { memory: { leaseSince } }: View): number =>
   leaseSince === null ? Math.min(left, timing.pollShortest) : left;
 
 /**
- * Returns how long (ms) the kubelet has been silent: by the Lease's own date or, if its clock is wrong, since this run
- * knows the Lease. The date of a Lease that cannot be read (NaN) counts as no silence.
+ * Returns how long (ms) the kubelet has been silent: according to the date of the Lease or, if its clock is wrong,
+ * since this run knows the Lease. If the date of a Lease cannot be read (NaN), the silence is zero.
  */
 const silentFor = (lease: string, view: View): number =>
   Math.max(view.now.wall - (Date.parse(lease) || view.now.wall), sameLeaseFor(view));
 
 /**
- * Returns for how long (ms) the kubelet has to be silent before a fence, and why, or null. A machine that its cloud does
- * not know may run in a place that was not asked. If the cloud does not say when a machine went off, the date of the
- * Lease proves nothing: another machine's kubelet may live under this Node's name. The control plane has not seen the
- * kubelet of an unreachable Node for longer than this.
+ * Returns how long (ms) the kubelet must be silent before a fence, and why, or null. A machine that the cloud does not
+ * know may run in another account, region, or project. If the cloud does not say when a machine went off, the date of
+ * the Lease proves nothing, because another machine's kubelet may use this Node's name. The control plane has not heard
+ * from the kubelet of an unreachable Node for longer than this.
  */
 const silenceNeeded = (view: View): { readonly ms: number; readonly why: string } | null => {
   const { machine, power, since } = view.machine;
@@ -88,8 +89,8 @@ const silenceNeeded = (view: View): { readonly ms: number; readonly why: string 
 };
 
 /**
- * Waits until the kubelet is silent if nothing else tells that the Lease is from before the power-off. A kubelet that
- * renewed its Lease just now may live.
+ * Waits until the kubelet is silent if nothing else shows that the Lease is older than the power-off. A kubelet that
+ * renewed its Lease recently may be alive.
  */
 export const kubeletNotSilent: Rule = (view) => {
   const { lease } = view.cluster;
@@ -108,16 +109,16 @@ export const kubeletNotSilent: Rule = (view) => {
 };
 
 /**
- * Returns the latest time (epoch ms) with which a Lease of the dead machine's own kubelet may be dated: the first time
- * that this run saw the machine off, or, if the cloud gives the time of the power-off, a while after that. Kubelets
- * also renew their Leases while their machine is stopping.
+ * Returns the latest time (epoch ms) that a Lease of the dead machine's own kubelet may have. That is the time at which
+ * this run first saw the machine off. If the cloud reports the time of the power-off, it is a while after that time.
+ * Kubelets also renew their Leases while their machine is stopping.
  */
 const lastOwnRenewal = (firstOff: number, { since }: View['machine']): number =>
   Math.min(firstOff, since === null ? Infinity : since + timing.clocksDiffer);
 
 /**
- * Waits for a second look if the Lease is dated after the power-off. The cause may be a fast clock. But the kubelet of
- * another machine may also live under this Node's name, and it renews the Lease before the second look.
+ * Waits for a second look if the date of the Lease is later than the power-off. The reason may be a clock that is fast.
+ * But another machine's kubelet may also use this Node's name. It renews the Lease before the second look.
  */
 export const leaseLooksLate: Rule = (view) => {
   const { cluster } = view;

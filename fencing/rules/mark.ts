@@ -6,7 +6,7 @@ import { type Decision, refuse, type Rule, takeStep, type View } from './view.ts
 import { isDeletionDeclined, isKnownToRecur, isRecurring, podsToDelete, podsWanting } from './pods.ts';
 import { acceptCommand, wasAttachedToMachine } from './identity.ts';
 
-/** When a fence begins, what its record says, and whether the present record counts for this boot. */
+/** When a fence begins, what its record contains, and whether the present record applies to this boot. */
 
 export const targetNode = (node: NodeFacts): NodeTarget => ({
   name: node.name,
@@ -18,17 +18,17 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
 });
 
 /**
- * Returns whether the record is of the machine's present generation. If the generation drifts, our own detach, or the
- * driver's, has changed it, unless the kubelet has shown a sign of life since the fence began. Then the machine may
- * have been started, and the fence begins again.
+ * Returns whether the record is for the machine's present generation. If the generation drifts, Cloudfence's own detach
+ * or that of the driver has changed it, unless the kubelet has shown a sign of life since the fence began. With a sign
+ * of life, the machine may have been started, and the fence begins again.
  */
 const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster }: View): boolean =>
   generation === machine.generation ||
   (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
 
 /**
- * Returns the Node's record if it belongs to this proof, or else null. Such a record names the same boot by its bootID
- * and its generation, and its mark is neither lifted nor being released.
+ * Returns the Node's record if it is valid for this proof, or else null. A valid record names the same bootID and
+ * generation, and its mark is neither lifted nor being released.
  */
 export const currentRecord = (view: View): FenceRecord | null => {
   const {
@@ -38,17 +38,17 @@ export const currentRecord = (view: View): FenceRecord | null => {
   const record = node?.record;
   if (!record || record.phase === 'releasing' || record.phase === 'lifted' || record.bootID !== node.bootID)
     return null;
-  // A machine that the cloud has forgotten by now has no boot left that could be another one.
+  // A machine that the cloud no longer knows cannot have another boot.
   return machine.generation === null || isSameGeneration(record, view) ? record : null;
 };
 
-/** Returns whether the taint of this boot's fence was removed, and something on the dead Node wants it again. */
+/** Returns whether the taint of this boot's fence was removed, but something on the dead Node needs it again. */
 export const hasWorkReturned = (view: View): boolean => {
   const record = currentRecord(view);
   return record !== null && workCameBack(view, record);
 };
 
-/** Returns whether the fence has yet to begin: there is a Node, and no record on it for this boot. */
+/** Returns whether the fence has not begun yet: there is a Node without a record for this boot. */
 export const isUnmarked = (view: View): boolean => view.cluster.node !== null && currentRecord(view) === null;
 
 const taintOrigin = ({ cluster }: View, node: NodeFacts): OutOfServiceTaint => {
@@ -99,9 +99,9 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
 });
 
 /**
- * Writes taint, quarantine, label, and record in one conditional patch. If the process dies right after it, redelivery
- * continues from here, and Kubernetes alone would finish by NotReady + 5 minutes. Nothing is force-deleted before the
- * mark, because the scheduler would put the replacement back on the dead machine.
+ * Writes the taint, the quarantine, the label, and the record in one conditional patch. If the process dies right after
+ * it, redelivery continues from here. Without it, Kubernetes would finish by itself five minutes after NotReady. No pod
+ * is force-deleted before the mark, because the scheduler would place the replacement on the dead machine again.
  */
 export const mark: Rule = (view) => {
   const { node } = view.cluster;
@@ -123,15 +123,15 @@ const markWith = (node: NodeFacts, record: FenceRecord, reason: Reason): Decisio
 };
 
 /**
- * Returns whether the taint was removed although this pod exists, because its deletion was declined. Cloudfence tries
- * the deletion again, and no taint helps with it.
+ * Returns whether the taint was removed although this pod exists, because its deletion was rejected. Cloudfence tries
+ * the deletion again, and the taint cannot help with it.
  */
 const isKnownToStay = ({ phase, pods }: FenceRecord, { uid }: PodFacts): boolean =>
   phase === 'fencing' && pods.some((pod) => pod.uid === uid);
 
 /**
- * Returns whether something wants the mark again: a pod that was bound to the dead Node by name, or an attachment that
- * no pod wants.
+ * Returns whether the mark is needed again: for a pod that was bound to the dead Node by name, or for an attachment
+ * that no pod uses.
  */
 const workCameBack = (view: View, record: FenceRecord): boolean => {
   if (record.released === null) return false;
@@ -151,8 +151,9 @@ const workCameBack = (view: View, record: FenceRecord): boolean => {
 };
 
 /**
- * Returns the record with which the same fence continues. What it named before stays named. The record says again
- * whether the out-of-service taint is ours: while ours was off, someone else may have set or removed one.
+ * Returns the new record of a fence that continues. The volumes and pods of the old record stay in it. The origin of
+ * the out-of-service taint is determined again, because someone else may have set or removed a taint while ours was
+ * off.
  */
 const again = (view: View, node: NodeFacts, record: FenceRecord): FenceRecord => {
   const pods = namedPods(podsToDelete(view).filter((pod) => !isRecurring(view, pod)));
@@ -172,7 +173,7 @@ const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
     ? because('started-in-between', `${machine.machine} started after fence ${node.record.fence} and is off again`)
     : because('off-proven', `${machine.machine} is off, so its guest cannot write any more`);
 
-/** Returns whether the record is of the boot that has ended, if the cloud still knows that boot. */
+/** Returns whether the record is for the boot that has ended, if the cloud still knows that boot. */
 const isOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
   record.machine === view.machine.machine &&
   record.bootID === node.bootID &&
@@ -181,13 +182,13 @@ const isOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolea
 const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
   record.nodeUid === node.uid && isOfEndedBoot(record, node, view);
 
-/** Returns the record of a mark that Cloudfence lifted in this very boot, or null. Its quarantine is still set. */
+/** Returns the record of a mark that Cloudfence removed in this boot, or null. Its quarantine is still set. */
 const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null =>
   node.record?.phase === 'lifted' && isOfEndedBoot(node.record, node, view) ? node.record : null;
 
 /**
- * Returns a reason if our taint is missing and Cloudfence did not remove it. The record says what Cloudfence removes
- * itself.
+ * Returns a reason if our taint is missing and Cloudfence did not remove it. The record shows what Cloudfence itself
+ * removed.
  */
 const taintMissing = (view: View, node: NodeFacts): Reason | null => {
   const record = currentRecord(view) ?? liftedRecord(view, node);
@@ -202,18 +203,18 @@ const taintMissing = (view: View, node: NodeFacts): Reason | null => {
     : null;
 };
 
-/** Returns the command that removes what is left of a fence that a person removed, or an empty text. */
+/** Returns the command that removes the rest of a fence that a person removed, or an empty text. */
 const whatIsLeft = (node: NodeFacts): string =>
   node.taints.quarantine || node.taints.ours ? `. ${acceptCommand(node)} removes the rest` : '';
 
-/** Returns the fence that a person is releasing, if the tombstone that the release will leave counts for this boot. */
+/** Returns the fence that a person is releasing, if its future tombstone will apply to this boot. */
 const releasedByPerson = (node: NodeFacts, { machine }: View): FenceRecord | null =>
   node.record?.phase === 'releasing' &&
   isOfThisBoot(fenceInBoot(node.record.fence, node.record, node.record), node, machine)
     ? node.record
     : null;
 
-/** Returns a reason if a fence of this very boot is gone, or is being released without another boot. */
+/** Returns a reason if a fence of this boot is gone, or is being released without another boot. */
 const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
   const { remembered } = view;
   const isGone = remembered !== null && node.record === null && isSameBoot(remembered, node, view);
@@ -228,15 +229,15 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
 };
 
 /**
- * Returns whether someone else's out-of-service taint has replaced ours while the rest of our fence is there. That is
- * not a removal: the Node is out of service as before.
+ * Returns whether someone else's out-of-service taint has replaced ours while the rest of our fence is still there.
+ * That is not a removal, because the Node is still out of service.
  */
 const isReplaced = ({ taints, taintedFor, label }: NodeFacts): boolean =>
   taints.outOfService && taintedFor !== null && taintedFor.fence === label;
 
 /**
- * Returns a reason if the label of our taint is still set and the taint is not. A person who removes the fence may
- * leave the label. Cloudfence never does.
+ * Returns a reason if the label of our taint is set but the taint is missing. A person who removes the taint may leave
+ * the label. Cloudfence always removes both.
  */
 const labelWithoutTaint = ({ machine }: View, node: NodeFacts): Reason | null =>
   node.taintedFor && !node.taints.ours && !isReplaced(node) && isOfThisBoot(node.taintedFor, node, machine)
@@ -255,15 +256,15 @@ const tombstoneOfThisBoot = (view: View, node: NodeFacts): Reason | null =>
     : null;
 
 /**
- * Returns the same for a record without a generation, such as that of a machine that the cloud had forgotten, because
- * it may be of this boot.
+ * Returns the same for a record without a generation, which may be of this boot. An example is the record of a machine
+ * that the cloud did not know.
  */
 const mayBeOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
   isOfEndedBoot({ ...record, generation: record.generation ?? view.machine.generation }, node, view);
 
 /**
- * Refuses if the Node has a record of this very boot and nothing else of ours. Either someone removed the fence, or a
- * kubelet wrote the record. A record of an earlier boot says nothing about this one, and a mark replaces it.
+ * Refuses if the Node has a record of this boot but nothing else of Cloudfence. Either someone removed the fence, or a
+ * kubelet wrote the record. A record of an earlier boot does not matter, and a mark replaces it.
  */
 const refuseStrayRecord = (view: View, node: NodeFacts): Decision | null =>
   node.strayRecord && mayBeOfEndedBoot(node.strayRecord, node, view)
@@ -276,8 +277,8 @@ const refuseStrayRecord = (view: View, node: NodeFacts): Decision | null =>
     : null;
 
 /**
- * Stops if someone removed our fence or our taint, and restores nothing in this boot. That person may know more than
- * Cloudfence does. A tombstone informs later runs, which remember nothing.
+ * Stops if someone removed our fence or our taint, and does not restore it in this boot. That person may know more than
+ * Cloudfence does. A tombstone tells later runs about the removal, because they do not remember it.
  */
 export const removedByHand: Rule = (view) => {
   const {

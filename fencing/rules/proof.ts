@@ -15,25 +15,25 @@ import {
 import { currentRecord } from './mark.ts';
 import { type Decision, refuse, type Rule, type View, wait } from './view.ts';
 
-/** Whether what the cloud says is proof that the machine is off. */
+/** Whether the cloud's answers are proof that the machine is off. */
 
 /**
- * Returns a person's statement that the machine is off, or null. It is given to this run, or written in the record of
- * the fence that the run continues. A statement in the record counts only while the configuration allows vouching. A
- * fence goes on without it if the cloud has proven the machine off by now.
+ * Returns a person's statement that the machine is off, or null. It comes with the request of this run, or from the
+ * record of the fence that the run continues. A statement in the record counts only while the configuration allows
+ * vouching. A fence continues without it if the cloud has proven the machine off in the meantime.
  */
 export const vouchReason = (view: View): string | null =>
   view.request.vouched ?? (view.policy.vouching === 'accepted' ? (currentRecord(view)?.vouched ?? null) : null);
 
-/** Returns every identity source that may say where the machine is and that names exactly this machine. */
+/** Returns every identity source that may show the location of the machine and that names exactly this machine. */
 const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules }: View): readonly IdentitySource[] =>
   [...(node?.identitySources ?? []), ...volumes.flatMap(({ attachment }) => attachment?.source ?? [])].filter(
     (source) => identityRules.machineOf(source) === machine.machine,
   );
 
 /**
- * Refuses a machine in a place that Cloudfence does not serve. "Not found" in one place says nothing about a machine in
- * another place.
+ * Refuses a machine in a location that Cloudfence does not serve. "Not found" in one location proves nothing about a
+ * machine in another location.
  */
 export const scopeNotServed: Rule = (view) => {
   const { machine, power } = view.machine;
@@ -52,9 +52,9 @@ export const scopeNotServed: Rule = (view) => {
 };
 
 /**
- * Requires a witness for a machine that its cloud does not know. "Not found" alone is no proof, because a wrong account
- * or region looks the same. The disks that were attached to the machine are the witnesses. They show that it is really
- * gone if all of them are found where it was, and none names it any more.
+ * Requires a witness for a machine that the cloud does not know. "Not found" alone is no proof, because a wrong account
+ * or region gives the same answer. The disks that were attached to the machine are the witnesses. They confirm that the
+ * machine is gone if all of them are found at its location and none names it any more.
  */
 export const missingNeedsWitness: Rule = (view) => {
   if (view.machine.power !== 'missing' || vouchReason(view) !== null || takesNoWitness(view)) return null;
@@ -77,8 +77,9 @@ export const missingNeedsWitness: Rule = (view) => {
 };
 
 /**
- * Returns whether the fence may continue although no disk is left to ask. Either the disks that testified when it began
- * were deleted with their volumes, or there is nothing left to free, so that the fence only has to end.
+ * Returns whether the fence may continue although there is no disk to ask any more. Either the disks that were
+ * witnesses at the beginning were deleted with their volumes, or there is nothing left to free and the fence only has
+ * to end.
  */
 const takesNoWitness = (view: View): boolean => {
   const record = currentRecord(view);
@@ -88,7 +89,7 @@ const takesNoWitness = (view: View): boolean => {
     : hasNothingToFree(view);
 };
 
-/** Waits, or refuses, while a disk still names the machine. Each look asks the disks again. */
+/** Waits, and later refuses, while a disk still names the machine. Each look asks the disks again. */
 const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): Decision => {
   const held = because(
     'missing-but-disk-held',
@@ -99,8 +100,8 @@ const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): D
 };
 
 /**
- * Requires that the attachments of the disks that confirmed it are still there, and that no other has come meanwhile.
- * Otherwise Kubernetes may have detached a disk before it was asked, and attached another that was not.
+ * Requires that the attachments of the witnesses still exist, and that there is no new attachment. Otherwise,
+ * Kubernetes may have detached a disk before it was asked, and attached another disk that was not asked.
  */
 const witnessesStay = (view: View): Decision | null => {
   const standing = witnessAttachments(view);
@@ -141,8 +142,8 @@ const noWitness = ({ machine: { machine }, cluster: { node } }: View): Decision 
   );
 
 /**
- * Requests a search of the list of all attachments, once, if no volume of the Node explains a disk of the machine. An
- * attachment that the Node's status forgot may hold the disk, such as on a drained Node.
+ * Requests one search of the list of all attachments if a disk of the machine belongs to none of the Node's known
+ * volumes. The disk may belong to an attachment that the Node's status no longer lists, for example on a drained Node.
  */
 export const unexplainedDisk: Rule = ({ machine, cluster, memory, identityRules }) => {
   if (memory.searched || !cluster.node) return null;
@@ -160,8 +161,8 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, identityRules 
 };
 
 /**
- * Waits for a second read where one is not enough. Some clouds show "stopped" for a moment while a machine starts, so
- * two reads have to agree.
+ * Waits for a second read if one read is not sufficient. Some clouds briefly report "stopped" while a machine starts,
+ * so two reads must agree.
  */
 export const secondReadPending: Rule = ({ machine, memory, now }) => {
   if (machine.power !== 'off-if-repeated' || !memory.firstOff) return null;
@@ -171,15 +172,17 @@ export const secondReadPending: Rule = ({ machine, memory, now }) => {
     : null;
 };
 
-/** Refuses a proof without a boot generation, because nothing would distinguish it from a proof about the next boot. */
+/**
+ * Refuses a proof without a boot generation, because it could not be distinguished from a proof about the next boot.
+ */
 export const generationUnknown: Rule = (view) =>
   view.machine.generation === null && view.machine.power !== 'missing' && vouchReason(view) === null
     ? refuse(because('generation-unknown', `the cloud does not say which boot of ${view.machine.machine} has ended`))
     : null;
 
 /**
- * Refuses a person's statement unless the configuration allows it. The statement never counts against a cloud that says
- * that the machine is up.
+ * Refuses a person's statement unless the configuration allows it. The statement never overrides a cloud that says that
+ * the machine runs.
  */
 export const vouchingRefused: Rule = (view) =>
   vouchReason(view) !== null && view.policy.vouching === 'refused'
@@ -191,15 +194,15 @@ const nodeShowsAnotherBoot = ({ cluster: { node }, memory: { firstBoot } }: View
   node !== null && firstBoot !== undefined && firstBoot !== node.bootID;
 
 /**
- * Returns whether the cloud names another boot than the one that it named first. A machine that resumes from memory has
- * the bootID that it had before, so the Node does not show that. A generation that drifts says nothing about boots.
+ * Returns whether the cloud names another boot than the one that it named first. A machine that resumes from memory
+ * keeps its bootID, so the Node does not show that. A generation that drifts does not show it, either.
  */
 const cloudNamesAnotherBoot = ({ machine: { generation, generationDrifts }, memory: { firstGeneration } }: View) =>
   firstGeneration !== null && generation !== null && generationDrifts !== true && firstGeneration !== generation;
 
 /**
- * Refuses a person's statement about another boot than the one that this run saw first. The machine may have been
- * started since, for example while the process that runs the command was frozen.
+ * Refuses a person's statement if the Node or the cloud now shows another boot than when this run began. The machine may
+ * have been started since, for example while the process that runs the command was frozen.
  */
 export const vouchedForAnotherBoot: Rule = (view) =>
   view.request.vouched !== null && (nodeShowsAnotherBoot(view) || cloudNamesAnotherBoot(view))
@@ -212,8 +215,8 @@ export const vouchedForAnotherBoot: Rule = (view) =>
     : null;
 
 /**
- * Refuses power states that prove nothing. Suspended memory resumes and writes within seconds. An unknown power state
- * says nothing.
+ * Refuses power states that are no proof. A suspended machine resumes from memory and writes within seconds. An unknown
+ * power state shows nothing.
  */
 export const doubtfulPower: Rule = (view) => {
   const { machine, power, evidence } = view.machine;
@@ -231,8 +234,8 @@ export const doubtfulPower: Rule = (view) => {
 };
 
 /**
- * Returns whether the machine has been off since the fence began. A machine that the cloud has forgotten has no
- * generation any more. It was off all the time unless the record says that Cloudfence has seen it run since.
+ * Returns whether the machine has been off since the fence began. A machine that the cloud no longer knows has no
+ * generation. It has been off unless the record shows that Cloudfence has seen it run since.
  */
 const isOffSince = ({ generation, phase }: FenceRecord, now: View['machine']): boolean =>
   now.generation === null
@@ -240,8 +243,8 @@ const isOffSince = ({ generation, phase }: FenceRecord, now: View['machine']): b
     : now.generation === generation;
 
 /**
- * Refuses if the Node shows another boot than the record although the machine has been off all the time. Then another
- * machine's kubelet lives under this Node's name, and a new fence would delete that machine's pods.
+ * Refuses if the Node shows another boot than the record although the machine has been off ever since. In that case,
+ * another machine's kubelet uses this Node's name, and a new fence would delete that machine's pods.
  */
 export const bootContradicts: Rule = (view) => {
   const { node } = view.cluster;
@@ -257,9 +260,9 @@ export const bootContradicts: Rule = (view) => {
 };
 
 /**
- * Refuses to begin a fence of a terminated machine whose Node was in use long after the termination. The Lease has its
- * date from a kubelet, whose clock may be wrong, so the control plane has to say the same: the Node is Ready, or became
- * NotReady long after the termination. Then another machine's kubelet lives under this Node's name.
+ * Refuses to fence a terminated machine if its Node was still in use long after the termination. The kubelet wrote the
+ * date of the Lease, and its clock may be wrong. So the control plane must confirm it: the Node is Ready, or became
+ * NotReady long after the termination. In that case, another machine's kubelet uses this Node's name.
  */
 export const inUseAfterTermination: Rule = (view) => {
   const { node, lease } = view.cluster;

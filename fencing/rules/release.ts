@@ -22,8 +22,8 @@ import { podsUsing } from './pods.ts';
 const unproven = (says: string): Reason => because('return-unproven', says);
 
 /**
- * Returns whether the Lease was renewed after `before`, and recently. A renewal that this run sees itself counts even
- * if the clock is wrong.
+ * Returns whether the Lease was renewed after `before`, and recently. A renewal that this run itself observes counts
+ * even if the machine's clock is wrong.
  */
 const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, before: string | null): boolean => {
   if (lease === null || lease === before) return false;
@@ -32,8 +32,8 @@ const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, before: string 
 };
 
 /**
- * Returns why the Lease shows no return yet. A Lease of the new boot with another date than now may be of a clock that is
- * wrong. Such a run does not hand over: it has to see the next renewal itself.
+ * Returns why the Lease does not prove a return yet. A Lease of the new boot with a wrong date may come from a machine
+ * whose clock is wrong. In that case, the run does not end early: it must observe the next renewal itself.
  */
 const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, record: FenceRecord): Reason =>
   lease === null || lease === record.lease
@@ -63,8 +63,8 @@ const leftoverAttachment = (view: View, record: FenceRecord): string | null => {
 };
 
 /**
- * Returns what is still missing before the fence may be released, or null. A Node that is Ready under its old bootID
- * was resumed from memory, or never went down: its mounts are stale.
+ * Returns what is still missing before the fence may be released, or null. If a Node is Ready with its old bootID, the
+ * machine was resumed from memory or was never off, so its mounts are stale.
  */
 const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Reason | null => {
   if (view.machine.power !== 'running')
@@ -78,13 +78,15 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
   return volume === null ? null : unproven(`${volume}, which was attached before the fence, is still attached`);
 };
 
-/** Returns a clause about someone else's out-of-service taint, which is not ours to remove, or an empty text. */
+/** Returns a clause about someone else's out-of-service taint, which Cloudfence does not remove, or an empty text. */
 const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
   taints.outOfService && !taints.ours
     ? `. Node ${name} keeps an out-of-service taint that is not from Cloudfence. To remove it: \`${untaint}\``
     : '';
 
-/** Ends the quarantine a while after the taint was removed. Until then, controllers may still act on a cached taint. */
+/**
+ * Ends the quarantine some time after the taint was removed. Until then, controllers may still act on a cached taint.
+ */
 const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombstone: Tombstone | null): Decision => {
   const since = Date.parse(record.released ?? record.begun) - view.now.wall;
   const left = since + timing.settle;
@@ -111,8 +113,8 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
 };
 
 /**
- * Returns how long (ms) a running machine has been out of Kubernetes' reach. If the Node was silent while the machine
- * was off, the time counts from the machine's start.
+ * Returns how long (ms) Kubernetes has not reached the Node of a running machine. If the Node was already silent while
+ * the machine was off, the time counts from the machine's start.
  */
 const unreachableForMs = (view: View, node: NodeFacts, record: FenceRecord): number =>
   node.ready === 'True'
@@ -120,9 +122,9 @@ const unreachableForMs = (view: View, node: NodeFacts, record: FenceRecord): num
     : view.now.wall - Math.max(node.readySince, view.machine.since ?? Date.parse(record.released ?? record.begun));
 
 /**
- * Releases the fence of a machine that starts again, once its boot is proven fresh, and waits until then. A name that
- * another machine has by now does not keep a Node in quarantine, because nothing of the old fence is left. A machine
- * that stays out of reach is treated as any other.
+ * Releases the fence of a machine that runs again once a fresh boot is proven, and waits until then. If another machine
+ * uses the Node's name now, the quarantine still ends, because nothing of the old fence is left. A machine that stays
+ * unreachable is treated like any other.
  */
 export const releaseReturned: Rule = (view) => {
   const { node } = view.cluster;
@@ -134,23 +136,23 @@ export const releaseReturned: Rule = (view) => {
   return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
 };
 
-/** Returns whether the Node has a fence of ours, even if its record is lost. A tombstone is not a fence. */
+/** Returns whether the Node has a fence of Cloudfence, even if its record is lost. A tombstone is not a fence. */
 export const isFenced = (node: NodeFacts): boolean =>
   node.record !== null || (bearsFence(node) && (node.tombstone === null || node.taints.ours || node.taints.quarantine));
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 
-/** Returns what a lost or unreadable record must have contained: enough to release the fence on a person's word. */
+/** Returns a substitute for a lost or unreadable record, which is sufficient for a release on a person's statement. */
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
-  // A record counts only under the label of its own fence.
+  // A record counts only if the label names the same fence.
   ...(node.label !== null && { fence: node.tombstone?.fence ?? node.label }),
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
 });
 
 /**
- * Returns whether another fence stands now than the one that the person's word is about. A record that this run itself
- * wrote in place of a lost one is none.
+ * Returns whether the Node now has another fence than the one to which the person's statement applies. A substitute
+ * that this run itself wrote for a lost record does not count as another fence.
  */
 const isAnotherFence = (node: NodeFacts, { memory: { firstFence }, runId }: View): boolean => {
   const name = fenceNameOn(node);
@@ -158,10 +160,10 @@ const isAnotherFence = (node: NodeFacts, { memory: { firstFence }, runId }: View
 };
 
 /**
- * Releases the fence for a person who has checked the machine and vouches for it, or removes what is left of it. The
- * word is about one fence: one that has begun since keeps its machine fenced. Requires no proof and no identity source.
- * The fence does not come back in the boot that the Node shows, unless the cloud says that the machine runs or starts:
- * then the boot that was fenced is over.
+ * Releases the fence, or removes the rest of it, because a person has checked the machine and vouches for it. The
+ * statement applies to one fence only: if another fence has begun since, it stays. This needs no proof and no identity
+ * source. The Node is not fenced again in the boot that it shows, unless the cloud says that the machine runs or
+ * starts. In that case, the boot that was fenced has ended.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
@@ -183,21 +185,23 @@ export const acceptedByPerson: Rule = (view) => {
       reason,
     );
   const hasStarted = view.machine.power === 'running' || view.machine.power === 'starting';
-  // Another boot on the Node ends nothing: the Node may be that of another machine, whose kubelet nobody may fence.
+  // Another boot on the Node is not sufficient: the Node may belong to another machine by now, and that machine must
+  // not be fenced.
   const tombstone = hasStarted ? null : fenceInBoot(record.fence, node, view.machine);
   return endQuarantine(view, node, record, tombstone);
 };
 
 /**
- * Returns what is left of a fence that someone else removed: the tombstone, or the label of our taint. Null while the
- * rest of that fence is there.
+ * Returns the trace of a fence that someone else removed: the tombstone, or the label of our taint. Null while other
+ * parts of that fence are left.
  */
 const tombstoneOf = (node: NodeFacts): FenceInBoot | null =>
   node.tombstone ?? (node.label === null && !node.taints.ours ? node.taintedFor : null);
 
 /**
- * Returns whether the boot in which someone removed our fence is the one that runs now. The cloud knew no boot at that
- * time. Now it says that the machine runs, and the kubelet confirms that. So the removal was about an earlier stop.
+ * Returns whether the machine is still in the boot in which someone removed our fence, although the cloud did not know
+ * the boot then. The cloud now says that the machine runs, and the kubelet confirms it. So the removal was about an
+ * earlier stop.
  */
 const runsInShownBoot = (view: View, node: NodeFacts, trace: FenceInBoot): boolean =>
   isOfUnknownBoot(trace, node) &&
@@ -223,7 +227,7 @@ export const removeTombstone: Rule = (view) => {
   );
 };
 
-/** Ends a requested release if nothing of ours is on the Node (any more), or if the machine is not back. */
+/** Ends a requested release if nothing of Cloudfence is on the Node, or if the machine is not back. */
 export const endRequestedRelease: Rule = (view) => {
   const {
     request,

@@ -19,8 +19,8 @@ import { type Decision, fenced, ignore, type Moment, refuse, type Rule, takeStep
 import { pollDelay, waitForOperation } from './waits.ts';
 
 /**
- * Ends the run if there is neither a Node nor anything that one left behind. Either everything is done, or the machine
- * was never in this cluster.
+ * Ends the run if the Node does not exist and left nothing behind. Either all work is done, or the machine was never in
+ * this cluster.
  */
 export const nothingInCluster: Rule = ({ cluster: { node, pods, volumes }, machine, memory }) => {
   if (node || pods.length > 0 || volumes.length > 0) return null;
@@ -29,7 +29,7 @@ export const nothingInCluster: Rule = ({ cluster: { node, pods, volumes }, machi
     : ignore(because('no-node', `no Node, pod, or VolumeAttachment in this cluster belongs to ${machine.machine}`));
 };
 
-/** Does not fence a machine that runs: it is not off, whatever its Node looks like. */
+/** Never fences a machine that runs, whatever state its Node shows. */
 export const running: Rule = (view) => {
   const { power, machine } = view.machine;
   if (power === 'starting') return ignore(because('machine-starting', `${machine} is starting`));
@@ -56,15 +56,15 @@ export const running: Rule = (view) => {
 };
 
 /**
- * Returns one machine and one boot of it in a few characters. Where the cloud does not distinguish boots, or shows an
- * operation on the machine as another boot, the Node's bootID decides.
+ * Returns a short hash of the machine and its boot. If the cloud does not distinguish boots, or an operation on the
+ * machine looks like another boot, the Node's bootID is used.
  */
 const bootOf = ({ machine, generation, generationDrifts }: MachineFacts, { bootID }: NodeFacts): string =>
   `${shortHash(machine)}${shortHash(generation === null || generationDrifts ? bootID : generation)}`;
 
 /**
- * Returns when an earlier run first saw this very stop, or null. A time that lies slightly ahead counts as now. A time
- * that lies further ahead is written again, because it would never pass otherwise.
+ * Returns when an earlier run first saw this stop, or null. A time slightly in the future counts as now. A time further
+ * in the future is written again, because the limit would otherwise never be reached.
  */
 const seenBefore = ({ machine, cluster: { node }, now }: View): number | null => {
   if (!node?.stopping || node.stopping.boot !== bootOf(machine, node)) return null;
@@ -75,16 +75,16 @@ const seenBefore = ({ machine, cluster: { node }, now }: View): number | null =>
 const seenNow = ({ memory, now }: View): number => memory.firstStopping?.at ?? now.wall;
 
 /**
- * Returns since when the machine is stopping (epoch ms). If the cloud does not say, the time counts from when this run
- * or an earlier one first saw it. What a kubelet says about it does not count.
+ * Returns since when the machine is stopping (epoch ms). If the cloud does not say, the time counts from when this or
+ * an earlier run first saw the stop. Times that a kubelet reports do not count.
  */
 const stoppingSince = (view: View): number =>
   view.machine.since ?? Math.min(seenNow(view), seenBefore(view) ?? Infinity);
 
 /**
- * Notes when the machine was first seen `stopping`. No run lives for as long as a stop may take, and the next run
- * remembers nothing. So Cloudfence writes the time where no kubelet may write, whatever the policy: each stop that
- * takes too long is an alarm.
+ * Writes down when the machine was first seen `stopping`. A stop can last longer than a run, and the next run does not
+ * remember it. So Cloudfence writes the time to a label that no kubelet can write. It does so under every policy,
+ * because each stop that takes too long causes an alarm.
  */
 const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   const { machine, policy } = view;
@@ -97,9 +97,9 @@ const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
 };
 
 /**
- * Waits for the end of a stop, or powers the machine off by policy if the stop takes too long. Until the end, the guest
- * may still write: only the end is proof. The stop of a machine that is off by its power state is over. That machine
- * waits for an operation, such as the detach of a disk: neither an alarm nor a power-off would help it.
+ * Waits for the end of a stop. If the stop takes too long, powers the machine off, if the policy allows it. Before the
+ * end, the guest may still write, so only the end is proof. If the power state is already off, the stop has ended. Such
+ * a machine only waits for an operation, such as the detach of a disk. Neither an alarm nor a power-off would help.
  */
 export const stopping: Rule = (view) => {
   const { power, machine, offUnderOperation } = view.machine;
@@ -121,18 +121,19 @@ export const stopping: Rule = (view) => {
   return powerOff(view, node, says);
 };
 
-/** Returns whether a stop may be in progress. An answer without a power state ends nothing. */
+/** Returns whether a stop may be in progress. An answer without a power state does not end a stop. */
 const mayBeStopping = ({ power, offUnderOperation }: MachineFacts): boolean =>
   power === 'unknown' || (power === 'stopping' && offUnderOperation !== true);
 
 const off: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
 /**
- * Returns whether the next step may be the mark. It removes the note as well, so that a fence takes no longer for it.
+ * Returns whether the next step may be the mark. The mark also removes the note, so that the note does not delay the
+ * fence.
  */
 const mayBeMarked = (view: View): boolean => off.has(view.machine.power) && isUnmarked(view) && !hasNothingToFree(view);
 
-/** Removes the note of a stop that is over. It says nothing about the next stop. */
+/** Removes the note of a stop that has ended. The note must not be used for the next stop. */
 export const forgetStopping: Rule = (view) => {
   const {
     cluster: { node },
@@ -149,8 +150,8 @@ export const forgetStopping: Rule = (view) => {
 };
 
 /**
- * Returns why the machine may not be powered off, or null. A power-off is destructive, so the same guards apply as to a
- * fence.
+ * Returns why the machine must not be powered off, or null. A power-off is destructive, so the guards of a fence apply
+ * to it.
  */
 const mayPowerOff = (view: View): Decision | null => paused(view) ?? mayBegin(view);
 
@@ -163,13 +164,13 @@ const powerOffOnce = (view: View, says: string): Decision => {
 };
 
 /**
- * Returns how long (ms) the Node has been unreachable. If it was silent while its machine was off, the time counts from
- * when the machine runs again.
+ * Returns how long (ms) the Node has been unreachable. If it was already silent while its machine was off, the time
+ * counts from the machine's start.
  */
 const unreachableFor = ({ machine, now }: View, node: NodeFacts): number =>
   node.ready === 'True' ? 0 : now.wall - Math.max(node.readySince, machine.since ?? 0);
 
-/** Returns why the machine may also be that of another Node, of this cluster or of another one, or null. */
+/** Returns why the machine may also belong to another Node, in this cluster or another one, or null. */
 const whyNamedElsewhere = (
   { machine: { machine } }: View,
   node: NodeFacts,
@@ -180,13 +181,16 @@ const whyNamedElsewhere = (
   return survey.unanswered.length > 0 ? `another Node may name ${machine} in ${listSome(survey.unanswered)}` : null;
 };
 
-/** Returns the survey, unless there is none, or one that is too old: others may have become unreachable since. */
+/**
+ * Returns the survey if there is one that is recent enough. In an older one, other Nodes may have become unreachable
+ * since.
+ */
 const youngSurvey = ({ memory: { connectivity }, now }: View): SurveyOfClusters | null =>
   connectivity && now.mono - connectivity.requestedAt < timing.survey ? connectivity.value : null;
 
 /**
- * Returns what forbids the power-off, or the survey to ask for first, or null. If many Nodes look
- * dead at once, the network or Cloudfence itself may be at fault. A control-plane Node is never powered off.
+ * Returns what prevents the power-off, a request for a survey, or null. If many Nodes seem dead at the same time, the
+ * network or Cloudfence itself may be the cause. Control-plane Nodes are never powered off.
  */
 const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   const refuseBecause = (why: string) =>
@@ -217,16 +221,16 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   return null;
 };
 
-/** Powers the machine off once, or says what forbids it. */
+/** Powers the machine off once, or says what prevents it. */
 const powerOff = (view: View, node: NodeFacts, says: string): Decision =>
   mayPowerOff(view) ?? powerOffForbidden(view, node) ?? capReached(view) ?? powerOffOnce(view, says);
 
-/** Power states in which the cloud says that the machine is not off. Its guest may write, now or within seconds. */
+/** Power states in which the cloud says that the machine is not off. The guest may write, now or within seconds. */
 const notOff: ReadonlySet<Power> = new Set<Power>(['running', 'starting', 'stopping', 'suspended']);
 
 /**
- * Returns whether the guest may write. An operation on a machine that is off by its power state is our own detach, or
- * the driver's. A start becomes visible within seconds.
+ * Returns whether the guest may write. If the power state is off and an operation is in progress, it is a detach by
+ * Cloudfence or the driver. A start would become visible within seconds.
  */
 const mayWrite = ({ machine: { power, offUnderOperation } }: View): boolean =>
   notOff.has(power) && offUnderOperation !== true;
@@ -237,13 +241,16 @@ const lifted = (record: FenceRecord, now: Moment): FenceRecord => ({
   released: new Date(now.wall).toISOString(),
 });
 
-/** Returns the record of the lifted mark. Null if it is lost or names another machine: nothing is written over it. */
+/**
+ * Returns the record of the mark that is being removed. Null if the record is lost or names another machine, because
+ * such a record is not overwritten.
+ */
 const liftedRecord = ({ now, machine }: View, { record }: NodeFacts): FenceRecord | null =>
   record && record.machine === machine.machine ? lifted(record, now) : null;
 
 /**
  * Returns whether the Node's record names another machine, and nothing more reliable contradicts that. What a kubelet
- * writes in the record or under its driver's name does not keep our taint on its machine, because a providerID never
+ * writes in the record or under its driver's name cannot keep our taint on the machine, because a providerID never
  * changes.
  */
 const isAnothers = ({ machine, identityRules }: View, node: NodeFacts): boolean =>
@@ -253,14 +260,15 @@ const isAnothers = ({ machine, identityRules }: View, node: NodeFacts): boolean 
   proveIdentity(node, machine, identityRules) !== 'proven';
 
 /**
- * Returns whether a person's statement covers a suspended machine. It never counts against a cloud that says that the
- * machine is up.
+ * Returns whether a person's statement covers a suspended machine. The statement never overrides a cloud that says that
+ * the machine runs.
  */
 const isVouchedByPerson = (view: View): boolean => view.machine.power === 'suspended' && vouchReason(view) !== null;
 
 /**
- * Returns whether the Node has shown another boot since our taint was set. Then a machine has booted on the tainted
- * Node: the same one again, or another one under the Node's name. The proof for which the taint was set is over.
+ * Returns whether the Node has shown another boot since our taint was set. If so, a machine has booted on the tainted
+ * Node: either the same machine, or another one that uses the Node's name. The proof for which the taint was set is
+ * then no longer valid.
  */
 export const hasBootedSince = (node: NodeFacts): boolean =>
   node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
@@ -277,8 +285,8 @@ interface Lift {
 }
 
 /**
- * Returns the step that removes our taint from a Node that has booted since, or null. The Node alone decides: neither a
- * machine nor a cloud has to be known.
+ * Returns the step that removes our taint from a Node that has booted since, or null. Only the Node is needed: neither
+ * its machine nor a cloud has to be known.
  */
 export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => {
   if (!node.taints.ours || !hasBootedSince(node)) return null;
@@ -287,13 +295,14 @@ export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => 
 };
 
 /**
- * Returns whether our taint has done its work on a Node that can no longer be shown to be the machine's: another
- * machine may have its name by now. No fence can end there, and the taint would stay until that machine appears.
+ * Returns whether our taint has done its work on a Node of which it is no longer certain that it belongs to the
+ * machine. Another machine may use its name now. A fence cannot end there, and the taint would stay until that machine
+ * appears.
  */
 const hasOutlivedIdentity = (view: View, node: NodeFacts): boolean =>
   proveIdentity(node, view.machine, view.identityRules) !== 'proven' && hasNothingToFree(view);
 
-/** Returns why our out-of-service taint must go from the Node, or null. */
+/** Returns why our out-of-service taint must be removed from the Node, or null. */
 const whyLift = (view: View, node: NodeFacts): Reason | null => {
   const { machine, power } = view.machine;
   if (mayWrite(view) && !isVouchedByPerson(view))
@@ -311,11 +320,11 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
 };
 
 /**
- * Removes our out-of-service taint from a machine that may write. A proof covers one call, but Kubernetes keeps acting
- * on the taint: it would delete the pods of a machine that has come back, and detach its mounted disks as soon as its
- * kubelet is cut off. So the taint goes before any other question is asked, even under a pause. The quarantine stays
- * until the return is proven. Only a read that this run requested after it saw the mark lifts it: another run may have set
- * the mark since an older one.
+ * Removes our out-of-service taint from the Node of a machine that may write. A proof covers one call, but Kubernetes
+ * keeps acting on the taint. It would delete the pods of a machine that has come back, and would detach its mounted
+ * disks as soon as its kubelet is cut off. So the taint is removed before any other rule applies, even during a pause.
+ * The quarantine stays until the machine has proven a fresh boot. The cloud's answer must have been requested after
+ * this run saw the mark, because another run may have set the mark after an older answer.
  * https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
  */
 export const liftMark: Rule = (view) => {
@@ -325,15 +334,19 @@ export const liftMark: Rule = (view) => {
   return reason && lift(view, node, reason);
 };
 
-/** Removes our out-of-service taint, or first reads the machine again if the mark may be younger than that read. */
+/**
+ * Removes our out-of-service taint. If the mark may be newer than the read of the machine, first reads the machine
+ * again.
+ */
 const lift = (view: View, node: NodeFacts, reason: Reason): Decision =>
   view.memory.markIsNew && !hasBootedSince(node)
     ? { do: 'reread', because: reason }
     : takeStep({ do: 'lift-out-of-service', node: targetNode(node), record: liftedRecord(view, node) }, reason);
 
 /**
- * Removes our out-of-service taint if it is of an earlier boot and a guard forbids a fence of the boot that has ended.
- * The machine was started and stopped again before any run saw it run. Nothing would end the earlier fence otherwise.
+ * Removes our out-of-service taint of an earlier boot if a guard prevents a fence of the boot that has ended. In this
+ * case, the machine was started and stopped again before any run saw it running. Without this rule, the earlier fence
+ * would never end.
  */
 export const liftForbiddenMark: Rule = (view) => {
   const { node } = view.cluster;

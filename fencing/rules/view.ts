@@ -7,137 +7,145 @@ import type { FenceRecord } from '../model/record.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Step } from '../model/steps.ts';
 
-/** Wall clock (epoch ms) for what other clocks wrote, and monotonic clock (ms) for how long something took. */
+/** The wall clock (epoch ms) is compared with times of other clocks. The monotonic clock (ms) measures durations. */
 export interface Moment {
   readonly wall: number;
   readonly mono: number;
 }
 
-/** What is requested: look at this machine now, or release its fence. */
+/** The request of a run: look at this machine, or release its fence. */
 export interface Request {
   readonly machine: MachineId;
   readonly intent: 'fence' | 'release';
-  /** The reason of a person who has checked the machine and vouches for its return. Null otherwise. */
+  /** The reason of a person who has checked the machine and confirms its return. Null otherwise. */
   readonly accepted: string | null;
-  /** The reason of a person who vouches that the machine is off although no cloud can prove it. Null otherwise. */
+  /** The reason of a person who states that the machine is off although no cloud can prove it. Null otherwise. */
   readonly vouched: string | null;
 }
 
 /**
- * What this run remembers in addition to the newest facts. It does not outlive the run: what a later run must know is
+ * What this run remembers in addition to the latest facts. It is lost at the end of the run. What a later run needs is
  * in the record.
  */
 export interface Memory {
-  /** The first of the off-reads that agree on one generation. */
+  /** The first of the reads that say off for the same generation. */
   readonly firstOff: (Moment & { readonly generation: string | null }) | null;
-  /** Wall clock (epoch ms) at which this run first saw the machine `stopping`, in that boot. */
+  /** When this run first saw the machine `stopping` (wall clock, epoch ms), and in which boot. */
   readonly firstStopping: { readonly at: number; readonly generation: string | null } | null;
   readonly witness: Witness | null;
-  /** Uids of the attachments whose disks have answered in `witness`, if a fence may have freed other disks. */
+  /** Uids of the attachments whose disks have answered as `witness`, if a fence may have freed other disks. */
   readonly testified: readonly string[];
-  /** The kubelet's Lease, first read after `firstOff`. Undefined until then. */
+  /** The kubelet's Lease when it was first read after `firstOff`. Undefined before that. */
   readonly lease: string | null | undefined;
-  /** When `lease` was first received (monotonic ms). The kubelet's silence counts from then. Null until then. */
+  /** When `lease` was first received (monotonic ms). The kubelet's silence counts from this time. Null before that. */
   readonly leaseSince: number | null;
-  /** The Lease as the run first saw it, to detect a renewal. */
+  /** The Lease when the run first saw it, to detect a renewal. */
   readonly firstLease: string | null | undefined;
-  /** Steps taken since the newest look. Their targets are still in the facts. */
+  /** Steps taken since the latest look. Their targets are still in the facts. */
   readonly sinceLook: ReadonlySet<string>;
-  /** Steps that were declined since the newest look, while others took effect. They are tried again after a look. */
+  /**
+   * Steps that were rejected since the latest look, while others took effect. They are tried again after the next look.
+   */
   readonly failedSinceLook: ReadonlySet<string>;
   /** When each step was last taken (monotonic ms). */
   readonly takenAt: ReadonlyMap<string, number>;
-  /** Pods that this run has deleted, by uid: what makes them, and when the deletion was requested (monotonic ms). */
+  /** Pods that this run has deleted, by uid: their origin, and when the deletion was requested (monotonic ms). */
   readonly deleted: ReadonlyMap<string, { readonly origin: string; readonly at: number }>;
-  /** Since when no pod of the Node wants a volume any more (monotonic ms). */
+  /** Since when no pod of the Node uses a volume any more (monotonic ms). */
   readonly unwanted: ReadonlyMap<string, number>;
   /** Keys of the volumes whose disks this run detached through the cloud. */
   readonly detached: ReadonlySet<string>;
-  /** Attachments that name the machine in place of a Node, once they were found in the list of all attachments. */
+  /** Attachments that name the machine while no Node does, after they were found in the list of all attachments. */
   readonly attachments: readonly string[] | null;
   /**
-   * Steps that were declined for good, with their target and the reason. The run continues without them, and its end
-   * names them.
+   * Steps that were permanently rejected, with their target and the reason. The run continues without them, and its end
+   * reports them.
    */
   readonly declined: ReadonlyMap<string, string>;
-  /** The list of all attachments was searched for those of this Node. */
+  /** Whether the list of all attachments was searched for those of this Node. */
   readonly searched: boolean;
   readonly marks: number;
-  /** Our out-of-service taint on the Node, in the form of `ownMark`, as the cluster was last read. Null without one. */
+  /**
+   * Our out-of-service taint on the Node, in the form of `ownMark`, from the latest read of the cluster. Null if there
+   * is none.
+   */
   readonly mark: string | null;
-  /** The newest read of the machine was requested before this run saw that mark. So the mark may be younger. */
+  /**
+   * Whether the latest read of the machine was requested before this run saw that mark. If so, the mark may be newer
+   * than that read.
+   */
   readonly markIsNew: boolean;
   /**
-   * The fence that a person's word is about: the one that this run saw first. Null if that one had no name. Undefined
-   * until then.
+   * The fence to which a person's statement applies: the first one that this run saw. Null if that fence had no id.
+   * Undefined before that.
    */
   readonly firstFence: string | null | undefined;
   /**
-   * The bootID of the Node as this run saw it first, if a person vouches that the machine is off: the statement is about
-   * that boot. Null without a Node. Undefined until then.
+   * The bootID of the Node when this run first saw it, if a person vouches that the machine is off. The statement
+   * applies to that boot. Null if there is no Node. Undefined before that.
    */
   readonly firstBoot: string | null | undefined;
   /** The same boot as the cloud named it first. Null until then, and in a run without such a statement. */
   readonly firstGeneration: string | null;
   /** The survey of the other Nodes, and when it was requested (monotonic ms). */
   readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
-  /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */
+  /** Whether the cap allows this fence to begin. Null before the run has asked about this boot. */
   readonly admission: Admission | null;
-  /** The number of looks, and of questions after one attachment, since something last changed. */
+  /** The number of looks and reads of single attachments since something last changed. */
   readonly polls: number;
 }
 
 export interface View {
   readonly request: Request;
   readonly policy: Policy;
-  /** The provider's pure readings. */
+  /** The provider's pure functions that read identities. */
   readonly identityRules: CloudIdentityRules;
-  /** A fresh identity for a fence that is about to begin. */
+  /** A unique id for the fence that may begin. */
   readonly runId: string;
   readonly machine: MachineFacts;
   readonly cluster: ClusterFacts;
-  /** The fence as this run last saw it. */
+  /** The record of the fence when this run last saw it. */
   readonly remembered: FenceRecord | null;
   /**
-   * Why this Node may not be the machine's although it names the machine, or null. If set, Cloudfence only lifts its
-   * own mark.
+   * Why it is uncertain whether this Node belongs to the machine although it names the machine, or null. If set,
+   * Cloudfence only removes its own mark.
    */
   readonly ambiguity: Reason | null;
   readonly memory: Memory;
   readonly now: Moment;
 }
 
-/** A step, and why it is taken. */
+/** A step and its reason. */
 export interface Act {
   readonly step: Step;
   readonly because: Reason;
 }
 
-/** Attachments that go away by themselves while their machine is off. Asking for one of them costs less than a look. */
+/** Attachments that disappear by themselves while their machine is off. Reading one of them is cheaper than a look. */
 export interface Awaited {
-  /** The attachments as they were seen. The wait ends when they go, or when one reports another error. */
+  /** The attachments as last seen. The wait ends when they are gone, or when one reports a new error. */
   readonly attachments: readonly AttachmentFacts[];
-  /** The wait also ends if Kubernetes has not begun to delete one of them by then (monotonic ms). */
+  /** The wait also ends if Kubernetes has not begun to delete one of them by this time (monotonic ms). */
   readonly deletedBy: number;
   /**
-   * Whether the first ones that are gone end the wait, because usually all go at once. If not, it ends when all are
-   * gone.
+   * Whether the wait already ends when the first ones are gone, because usually all are gone at the same time. If
+   * false, the wait ends when all are gone.
    */
   readonly fewTellAll: boolean;
 }
 
 export type Decision =
-  /** `alongside`: further steps of the same kind that need not wait for each other. */
+  /** `alongside`: further steps of the same kind that can be taken concurrently. */
   | { readonly do: 'step'; readonly step: Step; readonly because: Reason; readonly alongside: readonly Act[] }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
   | { readonly do: 'survey-connectivity'; readonly because: Reason }
-  /** Enters the fence in the ledger, where the cap counts, before the fence begins. */
+  /** Writes the fence to the ledger of the cap, before the fence begins. */
   | { readonly do: 'reserve'; readonly boot: string | null; readonly because: Reason }
-  /** Looks again, this time through the list of all attachments. */
+  /** Looks again, and searches the list of all attachments. */
   | { readonly do: 'search'; readonly because: Reason }
-  /** Reads the machine again, because what the Node shows may be younger than the newest read of the machine. */
+  /** Reads the machine again, because the state of the Node may be newer than the latest read of the machine. */
   | { readonly do: 'reread'; readonly because: Reason }
-  /** `until`: what may end the wait earlier. Null if only time does. */
+  /** `until`: events that may end the wait earlier. Null if only time ends it. */
   | { readonly do: 'wait'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
   | {
       readonly do: 'end';
@@ -146,7 +154,7 @@ export type Decision =
       readonly lookAgainIn?: number;
     };
 
-/** One line of the ladder in `decide`. Returns a decision, or null to leave it to the next rule. */
+/** A rule of the ladder in `decide`. Returns a decision, or null if the rule does not apply. */
 export type Rule = (view: View) => Decision | null;
 
 export const takeStep = (step: Step, reason: Reason): Decision => ({
@@ -156,10 +164,10 @@ export const takeStep = (step: Step, reason: Reason): Decision => ({
   alongside: [],
 });
 
-/** The most calls that leave side by side: few enough for the APIs, and enough for a full Node. */
+/** The maximum number of concurrent calls: few enough for the APIs, and enough for a full Node. */
 const MOST_SIDE_BY_SIDE = 24;
 
-/** Takes the first steps side by side, as many as are of the kind of the first. Returns null if there is none. */
+/** Takes the first step, concurrently with the following steps of the same kind. Returns null if there is no step. */
 export const takeSteps = (acts: readonly Act[]): Decision | null => {
   const [first, ...others] = acts;
   if (!first) return null;

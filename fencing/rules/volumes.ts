@@ -8,26 +8,26 @@ import { podsWanting } from './pods.ts';
 import { type Act, type Decision, type Rule, takeStep, takeSteps, type View } from './view.ts';
 
 /**
- * When the volumes of a machine get free: when a lingering VolumeAttachment is deleted, when the attacher is nudged, and
- * when a disk is detached through the cloud.
+ * How the volumes of a machine become free: when Cloudfence deletes a lingering VolumeAttachment, nudges the attacher,
+ * or detaches a disk through the cloud.
  */
 
 /**
- * Returns whether the attachment belongs to the dead machine and not to a new machine under the same Node name. If the
- * driver's note names no machine of this cloud, it says nothing, and the attachment counts as the dead machine's.
+ * Returns whether the attachment belongs to the dead machine, and not to a new machine with the same Node name. If the
+ * driver wrote no machine id of this cloud, the attachment counts as belonging to the dead machine.
  */
 export const isOfThisMachine = ({ machine, identityRules }: View, { source }: AttachmentFacts): boolean =>
   [machine.machine, null].includes(source && identityRules.machineOf(source));
 
-/** Returns for how long (ms) this run has seen no pod object of the Node that wants the volume. */
+/** Returns how long (ms) this run has seen no pod object of the Node that uses the volume. */
 export const unwantedForMs = ({ memory, now }: View, key: string): number => {
   const since = memory.unwanted.get(key);
   return since === undefined ? 0 : now.mono - since;
 };
 
 /**
- * Returns how long (ms) an unwanted attachment may remain. If the Node is gone, only Cloudfence asks for the detach
- * before a six-minute timer does.
+ * Returns how long (ms) an unused attachment may remain. If the Node is gone, nothing except Cloudfence requests the
+ * detach before Kubernetes' six-minute timer.
  */
 const mayLinger = ({ cluster }: View): number => (cluster.node ? timing.attachmentLingers : 0);
 
@@ -42,9 +42,9 @@ const lingers = (view: View, volume: VolumeFacts): boolean => {
 };
 
 /**
- * Deletes a VolumeAttachment that exists although no pod wants it. Never deletes it while a pod wants it, because
- * attach-detach would make a new one to the dead machine. Never deletes it under a reused Node name, because the
- * attacher would ask the CSINode of the new machine.
+ * Deletes a VolumeAttachment that no pod uses. Never deletes it while a pod uses the volume, because attach-detach
+ * would create a new attachment to the dead machine. Never deletes it if the Node name was reused, because the attacher
+ * would read the CSINode of the new machine.
  */
 export const deleteLingeringAttachment: Rule = (view) => {
   if (view.cluster.nameTaken) return null;
@@ -59,19 +59,19 @@ export const deleteLingeringAttachment: Rule = (view) => {
   );
 };
 
-/** Returns the disk of a volume, if the cloud shows it attached to exactly this machine. */
+/** Returns the disk of a volume if the cloud reports it as attached to exactly this machine. */
 export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeFacts): DiskAttachment | null => {
   const disk = identityRules.diskOf(volume);
   return machine.disks.find((other) => other.disk === disk) ?? null;
 };
 
 /**
- * Returns whether another machine uses the Node name by now. Kubernetes then believes that the attachment belongs
- * to the new machine, and keeps it.
+ * Returns whether another machine uses the Node name now. Kubernetes then treats the attachment as one of the new
+ * machine, and keeps it.
  */
 const takenForAnothers = ({ cluster }: View): boolean => cluster.node === null && cluster.nameTaken;
 
-/** Returns whether Kubernetes has released the volume on this machine, is releasing it, or never will. */
+/** Returns whether Kubernetes has released the volume on this machine, is releasing it, or will never release it. */
 const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
   attachment === null ||
   attachment.deletingSince !== null ||
@@ -79,8 +79,8 @@ const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
   takenForAnothers(view);
 
 /**
- * Returns whether Cloudfence may detach the disk. It may detach only data disks of that Node's PersistentVolumes that
- * no pod there wants and that Kubernetes has released.
+ * Returns whether Cloudfence may detach the disk. It may detach only data disks of this Node's PersistentVolumes that
+ * no pod on the Node uses and that Kubernetes has released.
  */
 const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boolean =>
   disk.keep === null &&
@@ -89,20 +89,20 @@ const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boole
   letGo(view, volume);
 
 /**
- * Returns how long (ms) the volume has been waiting for its detach. The API server's clock may be wrong, so the time
- * that this run saw itself counts too, whichever is longer.
+ * Returns how long (ms) the detach of the volume has been awaited. The API server's clock may be wrong. So the longer
+ * of two times counts: the one from the API server, and the one that this run measured.
  */
 const waitingForMs = (view: View, { key, attachment }: VolumeFacts): number =>
   Math.max(attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : 0, unwantedForMs(view, key));
 
 /**
- * Returns how long (ms) Kubernetes has for the detach. Once it has no attachment any more, it does not ask again, and
- * after a failure it does not ask soon. A driver may report a detach that did not happen.
+ * Returns how long (ms) Kubernetes may take for the detach. If the attachment is gone, Kubernetes does not request the
+ * detach again. After a failure, it does not do so soon. A driver may report a detach that did not happen.
  */
 const detachTimeLimit = ({ attachment }: VolumeFacts): number =>
   attachment === null || attachment.detachError !== null ? timing.detachFailed : timing.detachStuck;
 
-/** Returns when Kubernetes has had long enough for the detach (ms from now; not positive if it has). */
+/** Returns when the time limit of Kubernetes for the detach ends (ms from now; zero or negative if it has ended). */
 const detachDueIn = (view: View, volume: VolumeFacts): number => detachTimeLimit(volume) - waitingForMs(view, volume);
 
 const stuck = (view: View, volume: VolumeFacts): boolean => detachDueIn(view, volume) <= 0;
@@ -120,15 +120,15 @@ const askedFor = ({ memory, now }: View, step: CloudStep): number | null => {
 };
 
 /**
- * Returns when a plain detach of the disk has had long enough (ms from now; not positive if it has), whether the driver,
- * an earlier run, or this run requested it.
+ * Returns when the time limit of a plain detach ends (ms from now; zero or negative if it has ended), whether the
+ * driver, an earlier run, or this run requested it.
  */
 const forceDueIn = (view: View, volume: VolumeFacts, disk: DiskAttachment): number =>
   timing.plainDetach - (askedFor(view, detach(view, disk, 'plain')) ?? waitingForMs(view, volume) - timing.detachStuck);
 
 /**
- * Returns when a detach through the cloud is due for the volume (ms from now): a plain one, or one by force. Not
- * positive if it was due before.
+ * Returns when the next detach through the cloud is due for the volume (ms from now), either plain or forced. Zero or
+ * negative if it is already due.
  */
 export const detachesDueIn = (view: View, volume: VolumeFacts): readonly number[] => {
   const disk = attachedDiskOf(view, volume);
@@ -136,8 +136,8 @@ export const detachesDueIn = (view: View, volume: VolumeFacts): readonly number[
 };
 
 /**
- * Returns the next detach of the disk, or null. Plain comes first. Force comes only if a plain detach has been in
- * progress for long and the disk is still attached.
+ * Returns the next detach of the disk, or null. A plain detach comes first. A forced detach follows only if a plain
+ * detach has been in progress for long and the disk is still attached.
  */
 const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): CloudStep | null => {
   const plain = detach(view, disk, 'plain');
@@ -148,8 +148,8 @@ const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Clou
 };
 
 /**
- * Returns whether the cloud declined to detach the disk and no one else is detaching it. The fence then continues
- * without the disk, and its end says so.
+ * Returns whether the cloud rejected the detach of the disk and nobody else is detaching it. The fence then continues
+ * without the disk, and its end reports that.
  */
 export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
   const isDeclined = (mode: 'plain' | 'forced'): boolean => view.memory.declined.has(stepKey(detach(view, disk, mode)));
@@ -159,7 +159,10 @@ export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
 const dueDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): CloudStep | null =>
   view.policy.detach === 'always' || stuck(view, volume) ? nextDetach(view, volume, disk) : null;
 
-/** Detaches through the cloud what Kubernetes cannot detach. If the policy says so, it does not wait for Kubernetes. */
+/**
+ * Detaches disks through the cloud that Kubernetes does not detach. If the policy is `always`, it does not wait for
+ * Kubernetes.
+ */
 export const detachDisk: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   return takeSteps(
@@ -174,8 +177,8 @@ export const detachDisk: Rule = (view) => {
 };
 
 /**
- * Nudges an attacher. Its back-off grows to five minutes, and any change of a VolumeAttachment's metadata ends it. Once
- * the disk is free, nudges the old attachment and then the new one. Removes what it wrote afterwards.
+ * Nudges an attacher. The attacher's back-off grows to five minutes. Any change of the VolumeAttachment's metadata ends
+ * it. After the disk is free, nudges the old attachment and then the new one. Removes the nudge afterwards.
  */
 export const nudgeAttacher: Rule = (view) => {
   for (const volume of view.cluster.volumes) {
@@ -192,13 +195,13 @@ const nudgeEndsIn = ({ memory, now }: View, step: Step): number =>
 
 const nudgedLately = (view: View, step: Step): boolean => nudgeEndsIn(view, step) > 0;
 
-/** Returns how long (ms) this run leaves its nudge on the attachment. Not positive if the time is over. */
+/** Returns how long (ms) the nudge stays on the attachment. Zero or negative if it must be removed. */
 export const nudgeLastsFor = (view: View, attachment: AttachmentFacts): number =>
   nudgeEndsIn(view, nudge(attachment, true));
 
 /**
- * Nudges the old attachment if the driver failed to detach and the cloud shows the disk free by now. The attacher only
- * has to look again.
+ * Nudges the old attachment if the driver failed to detach and the cloud reports the disk as free now. The attacher
+ * then only has to try again.
  */
 const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
   const { attachment } = volume;
@@ -219,15 +222,15 @@ const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
 };
 
 /**
- * Returns whether the new attachment's driver has failed, or must have failed because the disk was held until
+ * Returns whether the attach for the new Node has failed, or must have failed because the disk was attached until
  * Cloudfence freed it.
  */
 const failedAtFirst = ({ memory }: View, key: string, { attachError }: AttachmentFacts): boolean =>
   memory.detached.has(key) || attachError !== null;
 
 /**
- * Nudges the new attachment, or removes a nudge. It removes any nudge that it finds, because an earlier run may have
- * died in between.
+ * Nudges the new attachment, or removes a nudge. It removes every nudge that it finds, because an earlier run may have
+ * died before it could remove its nudge.
  */
 const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
   const { key, successor, attachment } = volume;
@@ -235,7 +238,7 @@ const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
   const on = nudge(successor, true);
   if (successor.nudged) {
     const off = nudge(successor, false);
-    // A dry run only imagines the removal, and would imagine it without end.
+    // A dry run would simulate the removal again and again.
     const settled = (successor.attached || !nudgedLately(view, on)) && !view.memory.sinceLook.has(stepKey(off));
     return settled
       ? takeStep(off, because('attacher-nudged', `Cloudfence removes the nudge from the attachment of ${key}`))

@@ -14,35 +14,38 @@ import {
   podsWanting,
 } from './pods.ts';
 
-/** What a fence waits for, and how long it waits before the next look. */
+/** What a fence waits for, and how long it waits until the next look. */
 
 const growing = ({ polls }: Pick<Memory, 'polls'>): number => Math.round(timing.pollShortest * 1.33 ** polls);
 
 /**
- * Returns the time until the next question (ms). Questions come quickly at first and slowly later: what goes away by
- * itself goes within a second or within minutes.
+ * Returns the time until the next read of a single object (ms). The reads are frequent at first and rare later, because
+ * objects disappear either within a second or within minutes.
  */
 export const pollDelay = ({ memory }: Pick<View, 'memory'>): number => Math.min(timing.pollLongest, growing(memory));
 
-/** The most calls that a second of waiting costs. */
+/** The maximum number of calls per second while a run waits. */
 const CALLS_PER_SECOND = 2;
 
-/** The calls of a look without those for volumes. */
+/** The number of calls of a look without those for volumes. */
 const LOOK_ITSELF_TAKES = 7;
 
-/** Returns the calls of a look. One reads an attachment that stands. Without it, another reads the PersistentVolume. */
+/**
+ * Returns the number of calls of a look. One call reads an existing attachment. If it does not exist, another call
+ * reads the PersistentVolume.
+ */
 const lookTakes = ({ cluster }: View): number =>
   cluster.volumes.reduce((calls, { attachment }) => calls + (attachment ? 1 : 2), LOOK_ITSELF_TAKES);
 
-/** Returns the time (ms) between two looks at which the looks cost no more than so many calls a second. */
+/** Returns the time (ms) between two looks at which looks do not exceed this number of calls per second. */
 const affordable = (view: View, callsPerSecond: number): number =>
   Math.min(timing.lookLongest, (lookTakes(view) / callsPerSecond) * 1_000);
 
-/** Returns the time until the next look (ms). Looks at many volumes become rarer than those at few. */
+/** Returns the time until the next look (ms). The more volumes a look reads, the rarer the looks are. */
 const lookDelay = (view: View): number =>
   Math.min(Math.max(timing.pollLongest, affordable(view, CALLS_PER_SECOND)), growing(view.memory));
 
-/** Waits for pods that Cloudfence deleted and that still exist. */
+/** Waits for pods that Cloudfence deleted but that still exist. */
 export const waitForPods: Rule = (view) => {
   const named = podsNamedByFence(view);
   const going = view.cluster.pods.filter(
@@ -63,21 +66,21 @@ export const waitForPods: Rule = (view) => {
   return wait(lookDelay(view), because('pods-going', says));
 };
 
-/** Returns what ends the wait for the attachments of these volumes. */
+/** Returns the conditions that end the wait for the attachments of these volumes. */
 const awaited = (view: View, volumes: readonly VolumeFacts[]): Awaited => ({
   attachments: volumes.flatMap(({ attachment }) => attachment ?? []),
   deletedBy: Math.min(...volumes.map(({ key }) => view.now.mono + timing.attachmentLingers - unwantedForMs(view, key))),
-  // A look after a wait has shown that they do not all go at once.
+  // If a look after a wait has shown that some attachments remain, the wait lasts until all are gone.
   fewTellAll: view.memory.polls === 0,
 });
 
 /**
- * Returns for how long (ms) it is enough to ask for the machine and the attachments themselves. Never for long. These
- * questions take half of the calls.
+ * Returns how long (ms) the run may read only the machine and the attachments before a full look. This time is limited.
+ * These reads use half of the allowed calls.
  */
 const lookAgainIn = (view: View): number => Math.max(timing.lookAgain, affordable(view, CALLS_PER_SECOND / 2));
 
-/** Returns the same, but ends when the next detach through the cloud is due. */
+/** Returns the same time, limited by the next detach through the cloud. */
 const untilLook = (view: View, volumes: readonly VolumeFacts[]): number => {
   const detached = view.policy.detach === 'never' ? [] : volumes;
   const times = detached.flatMap((volume) => detachesDueIn(view, volume)).filter((ms) => ms > 0);
@@ -88,8 +91,9 @@ const volumesGoing = (view: View): readonly VolumeFacts[] =>
   view.cluster.volumes.filter((volume) => volume.attachment && podsWanting(view, volume.key).length === 0);
 
 /**
- * Waits for the end of an operation on a machine that seems to be off. If attachments are going, it is the driver's
- * detach, and no rule acts on them before it ends. Before the mark, nothing detaches, and the mark waits for the end.
+ * Waits for the end of an operation on a machine that is off by its power state. If attachments are being deleted, the
+ * operation is the driver's detach, and no rule acts on them before it ends. Before the mark, nothing is detached, and
+ * the mark waits for the end of the operation.
  */
 export const waitForOperation = (view: View, reason: Reason): Decision => {
   const attachments = volumesGoing(view).flatMap(({ attachment }) => attachment ?? []);
@@ -98,7 +102,7 @@ export const waitForOperation = (view: View, reason: Reason): Decision => {
     : wait(pollDelay(view), reason);
 };
 
-/** Waits for attachments that no pod wants. Attach-detach and the attacher remove them, or the rules above help. */
+/** Waits for attachments that no pod uses. Attach-detach and the attacher remove them, or the rules above act. */
 export const waitForAttachments: Rule = (view) => {
   if (view.cluster.nameTaken) return null;
   const going = volumesGoing(view);
@@ -109,7 +113,7 @@ export const waitForAttachments: Rule = (view) => {
   return wait(untilLook(view, going), because('attachments-going', says), awaited(view, going));
 };
 
-/** Waits for disks that the cloud still shows at the machine although Kubernetes has released them. */
+/** Waits for disks that the cloud still reports as attached although Kubernetes has released them. */
 export const waitForDisks: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   const going = view.cluster.volumes
@@ -121,7 +125,7 @@ export const waitForDisks: Rule = (view) => {
     : null;
 };
 
-/** Waits while a new attachment has a nudge, so that the nudge can be removed. */
+/** Waits while a new attachment has a nudge, so that the run can remove it. */
 export const waitForNudge: Rule = (view) => {
   const times = view.cluster.volumes.flatMap(({ successor }) =>
     successor?.nudged ? nudgeLastsFor(view, successor) : [],

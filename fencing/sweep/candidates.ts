@@ -13,22 +13,22 @@ import { because, type Reason } from '../model/reason.ts';
 import { hasBootedSince } from '../rules/running.ts';
 import { imagineLift, liftBeforeRun, UNKNOWN_MACHINE, stateOfSuspect } from './lift.ts';
 
-/** Groups what one cluster reports as suspect by machine, and says where each run begins. */
+/** Groups the suspects of one cluster by machine, and says where each run begins. */
 
-/** A suspect, the cluster that it is in, and the machines that it may be. */
+/** A suspect, its cluster, and the machines to which it may belong. */
 export interface SweepCandidate {
   readonly cluster: string;
   readonly suspect: SuspectNode;
   readonly machines: readonly MachineId[];
-  /** Why no machine is known although one should be, in words for people. Null otherwise. */
+  /** Why no machine is known although there should be one, as a text for people. Null otherwise. */
   readonly doubt: string | null;
-  /** The fault that kept the machines from being identified, or null. */
+  /** The error that prevented the identification, or null. */
   readonly fault: CloudfenceError | null;
-  /** The result of removing our taint before any machine was known. Null if there was nothing to remove. */
+  /** The result of removing our taint before a machine was known. Null if there was nothing to remove. */
   readonly lift: RunState | null;
 }
 
-/** A candidate without the result for its taint. */
+/** A candidate without the result of the taint's removal. */
 type FoundCandidate = Omit<SweepCandidate, 'lift'>;
 
 export interface CandidateScan {
@@ -37,8 +37,8 @@ export interface CandidateScan {
 }
 
 /**
- * Returns the machines that a suspect may be. A Node with a providerID belongs to that machine alone. That machine's
- * run reports whatever else the Node names, and the other names keep no other machine from its own Node.
+ * Returns the machines to which a suspect may belong. A Node with a providerID belongs only to that machine. That
+ * machine's run reports the other names on the Node. These names do not keep other machines from their own Nodes.
  */
 const machinesOf = ({ identitySources }: SuspectNode, { cloud }: Ports): readonly MachineId[] => {
   const own = machineOfProviderID(identitySources, cloud.machineOf);
@@ -47,7 +47,10 @@ const machinesOf = ({ identitySources }: SuspectNode, { cloud }: Ports): readonl
     : [own];
 };
 
-/** Returns that nothing names the Node's machine. Our taint may be on a machine that runs, so a person must look. */
+/**
+ * Returns the reason if nothing names the Node's machine. The machine may be running although the Node has our taint,
+ * so a person must check it.
+ */
 const whyNameless = ({ node, marked }: SuspectNode, { cloud }: Ports): string => {
   const nameless = `nothing on Node ${node} names a machine of ${cloud.name}; run cloudfence doctor for the remedy`;
   return marked && !hasBootedSince(marked)
@@ -56,8 +59,8 @@ const whyNameless = ({ node, marked }: SuspectNode, { cloud }: Ports): string =>
 };
 
 /**
- * Returns the candidate for a suspect. If the Node itself does not name its machine, everything that may name it is
- * read. If the Node is gone, its disks are asked.
+ * Returns the candidate for a suspect. If the Node itself does not name its machine, all other objects that may name it
+ * are read. If the Node is gone, the cloud is asked about its disks.
  */
 const candidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<FoundCandidate> => {
   const candidate = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
@@ -78,10 +81,10 @@ const candidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports)
 };
 
 /**
- * Returns the candidate for a suspect. An internal fault with one suspect says nothing about the others, so the
- * candidate carries it.
+ * Returns the candidate for a suspect. An internal fault with one suspect must not affect the others, so the candidate
+ * contains the fault.
  *
- * @throws CloudfenceError if the cluster or the cloud does not answer, which says nothing about any suspect
+ * @throws CloudfenceError if the cluster or the cloud does not answer, because then nothing is known about any suspect
  */
 const safeCandidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<FoundCandidate> => {
   try {
@@ -93,8 +96,8 @@ const safeCandidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Po
 };
 
 /**
- * Finds the candidates in one cluster. First removes our taint where a Node has booted since: that must not wait for any
- * other read. Names a cluster that gives no answer: its Nodes are unknown, not fine.
+ * Finds the candidates in one cluster. First removes our taint from Nodes that have booted since, because that must not
+ * wait for any other read. Reports a cluster that does not answer, because the state of its Nodes is unknown.
  */
 export const candidatesIn = async (
   cluster: Cluster,
@@ -127,8 +130,8 @@ const existingNodes = (candidates: readonly SweepCandidate[]): readonly SweepCan
   candidates.filter(({ suspect }) => suspect.because !== 'node-missing');
 
 /**
- * Returns what a run needs to know about where its machine was seen. If it was seen in one place only, the run goes
- * there at once. Of several Nodes, the run goes to the one with our taint, which may have to go.
+ * Returns where the machine was seen, for its run. If it was seen in only one place, the run looks there first. If
+ * several Nodes name it, the run looks at the one with our taint, which may have to be removed.
  */
 export const locationHint = (machine: MachineId, candidates: readonly SweepCandidate[]): LocationHint => {
   const steps = candidates.flatMap(({ lift }) => lift?.steps ?? []);
@@ -167,7 +170,10 @@ const unnamed = (
   return doubt === null ? null : refused(state, because('identity-unproven', doubt));
 };
 
-/** Returns the outcomes for silent Nodes without a known machine. They cannot be proven off, and people should know. */
+/**
+ * Returns the outcomes for silent Nodes without a known machine. Such Nodes cannot be proven off, and people should be
+ * told.
+ */
 export const outcomesOfUnnamed = (
   candidates: readonly SweepCandidate[],
   occasion: SharedRunOptions,
@@ -179,8 +185,8 @@ export const outcomesOfUnnamed = (
     .map((state) => outcomeOf(state, ports.clock.now()));
 
 /**
- * Returns the refusal for two existing Nodes that name one machine, or null. Neither is acted on. A Node with our
- * taint is looked at first.
+ * Returns the refusal if two existing Nodes name one machine, or null. Cloudfence acts on neither of them. If one of
+ * them has our taint, a run looks at it first.
  */
 export const refuseAmbiguous = (
   machine: MachineId,
@@ -195,11 +201,11 @@ export const refuseAmbiguous = (
   return outcomeOf(refused(state, ambiguousNodesReason(machine, existing.map(locationOf))), ports.clock.now());
 };
 
-/** The machine of a Node that is gone and whose attachments name none. */
+/** The machines to which the attachments of a deleted Node may belong, if the attachments name none. */
 interface Below {
   readonly machines: readonly MachineId[];
   /**
-   * Why the machine is not known, in words for people. Null if it is known, or if no disk of this cloud is concerned.
+   * Why the machine is not known, as a text for people. Null if it is known, or if no disk of this cloud is involved.
    */
   readonly doubt: string | null;
 }
@@ -213,12 +219,12 @@ const unknownMachine = ({ node, attachments }: SuspectNode, why: string): Below 
   doubt: `Node ${node} no longer exists, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no machine, and ${why}`,
 });
 
-/** Neither a disk nor Kubernetes shows that anything was ever attached there. */
+/** The result if neither a disk nor Kubernetes shows that anything was ever attached. */
 const NOTHING_HELD: Below = { machines: [], doubt: null };
 
 /**
- * Returns the volumes of this cloud that are still attached to the Node. Returns none if another machine has its name
- * by now.
+ * Returns the volumes of this cloud that are still attached to the Node. Returns none if another machine uses the
+ * Node's name now.
  */
 const volumesLeft = async (
   cluster: Cluster,
@@ -234,8 +240,8 @@ const volumesLeft = async (
 };
 
 /**
- * Returns the likeliest machine by the Node's name. No machine holds the disks, so only ids that the cloud would give
- * to a Node of that name are left. A machine that the cloud knows comes before one that it has forgotten.
+ * Returns the likeliest machine for the Node's name. No machine holds the disks, so only the ids that the cloud would
+ * give to a Node of that name are left. Prefers a machine that the cloud knows to one that it does not know any more.
  */
 const guessed = async (
   suspect: SuspectNode,
@@ -268,9 +274,9 @@ const byTheirDisks = async (suspect: SuspectNode, volumes: readonly VolumeFacts[
 };
 
 /**
- * Returns the machine of a Node that is gone, by the disks that were attached to it. This is the machine that holds the
- * disks. If the disks are free, it is the one that their place and the Node's name point to. Not every cloud can find
- * the holder of a disk. The answer is a hint: a run has to prove that it was this machine.
+ * Returns the machine of a deleted Node, found through the disks that were attached to it. It is the machine that holds
+ * the disks. If the disks are free, it is the machine that the disks' location and the Node's name suggest. Not every
+ * cloud can find the holder of a disk. The result is only a hint: a run has to prove that it was this machine.
  */
 export const machinesOfGoneNode = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<Below> => {
   const volumes = await volumesLeft(cluster, suspect, ports);

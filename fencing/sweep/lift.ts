@@ -10,10 +10,10 @@ import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { liftOutlivedTaint } from '../rules/running.ts';
 import type { Moment } from '../rules/view.ts';
 
-/** An ID that no machine has. It represents the unknown machine of a Node. */
+/** An ID that no machine has. It stands for the unknown machine of a Node. */
 export const UNKNOWN_MACHINE: MachineId = '';
 
-/** Returns the state of a run about a suspect that has learned nothing yet. */
+/** Returns the initial state of a run about a suspect. */
 export const stateOfSuspect = (
   cluster: string,
   { node }: SuspectNode,
@@ -30,9 +30,9 @@ export const stateOfSuspect = (
   });
 
 /**
- * Removes our out-of-service taint from a Node that has booted since. Asks neither the machine nor its cloud: if
- * nothing on the Node names the machine any more, no run ever starts for it. Returns the result, or null if there is
- * nothing to remove. A dry run removes nothing.
+ * Removes our out-of-service taint from a Node that has booted since the taint was set. It needs neither the machine
+ * nor its cloud, because no run starts for a Node on which nothing names the machine any more. Returns the result, or
+ * null if there is nothing to remove. A dry run removes nothing.
  */
 export const liftBeforeRun = async (
   cluster: string,
@@ -52,7 +52,7 @@ export const liftBeforeRun = async (
   return after;
 };
 
-/** Returns the state as it would be after the lift, in a dry run in which there is something to lift. */
+/** In a dry run, returns the state after the removal if there is something to remove. */
 export const imagineLift = (state: RunState, { marked }: SuspectNode, now: Moment): RunState => {
   const lift = state.policy.dryRun && marked ? liftOutlivedTaint(marked, now) : null;
   return lift ? applyImagined(state, lift, now) : state;

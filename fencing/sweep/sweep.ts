@@ -19,7 +19,7 @@ import type { FenceRecord } from '../model/record.ts';
 
 export interface SweepOutcome {
   readonly outcomes: readonly Outcome[];
-  /** Clusters that could not be asked, and why. Their Nodes are unknown, not fine. */
+  /** Clusters that did not answer, with the reason. The state of their Nodes is unknown. */
   readonly unreachable: CandidateScan['unreachable'];
   readonly overdue: OverdueFences;
 }
@@ -28,9 +28,9 @@ export interface SweepOutcome {
 const LONGEST_RUN_MS = 30_000;
 
 /**
- * Finds what events missed: stale Leases, fences in progress or waiting for a return, and attachments of Nodes that are
- * gone. Costs a few lists per cluster and one look at the machines that they name. A run then goes where its machine
- * was seen.
+ * Finds machines that no event named: stale Leases, fences that are unfinished or wait for a return, and attachments of
+ * deleted Nodes. Makes a few list calls per cluster and one look at the machines that they name. Each run then begins
+ * where its machine was seen.
  */
 export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<SweepOutcome> => {
   const scans = await Promise.all(ports.clusters.map((cluster) => survey(cluster, occasion, ports)));
@@ -59,18 +59,22 @@ const survey = async (cluster: Cluster, occasion: SharedRunOptions, ports: Ports
   return scan;
 };
 
-/** Returns whether a fence, or what a Node that is gone left behind, may be any machine's. */
+/** Returns whether a fence, or an object of a deleted Node, may belong to any machine. */
 const isAnybodys = ({ suspect, doubt, fault }: SweepCandidate): boolean =>
   (suspect.because === 'fenced' || suspect.because === 'node-missing') && (doubt !== null || fault !== null);
 
-/** Returns whether a Node is parked and has nothing attached: its fence is finished, whether or not that was entered. */
+/**
+ * Returns whether a Node is parked and has no attachments: its fence is finished, even if the ledger does not show it
+ * yet.
+ */
 const isFinished = ({ record, marked, attachments }: SuspectNode): boolean =>
   record?.phase === 'fenced' && !marked && attachments.length === 0;
 
 /**
- * Gives back the places of fences that are over although their runs were killed before they could enter that in the
- * ledger. A machine with a mark, with a stale Lease, or with attachments and no Node keeps its place. In doubt about one
- * of them, each machine does. If the ledger cannot be written, they all do as well, and the next reservation says why.
+ * Removes the reservations of fences that have ended although their runs died before they could record that in the
+ * ledger. A machine keeps its reservation if it has a mark, a stale Lease, or attachments without a Node. If one of
+ * them cannot be identified, all machines keep their reservations. If the ledger cannot be written, all reservations
+ * stay, and the next reservation reports the reason.
  */
 const concludeDead = async (
   cluster: Cluster,
@@ -84,29 +88,32 @@ const concludeDead = async (
 };
 
 /**
- * Returns whether an outcome says something new. A parked Node on which nothing has come back is not reported again
- * with each sweep.
+ * Returns whether an outcome contains something new. So sweeps do not report a parked Node again if nothing has come
+ * back to it.
  */
 const isNews = ({ outcome, steps }: Outcome): boolean => outcome !== 'fenced' || steps.length > 0;
 
-/** Looks at all machines once. If the look fails, each run looks for itself: one bad zone must not hide the others. */
+/**
+ * Looks at all machines once. If the look fails, each run makes its own look, because a failing zone must not hide the
+ * others.
+ */
 const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports): Promise<readonly MachineFacts[]> =>
   machines.length === 0 ? [] : cloud.look(machines, { disks: false }, signal).catch(() => []);
 
 /**
- * Returns whether a fence is finished and its machine is still off in the same boot, with nothing attached. Then its
- * work is done until the machine comes back, or goes for good.
+ * Returns whether a fence is finished, and its machine is still off in the same boot with nothing attached. There is
+ * then nothing to do until the machine comes back or is terminated.
  */
 const isParked = (suspect: SuspectNode, { power, generation, forGood }: MachineFacts): boolean =>
   isFinished(suspect) && power === 'off' && !forGood && suspect.record?.generation === generation;
 
 /**
- * Returns how urgent a machine is, the most urgent first:
- * - 0: our out-of-service taint is on a machine that is not off, and has to go before anything else
+ * Returns the urgency of a machine, where 0 is the most urgent:
+ * - 0: our out-of-service taint is on a machine that is not off, and must be removed first
  * - 1: new machines that are off
- * - 2: new machines that are going off, or about which the cloud said nothing
- * - 3: fences in progress, so that those that cannot finish do not delay others
- * - 4: machines that run: when the network is down, they are many
+ * - 2: new machines that are stopping, or about which the cloud did not answer
+ * - 3: fences in progress. They come after new machines, so that fences that cannot finish do not delay others
+ * - 4: machines that run. If the network is down, there are many of them
  * - 5: parked machines
  */
 const urgency = (named: readonly SweepCandidate[], facts: MachineFacts | undefined): number => {
@@ -119,12 +126,12 @@ const urgency = (named: readonly SweepCandidate[], facts: MachineFacts | undefin
   return off ? 1 : 2;
 };
 
-/** The number of parked Nodes that each sweep looks at, for a pod that someone has bound there by name since. */
+/** The number of parked Nodes that each sweep checks for pods that were bound to them by name since. */
 const PARKED_LOOKED_AT = 3;
 
 /**
- * Returns the machines to look at, the most urgent first. Machines of one urgency come in random order, so that each
- * gets its turn.
+ * Returns the machines, the most urgent first. Machines of the same urgency are in random order, so that each gets its
+ * turn.
  */
 const inTurn = (
   candidates: ReadonlyMap<MachineId, readonly SweepCandidate[]>,
@@ -150,15 +157,16 @@ export interface FencedNode {
 export interface OverdueFences {
   /** Nodes that have been fenced for more than a day. */
   readonly fenced: readonly FencedNode[];
-  /** Nodes whose machine came back more than ten minutes ago, and whose fence still stands. */
+  /** Nodes that are still fenced although their machine came back more than ten minutes ago. */
   readonly returned: readonly FencedNode[];
 }
 
 export const overdueAfter = { fence: 24 * 3_600_000, release: 10 * 60_000 } as const;
 
 /**
- * Returns when the machine of a fenced Node came back (epoch ms), or null if it is not back, or nobody says since when.
- * The record says when the fence was lifted. For a finished fence it says when that was finished, which is too early.
+ * Returns when the machine of a fenced Node came back (epoch ms). Null if it is not back, or if the time is not known.
+ * The record contains the time at which the mark was removed. For a finished fence, it contains the time at which the
+ * fence was finished, which is too early.
  */
 const returnedAt = ({ phase, released }: FenceRecord, { power, since }: MachineFacts): number | null => {
   if (power !== 'running' && power !== 'starting') return null;
@@ -168,7 +176,10 @@ const returnedAt = ({ phase, released }: FenceRecord, { power, since }: MachineF
 const isReleased = ({ cluster, suspect }: SweepCandidate, outcomes: readonly Outcome[]): boolean =>
   outcomes.some((one) => one.outcome === 'released' && one.cluster === cluster && one.node === suspect.node);
 
-/** Returns what stands for too long, by what a sweep has read. The outcomes say what it has released since. */
+/**
+ * Returns the fences that have lasted too long, according to a sweep. The outcomes show which of them the sweep has
+ * released.
+ */
 const overdueFences = (
   candidates: readonly SweepCandidate[],
   facts: readonly MachineFacts[],

@@ -348,14 +348,14 @@ export const variants: readonly Variant[] = [
     'act-under-proof',
   ),
   edited(
-    "a release with --accept leaves no tombstone",
+    'a release with --accept leaves no tombstone',
     'fencing/rules/release.ts',
     ['hasStarted ? null : fenceInBoot(record.fence, node, view.machine)', 'hasStarted ? null : null'],
     'accepted',
     'removed-stays-removed',
   ),
   edited(
-    "a release with --accept leaves a tombstone although the machine starts",
+    'a release with --accept leaves a tombstone although the machine starts',
     'fencing/rules/release.ts',
     [" || view.machine.power === 'starting';\n  // Another", ';\n  // Another'],
     'left-parked-and-accepted',
