@@ -3,7 +3,7 @@ import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Cause } from './model/cause.ts';
 import type { TreeLine } from './tree.ts';
 
-/** The one answer of a diagnosis, which the CLI and the functions give. docs/diagnose.md documents it. */
+/** The answer of a diagnosis, which the CLI and the functions print. docs/diagnose.md documents it. */
 
 const rehearsalSchema = z.object({
   outcome: z.string(),
@@ -31,7 +31,7 @@ const findingSchema = z.object({
 
 export const answerSchema = z.object({ findings: z.array(findingSchema), unread: z.array(z.string()) });
 
-/** What the steps of a fence would be, by a dry run. */
+/** The steps that a fence would take, from a dry run. */
 export type Rehearsal = z.infer<typeof rehearsalSchema>;
 export type FindingJson = z.infer<typeof findingSchema>;
 export type AnswerJson = z.infer<typeof answerSchema>;
@@ -46,7 +46,7 @@ export interface Finding {
   readonly rehearsal: Outcome | null;
 }
 
-/** What was found out, and what could not be read. */
+/** The result of a diagnosis, and everything that could not be read. */
 export interface Answer {
   readonly findings: readonly Finding[];
   /** One sentence each. */
@@ -92,14 +92,14 @@ const rehearsed = ({ outcome, reason, steps }: Rehearsal): readonly string[] => 
 
 type Tree = FindingJson['tree'];
 
-/** Returns whether another branch of this depth follows under the same line. */
+/** Returns whether another branch of this depth follows further down. */
 const goesOn = (tree: Tree, at: number, depth: number): boolean => {
   const after = tree.slice(at + 1);
   const end = after.findIndex((line) => line.depth < depth);
   return after.slice(0, end === -1 ? undefined : end).some((line) => line.depth === depth);
 };
 
-/** Draws what leads to a line of the tree. */
+/** Draws the branches in front of a line of the tree. */
 const branchesOf = (tree: Tree, at: number): string => {
   const depth = tree[at]?.depth ?? 0;
   return Array.from({ length: depth }, (_, above) => {
@@ -121,7 +121,7 @@ const findingLines = ({ cluster, cause, tree, rehearsal }: FindingJson, several:
   ...labelled('DRY RUN', rehearsal ? rehearsed(rehearsal) : []),
 ];
 
-/** Returns the answer in words, one line each. */
+/** Returns the answer as text, one line each. */
 export const answerLines = ({ findings, unread }: AnswerJson): readonly string[] => {
   const several = new Set(findings.map(({ cluster }) => cluster)).size > 1;
   const parts = findings.map((finding) => findingLines(finding, several));

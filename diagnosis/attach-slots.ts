@@ -1,22 +1,25 @@
 import { type AttachmentView, type AttachSlots, ifFound, type PodVolumeFacts } from './model/facts.ts';
 import type { ClusterReading } from './ports.ts';
 
-/** Counts the attach slots of Nodes that may be full: what a driver promised the scheduler, and what is attached. */
+/**
+ * Counts the attach slots of Nodes that may be full: the number that the driver reported to the scheduler, and the
+ * number of attached volumes.
+ */
 
 type Facts = Pick<PodVolumeFacts, 'pod' | 'target'> & { readonly driver: string | null };
 
-/** The scheduler's words for Nodes that are full, and for Nodes whose cloud refuses another disk. */
+/** What the scheduler says about full Nodes, and about Nodes for which the cloud rejects another disk. */
 const FULL = /exceed max volume count/;
 
 const isRefused = ({ target }: Facts): boolean =>
   ifFound(target?.attachment ?? null)?.attachError?.fault === 'attach-limit';
 
-/** More Nodes than this are not read one by one: the fullest show enough. */
+/** At most this many Nodes are read, the fullest first. */
 const MOST_NODES = 8;
 
 const isThere = ({ attached, deletingSince }: AttachmentView): boolean => attached || deletingSince !== null;
 
-/** Returns how many volumes of the driver each Node has, the fullest first. */
+/** Returns the number of the driver's volumes on each Node, the fullest first. */
 const takenOn = (all: readonly AttachmentView[], driver: string): readonly (readonly [string, number])[] =>
   [
     ...Map.groupBy(
@@ -38,7 +41,7 @@ const slotsOn = async (
   return { node, taken, promised: view.drivers.find(({ name }) => name === driver)?.limit ?? null };
 };
 
-/** Reads nothing unless a Node may be full. */
+/** Reads nothing if no Node may be full. */
 export const readSlots = async (facts: Facts, reading: ClusterReading): Promise<readonly AttachSlots[]> => {
   const { pod, target, driver } = facts;
   const refused = isRefused(facts);

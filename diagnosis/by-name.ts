@@ -19,13 +19,14 @@ import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';
 import { ifFound } from './model/facts.ts';
 
 /**
- * Finds the machine, or the fence, that a name leads to. The name decides which machine Cloudfence asks about, and nothing else: the
- * loop proves everything by itself. If a name leads to several machines or to none, nothing is guessed.
+ * Finds the machine, or the fence, that a name leads to. The name only selects the machine that Cloudfence asks the
+ * cloud about. The loop proves everything itself. If a name leads to no machine, or to several, Cloudfence does not
+ * guess.
  */
 
 export interface NamedMachine {
   readonly machine: MachineId;
-  /** Null if the machine was named by its id, or if only the disk names it. */
+  /** Null if the machine was named by its id, or if it was found only through its disk. */
   readonly cluster: string | null;
   readonly node: string | null;
 }
@@ -38,9 +39,9 @@ export interface LocatedNode extends NamedMachine {
 const namesOf = ({ clusters }: SearchPorts): string => clusters.map(({ cluster }) => cluster.name).join(', ');
 
 /**
- * Returns the machine that a Node's name leads to, in any of the clusters, or null when no cluster has or can have such
- * a Node.
- * @throws InvalidInput when the Node names no machine or more than one, or exists in more than one cluster
+ * Returns the machine to which a Node's name leads, in any of the clusters. Returns null if no cluster has or can have
+ * such a Node.
+ * @throws InvalidInput if the Node names no machine or several, or exists in several clusters
  */
 export const machineOfNode = async (node: string, ports: SearchPorts): Promise<LocatedNode | null> => {
   if (!isName(node)) return null;
@@ -54,7 +55,7 @@ export const machineOfNode = async (node: string, ports: SearchPorts): Promise<L
   return { cluster: only.cluster, node, machine: onlyMachineOf(node, only.answer, ports) };
 };
 
-/** Asks every cluster, and returns the answers of those that have what was asked for. */
+/** Asks every cluster, and returns the answers of the clusters that have the object. */
 const inEachCluster = async <T>(
   { clusters }: SearchPorts,
   ask: (cluster: DiagnosedCluster) => Promise<T | null>,
@@ -75,7 +76,7 @@ const oneOf = (candidates: readonly MachineCandidate[], named: string): MachineC
   throw new InvalidInput(`${named} leads to ${machines.length} machines: ${each.join(', ')}. Name one of them`);
 };
 
-/** Null if no cluster has what the person named. */
+/** Null if no cluster has the object that the person named. */
 const follow = async (target: NamedTarget, ports: SearchPorts): Promise<MachineCandidate | null> => {
   const found = await inEachCluster(ports, async (cluster) => {
     const reading = await cluster.read(ports.signal);
@@ -99,18 +100,18 @@ const nowhere = (target: NamedTarget, ports: SearchPorts): InvalidInput =>
       : `there is no ${targetInWords(target)} in ${namesOf(ports)}`,
   );
 
-/** Any handle of a volume, and nothing that no cloud and no driver would write. */
+/** Accepts every valid handle of a volume, and rejects characters that no cloud and no driver uses. */
 const HANDLE = /^[\x21-\x7e]{1,1024}$/;
 
-/** A word without a kind is a volume, or a Node that is gone and left attachments. */
+/** A name without a kind is a volume, or a deleted Node that left attachments. */
 const followWord = async (word: string, ports: SearchPorts): Promise<MachineCandidate | null> => {
   const volume = HANDLE.test(word) ? await follow({ kind: 'disk', id: word }, ports) : null;
   return volume ?? (isName(word) ? follow({ kind: 'node', name: word }, ports) : null);
 };
 
 /**
- * Returns the machine that a person names: by its own id, or by a Node, pod, claim, or volume that leads to it.
- * @throws InvalidInput if it leads to no machine or to several; PermissionDenied if a read on the way is refused
+ * Returns the machine that a person names: by its id, or by a Node, pod, claim, or volume that leads to it.
+ * @throws InvalidInput if the name leads to no machine or to several; PermissionDenied if a necessary read is denied
  */
 export const machineNamed = async (text: string, ports: SearchPorts): Promise<NamedMachine> => {
   const machine = ports.cloud.rules.machineOf({ source: 'providerID', driver: null, value: text });
@@ -154,7 +155,7 @@ const recordNames =
   ({ record }) =>
     record?.volumes.some(wanted) ?? false;
 
-/** Returns the test by which a fence of this cluster is about the target. */
+/** Returns a predicate for the fences of this cluster that belong to the target. */
 const testFor = async (target: NamedTarget, cluster: DiagnosedCluster, ports: SearchPorts): Promise<IsAbout> => {
   const { diskOf } = ports.cloud.rules;
   switch (target.kind) {
@@ -188,9 +189,9 @@ const inWords = ({ cluster, node, machine }: ExistingFence): string =>
   `Node ${node} in ${cluster}${machine === null ? '' : ` (${machine})`}`;
 
 /**
- * Returns the one existing fence that a name leads to: the fence of a Node or of a machine, or the fence whose record
+ * Returns the only existing fence to which a name leads: the fence of a Node or of a machine, or the fence whose record
  * names the pod or the volume.
- * @throws InvalidInput if no fence matches, or more than one
+ * @throws InvalidInput if no fence matches, or several
  */
 export const findFence = async (text: string, ports: SearchPorts): Promise<ExistingFence> => {
   const { clusters, signal, cloud } = ports;

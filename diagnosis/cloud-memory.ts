@@ -3,17 +3,17 @@ import type { MachineFacts, MachineId, VolumeHandle } from '../fencing/model/mac
 import type { DiskView, ReadResult } from './model/facts.ts';
 import type { DiagnosisPorts } from './ports.ts';
 
-/** What the clouds said in one diagnosis. Each machine and each disk is asked for once. */
+/** The answers of the clouds within one diagnosis. Each machine and each disk is read only once. */
 export interface CloudMemory {
   readonly lookAt: (machines: readonly MachineId[]) => Promise<void>;
   readonly askWitnesses: (volumes: readonly VolumeHandle[]) => Promise<void>;
   readonly machine: (id: MachineId | null) => ReadResult<MachineFacts>;
   readonly disk: (volume: VolumeHandle | null) => ReadResult<DiskView>;
-  /** What could not be asked, one sentence each. */
+  /** The reads that were not answered, one sentence each. */
   readonly unread: () => readonly string[];
 }
 
-/** Returns why the question was not answered, or null. */
+/** Returns why the read was not answered, or null. */
 const declined = async (ask: () => Promise<void>): Promise<CloudfenceError | null> => {
   try {
     await ask();
@@ -27,8 +27,8 @@ const declined = async (ask: () => Promise<void>): Promise<CloudfenceError | nul
 type Ask = (keys: readonly string[]) => Promise<void>;
 
 /**
- * Asks for each half by itself if an answer about all was declined, because one of them may have made the cloud decline
- * it. Asks no further if both halves say the same, and never a cloud that does not answer.
+ * If a read of several objects was rejected, reads each half separately, because one object may have caused the
+ * rejection. Stops if both halves give the same reason, or if the cloud does not answer.
  */
 const reasonsOf = async (
   keys: readonly string[],
@@ -44,7 +44,7 @@ const reasonsOf = async (
   return (await Promise.all(tried.map((one) => reasonsOf(one.half, one.error, ask)))).flat();
 };
 
-/** Asks a question, and notes why it was not answered. */
+/** Makes a read, and stores the reason if it is not answered. */
 const createNotes = () => {
   const failed = new Set<string>();
   const asking = async (keys: readonly string[], ask: Ask): Promise<void> => {
@@ -58,7 +58,7 @@ const ELSEWHERE = 'the disk belongs to another account than the credentials';
 
 type Remembered<T> = Map<string, T | 'unread'>;
 
-/** Returns the keys that were not asked for yet, and notes them as asked. */
+/** Returns the keys that were not read yet, and marks them as read. */
 const fresh = <T>(known: Remembered<T>, keys: readonly string[]): readonly string[] => {
   const unasked = [...new Set(keys)].filter((key) => !known.has(key));
   for (const key of unasked) known.set(key, 'unread');
@@ -68,8 +68,8 @@ const fresh = <T>(known: Remembered<T>, keys: readonly string[]): readonly strin
 type CloudPorts = Pick<DiagnosisPorts, 'cloud' | 'signal'>;
 
 /**
- * Notes what the cloud says of these machines. Asks again for those that an answer leaves out, without the others:
- * then the cloud says why.
+ * Stores what the cloud says about these machines. If an answer leaves out some machines, reads only these again, and
+ * the cloud then gives the reason.
  * @throws CloudfenceError
  */
 const askAbout = async (
@@ -86,7 +86,7 @@ const askAbout = async (
 };
 
 /**
- * Notes what these disks say of themselves.
+ * Stores what these disks say about themselves.
  * @throws CloudfenceError
  */
 const askDisks = async (

@@ -19,12 +19,12 @@ import { targetInWords, type Target } from './target.ts';
 import { causeTree } from './tree.ts';
 import { gatherUnused, storageTree } from './unused-storage.ts';
 
-/** Asks why pods wait for their volumes, in every cluster. Only reads. */
+/** Finds out in every cluster why pods wait for their volumes. Only reads. */
 
 interface Asked {
   readonly cluster: DiagnosedCluster;
   readonly reading: ClusterReading;
-  /** Null if the cluster does not have what the person named. */
+  /** Null if the cluster does not have the object that the person named. */
   readonly pods: readonly PodView[] | null;
 }
 
@@ -36,7 +36,7 @@ const usersOf = async (name: ObjectName | null, reading: ClusterReading): Promis
   return waiting.length > 0 ? waiting : users;
 };
 
-/** Null if there is no such volume. A volume without a claim, or whose claim is gone, has no users. */
+/** Null if the volume does not exist. A volume without a claim, or whose claim is gone, has no users. */
 const usersOfVolume = async (
   volume: ReadResult<VolumeView>,
   reading: ClusterReading,
@@ -54,7 +54,7 @@ const usersOfVolumes = async (
   return volumes.length === 0 ? null : [...new Map(users.map((pod) => [pod.uid, pod])).values()];
 };
 
-/** Returns the pods that a target is about, or null if there is no such object. */
+/** Returns the pods of a target, or null if the object does not exist. */
 const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisPorts): Promise<Asked['pods']> => {
   const { diskOf } = ports.cloud.rules;
   switch (target.kind) {
@@ -88,7 +88,7 @@ const hasAttachments = async (node: string, reading: ClusterReading): Promise<bo
 const isAbout = (target: Target, { pod, holders }: PodVolumeFacts): boolean =>
   target.kind !== 'node' || pod.node === target.name || holders.some(({ nodeName }) => nodeName === target.name);
 
-/** Puts the most useful cause of a pod first: one that is proved, and one that needs a person. */
+/** Sorts the causes of a pod by usefulness: proved causes first, and causes that need a person first. */
 const rankOf = ({ confidence, ending, kind }: Cause): number => {
   if (kind === 'unknown') return 9;
   if (kind === 'not-the-volume') return 0;
@@ -107,7 +107,7 @@ const oneEach = (found: readonly JudgedPod[]): readonly JudgedPod[] =>
     ofPod.toSorted((one, other) => rankOf(one.cause) - rankOf(other.cause)).slice(0, 1),
   );
 
-/** What everybody asks shows only what waits. */
+/** Without a target, only pods that wait are shown. */
 const isShown = (target: Target, { ending }: Cause): boolean => target.kind !== 'everything' || ending !== 'over';
 
 interface Sources {
@@ -153,7 +153,10 @@ const diagnoseStorage = async (
     .filter(({ cause }) => isShown(target, cause));
 };
 
-/** A fence that Cloudfence refuses, such as for an opt-out, ends no wait before a person has acted. */
+/**
+ * If Cloudfence would refuse the fence, for example because of an opt-out, the wait does not end before a person has
+ * acted.
+ */
 const rehearsed = (one: Judged, rehearsal: Finding['rehearsal']): Finding => ({
   ...one,
   cause:
@@ -163,7 +166,7 @@ const rehearsed = (one: Judged, rehearsal: Finding['rehearsal']): Finding => ({
   rehearsal,
 });
 
-/** Rehearses the fence of each machine once. */
+/** Runs a dry run of the fence once for each machine. */
 const withRehearsals = async (found: readonly Judged[], { rehearse }: DiagnosisPorts): Promise<readonly Finding[]> => {
   const machines = new Set(found.flatMap(({ cause }) => cause.machine ?? []));
   const outcomes = new Map(
@@ -174,7 +177,10 @@ const withRehearsals = async (found: readonly Judged[], { rehearse }: DiagnosisP
 
 const inWords = (target: Target): string => (target.kind === 'everything' ? 'everything' : targetInWords(target));
 
-/** Asks one cluster for the target. Returns the error of a cluster that does not answer: the others still do. */
+/**
+ * Searches one cluster for the target. If the cluster does not answer, returns the error, because the other clusters
+ * may answer.
+ */
 const ask = async (
   cluster: DiagnosedCluster,
   target: Target,

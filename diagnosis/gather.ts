@@ -16,9 +16,9 @@ import {
 import type { ClusterReading, DiagnosedCloud, DiagnosedCluster } from './ports.ts';
 
 /**
- * Collects the facts about pods and their claims. The number of reads for a claim is constant: about sixteen of the
- * cluster, and three of the cloud for all claims together. The one list of all attachments is read only if neither a
- * pod nor the disk names the place that has the volume.
+ * Collects the facts about pods and their claims. The number of reads is constant: about sixteen reads of the cluster
+ * per claim, and three reads of the cloud for all claims together. All attachments are listed only if neither a pod nor
+ * the disk names the holder of the volume.
  */
 
 interface Sources {
@@ -29,7 +29,7 @@ interface Sources {
   readonly signal: AbortSignal;
 }
 
-/** The facts that the objects which the pod names lead to. */
+/** The facts that follow from the objects that the pod names. */
 interface Start extends Omit<
   PodVolumeFacts,
   'target' | 'holders' | 'homes' | 'slots' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherLocation'
@@ -105,7 +105,7 @@ interface Located extends Start {
   readonly slots: PodVolumeFacts['slots'];
 }
 
-/** A local volume names one host. Of a driver that names more, the first show enough. */
+/** A local volume names one host. If a driver names more hosts, the first ones are sufficient. */
 const MOST_HOMES = 3;
 
 const homesOf = async ({ pod, volume }: Start, sources: Sources): Promise<readonly NodeLocation[]> => {
@@ -136,7 +136,7 @@ const placesOf = ({ target, holders }: Located): readonly NodeLocation[] => (tar
 const machinesIn = (chains: readonly Located[]): readonly MachineId[] =>
   chains.flatMap((chain) => [...placesOf(chain), ...chain.homes]).flatMap(({ machine }) => machine ?? []);
 
-/** Machines that the disk names and that none of the known places has. */
+/** Returns the machines that the disk names and that belong to none of the known locations. */
 const unplaced = (chain: Located, { clouds }: Sources): readonly MachineId[] => {
   const placed = new Set(machinesIn([chain]));
   return (ifFound(clouds.disk(chain.handle))?.holders ?? [])
@@ -144,7 +144,7 @@ const unplaced = (chain: Located, { clouds }: Sources): readonly MachineId[] => 
     .filter((id) => !placed.has(id));
 };
 
-/** Without the permission to read Nodes, none is found. The read of a Node names what is missing. */
+/** Returns no Node if Nodes may not be read. The read of a Node reports the missing permission. */
 const nodesOf = async (find: () => Promise<readonly string[]>): Promise<readonly string[]> => {
   try {
     return await find();
@@ -168,7 +168,7 @@ const withDiskHolders = async (chain: Located, sources: Sources): Promise<Locate
   return { ...chain, holders: [...chain.holders, ...locations] };
 };
 
-/** Whether something may hold the volume at a place that is not known yet. */
+/** Returns whether the volume may have a holder whose location is not known yet. */
 const needsSearch = (chain: Located, sources: Sources): boolean => {
   const { driver, claim, target, holders, handle } = chain;
   if (handle === null || ifFound(driver)?.attachRequired === false || ifFound<PvcView>(claim) === null) return false;
@@ -176,7 +176,7 @@ const needsSearch = (chain: Located, sources: Sources): boolean => {
   return holders.length === 0 && ifFound(target?.attachment ?? null)?.attached !== true;
 };
 
-/** Searches the list of all attachments for the other places of the volume. */
+/** Searches the list of all attachments for other locations of the volume. */
 const withSearched = async (chain: Located, sources: Sources): Promise<Located> => {
   if (!needsSearch(chain, sources)) return chain;
   const all = await sources.reading.attachments();
@@ -188,8 +188,8 @@ const withSearched = async (chain: Located, sources: Sources): Promise<Located> 
 };
 
 /**
- * Where attachments name no machine and their Node is gone, only the disk knows the machine. It counts if the disk names
- * one machine, and one place lacks its machine.
+ * If attachments name no machine and their Node is gone, only the disk shows the machine. It is used if the disk names
+ * exactly one machine, and exactly one location has no known machine.
  */
 const withMachineOfDisk = (chain: Located, sources: Sources): Located => {
   const [machine, ...more] = unplaced(chain, sources);
@@ -199,7 +199,7 @@ const withMachineOfDisk = (chain: Located, sources: Sources): Located => {
   return { ...chain, holders };
 };
 
-/** Reads the attacher's Lease while the pod's Node waits for it, and finds out where its leader runs. */
+/** If the pod's Node waits for the attacher, reads the attacher's Lease and finds the Node of its leader. */
 const withAttacher = async (chain: Located, sources: Sources): Promise<Located> => {
   const { handle, target } = chain;
   if (handle === null || target === null || ifFound(target.attachment)?.attached === true) return chain;
@@ -232,7 +232,7 @@ const finished = (chain: Located, sources: Sources): PodVolumeFacts => {
 const eachOf = <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> =>
   Promise.all(items.map(work));
 
-/** Returns one chain for each pod and claim, and one for a pod without claims. */
+/** Returns one set of facts for each pod and claim, and one for a pod without claims. */
 export const gatherFacts = async (pods: readonly PodView[], sources: Sources): Promise<readonly PodVolumeFacts[]> => {
   const { clouds } = sources;
   const pairs = pods.flatMap((pod) =>

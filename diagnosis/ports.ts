@@ -23,35 +23,37 @@ import type { CapUse } from '../fencing/model/cap-use.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 
 /**
- * The reads of one diagnosis in one cluster. Each asks once and remembers the answer. A read that the credentials do
- * not allow returns `unread`, and `unread()` names it. Nothing is ever written.
+ * The reads of one diagnosis in one cluster. Each read is made once, and its answer is cached. A read without
+ * permission returns `unread`, and `unread()` reports it. The diagnosis never writes.
  */
 export interface ClusterReading {
   readonly pod: (name: ObjectName) => Promise<ReadResult<PodView>>;
-  /** The events about an object, latest first. */
+  /** Returns the events about an object, latest first. */
   readonly events: (namespace: string, uid: string) => Promise<readonly EventView[]>;
   readonly podsIn: (namespace: string) => Promise<readonly PodView[]>;
   readonly podsOn: (node: string) => Promise<readonly PodView[]>;
-  /** All pods of the cluster that name a claim and do not run, or are being deleted. */
+  /** Returns all pods of the cluster that name a claim and either do not run or are being deleted. */
   readonly stuckPods: () => Promise<readonly PodView[]>;
   readonly claim: (name: ObjectName) => Promise<ReadResult<PvcView>>;
   readonly volume: (name: string) => Promise<ReadResult<VolumeView>>;
-  /** The claims that are not bound, or that are being deleted. Reads the list of all claims. */
+  /** Returns the claims that are not bound or are being deleted. Reads the list of all claims. */
   readonly stuckClaims: () => Promise<readonly PvcView[]>;
-  /** The PersistentVolumes that are being deleted. Reads the list of all PersistentVolumes. */
+  /** Returns the PersistentVolumes that are being deleted. Reads the list of all PersistentVolumes. */
   readonly volumesGoing: () => Promise<readonly VolumeView[]>;
-  /** Finds the PersistentVolumes of a disk: several may name it. Reads the list of all PersistentVolumes. */
+  /**
+   * Returns the PersistentVolumes of a disk. Several may name the same disk. Reads the list of all PersistentVolumes.
+   */
   readonly volumesOn: (isWanted: (volume: VolumeHandle) => boolean) => Promise<readonly VolumeView[] | 'unread'>;
   readonly driver: (name: string) => Promise<ReadResult<DriverView>>;
   readonly attachment: (volume: VolumeHandle, node: string) => Promise<ReadResult<AttachmentView>>;
-  /** All attachments of the cluster. */
+  /** Returns all attachments of the cluster. */
   readonly attachments: () => Promise<readonly AttachmentView[] | 'unread'>;
   readonly node: (name: string) => Promise<ReadResult<NodeView>>;
   readonly workload: (namespace: string, owner: OwnerView) => Promise<ReadResult<WorkloadView>>;
   readonly attacher: (driver: string) => Promise<ReadResult<AttacherView>>;
-  /** The names of the NetworkFences of CSI-Addons. */
+  /** Returns the names of the NetworkFences of CSI-Addons. */
   readonly networkFences: () => Promise<readonly string[]>;
-  /** What could not be read, one sentence each. */
+  /** Returns what could not be read, one sentence each. */
   readonly unread: () => readonly string[];
 }
 
@@ -61,21 +63,21 @@ export interface DiagnosedCluster {
   readonly read: (signal: AbortSignal) => Promise<ClusterReading>;
 }
 
-/** What a diagnosis asks of the clouds. Both looks throw a `CloudfenceError` if there was no answer. */
+/** The reads of the clouds that a diagnosis needs. Both throw a `CloudfenceError` if there was no answer. */
 export interface DiagnosedCloud {
   readonly rules: Pick<CloudIdentityRules, 'name' | 'machineOf' | 'diskOf'>;
   readonly look: (machines: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineFacts[]>;
-  /** Asks the disks themselves. Returns one entry for each disk that it may ask for. */
+  /** Reads the disks themselves. Returns one entry for each disk that may be read. */
   readonly disks: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskView[]>;
 }
 
-/** Returns what the error code in a driver's sentence means, or null. Pure. */
+/** Returns the meaning of the error code in a driver's message, or null. Pure. */
 export type ReadDriverFault = (sentence: string) => DriverFault | null;
 
 export interface DiagnosisPorts {
   readonly clusters: readonly DiagnosedCluster[];
   readonly cloud: DiagnosedCloud;
-  /** Runs the loop for a machine as a dry run, and returns how it ended. */
+  /** Runs a dry run of the loop for a machine, and returns its outcome. */
   readonly rehearse: (machine: MachineId) => Promise<Outcome | null>;
   /** Epoch ms. */
   readonly now: () => number;
@@ -84,11 +86,11 @@ export interface DiagnosisPorts {
 
 /** The state of one cluster. */
 export interface Standing {
-  /** The Nodes that have a taint, a label, or a record of Cloudfence. */
+  /** The Nodes with a taint, a label, or a record of Cloudfence. */
   readonly nodes: readonly NodeFacts[];
-  /** Why people paused Cloudfence in this cluster, or null. */
+  /** The reason of a pause in this cluster, or null. */
   readonly paused: string | null;
-  /** Null if there is no ledger. Without it, nothing is fenced. */
+  /** Null if there is no ledger. Without a ledger, Cloudfence does not fence. */
   readonly cap: (CapUse & { readonly override: { readonly until: number; readonly reason: string } | null }) | null;
 }
 
@@ -99,7 +101,7 @@ export interface StatusPorts {
   readonly clusters: readonly { readonly name: string; readonly read: ReadStanding }[];
   readonly policy: Policy;
   readonly machineOf: (source: IdentitySource) => MachineId | null;
-  /** Runs a release as a dry run, and returns how it ended. */
+  /** Runs a dry run of a release, and returns its outcome. */
   readonly rehearseRelease: (fence: { readonly cluster: string; readonly machine: MachineId }) => Promise<Outcome>;
   /** Epoch ms. */
   readonly now: () => number;

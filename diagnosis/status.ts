@@ -13,18 +13,18 @@ import { formatDuration, formatTime } from './rules/rule.ts';
 
 /**
  * The present state of every cluster: fences, tombstones, the cap, and the pause. Only reads. docs/cli.md documents the
- * JSON that programs read.
+ * JSON.
  */
 
 export interface FenceStatus {
   readonly node: string;
   readonly ready: NodeFacts['ready'];
-  /** Null if nothing, or more than one thing, names the machine. */
+  /** Null if nothing names the machine, or if several machines are named. */
   readonly machine: MachineId | null;
   /** Null if the record is lost or unreadable. */
   readonly record: FenceRecord | null;
   readonly taints: NodeFacts['taints'];
-  /** How a release would end now, and what it still needs. */
+  /** The result of a release in a dry run, and what the release waits for. */
   readonly release: { readonly outcome: OutcomeKind; readonly reason: Reason };
 }
 
@@ -39,7 +39,7 @@ interface ClusterStatus extends Omit<Standing, 'nodes'> {
 
 export interface Status {
   readonly clusters: readonly ClusterStatus[];
-  /** Clusters that did not answer, and why. */
+  /** Clusters that did not answer, with the reason. */
   readonly unreachable: readonly { readonly cluster: string; readonly error: CloudfenceError }[];
   readonly policy: Pick<Policy, 'paused' | 'shadow' | 'cap'>;
   /** Epoch ms. */
@@ -68,7 +68,7 @@ const rehearsed = async (
   }
 };
 
-/** Releases are rehearsed a few at a time, because each asks the cloud and the cluster. */
+/** The number of concurrent dry runs of releases, because each reads the cloud and the cluster. */
 const AT_A_TIME = 5;
 
 const fenceStatus = async (cluster: string, node: NodeFacts, ports: StatusPorts): Promise<FenceStatus> => {
@@ -94,7 +94,7 @@ const clusterStatus = async (
   };
 };
 
-/** Returns the state of every cluster that answers, and names the others. */
+/** Returns the state of every cluster that answers, and names the other clusters. */
 export const readStatus = async (ports: StatusPorts): Promise<Status> => {
   const { clusters, policy, signal } = ports;
   const unreachable: Status['unreachable'][number][] = [];
@@ -163,7 +163,7 @@ export type StatusJson = ReturnType<typeof statusJson>;
 
 const LONGEST_LINE = 400;
 
-/** A kubelet may write the record, so its words must not control the terminal. */
+/** A kubelet may write the record, so its text must not control the terminal. */
 const plain = (text: string): string => shorten(onOneLine(text), LONGEST_LINE);
 
 const phases = {
@@ -231,7 +231,7 @@ const clusterLines = (status: ClusterStatus, now: number): readonly string[] => 
   ];
 };
 
-/** Returns the status in words, one line each. */
+/** Returns the status as text, one line each. */
 export const statusLines = ({ clusters, unreachable, policy, now }: Status): readonly string[] => [
   ...(policy.paused === null ? [] : [plain(`PAUSED in every cluster by the configuration: ${policy.paused}`)]),
   ...(policy.shadow ? ['SHADOW MODE: Cloudfence begins nothing'] : []),

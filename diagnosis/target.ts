@@ -5,16 +5,16 @@ import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.t
 import { isName } from '../fencing/model/cluster-facts.ts';
 import { shorten } from '../fencing/model/reason.ts';
 
-/** What a person names, and the machines that a cluster shows behind it. */
+/** The object that a person names, and the machines to which it leads in a cluster. */
 
-/** What a person names. */
+/** An object that a person names. */
 export type NamedTarget =
   | ({ readonly kind: 'pod' | 'claim' } & ObjectName)
   | { readonly kind: 'volume' | 'node'; readonly name: string }
   /** The id of a disk, or the handle of a volume, as its cloud or its driver writes it. */
   | { readonly kind: 'disk'; readonly id: string };
 
-/** What a person asks about. */
+/** The target of a diagnosis. */
 export type Target = { readonly kind: 'everything' } | NamedTarget;
 
 const FORMS = 'pod/<namespace>/<name>, pvc/<namespace>/<name>, pv/<name>, node/<name>, or the id of a volume';
@@ -24,12 +24,12 @@ const SINGLE: Readonly<Record<string, 'volume' | 'node'>> = { pv: 'volume', node
 
 const LONGEST_SHOWN = 200;
 
-/** Quotes what a person wrote, unchanged but no longer than people read. */
+/** Quotes a person's input, shortened for people. */
 export const quoted = (text: string): string => JSON.stringify(shorten(text, LONGEST_SHOWN));
 
 const misspelled = (text: string): InvalidInput => new InvalidInput(`${quoted(text)} is not ${FORMS}`);
 
-/** Parses what a person wrote. Without a namespace, a pod or a claim is in `default`. @throws InvalidInput */
+/** Parses a person's input. Without a namespace, a pod or a claim is in `default`. @throws InvalidInput */
 export const parseNamedTarget = (text: string): NamedTarget => {
   const [kind = '', ...rest] = text.split('/');
   const [first, second] = rest;
@@ -45,11 +45,11 @@ export const parseNamedTarget = (text: string): NamedTarget => {
   return { kind: namespaced ?? 'pod', ...name };
 };
 
-/** Parses what a person wrote. Nothing means everything. @throws InvalidInput */
+/** Parses a person's input. Without input, the target is everything. @throws InvalidInput */
 export const parseTarget = (text: string | undefined): Target =>
   text === undefined ? { kind: 'everything' } : parseNamedTarget(text);
 
-/** Returns the target as a person reads it. */
+/** Describes the target for people. */
 export const targetInWords = (target: NamedTarget): string => {
   switch (target.kind) {
     case 'pod':
@@ -65,16 +65,16 @@ export const targetInWords = (target: NamedTarget): string => {
 
 export type SearchPorts = Pick<DiagnosisPorts, 'clusters' | 'cloud' | 'signal'>;
 
-/** A machine, and what led to it. */
+/** A machine, and the object that led to it. */
 export interface MachineCandidate {
   readonly machine: MachineId;
-  /** Null if only the disk names the machine. */
+  /** Null if the machine was found only through its disk. */
   readonly cluster: string | null;
   readonly node: string | null;
   readonly because: string;
 }
 
-/** One cluster, while a name is followed through it. */
+/** A search for a name in one cluster. */
 export interface ClusterSearch {
   readonly cluster: DiagnosedCluster;
   readonly reading: ClusterReading;
@@ -85,7 +85,7 @@ const machinesIn = (sources: readonly IdentitySource[], { cloud }: SearchPorts):
   ...new Set(sources.map(cloud.rules.machineOf).filter((machine) => machine !== null)),
 ];
 
-/** @throws InvalidInput if a Node names no machine or more than one */
+/** @throws InvalidInput if a Node names no machine or several */
 export const onlyMachineOf = (node: string, sources: readonly IdentitySource[], ports: SearchPorts): MachineId => {
   const machines = machinesIn(sources, ports);
   const [machine] = machines;
@@ -97,7 +97,7 @@ export const onlyMachineOf = (node: string, sources: readonly IdentitySource[], 
   return machine;
 };
 
-/** @throws PermissionDenied if a read was refused: without it, the machine would be a guess */
+/** @throws PermissionDenied if a read was denied, because the machine would then be a guess */
 export const refuseUnread = ({ unread }: Pick<ClusterReading, 'unread'>): void => {
   if (unread().length > 0)
     throw new PermissionDenied(`the machine cannot be found without these reads: ${unread().join('; ')}`);
@@ -113,7 +113,7 @@ const candidateOnNode = async (
   return sources && { cluster: cluster.cluster.name, node, machine: onlyMachineOf(node, sources, ports), because };
 };
 
-/** The pod has its volumes where it is: a container runs, or it is not gone yet. */
+/** Returns whether the pod has its volumes on its Node: a container runs, or the pod has not ended yet. */
 const occupies = ({ finished, runs, deletionEnds }: PodView): boolean => !finished && (runs || deletionEnds !== null);
 
 const nodeOfPod = async (pod: PodView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
@@ -128,8 +128,8 @@ interface Attached {
 }
 
 /**
- * Returns the machines of one attachment: the one that its attacher noted, and the one of its Node. They differ if the
- * name of the Node is in use again.
+ * Returns the machines of one attachment: the one whose id its attacher wrote, and the one of its Node. They differ if
+ * another machine now uses the Node's name.
  */
 const candidatesOfAttachment = async (
   { node, source }: Attached,
@@ -148,7 +148,7 @@ const candidatesOfAttachment = async (
   ];
 };
 
-/** Returns the machines that have attachments that pass the test. An attachment that only waits has nothing yet. */
+/** Returns the machines of the attachments that match. An attachment that still waits for its attach does not count. */
 const candidatesOfAttachments = async (
   isIts: (attachment: { readonly node: string; readonly volumeName: string | null }) => boolean,
   search: ClusterSearch,
@@ -162,7 +162,7 @@ const candidatesOfAttachments = async (
   ).flat();
 };
 
-/** Returns the machines to which the cloud says that the disk is attached. */
+/** Returns the machines to which the disk is attached, according to the cloud. */
 const candidatesOfDisk = async (
   { name, handle }: VolumeView,
   { ports }: ClusterSearch,
@@ -178,7 +178,10 @@ const candidatesOfDisk = async (
   );
 };
 
-/** Returns the machines that have the volume: by its attachments and the pods that use it, else by the disk itself. */
+/**
+ * Returns the machines that have the volume, according to its attachments and the pods that use it. If there are none,
+ * asks the disk.
+ */
 const candidatesOfVolume = async (volume: VolumeView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
   const candidates = [
     ...(await candidatesOfAttachments(({ volumeName }) => volumeName === volume.name, search)),
@@ -195,7 +198,7 @@ const candidatesOfUsers = async (
   return (await Promise.all(users.map((pod) => nodeOfPod(pod, search)))).flat();
 };
 
-/** Null if there is no such claim. */
+/** Null if the claim does not exist. */
 const candidatesOfPvc = async (
   name: ObjectName,
   search: ClusterSearch,
@@ -208,7 +211,7 @@ const candidatesOfPvc = async (
 };
 
 /**
- * A pod leads to the machine that it is on. If the pod has not begun yet, the machines that have its volumes come
+ * A pod leads to the machine on which it runs. If the pod has not started yet, the machines that have its volumes come
  * first.
  */
 const candidatesOfPod = async (pod: PodView, search: ClusterSearch): Promise<readonly MachineCandidate[]> => {
@@ -223,7 +226,7 @@ const candidatesOfPod = async (pod: PodView, search: ClusterSearch): Promise<rea
   return candidates.length > 0 ? candidates : nodeOfPod(pod, search);
 };
 
-/** Null if this cluster does not have what the person named. */
+/** Null if this cluster does not have the object that the person named. */
 export const findCandidates = async (
   target: NamedTarget,
   search: ClusterSearch,

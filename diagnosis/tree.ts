@@ -12,7 +12,10 @@ import {
   formatDuration,
 } from './rules/rule.ts';
 
-/** The facts as one tree: pod, claim, volume, attachment, Node, machine, disk. Each line says what it says, and since when. */
+/**
+ * The facts as a tree: pod, claim, volume, attachment, Node, machine, disk. Each line shows the state of an object, and
+ * since when it has that state.
+ */
 
 export interface TreeLine {
   readonly depth: number;

@@ -4,9 +4,9 @@ import { formatDuration, formatTime, nameOf } from './rules/rule.ts';
 import type { Target } from './target.ts';
 import type { TreeLine } from './tree.ts';
 
-/** Claims and PersistentVolumes that no pod uses, and that do not become what somebody asked for. */
+/** Claims and PersistentVolumes that no pod uses and that are not bound or not deleted. */
 
-/** What is younger than this (ms) is still on its way. */
+/** Objects younger than this (ms) are not stuck yet. */
 const PATIENCE_MS = 60_000;
 
 type Storage = Pick<StorageFacts, 'claim' | 'volume'>;
@@ -20,7 +20,7 @@ const ofClaim = async (claim: PvcView | null, reading: ClusterReading): Promise<
 const ofVolume = async (volume: VolumeView | null, reading: ClusterReading): Promise<readonly Storage[]> =>
   volume ? [{ claim: volume.claim && ifFound(await reading.claim(volume.claim)), volume }] : [];
 
-/** Returns the stuck claims that no pod waits for, and the stuck volumes of other claims. */
+/** Returns the stuck claims that no waiting pod uses, and the stuck volumes of other claims. */
 const allStuck = async (
   pods: readonly PodView[],
   now: number,
@@ -69,7 +69,7 @@ interface StorageSources {
   readonly now: number;
 }
 
-/** Events about an object without a namespace are in this one. */
+/** The namespace of events about objects that have no namespace. */
 const CLUSTER_EVENTS = 'default';
 
 const factsOf = async ({ claim, volume }: Storage, { reading, now }: StorageSources): Promise<StorageFacts> => {
@@ -88,7 +88,9 @@ const factsOf = async ({ claim, volume }: Storage, { reading, now }: StorageSour
   };
 };
 
-/** Returns the facts about what the target names, or about everything that is stuck, beside the pods that wait. */
+/**
+ * Returns the facts about the target's claims and volumes, or about all stuck ones, in addition to the waiting pods.
+ */
 export const gatherUnused = async (
   target: Target,
   pods: readonly PodView[],

@@ -6,11 +6,11 @@ import { type End, type Incident, objectNameOf, type Phases } from './incident.t
 export interface Announcement {
   readonly kind: 'cloudfence/announcement';
   readonly version: 1;
-  /** The same for each message about the same end of the same incident. */
+  /** The same in all messages about the same end of an incident. */
   readonly id: string;
   readonly about: 'fence' | 'refusal' | 'release' | 'failure' | 'would-fence';
   readonly incident: string;
-  /** The name of the object that tells the whole incident. */
+  /** The name of the object that contains the whole incident. */
   readonly object: string;
   readonly cloud: string;
   readonly cluster: string | null;
@@ -20,14 +20,14 @@ export interface Announcement {
   readonly reason: End['because'];
   readonly at: string;
   readonly phases: Phases;
-  /** Ready texts: a title for pagers, and a few lines for a chat. */
+  /** Texts that are ready to use: a title for pagers, and a few lines for a chat. */
   readonly texts: { readonly page: string; readonly chat: string };
   readonly severity: 'info' | 'warning' | 'error';
 }
 
 type About = Announcement['about'];
 
-/** What each end is about. Null for an end that nobody needs to hear of. */
+/** The kind of message for each end. Null for an end that needs no message. */
 const abouts: Readonly<Record<End['outcome'], About | null>> = {
   fenced: 'fence',
   released: 'release',
@@ -71,8 +71,9 @@ const durationIn = ({ phases }: Incident): readonly string[] => {
 };
 
 /**
- * What others' words could do in a chat, and what it becomes. Slack and Teams share no escape for `*`, so characters that
- * look alike stand in. An underscore between letters is only text, and names of resource groups have such.
+ * Characters that would have an effect in a chat, and their replacements. Slack and Teams have no common escape for
+ * `*`, so similar characters replace it. An underscore between letters is plain text, and occurs in names of resource
+ * groups.
  */
 const MARKUP: readonly (readonly [RegExp, string])[] = [
   [/&/g, '&amp;'],
@@ -88,7 +89,10 @@ const MARKUP: readonly (readonly [RegExp, string])[] = [
   [/@(?=channel|here|everyone)/gi, '@ '],
 ];
 
-/** Without markup: `<!channel>` from others' words would call everybody in a chat, and a link could be anybody's. */
+/**
+ * Removes markup. Otherwise, `<!channel>` in foreign text would notify everyone in a chat, and foreign text could
+ * contain links.
+ */
 const escaped = (text: string): string =>
   MARKUP.reduce((safe, [what, instead]) => safe.replaceAll(what, instead), onOneLine(text));
 
@@ -128,7 +132,7 @@ const announcementOf = (about: About, incident: Incident, end: End): Announcemen
 
 const endName = ({ outcome, because: { code } }: End): string => `${outcome} ${code}`;
 
-/** Returns what is to be told about the ends that `after` has and `before` does not have. Pure. */
+/** Returns the messages for the ends that are in `after` but not in `before`. Pure. */
 export const announcementsOf = (before: Incident | null, after: Incident): readonly Announcement[] => {
   const told = new Set((before?.ends ?? []).map(endName));
   return after.ends

@@ -3,23 +3,23 @@ import { z } from 'zod';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
 
 /**
- * An incident: what happened to one boot of one machine, from the first hint to the release. It is written for people,
- * outlives the Node, and never widens what Cloudfence acts on.
+ * An incident: the history of one boot of one machine, from the first hint to the release. It is written for people,
+ * remains after the Node is gone, and never adds anything on which Cloudfence acts.
  */
 
 const time = z.iso.datetime();
 const reason = z.object({ code: z.string(), says: z.string() }).readonly();
 const evidence = z.record(z.string(), z.string()).readonly();
 
-/** Who or what asked Cloudfence to look at the machine. */
+/** What made Cloudfence look at the machine. */
 const trigger = z
   .object({
     kind: z.enum(['event', 'sweep', 'person']),
     /** The id of the event at its source. */
     event: z.string().nullable(),
-    /** What the event says, such as `state-change-stopped`. */
+    /** The content of the event, such as `state-change-stopped`. */
     says: z.string().nullable(),
-    /** When it happened, as the event says. */
+    /** When it happened, according to the event. */
     happened: time.nullable(),
     /** When the first run for it began. */
     received: time,
@@ -33,9 +33,9 @@ const proof = z
     answered: time,
     power: z.string(),
     generation: z.string().nullable(),
-    /** Since when the machine is in this state, as the cloud says. */
+    /** Since when the machine has been in this state, according to the cloud. */
     since: time.nullable(),
-    /** The cloud's id of the request. Null where the cloud gives none. */
+    /** The cloud's request ID. Null if the cloud returns none. */
     requestId: z.string().nullable(),
     /** The answer in the cloud's own words. */
     evidence,
@@ -51,14 +51,17 @@ const step = z
     started: time,
     ended: time,
     result: z.enum(['done', 'already', 'dry-run', 'refused', 'failed']),
-    /** What the API server or the cloud answered if the step was not done. */
+    /** The answer of the API server or the cloud if the step was not done. */
     message: z.string().nullable(),
-    /** When the proof behind the step was asked for. Null if there was none, as for a step that only takes back. */
+    /**
+     * When the proof for the step was requested. Null if there was none, for example for a step that only removes what
+     * Cloudfence wrote.
+     */
     proof: time.nullable(),
   })
   .readonly();
 
-/** How a run ended. The same end with the same reason is kept once, with its first time. */
+/** How a run ended. If several runs end in the same way with the same reason, only the first is kept. */
 const end = z
   .object({
     outcome: z.enum(['fenced', 'released', 'would-fence', 'would-release', 'waiting', 'refused', 'ignored', 'failed']),
@@ -84,37 +87,40 @@ const release = z
 /** When each phase was reached, or null if Cloudfence has not seen it. */
 const phases = z
   .object({
-    /** The machine went off, as the cloud says. */
+    /** When the machine went off, according to the cloud. */
     off: time.nullable(),
-    /** The event happened, as it says itself, and a run for it began. */
+    /** When the event happened, according to the event, and when the first run for it began. */
     event: time.nullable(),
     received: time.nullable(),
-    /** The first answer of the cloud that the machine is off. */
+    /** The first answer of the cloud which says that the machine is off. */
     proven: time.nullable(),
     marked: time.nullable(),
     podsDeleted: time.nullable(),
-    /** First seen: no attachment of the machine is left, the cloud shows no data disk on it, the disks are elsewhere. */
+    /**
+     * When a run first saw each of these: no attachment of the machine is left; the cloud reports no data disk on it;
+     * the disks are attached elsewhere.
+     */
     attachmentsGone: time.nullable(),
     disksFreed: time.nullable(),
     attachedElsewhere: time.nullable(),
-    /** For each volume, the pod that uses it elsewhere is ready, and so is the pod that replaces each other one. */
+    /** For each volume, the pod that uses it elsewhere is ready. For each other pod, its replacement is ready. */
     running: time.nullable().default(null),
-    /** The fence has done its work. */
+    /** The fence is finished. */
     fenced: time.nullable(),
-    /** The out-of-service taint went because the machine was no longer proven off. */
+    /** When Cloudfence removed the out-of-service taint because the machine was no longer proven off. */
     lifted: time.nullable(),
     released: time.nullable(),
-    /** Without a fence of ours: the Node is ready in another boot. */
+    /** Without a fence: the Node is ready in another boot. */
     returned: time.nullable().default(null),
   })
   .readonly();
 
 /**
- * How the watch of what Kubernetes does ended:
- * - `running`: what was on the machine runs elsewhere
- * - `returned`: the Node came back in another boot, without a fence of ours
+ * How the watch of Kubernetes' reaction ended:
+ * - `running`: everything from the machine runs elsewhere
+ * - `returned`: the Node came back in another boot, without a fence
  * - `fenced`: shadow mode was switched off, and Cloudfence fenced the Node
- * - `time-up`: nobody watches any longer
+ * - `time-up`: the time limit of the watch was reached
  */
 const watch = z.object({ ended: time, because: z.enum(['running', 'returned', 'fenced', 'time-up']) }).readonly();
 
@@ -127,8 +133,8 @@ const pod = z
     name: z.string(),
     uid: z.string(),
     /**
-     * The uid of the controller that replaces a pod without volumes. Null if nothing does, if the pod's volumes show what
-     * becomes of it, or if no run saw that pod.
+     * The uid of the controller that replaces a pod without volumes. Null if no controller does, if the pod has volumes
+     * that show its replacement, or if no run saw the pod.
      */
     replacedBy: z.string().nullable().default(null),
   })
@@ -138,16 +144,16 @@ export const incidentSchema = z
   .object({
     kind: z.literal('cloudfence/incident'),
     version: z.literal(1),
-    /** The id of the fence, or an id made from cluster, machine, and boot where no Node carries a record. */
+    /** The id of the fence. Without a record on a Node, an id that is derived from cluster, machine, and boot. */
     id: z.string().min(1),
     fence: z.string().nullable(),
     /**
-     * - `refused`, `failed`: the last run ended so, and no fence began
-     * - `would-fence`: shadow mode began nothing
-     * - `fencing`: marked, and not finished
+     * - `refused`, `failed`: the last run ended like this, and no fence began
+     * - `would-fence`: shadow mode did not begin a fence
+     * - `fencing`: the Node is marked, and the fence is not finished
      * - `fenced`: everything is free, and the quarantine stays
      * - `returning`: the machine is no longer proven off, and the quarantine stays
-     * - `released`: over
+     * - `released`: the fence has ended
      * - `ended-by-hand`: someone else removed the fence
      */
     state: z.enum(['refused', 'failed', 'would-fence', 'fencing', 'fenced', 'returning', 'released', 'ended-by-hand']),
@@ -159,12 +165,12 @@ export const incidentSchema = z
     node: z.string().nullable(),
     nodeUid: z.string().nullable(),
     machine: z.string(),
-    /** The boot that went off, as the cloud and the Node name it. */
+    /** The boot that ended, according to the cloud and the Node. */
     generation: z.string().nullable(),
     bootID: z.string().nullable(),
-    /** When the fence began, as its record says. */
+    /** When the fence began, according to its record. */
     begun: time.nullable(),
-    /** Shadow mode was on, and nothing was done. */
+    /** Whether shadow mode was on and Cloudfence did nothing. */
     shadow: z.boolean(),
     /** The reason of a person who vouched that the machine is off, or null. */
     vouched: z.string().nullable(),
@@ -173,9 +179,9 @@ export const incidentSchema = z
     steps: z.array(step).readonly(),
     ends: z.array(end).readonly(),
     phases,
-    /** How the watch of the volumes and pods ended. Null while it lasts, and if nobody watches. */
+    /** How the watch of the volumes and pods ended. Null while it lasts, or if there is no watch. */
     watch: watch.nullable().default(null),
-    /** What was on the Node when the fence began, or would have begun. */
+    /** The volumes and pods on the Node when the fence began, or would have begun. */
     volumes: z.array(volume).readonly(),
     pods: z.array(pod).readonly(),
     /** What Cloudfence left untouched, and why. */
@@ -191,7 +197,7 @@ export type IncidentStep = z.infer<typeof step>;
 export type End = z.infer<typeof end>;
 export type Phases = z.infer<typeof phases>;
 
-/** Returns the incident in an object's text, or null if the text is none of this version. */
+/** Parses an incident, or returns null if the text is not an incident of this version. */
 export const parseIncident = (text: string): Incident | null => {
   const read = jsonTextSchema.pipe(incidentSchema).safeParse(text);
   return read.success ? read.data : null;
@@ -199,7 +205,7 @@ export const parseIncident = (text: string): Incident | null => {
 
 type Named = Pick<Incident, 'cluster' | 'machine' | 'generation'>;
 
-/** Returns the id of an incident without a fence. It is the same for every run about this boot. */
+/** Returns the id of an incident without a fence. It is the same in every run about this boot. */
 export const idWithoutFence = ({ cluster, machine, generation }: Named): string =>
   `unfenced-${createHash('sha256')
     .update(JSON.stringify([cluster, machine, generation]))
@@ -211,6 +217,9 @@ const part = (name: string | null): string => (name === null || name === '' ? '-
 /** The names of all incidents begin with it. */
 export const INCIDENTS = 'incidents/';
 
-/** Returns the name of the incident's object. A list of names is enough to find the incidents of a Node. */
+/**
+ * Returns the name of the incident's object. The name contains the cluster and the Node, so a list of names is enough
+ * to find the incidents of a Node.
+ */
 export const objectNameOf = ({ cluster, node, id }: Pick<Incident, 'cluster' | 'node' | 'id'>): string =>
   `${INCIDENTS}${part(cluster)}/${part(node)}/${part(id)}.json`;

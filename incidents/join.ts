@@ -2,7 +2,7 @@ import type { End, Incident, IncidentStep, Phases, Proof, Trigger } from './inci
 
 /** Joins the runs of one incident, in any order and however often. */
 
-/** The phases that no step marks: when they were first seen. */
+/** The phases that do not follow from a step: the time at which a run first saw them. */
 export type ObservedPhase = 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere' | 'running' | 'returned';
 export type Seen = Pick<Phases, ObservedPhase>;
 
@@ -15,14 +15,14 @@ export const nothingSeen: Seen = {
 };
 
 /**
- * Joins what several runs show of one incident. The order of the runs does not matter, and a run that is joined twice
- * changes nothing: so a replay, a redelivery, and two runs side by side complete the same object.
+ * Merges what several runs show about one incident. The order of the runs does not matter, and merging a run twice has
+ * no effect. So a replay, a redelivery, and concurrent runs complete the same object.
  */
 
-/** The most entries of a list. A Node with 110 pods needs about 200. */
+/** The maximum length of each list. A Node with 110 pods needs about 200 steps. */
 const MOST = { triggers: 50, proofs: 300, steps: 2_000, ends: 100 };
 
-/** Joins two lists without repetition, in the order of `at`. Of a list that is too long, the middle goes. */
+/** Merges two lists without duplicates, sorted by `at`. If a list is too long, its middle is dropped. */
 const union = <T>(
   before: readonly T[],
   more: readonly T[],
@@ -37,7 +37,7 @@ const union = <T>(
   return all.length <= most ? all : [...all.slice(0, most / 2), ...all.slice(-most / 2)];
 };
 
-/** Lists an imagined step once, and also a step that is declined again and again. */
+/** Lists a simulated step once, and a step that is rejected repeatedly once. */
 const stepName = ({ step, target, started, result, message }: IncidentStep): string =>
   result === 'done' || result === 'already'
     ? `${started} ${step} ${target}`
@@ -47,7 +47,7 @@ const endName = ({ outcome, because: { code } }: End): string => `${outcome} ${c
 const triggerName = ({ kind, event }: Trigger): string => `${kind} ${event}`;
 const askedAt = ({ asked }: Proof): string => asked;
 
-/** Returns whether a run shows a step or an end that the incident does not contain yet. */
+/** Returns whether a run contains a step or an end that is not in the incident yet. */
 const hasNews = (before: Incident, more: Incident): boolean => {
   const steps = new Set(before.steps.map(stepName));
   const ends = new Set(before.ends.map(endName));
@@ -68,14 +68,14 @@ const OFF: ReadonlySet<string> = new Set(['off', 'off-if-repeated', 'missing']);
 const offProofs = ({ proofs }: Pick<Incident, 'proofs'>): readonly Proof[] =>
   proofs.filter(({ power }) => OFF.has(power));
 
-/** Returns when each phase was reached. What no step marks comes from what the runs saw. */
+/** Returns when each phase was reached. A phase that does not follow from a step is taken from what the runs saw. */
 export const phasesOf = (
   { steps, proofs, triggers, ends, begun }: Pick<Incident, 'steps' | 'proofs' | 'triggers' | 'ends' | 'begun'>,
   seen: Seen,
 ): Phases => {
   const off = offProofs({ proofs });
   const released = endsOf(steps, 'release-node').at(-1) ?? null;
-  // What asked for a look that found the machine running again did not ask for the fence.
+  // A trigger whose run found the machine running again did not cause the fence.
   const asked = off.length === 0 && released !== null ? [] : triggers;
   return {
     off: off.find(({ since }) => since !== null)?.since ?? null,
@@ -95,10 +95,10 @@ const REMOVED_BY_HAND: ReadonlySet<string> = new Set(['fence-removed-by-hand', '
 
 type Shown = Pick<Incident, 'fence' | 'steps' | 'ends' | 'phases'>;
 
-/** Returns how far a fence is: what was done last to the Node says it. */
+/** Returns the state of a fence, which follows from the last step on the Node. */
 const stateOfFence = ({ steps, ends }: Shown): Incident['state'] => {
   const lifted = endsOf(steps, 'lift-out-of-service').at(-1) ?? '';
-  // If the Node went in the meantime, nobody parks or deletes it.
+  // If the Node was deleted in the meantime, it is neither parked nor deleted by a step.
   const ended = ends.findLast(({ outcome }) => outcome === 'fenced')?.at ?? '';
   const over = [...endsOf(steps, 'park', 'delete-node').slice(-1), ended].toSorted().at(-1) ?? '';
   const marked = endsOf(steps, 'mark').at(-1) ?? '';
@@ -106,7 +106,7 @@ const stateOfFence = ({ steps, ends }: Shown): Incident['state'] => {
   return over > marked ? 'fenced' : 'fencing';
 };
 
-/** How far an incident without a record is, by its last end. Every other end is a refusal. */
+/** The state of an incident without a record, by its last end. Every other end is a refusal. */
 const stateByEnd: Readonly<Partial<Record<End['outcome'], Incident['state']>>> = {
   fenced: 'fenced',
   'would-fence': 'would-fence',
@@ -114,18 +114,19 @@ const stateByEnd: Readonly<Partial<Record<End['outcome'], Incident['state']>>> =
   failed: 'failed',
 };
 
-/** Returns how far the incident is. */
+/** Returns the state of the incident. */
 export const stateOf = ({ fence, steps, ends, phases }: Shown): Incident['state'] => {
   if (endsOf(steps, 'release-node').length > 0) return 'released';
   if (ends.some(({ because }) => REMOVED_BY_HAND.has(because.code))) return 'ended-by-hand';
   if (fence !== null) return stateOfFence({ fence, steps, ends, phases });
   const last = ends.at(-1)?.outcome;
-  // No later run may find anything of this machine: only a later look sees the end. A run that waits undoes no end.
+  // If no later run can find anything of this machine, only a later look can see the end. A run that waits does not
+  // undo an end.
   if (last === 'waiting') return phases.fenced === null ? 'fencing' : 'fenced';
   return (last && stateByEnd[last]) ?? 'refused';
 };
 
-/** What was first seen by one of two. */
+/** Returns the earlier of two observations of each phase. */
 const firstSeen = (a: Seen, b: Seen): Seen => ({
   attachmentsGone: earlier(a.attachmentsGone, b.attachmentsGone),
   disksFreed: earlier(a.disksFreed, b.disksFreed),
@@ -135,24 +136,25 @@ const firstSeen = (a: Seen, b: Seen): Seen => ({
 });
 
 /**
- * Returns whether Cloudfence did something about the machine. Then the incident does not count as one of shadow mode, even if an
- * earlier run was in it.
+ * Returns whether Cloudfence changed anything because of the machine. If it did, the incident does not count as one of
+ * shadow mode, even if an earlier run was in shadow mode.
  */
 export const hasActed = ({ steps, ends }: Pick<Incident, 'steps' | 'ends'>): boolean =>
   steps.some(({ result }) => result === 'done' || result === 'already') ||
   ends.some(({ outcome }) => outcome === 'fenced' || outcome === 'released');
 
-/** Returns the list that has entries. What was on the Node is known from the first run that could read it. */
+/** Returns the first list that is not empty. The first run that could read the Node shows what was on it. */
 const known = <T>(before: readonly T[], more: readonly T[]): readonly T[] => (before.length > 0 ? before : more);
 
-/** Returns the pods, each with what replaces it, as far as one of the runs saw that. */
+/** Returns the pods with their replacements, as far as one of the runs saw them. */
 const knownPods = (before: Incident['pods'], more: Incident['pods']): Incident['pods'] => {
   const replacedBy = new Map([...more, ...before].flatMap((pod) => (pod.replacedBy === null ? [] : [[pod.uid, pod]])));
   return known(before, more).map((pod) => replacedBy.get(pod.uid) ?? pod);
 };
 
 /**
- * Returns the incident with what another run shows of it. Returns `before` itself if the run shows nothing new. Pure.
+ * Returns the incident with the additions of another run. Returns `before` itself if the run contains nothing new.
+ * Pure.
  */
 export const joined = (before: Incident | null, more: Incident): Incident => {
   if (before === null) return more;

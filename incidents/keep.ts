@@ -7,18 +7,18 @@ import { joined } from './join.ts';
 import type { IncidentObject } from './source.ts';
 import { type Aftermath, isWatched, withAftermath } from './watch.ts';
 
-/** Objects by name, in a bucket or a container. All methods throw `CloudfenceError`s. */
+/** Named objects in a bucket or a container. All methods throw `CloudfenceError`s. */
 export interface ObjectStore {
-  /** Returns all objects whose names begin with a prefix. */
+  /** Returns all objects whose names begin with the prefix. */
   readonly list: (prefix: string, signal: AbortSignal) => Promise<readonly IncidentObject[]>;
-  /** Returns an object, or null if there is none of that name. `version` names this content of it. */
+  /** Returns an object, or null if no object has this name. `version` identifies this content. */
   readonly read: (name: string, signal: AbortSignal) => Promise<StoredObject | null>;
   /**
-   * Writes an object over exactly that version, or a new one if `over` is null. Returns false if somebody else has
-   * written it meanwhile.
+   * Replaces exactly that version of an object, or creates the object if `over` is null. Returns false if the object
+   * has been written by someone else in the meantime.
    */
   readonly write: (name: string, text: string, over: string | null, signal: AbortSignal) => Promise<boolean>;
-  /** Removes an object, if there is one of that name. */
+  /** Removes the object if it exists. */
   readonly remove: (name: string, signal: AbortSignal) => Promise<void>;
 }
 
@@ -27,19 +27,21 @@ export interface StoredObject {
   readonly version: string;
 }
 
-/** Where incidents are kept, and to whom they are told. */
+/** Where incidents are stored, and to which topics messages about them are sent. */
 export interface IncidentKeeper {
   readonly objects: ObjectStore;
-  /** Tells each of the user's topics. Null where only a later sweep can. @throws CloudfenceError */
+  /**
+   * Sends a message to each topic of the user. Null if only a later sweep can send messages. @throws CloudfenceError
+   */
   readonly announce: ((announcement: Announcement, signal: AbortSignal) => Promise<void>) | null;
 }
 
-/** A keeper that can send messages itself. */
+/** A store that can also send messages itself. */
 export interface TellingKeeper extends IncidentKeeper {
   readonly announce: NonNullable<IncidentKeeper['announce']>;
 }
 
-/** Runs side by side write the same object rarely, and each joins what the other wrote. */
+/** The maximum number of tries. Concurrent runs rarely write the same object, and each merges what the other wrote. */
 const MOST_ATTEMPTS = 4;
 
 const incidentIn = (name: string, found: StoredObject | null): Incident | null => {
@@ -57,13 +59,13 @@ interface Change {
 interface Wanted {
   readonly name: string;
   readonly change: (before: Incident | null) => Incident | null;
-  /** What is done before each write. */
+  /** Runs before each write. */
   readonly first: (change: Change) => Promise<void>;
-  /** What somebody has just read of the object. Without it, the object is read. */
+  /** The content of the object that the caller has just read. If it is absent, the object is read. */
   readonly found?: StoredObject;
 }
 
-/** Changes the incident in an object. Returns it before and after, or null if nothing is new. */
+/** Changes the incident in an object. Returns the incident before and after the change, or null if nothing is new. */
 const changed = async (
   { name, change, first, ...known }: Wanted,
   objects: ObjectStore,
@@ -84,8 +86,8 @@ const changed = async (
 };
 
 /**
- * Notes lie beside the incidents and say what is still to be done: messages that are to be sent, and incidents to watch.
- * So a process that dies leaves its work to a later sweep.
+ * Notes are stored next to the incidents. They describe remaining work: messages to send, and incidents to watch. If a
+ * process dies, a later sweep finds its remaining work in the notes.
  */
 const NOTES = 'notes/';
 const UNSENT = `${NOTES}unsent/`;
@@ -103,7 +105,7 @@ const unsentSchema = jsonTextSchema.pipe(
   }),
 );
 
-/** Notes each message before the incident is written. Returns the notes that were not there before. */
+/** Stores a note about each message before the incident is written. Returns the notes that did not exist before. */
 const noteUnsent = async (
   { before, after }: Change,
   objects: ObjectStore,
@@ -119,7 +121,7 @@ const noteUnsent = async (
 
 const watchNote = (name: string): string => `${WATCHED}${name}`;
 
-/** What is done beside a write of an incident: notes before it, so that a sweep does what a process left undone. */
+/** Adds notes to the write of an incident, so that a sweep can finish what a process left undone. */
 const withNotes = async (
   wanted: Pick<Wanted, 'name' | 'change' | 'found'>,
   { objects, announce }: IncidentKeeper,
@@ -133,7 +135,7 @@ const withNotes = async (
   };
   const news = await changed({ ...wanted, first }, objects, signal);
   const unsent = news ? announcementsOf(news.before, news.after) : [];
-  // Another run has written these ends meanwhile, and sends their messages.
+  // Another run has written these ends in the meantime, and sends their messages.
   for (const note of made.difference(new Set(unsent.map(unsentNote)))) await objects.remove(note, signal);
   for (const one of announce === null ? [] : unsent) {
     await announce?.(one, signal);
@@ -143,8 +145,8 @@ const withNotes = async (
 };
 
 /**
- * Keeps what a run shows, and announces what is new. The write decides which run announces: of several runs with the
- * same result, one completes the object.
+ * Stores what a run shows, and announces what is new. The write decides which run sends a message: if several runs have
+ * the same result, only one of them completes the object.
  *
  * @throws CloudfenceError
  */
@@ -152,11 +154,11 @@ export const keepIncident = async (shown: Incident, keeper: IncidentKeeper, sign
   await withNotes({ name: objectNameOf(shown), change: (before) => joined(before, shown) }, keeper, signal);
 };
 
-/** What is left to do. */
+/** The remaining work. */
 interface Notes {
-  /** The incidents to watch, by name, and when that was noted. */
+  /** The incidents to watch, by name, and when each note was written. */
   readonly watched: readonly IncidentObject[];
-  /** The notes of messages whose run had time enough to send them. */
+  /** The notes about messages that their run should have sent by now. */
   readonly unsent: readonly IncidentObject[];
 }
 
@@ -175,17 +177,17 @@ export const readNotes = async ({ list }: ObjectStore, now: number, signal: Abor
   };
 };
 
-/** A message that nobody could send for so long (ms) is given up. */
+/** After this time (ms), a message that could not be sent is dropped. */
 const GIVEN_UP_MS = 86_400_000;
 /**
- * The pause (ms) after the first failure. Each further one is twice as long: where one of two topics fails, the other
- * gets the message with each try.
+ * The pause (ms) after the first failure. Each further pause is twice as long, because if one of two topics fails, the
+ * other one receives the message with each try.
  */
 const FIRST_PAUSE_MS = 240_000;
 
 type UnsentNote = z.infer<typeof unsentSchema>;
 
-/** Notes in the note that a try failed. */
+/** Records a failed try in the note. */
 const postpone = async (
   name: string,
   { object, tries }: UnsentNote,
@@ -197,8 +199,8 @@ const postpone = async (
 };
 
 /**
- * Sends a message that a run has left behind. Its id is that of the message that may have arrived already. Gives up
- * after a day, whatever the cause.
+ * Sends a message that a run did not send. If the message has already arrived, both have the same id. Drops the message
+ * after a day, whatever the reason of the failures.
  *
  * @throws CloudfenceError
  */
@@ -217,7 +219,7 @@ export const sendLate = async (
   const incident = found && parseIncident(found.text);
   const message = incident && announcementsOf(null, incident).find((one) => unsentNote(one) === name);
   const again = { objects, since, now, signal };
-  // Without the end in the incident, its run has died before the write. Another run may still write it.
+  // If the incident does not contain the end, the run died before its write. Another run may still write it.
   if (!message) return postpone(name, note, stored, again);
   try {
     if (announce) await announce(message, signal);
@@ -232,8 +234,8 @@ export const sendLate = async (
 export type LookAfter = (incident: Incident) => Promise<Aftermath | null>;
 
 /**
- * Looks once at what has become of a watched incident, keeps what is new, and announces an end that only this look sees.
- * Removes the note once the watch has ended.
+ * Looks once at the cluster of a watched incident, stores what is new, and announces an end that only this look can
+ * see. Removes the note after the watch has ended.
  *
  * @throws CloudfenceError
  */
@@ -246,7 +248,7 @@ export const watchIncident = async (
 ): Promise<void> => {
   const { objects } = keeper;
   const found = await objects.read(name, signal);
-  // The run that has noted it may be about to write it.
+  // The run that wrote the note may be about to write the incident.
   if (!found && now() - (written ?? 0) < SENDS_ITSELF_MS) return;
   const before = found && parseIncident(found.text);
   const forget = () => objects.remove(watchNote(name), signal);

@@ -5,9 +5,9 @@ import { hasActed, nothingSeen, phasesOf, stateOf } from './join.ts';
 import { idWithoutFence, type Incident, type IncidentStep, type Proof, type Trigger } from './incident.ts';
 import type { RunLog } from './run-log.ts';
 
-/** Makes an incident of what one run reported. */
+/** Creates an incident from the report of one run. */
 
-/** What asked for the run, and the place of its machine if the message names it. */
+/** The trigger of the run, and the location of its machine if the message names it. */
 export interface Occasion {
   readonly trigger: Omit<Trigger, 'received'>;
   readonly account: string | null;
@@ -16,7 +16,7 @@ export interface Occasion {
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** Returns when the proof behind a step was asked for: the newest answer before the step left. */
+/** Returns when the proof for a step was requested: the latest answer before the step was sent. */
 const proofBehind = (step: StepReport, proofs: readonly Proof[]): string | null =>
   stepProperties[step.step].releases
     ? null
@@ -34,9 +34,10 @@ const stepOf = (step: StepReport, proofs: readonly Proof[]): IncidentStep => ({
 });
 
 /**
- * Returns whether the run belongs into the history: it did something, it ended a fence, or it declined to do something
- * about a machine in one of our clusters. A dry run leaves no trace. Where the Node was gone before, nothing carries a
- * record, and the run may still have done a part of the fence. A note of when a stop began is no part of one.
+ * Returns whether the run belongs in the history: it changed something, it ended a fence, or it refused to act on a
+ * machine of one of the configured clusters. A dry run is not stored. If the Node was already gone, there is no record,
+ * but the run may still have done a part of the fence. The note about the beginning of a stop does not belong to a
+ * fence.
  */
 const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
   const { outcome: kind, steps, provenAt, cluster } = outcome;
@@ -48,7 +49,7 @@ const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
   );
 };
 
-/** Returns a pod with what replaces it. The pod of a job may be over before anybody looks. */
+/** Returns a pod with its replacement. The pod of a job may have finished before a sweep looks. */
 const replaceable = (
   { namespace, name, uid }: FenceRecord['pods'][number],
   { found }: Pick<RunLog, 'found'>,
@@ -58,7 +59,7 @@ const replaceable = (
   return { namespace, name, uid, replacedBy: isFollowed ? seen.owner : null };
 };
 
-/** Returns what the record of the fence says about its beginning. */
+/** Returns what the record says about the beginning of the fence. */
 const beginningIn = (
   fence: FenceRecord | null,
   log: Pick<RunLog, 'found'>,
@@ -75,7 +76,7 @@ const beginningIn = (
   pods: (fence?.pods ?? []).map((pod) => replaceable(pod, log)),
 });
 
-/** Returns what the machine held where no record says it: in shadow mode, and if the Node was gone before. */
+/** Returns what the machine held, if there is no record: in shadow mode, and if the Node was already gone. */
 const beginningSeen = ({ steps }: Outcome, log: RunLog): ReturnType<typeof beginningIn> => {
   const { found } = log;
   const deleted = new Set(steps.map(({ step, target }) => `${step} ${target}`));
@@ -96,7 +97,7 @@ const beginningSeen = ({ steps }: Outcome, log: RunLog): ReturnType<typeof begin
   };
 };
 
-/** Returns which machine the incident is about, and under which id every run about it finds it. */
+/** Returns the machine of the incident, and the id under which every run about it finds the incident. */
 const subjectOf = ({ machine, cluster, ...outcome }: Outcome, { cloud, zone }: RunLog, fence: FenceRecord | null) => {
   const generation = fence ? fence.generation : outcome.generation;
   const fenceId = fence?.fence ?? null;
@@ -105,10 +106,10 @@ const subjectOf = ({ machine, cluster, ...outcome }: Outcome, { cloud, zone }: R
   return { id, fence: fenceId, cloud, zone, cluster, node, nodeUid, machine, generation };
 };
 
-/** Returns what one run shows of an incident, or null if there is nothing to keep. Pure. */
+/** Returns what one run contributes to an incident, or null if there is nothing to store. Pure. */
 export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion, now: number): Incident | null => {
   if (!isWorthKeeping(outcome, log)) return null;
-  // A record about another machine is no fence of this one.
+  // A record about another machine does not belong to a fence of this one.
   const fence = log.fence?.machine === outcome.machine ? log.fence : null;
   const subject = subjectOf(outcome, log, fence);
   const isWithoutRecord = fence === null && outcome.outcome !== 'refused' && outcome.outcome !== 'failed';

@@ -7,31 +7,34 @@ import type { FenceRecord } from '../fencing/model/record.ts';
 import type { Incident, Proof } from './incident.ts';
 import type { ObservedPhase } from './join.ts';
 
-/** What one run shows of an incident beyond its outcome. It is gathered from what the run reports anyway. */
+/**
+ * What one run contributes to an incident in addition to its outcome. It is collected from the commands and results of
+ * the run.
+ */
 export interface RunLog {
   readonly run: string;
   readonly cloud: string;
   /** When the run first asked the cloud (epoch ms). */
   readonly began: number | null;
   /**
-   * The newest read of the machine. It becomes a proof of the incident when a step follows, or when it says something
+   * The latest read of the machine. It becomes a proof in the incident if a step follows, or if it contains something
    * new.
    */
   readonly lastRead: Proof | null;
   readonly proofs: readonly Proof[];
   readonly zone: string | null;
-  /** The fence as last read. It stays known when the record goes with the release. */
+  /** The record of the fence as last read. It stays known after a release removes the record. */
   readonly fence: FenceRecord | null;
-  /** The cluster as it was while the machine held the most. An imagined step takes nothing away. */
+  /** The facts about the cluster at the time when the machine held the most. A simulated step removes nothing. */
   readonly found: ClusterFacts | null;
-  /** When the run first saw each phase that no step marks (ISO time). */
+  /** When the run first saw each phase that does not follow from a step (ISO time). */
   readonly seen: Readonly<Partial<Record<ObservedPhase, string>>>;
   readonly release: Incident['release'];
 }
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** Returns when the response of a read came (epoch ms). */
+/** Returns when the answer of a read arrived (epoch ms). */
 const answeredAt = ({ requestedAt, receivedAt }: Observation<unknown>): number =>
   requestedAt.wall + (receivedAt - requestedAt.mono);
 
@@ -76,7 +79,7 @@ const withRead = (log: RunLog, read: Observation<MachineFacts>): RunLog => {
   };
 };
 
-/** Keeps the read on which the step rests. */
+/** Stores the read on which the step is based. */
 const withStep = (log: RunLog): RunLog =>
   log.lastRead === null || log.proofs.at(-1)?.asked === log.lastRead.asked
     ? log
@@ -107,7 +110,7 @@ const withDisks = (log: RunLog, read: Observation<MachineFacts>): RunLog =>
     isoTime(answeredAt(read)),
   );
 
-/** Only what happens during a fence is a phase of it. */
+/** Only observations during a fence belong to its phases. */
 const withObservedPhases = (log: RunLog, command: Command, result: CommandResult): RunLog => {
   if (log.fence === null || result.to !== 'look') return log;
   const after = result.cluster ? withCluster(log, result.cluster) : log;
@@ -142,16 +145,16 @@ export const logged = (log: RunLog, command: Command, result: CommandResult, sta
   return withRelease(withObservedPhases(fenced, command, result), command, result, state);
 };
 
-/** How many volumes and pods a machine holds. */
+/** Returns how many volumes and pods a machine holds. */
 const heldIn = ({ volumes, pods }: ClusterFacts): number =>
   pods.length + volumes.filter(({ attachment }) => attachment !== null).length;
 
-/** Returns what the machine held before the run took something away. */
+/** Returns what the machine held before the run removed something. */
 const foundBy = ({ cluster, steps }: RunState, before: ClusterFacts | null): ClusterFacts | null => {
   if (!cluster || steps.some(({ result }) => result === 'dry-run')) return before;
   return before === null || heldIn(cluster.value) >= heldIn(before) ? cluster.value : before;
 };
 
-/** A release names its fence for the last time. */
+/** A release is the last command that names its fence. */
 const fenceIn = (command: Command): FenceRecord | null =>
   command.do === 'act' && command.step.do === 'release-node' ? command.step.record : null;

@@ -5,24 +5,24 @@ import { jsonTextSchema } from '../fencing/model/json-text.ts';
 import { type Incident, INCIDENTS, incidentSchema } from './incident.ts';
 import { joined } from './join.ts';
 
-/** Reads back what is kept of incidents. One object that cannot be read is named, and hides no other. */
+/** Reads stored incidents. If an object cannot be read, it is reported, and the others are still read. */
 
-/** Where incidents lie: the bucket of a stack, or a folder with a copy of it. All methods throw `CloudfenceError`s. */
+/** Where incidents are stored: the bucket of a stack, or a folder with a copy. All methods throw `CloudfenceError`s. */
 export interface IncidentSource {
-  /** The place in words, such as `the folder incidents` or `the bucket cloudfence-prod-incidents`. */
+  /** The place as text, such as `the folder incidents` or `the bucket cloudfence-prod-incidents`. */
   readonly where: string;
   readonly list: (signal: AbortSignal) => Promise<readonly IncidentObject[]>;
-  /** Returns the text of an object, or null if it has gone since it was listed. */
+  /** Returns the text of an object, or null if it was deleted since it was listed. */
   readonly read: (name: string, signal: AbortSignal) => Promise<string | null>;
 }
 
 export interface IncidentObject {
   readonly name: string;
-  /** When it was last written (epoch ms), or null if the place does not say. */
+  /** When it was last written (epoch ms), or null if the place does not report it. */
   readonly written: number | null;
 }
 
-/** A bucket or a container, as the CLI opens it. */
+/** A bucket or a container, opened by the CLI. */
 interface Place {
   readonly where: string;
   readonly objects: {
@@ -38,7 +38,7 @@ export const sourceIn = ({ where, objects }: Place): IncidentSource => ({
   read: async (name, signal) => (await objects.read(name, signal))?.text ?? null,
 });
 
-/** An object that cannot be read: what is wrong with it, and the remedy. */
+/** An object that cannot be read, with the problem and the remedy. */
 export interface DamagedObject {
   readonly name: string;
   readonly what: string;
@@ -66,7 +66,7 @@ const inWords = ({ issues }: z.ZodError): string =>
     .map(({ path, message }) => `${path.join('.') || 'the object'}: ${message}`)
     .join('; ');
 
-/** Returns the incident in a text, or what is wrong with the text. */
+/** Parses an incident, or returns what is wrong with the text. */
 export const readIncident = (text: string): Incident | Fault => {
   if (text.trim() === '') return { what: 'it is empty', remedy: COPY_AGAIN };
   const json = jsonTextSchema.safeParse(text);
@@ -97,7 +97,7 @@ const readOne = async (name: string, { read }: IncidentSource, signal: AbortSign
   }
 };
 
-/** A copy of an object beside it is the same incident. */
+/** Drops copies: two objects with the same content are the same incident. */
 const withoutCopies = (incidents: readonly Incident[]): readonly Incident[] => {
   const byId = new Map<string, Incident>();
   for (const one of incidents) byId.set(one.id, joined(byId.get(one.id) ?? null, one));
@@ -105,9 +105,9 @@ const withoutCopies = (incidents: readonly Incident[]): readonly Incident[] => {
 };
 
 /**
- * Returns the incidents in those objects, and the objects that cannot be read.
+ * Reads these objects, and returns the incidents and the objects that cannot be read.
  *
- * @throws CloudfenceError if the signal ends
+ * @throws CloudfenceError if the signal aborts
  */
 export const readIncidents = async (
   objects: readonly IncidentObject[],

@@ -3,28 +3,32 @@ import { earlier, stateOf } from './join.ts';
 import type { End, Incident } from './incident.ts';
 
 /**
- * What Kubernetes does after a run, as later looks at the cluster show it. A run ends with its fence, and shadow mode
- * changes nothing: only a later look knows when the volumes were attached elsewhere and the new pods ran.
+ * What Kubernetes does after a run, according to later looks at the cluster. A run ends when its fence is finished, and
+ * in shadow mode it changes nothing. So only a later look can see when the volumes were attached elsewhere and when the
+ * new pods ran.
  */
 
-/** What a look asks about. */
+/** What a look should check. */
 export interface AftermathQuery extends Pick<Incident, 'nodeUid' | 'bootID' | 'volumes' | 'pods' | 'phases'> {
   readonly node: string;
 }
 
-/** What has become of the volumes and the Node of an incident, as one look shows it. */
+/** What has happened to the volumes and the Node of an incident, according to one look. */
 export interface Aftermath {
-  /** No attachment of the volumes to the old Node is left. */
+  /** Whether no attachment of the volumes to the old Node is left. */
   readonly detached: boolean;
-  /** Each volume is attached to the Node of a pod that uses it elsewhere. */
+  /** Whether each volume is attached to the Node of a pod that uses it elsewhere. */
   readonly attachedElsewhere: boolean;
-  /** Since when each of these pods is ready, and what replaces the pods without volumes (epoch ms). Null while one is not. */
+  /**
+   * Since when all of these pods, and the replacements of the pods without volumes, have been ready (epoch ms). Null
+   * while one of them is not ready.
+   */
   readonly runningSince: number | null;
-  /** Since when the Node is ready in another boot (epoch ms), or null. */
+  /** Since when the Node has been ready in another boot (epoch ms), or null. */
   readonly returnedSince: number | null;
-  /** The Node carries a fence of ours. */
+  /** Whether the Node has a fence of Cloudfence. */
   readonly fenced: boolean;
-  /** The Node is gone, or another one has its name. */
+  /** Whether the Node is gone, or another Node has its name. */
   readonly nodeGone: boolean;
 }
 
@@ -33,20 +37,20 @@ export type ReadAftermath = (query: AftermathQuery, signal: AbortSignal) => Prom
 
 const HOUR_MS = 3_600_000;
 
-/** After that time, nobody watches an incident any longer (ms). Kubernetes alone may take many hours, or never finish. */
+/** How long an incident is watched (ms). Kubernetes alone can take many hours, or may never finish. */
 const WATCHED_FOR_MS = { fence: HOUR_MS, shadow: 24 * HOUR_MS };
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** Returns whether Cloudfence would have fenced the machine, whatever a later run in shadow mode refused. */
+/** Returns whether Cloudfence would have fenced the machine, even if a later run in shadow mode refused. */
 export const isImagined = ({ shadow, fence, ends }: Pick<Incident, 'shadow' | 'fence' | 'ends'>): boolean =>
   shadow && fence === null && ends.some(({ outcome }) => outcome === 'would-fence');
 
-/** Returns whether a later look can show that something of the machine runs elsewhere. */
+/** Returns whether a later look can show that something from the machine runs elsewhere. */
 export const isFollowed = ({ volumes, pods }: Pick<Incident, 'volumes' | 'pods'>): boolean =>
   volumes.length > 0 || pods.some(({ replacedBy }) => replacedBy !== null);
 
-/** Returns whether later looks can show more of an incident. */
+/** Returns whether later looks can add to an incident. */
 export const isWatched = (incident: Incident): boolean => {
   const { watch, node, cluster, fence, state } = incident;
   if (watch !== null || node === null || cluster === null) return false;
@@ -64,8 +68,8 @@ const isTimeUp = (incident: Incident, now: number): boolean => {
 };
 
 /**
- * Returns a time of the cluster's clock within the incident. A kubelet wrote it, so it is never before the incident, and
- * never in the future.
+ * Limits a time of the cluster's clock to the duration of the incident. A kubelet wrote the time, so it must be neither
+ * before the incident nor in the future.
  */
 const within = (since: number, incident: Incident, now: number): string => {
   const first = Date.parse(incident.phases.received ?? beganAt(incident) ?? '');
@@ -84,8 +88,8 @@ const endOf = (incident: Incident, seen: Aftermath | null, now: number): Why | n
 const FREED = because('fenced', 'a later look found no volume attached to the machine any more, so the fence is done');
 
 /**
- * Returns the end of a fence whose Node is gone. No run finds anything of its machine once Kubernetes has detached the
- * last volume, so only this look sees the end. While the Node stands, only a run can end a fence.
+ * Returns the end of a fence whose Node is gone. After Kubernetes has detached the last volume, no run finds anything
+ * of the machine, so only this look sees the end. While the Node exists, only a run can end a fence.
  */
 const lateEnd = ({ state }: Incident, { detached, nodeGone }: Aftermath, now: number): End | null =>
   state === 'fencing' && detached && nodeGone
@@ -93,7 +97,7 @@ const lateEnd = ({ state }: Incident, { detached, nodeGone }: Aftermath, now: nu
     : null;
 
 const withSeen = (incident: Incident, seen: Aftermath, now: number): Incident => {
-  // What happens under a fence of ours is not what Kubernetes did by itself.
+  // What happens during a fence was not done by Kubernetes alone.
   if (isImagined(incident) && seen.fenced) return incident;
   const { phases } = incident;
   // A pod is ready only after its volumes are attached.
@@ -120,7 +124,7 @@ const withSeen = (incident: Incident, seen: Aftermath, now: number): Incident =>
 };
 
 /**
- * Returns the incident with what a look shows, or the incident itself if that is nothing new. `seen` is null if the
+ * Returns the incident with the additions of a look, or the incident itself if nothing is new. `seen` is null if the
  * cluster did not answer. Pure.
  */
 export const withAftermath = (incident: Incident, seen: Aftermath | null, now: number): Incident => {

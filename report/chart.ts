@@ -5,19 +5,19 @@ import { chartStyle, colors } from './style.ts';
 import { type Phase, type Timeline, tookOf } from './timeline.ts';
 
 /**
- * The timeline of one incident as SVG: phase by phase above, and below the same incident on the scale of what Kubernetes
- * takes without Cloudfence. It holds no name from the incident.
+ * The timeline of one incident as SVG. The upper part shows the phases. The lower part compares the incident with the
+ * time that Kubernetes takes without Cloudfence. It contains no names from the incident.
  */
 
-/** Where things are, in units of the drawing. */
+/** Positions in units of the drawing. */
 interface Layout {
   readonly kind: 'wide' | 'narrow';
   readonly width: number;
-  /** The plot begins and ends here. */
+  /** The plot area begins and ends here. */
   readonly left: number;
   readonly right: number;
   readonly row: number;
-  /** Above the bar. 0: the labels are beside the bar. */
+  /** The distance of the labels above the bar. 0: the labels are next to the bar. */
   readonly labelAbove: number;
   readonly mostTicks: number;
 }
@@ -26,12 +26,12 @@ const wide: Layout = { kind: 'wide', width: 800, left: 204, right: 584, row: 27,
 const narrow: Layout = { kind: 'narrow', width: 340, left: 2, right: 338, row: 40, labelAbove: 17, mostTicks: 4 };
 
 const BAR = 12;
-/** The column of values ends so far right of the plot. */
+/** The distance between the plot and the end of the column of values. */
 const VALUES = 104;
 const AXIS = 26;
 const HEADING = 30;
 const FUNNEL = 26;
-/** The slow remedies fit, and a little of what comes after they were no longer watched. */
+/** Long enough for the slow remedies and some time after the end of their observation. */
 const SHORTEST_SCALE = (kubernetesAlone.watched + 40) * 1_000;
 
 interface Scale {
@@ -69,7 +69,7 @@ interface Row {
   readonly known: boolean;
 }
 
-/** Returns one row: its label, its bars, and what they measure. */
+/** Draws one row: its label, its bars, and the measured value. */
 const rowOf = (layout: Layout, { label, value, note, bars, known }: Row, top: number): Markup => {
   const { width, right, row, labelAbove } = layout;
   const words = labelAbove > 0 ? top + 13 : top + row / 2 + 4.5;
@@ -120,7 +120,7 @@ const phaseRow = (layout: Layout, scale: Scale, { start }: Timeline, phase: Phas
   return rowOf(layout, { label, value: duration(at - start), note, bars, known: true }, top);
 };
 
-/** Stripes, so that it does not look like a time that was measured. */
+/** Stripes, so that it does not look like a measured time. */
 const OPEN_END =
   '<pattern id="open-end" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">' +
   '<rect class="alone" width="4" height="8"/></pattern>';
@@ -138,7 +138,7 @@ const remedyRow = (layout: Layout, scale: Scale, remedy: Remedy, acted: number, 
   return rowOf(layout, { label, value: duration(acted + ms), note: `+${duration(ms)}`, bars, known: true }, top);
 };
 
-/** When somebody could have acted: as early as Cloudfence did. */
+/** The earliest time at which a person could have acted: when Cloudfence first looked. */
 const actedAt = ({ start, recovery }: Timeline): number => {
   const received = recovery.find(({ name }) => name === 'received')?.at ?? null;
   return received === null ? 0 : Math.max(0, received - start);
@@ -159,7 +159,7 @@ const ownRow = (layout: Layout, scale: Scale, timeline: Timeline, top: number): 
   );
 };
 
-/** Leads the eye from the phases to the same time on the larger scale. */
+/** Connects the phases with the same time on the larger scale. */
 const funnel = ({ left, right }: Layout, { x }: Scale, span: number, top: number, bottom: number): Markup =>
   html`<path class="funnel" d="M${left} ${top}H${right}L${round(Math.max(x(span), left + 3))} ${bottom}H${left}Z" />`;
 
@@ -183,7 +183,7 @@ interface Drawing {
   readonly height: number;
 }
 
-/** Where the two parts of a drawing begin and end. */
+/** The vertical positions of the two parts of a drawing. */
 const placesOf = ({ row }: Layout, phases: number) => {
   const phasesTop = HEADING + AXIS;
   const phasesEnd = phasesTop + phases * row;
@@ -252,7 +252,7 @@ export const chartPatterns: Markup = html`<svg
   <defs>${ownText(OPEN_END)}</defs>
 </svg>`;
 
-/** Returns the timeline as a picture of its own. */
+/** Returns the timeline as a separate picture. */
 export const timelinePicture = (timeline: Timeline): string => {
   const { body, height } = draw(timeline, wide);
   const { width } = wide;

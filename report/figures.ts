@@ -3,16 +3,21 @@ import { isImagined } from '../incidents/watch.ts';
 import { kubernetesAlone } from './kubernetes-alone.ts';
 import { between, type PhaseName, phaseRules } from './timeline.ts';
 
-/** What several incidents show together: how many of each state, how long each phase took, and what shadow mode saw. */
+/**
+ * Figures about several incidents: the number in each state, the duration of each phase, and the results of shadow
+ * mode.
+ */
 
 export interface Spread {
   readonly label: string;
   readonly from: PhaseName;
   readonly to: PhaseName;
-  /** In how many incidents both ends are known, and in how many the second one is. */
+  /**
+   * The number of incidents in which both ends of the phase are known, and the number in which the second end is known.
+   */
   readonly known: number;
   readonly of: number;
-  /** In ms. Each is a time that was measured (nearest rank). Null if none is known. */
+  /** In ms. Each is a measured time (nearest rank). Null if none is known. */
   readonly p50: number | null;
   readonly p90: number | null;
   readonly p99: number | null;
@@ -31,7 +36,7 @@ const DISTANCES: readonly (readonly [PhaseName, PhaseName])[] = [
   ['received', 'running'],
 ];
 
-/** Across several phases. */
+/** Durations across several phases. */
 const WHOLES: readonly (readonly [PhaseName, PhaseName])[] = [
   ['off', 'received'],
   ['received', 'podsDeleted'],
@@ -39,7 +44,7 @@ const WHOLES: readonly (readonly [PhaseName, PhaseName])[] = [
   ['off', 'attachedElsewhere'],
 ];
 
-/** Returns the value below which that share of the values lies: the nearest rank, so it is one of them. */
+/** Returns a percentile of the values by nearest rank, so the result is one of them. */
 export const percentile = (sorted: readonly number[], share: number): number | null =>
   sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 
@@ -62,7 +67,7 @@ const spreadOf = (incidents: readonly Incident[], from: PhaseName, to: PhaseName
   };
 };
 
-/** Incidents whose fence began: only they have all phases. */
+/** Returns the incidents whose fence began, because only they have all phases. */
 const begun = (incidents: readonly Incident[]): readonly Incident[] => incidents.filter(({ fence }) => fence !== null);
 
 export interface Spreads {
@@ -84,7 +89,7 @@ export const countsOf = (incidents: readonly Incident[]): ReadonlyMap<Incident['
 export interface Refusal {
   readonly code: string;
   readonly count: number;
-  /** The sentence of the newest incident with this code. */
+  /** The sentence of the latest incident with this code. */
   readonly says: string;
 }
 
@@ -92,41 +97,44 @@ export interface ShadowSummary {
   readonly incidents: number;
   readonly wouldFence: number;
   readonly refusals: readonly Refusal[];
-  /** The steps that shadow mode only imagined, by their name. */
+  /** The simulated steps of shadow mode, by name. */
   readonly steps: ReadonlyMap<string, number>;
-  /** How long it took without Cloudfence, where that was observed. */
+  /** The durations without Cloudfence, if they were observed. */
   readonly managed: readonly Managed[];
-  /** Of the incidents that Cloudfence would have fenced, those in which no end was observed, by why. */
+  /** The number of incidents that Cloudfence would have fenced but whose end was not observed, by reason. */
   readonly notSeen: ReadonlyMap<NotSeen, number>;
-  /** What Cloudfence would have saved in the observed incidents (ms). */
+  /** The time that Cloudfence would have saved in the observed incidents (ms). */
   readonly saved: number;
-  /** How long a fence takes on each of their clouds: what `saved` counts against. */
+  /** The duration of a fence on each cloud, with which `saved` was computed. */
   readonly against: readonly OwnFence[];
 }
 
 /** How long a fence of Cloudfence takes from its first look until everything runs elsewhere (ms). */
 export interface OwnFence {
   readonly cloud: string;
-  /** Half of the watched fences took no longer. Without any, the time of the test bench. */
+  /** The median of the watched fences. Without watched fences, the time that was measured on the testbed. */
   readonly took: number;
-  /** How many fences of the same place and cloud were watched to the end. */
+  /** The number of fences on the same place and cloud that were watched to the end. */
   readonly watched: number;
 }
 
-/** What ended an incident without Cloudfence, and how long that took (ms). */
+/** How an incident ended without Cloudfence, and how long that took (ms). */
 export interface Managed {
   readonly cloud: string;
   readonly by: 'running' | 'returned';
-  /** From when the machine went off, or from the first look if the cloud does not say when. */
+  /** Counted from when the machine went off, or from the first look if the cloud does not report that time. */
   readonly took: number;
-  /** From the first look, because before it Cloudfence could have done nothing. */
+  /** Counted from the first look, because Cloudfence could not have acted earlier. */
   readonly tookFromLook: number;
 }
 
-/** `watching`: a sweep still looks. `fenced`: Cloudfence fenced the Node itself. `time-up`: not seen to end in a day. */
+/**
+ * `watching`: a sweep still looks. `fenced`: Cloudfence fenced the Node itself. `time-up`: the end was not seen within
+ * a day.
+ */
 export type NotSeen = 'watching' | 'fenced' | 'time-up';
 
-/** Returns the reason with which an incident without a fence ended last. */
+/** Returns the last reason of an incident without a fence. */
 const refusalOf = ({ state, ends }: Incident): Incident['ends'][number]['because'] | null =>
   state === 'refused' || state === 'failed' ? (ends.at(-1)?.because ?? null) : null;
 
@@ -170,8 +178,8 @@ const ownFenceOn = (cloud: string, fences: readonly Incident[]): OwnFence => {
 };
 
 /**
- * Sums up the incidents of shadow mode, the newest first. A time that nobody observed is not guessed. `fences` are those
- * of the same place: they show how long Cloudfence itself takes there.
+ * Summarizes the incidents of shadow mode, the latest first. Times that nobody observed are not guessed. `fences` are
+ * from the same place. They show how long Cloudfence itself takes there.
  */
 export const shadowSummaryOf = (all: readonly Incident[], fences: readonly Incident[] = all): ShadowSummary => {
   const incidents = all.filter(({ shadow }) => shadow);

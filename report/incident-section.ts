@@ -14,9 +14,9 @@ import {
   tookOf,
 } from './timeline.ts';
 
-/** One incident on the page: the story, the timeline, and the evidence behind each step. */
+/** One incident on the page: the summary, the timeline, and the evidence for each step. */
 
-/** More would make the page slow. The report as JSON has all. */
+/** More rows would make the page slow. The JSON report contains all of them. */
 const MOST_ROWS = 300;
 
 const NONE = html`<p class="soft">None is recorded.</p>`;
@@ -147,7 +147,7 @@ const stepTone: Readonly<Record<IncidentStep['result'], string>> = {
   failed: 'bad',
 };
 
-/** Links to the proof that let a step leave. */
+/** Links to the proof on which a step is based. */
 const restsOn = (at: number, { proof }: IncidentStep, { proofs }: Incident): Markup | null => {
   const index = proofs.findIndex(({ asked }) => asked === proof);
   return index < 0 ? null : html` · rests on${behindLink(at, { list: 'proofs', index })}`;
@@ -253,7 +253,10 @@ const part = (open: boolean, title: string, about: string, body: Markup | null):
         ${body}
       </details>`;
 
-/** Returns an incident as a part of the page. `at` is its number there. `open` shows all of its evidence at once. */
+/**
+ * Renders an incident as a section of the page. `at` is its number on the page. `open` shows all of its evidence at
+ * once.
+ */
 export const incidentSection = (incident: Incident, at: number, open: boolean): Markup => {
   const timeline = timelineOf(incident);
   const { proofs, steps, triggers, ends, pods, volumes } = incident;

@@ -4,7 +4,9 @@ import { kubernetesAlone } from './kubernetes-alone.ts';
 import type { Report } from './select.ts';
 import { type Phase, timelineOf, tookOf } from './timeline.ts';
 
-/** The report as JSON, for other programs. It has each incident whole. Times are ISO texts, and durations are ms. */
+/**
+ * The report as JSON, for other programs. It contains each incident in full. Times are ISO texts, and durations are ms.
+ */
 
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : machineTime(ms));
 

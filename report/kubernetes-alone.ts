@@ -1,9 +1,9 @@
 /**
- * What Kubernetes does about a machine that crashed, without Cloudfence. A test compares each figure with the page that
- * it comes from: docs/recovery.md, which a measurement writes.
+ * What Kubernetes does without Cloudfence after a machine has crashed. A test compares each figure with
+ * docs/recovery.md, which a measurement writes.
  */
 
-/** In seconds after the start of the remedy. Null: not seen while somebody watched. */
+/** In seconds after the start of the remedy. Null: not seen while it was watched. */
 export interface Remedy {
   /** The name of its row in the table. */
   readonly row: string;
@@ -19,7 +19,7 @@ export interface MeasuredRemedies {
   readonly source: string;
   readonly measured: string;
   readonly kubernetes: string;
-  /** For how long the slow remedies were watched, in seconds. */
+  /** How long the slow remedies were watched, in seconds. */
   readonly watched: number;
   readonly remedies: readonly Remedy[];
   /** The same crash with Cloudfence, from the event until the new pod ran, in seconds. */

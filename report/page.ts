@@ -9,9 +9,9 @@ import { chartStyle, pageStyle } from './style.ts';
 import { beganAt, between } from './timeline.ts';
 import { countsOf, type Refusal, shadowSummaryOf, type ShadowSummary, type Spread, spreadsOf } from './figures.ts';
 
-/** The report as one page, which needs no network and runs no code: first what is said of all incidents together. */
+/** The report as one page, which needs no network and runs no code. It begins with a summary of all incidents. */
 
-/** More whole incidents would make the page slow. The list names all of them. */
+/** More complete incidents would make the page slow. The list names all incidents. */
 const MOST_WHOLE = 50;
 
 const tile = (value: string, label: string): Markup => html`<li><b>${value}</b> <span>${label}</span></li>`;
@@ -68,7 +68,7 @@ const listPart = (incidents: readonly Incident[]): Markup =>
 
 const x = (ms: number, longest: number): number => Math.round((ms / longest) * 10_000) / 100;
 
-/** Draws half of the times darkly, 90 % lightly, and the rail up to the longest time of all phases. */
+/** Draws the median dark, the 90th percentile light, and a line up to the longest time of all phases. */
 const spreadBar = ({ p50, p90 }: Spread, longest: number): Markup =>
   html`<svg class="spread" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
     <line class="rail" x1="0" x2="100" y1="7" y2="7" />
@@ -153,7 +153,7 @@ const refusalTable = (refusals: readonly Refusal[]): Markup =>
     </table>
   </div>`;
 
-/** What is known of the time without Cloudfence. What nobody observed is not guessed. */
+/** The known times without Cloudfence. Times that nobody observed are not guessed. */
 const managedTiles = ({ managed, wouldFence, saved }: ShadowSummary): Markup => {
   const total = managed.reduce((sum, { took }) => sum + took, 0);
   const seen = `observed in ${managed.length} of ${wouldFence}`;
@@ -172,7 +172,7 @@ const shadowLines = (summary: ShadowSummary): Markup => {
   }`;
 };
 
-/** Sums up what shadow mode saw. */
+/** Summarizes the results of shadow mode. */
 const shadowPart = ({ incidents, read }: Report): Markup => {
   const summary = shadowSummaryOf(incidents, read);
   const { wouldFence, refusals } = summary;
@@ -230,7 +230,7 @@ const wholes = (incidents: readonly Incident[]): Markup | null =>
         ${incidents.length <= MOST_WHOLE ? null : OTHERS}
       </section>`;
 
-/** Nothing but this style sheet has an effect in the page, whatever an incident says. */
+/** Only this style sheet has an effect on the page, whatever text an incident contains. */
 const policyFor = (style: string): string => {
   const hash = createHash('sha256').update(style).digest('base64');
   return `default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha256-${hash}'`;

@@ -3,32 +3,32 @@ import type { Incident } from '../incidents/incident.ts';
 import type { DamagedObject, IncidentObject } from '../incidents/source.ts';
 import { beganAt, lastAt } from './timeline.ts';
 
-/** Which incidents a report is about. */
+/** The selection of incidents for a report. */
 
 export interface ReportFilter {
-  /** A fence, an incident, a Node, or a machine. Null: all. */
+  /** A fence, an incident, a Node, or a machine. Null: all incidents. */
   readonly target: string | null;
-  /** Only what something happened to since then (epoch ms). Null: always. */
+  /** Only incidents in which something happened since then (epoch ms). Null: no limit. */
   readonly since: number | null;
-  /** Only what shadow mode saw. */
+  /** Only incidents of shadow mode. */
   readonly shadow: boolean;
 }
 
-/** What a report says. Every form of it shows the same. */
+/** The content of a report. All formats show the same content. */
 export interface Report {
   readonly wanted: ReportFilter;
-  /** Where the incidents come from, in words. */
+  /** Where the incidents come from, as text. */
   readonly where: string;
-  /** When the report is made (epoch ms). */
+  /** When the report was created (epoch ms). */
   readonly made: number;
-  /** The newest first. */
+  /** The latest incident first. */
   readonly incidents: readonly Incident[];
   /** All incidents that were read. The fences among them show how long Cloudfence itself takes there. */
   readonly read: readonly Incident[];
   readonly damaged: readonly DamagedObject[];
 }
 
-/** `node/<name>` is how other commands name a Node. */
+/** Other commands name a Node as `node/<name>`. */
 const bareTarget = (target: string): string => target.replace(/^node\//, '');
 
 /** The last parts of an object's name are the Node and the id. */
@@ -43,8 +43,8 @@ const isNewEnough = ({ written }: IncidentObject, since: number | null): boolean
   since === null || written === null || written >= since;
 
 /**
- * Returns the objects that have to be read. An object's name says its Node and its id, so that a report on one of them
- * does not read all incidents. A machine is in no name.
+ * Returns the objects that must be read. An object's name contains its Node and its id, so a report on one of them does
+ * not have to read all incidents. The names do not contain the machine.
  */
 export const objectsToRead = (
   objects: readonly IncidentObject[],
@@ -59,7 +59,7 @@ export const objectsToRead = (
 const isAbout = ({ id, fence, node, machine }: Incident, target: string): boolean =>
   [id, fence, node, machine].includes(bareTarget(target));
 
-/** Returns the wanted incidents, the newest first. */
+/** Returns the selected incidents, the latest first. */
 export const selected = (
   incidents: readonly Incident[],
   { target, since, shadow }: ReportFilter,
@@ -70,7 +70,7 @@ export const selected = (
     .filter((one) => !shadow || one.shadow)
     .sort((a, b) => beganAt(b) - beganAt(a) || a.id.localeCompare(b.id));
 
-/** @throws InvalidInput if no incident is about what a person named */
+/** @throws InvalidInput if no incident matches the target */
 export const requireSome = ({ wanted: { target }, incidents, where }: Report): void => {
   if (target === null || incidents.length > 0) return;
   throw new InvalidInput(

@@ -1,4 +1,7 @@
-/** The looks of the report, in light and dark. Each pair of text and ground has a contrast of at least 4.5; a test measures it. */
+/**
+ * The styles of the report, for light and dark mode. Each pair of text and background colors has a contrast of at least
+ * 4.5, which a test measures.
+ */
 
 const light = `--ground:#f5f6f8;--card:#fff;--ink:#18202b;--soft:#566171;--line:#dde2e8;--edge:#8792a0;--link:#2747c4;--cloudfence:#3d5be0;--kubernetes:#0b8473;--unnoticed:#c26a12;--alone:#7d8896;--absent:#eef0f3;--good:#166b41;--good-ground:#e2f4ea;--bad:#ab1f3b;--bad-ground:#fce8ec;--warn:#8a4b06;--warn-ground:#fdf0dd;--calm:#3a4656;--calm-ground:#e9edf2;--blue:#2747c4;--blue-ground:#e6ebfd`;
 const dark = `--ground:#0e131a;--card:#161d27;--ink:#e7ecf3;--soft:#a3afbe;--line:#2a3441;--edge:#66737f;--link:#a0b4ff;--cloudfence:#7f97ff;--kubernetes:#45bfa9;--unnoticed:#e09a45;--alone:#8190a1;--absent:#1e2733;--good:#79dba8;--good-ground:#12301f;--bad:#ff9aac;--bad-ground:#3a151e;--warn:#f3bd74;--warn-ground:#38260d;--calm:#c4cedb;--calm-ground:#242e3b;--blue:#b0c0ff;--blue-ground:#1c2650`;

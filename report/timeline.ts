@@ -1,20 +1,20 @@
 import type { Incident, Phases } from '../incidents/incident.ts';
 import { isFollowed } from '../incidents/watch.ts';
 
-/** The phases of one incident: when each was reached, what shows it, and why one is not known. */
+/** The phases of one incident: when each was reached, its evidence, and why a time is not known. */
 
 export type PhaseName = keyof Phases;
 
-/** Who works, or does not yet work, in the time before a phase. */
+/** What causes the time before a phase. */
 export type PhaseActor = 'unnoticed' | 'cloudfence' | 'kubernetes';
 
-/** A part of the record that shows a phase. `index` counts within the list of the incident. */
+/** The part of the record that shows a phase. `index` counts within the list of the incident. */
 export interface PhaseSource {
   readonly list: 'triggers' | 'proofs' | 'steps';
   readonly index: number;
 }
 
-/** It may have happened without being seen, or it did not happen so far. */
+/** A phase without a time: it may have happened without being seen, or it has not happened so far. */
 export interface Missing {
   readonly says: 'not known' | 'not observed' | 'did not happen';
   readonly why: string;
@@ -26,21 +26,21 @@ export interface Phase {
   readonly takes: PhaseActor;
   /** In epoch ms, or null if it is not known. */
   readonly at: number | null;
-  /** The phase that it follows, if that is known. A time that is earlier than it is another clock's. */
+  /** The previous phase, if it is known. A time that is earlier than that comes from another clock. */
   readonly from: number | null;
-  /** Why it has no time, or null if it has one. */
+  /** Why the phase has no time, or null if it has one. */
   readonly missing: Missing | null;
   readonly behind: readonly PhaseSource[];
 }
 
 export interface Timeline {
-  /** The first known time, which is the zero of the axis. */
+  /** The first known time, at which the axis begins. */
   readonly start: number;
   /** When everything was free, or when the last known phase of the recovery was reached. */
   readonly end: number;
-  /** Until the volumes are attached elsewhere and the fence is done. */
+  /** The phases until the volumes are attached elsewhere and the fence is finished. */
   readonly recovery: readonly Phase[];
-  /** After it: the taint goes, and the Node is released. */
+  /** The phases after that: the taint is removed, and the Node is released. */
   readonly after: readonly Phase[];
 }
 
@@ -51,7 +51,7 @@ interface PhaseRule {
   readonly follows: readonly (keyof Phases)[];
 }
 
-/** What each phase follows. The percentiles measure the same distances. */
+/** The previous phases of each phase. The percentiles measure the same durations. */
 export const phaseRules: Readonly<Record<PhaseName, PhaseRule>> = {
   off: { label: 'Machine off', takes: 'unnoticed', follows: [] },
   event: { label: 'Event', takes: 'unnoticed', follows: ['off'] },
@@ -87,10 +87,10 @@ const RECOVERY: readonly PhaseName[] = [
   'fenced',
 ];
 const AFTER: readonly PhaseName[] = ['lifted', 'released'];
-/** Shadow mode has no fence that could end. */
+/** In shadow mode, there is no fence that could end. */
 const AFTER_SHADOW: readonly PhaseName[] = ['returned'];
 
-/** Returns a time of a record in epoch ms. Its schema has checked the text. */
+/** Converts a time of a record to epoch ms. The schema has already validated the text. */
 export const epochMs = (time: string): number => Date.parse(time);
 
 const timeOf = ({ phases }: Incident, phase: PhaseName): number | null => {
@@ -118,7 +118,7 @@ const step =
   (incident: Incident): Missing =>
     none(withoutFence(incident) ?? why(incident));
 
-/** How a watch that did not see everything ended. */
+/** The text for a watch that did not see everything. */
 const watchEnds: Readonly<Record<NonNullable<Incident['watch']>['because'], Missing>> = {
   running: unseen('no run and no sweep saw it'),
   returned: none('the Node came back first'),
@@ -126,7 +126,7 @@ const watchEnds: Readonly<Record<NonNullable<Incident['watch']>['because'], Miss
   'time-up': unseen('not seen to end while it was watched'),
 };
 
-/** What Kubernetes does is seen only while a fence looks, and later by sweeps. */
+/** The actions of Kubernetes are seen only while a fence looks, and later by sweeps. */
 const sighting = (incident: Incident): Missing =>
   incident.volumes.length === 0 && isSeen(incident) ? none('no volume was on the Node') : sightingOf(incident);
 
@@ -205,7 +205,7 @@ const phaseOf = (incident: Incident, phase: PhaseName): Phase => {
 const knownTimes = (phases: readonly Phase[]): readonly number[] =>
   phases.flatMap(({ at }) => (at === null ? [] : [at]));
 
-/** Returns when an incident began: its first known time. */
+/** Returns when an incident began, which is its first known time. */
 export const beganAt = (incident: Incident): number => {
   const { ends, triggers, begun } = incident;
   const own = RECOVERY.map((phase) => timeOf(incident, phase)).filter((at) => at !== null);
@@ -237,7 +237,10 @@ export const timelineOf = (incident: Incident): Timeline => {
   };
 };
 
-/** Returns how long a phase took, or null if that is not known. It is 0 if two clocks differ so that it seems less. */
+/**
+ * Returns how long a phase took, or null if that is not known. Returns 0 if the clocks differ so much that the result
+ * would be negative.
+ */
 export const tookOf = ({ at, from }: Phase): number | null =>
   at === null || from === null ? null : Math.max(0, at - from);
 

@@ -4,8 +4,8 @@ import { kubernetesAlone } from './kubernetes-alone.ts';
 import { between, epochMs } from './timeline.ts';
 
 /**
- * What an incident is called, and what happened in it, in sentences. Each value in them is plain text. Times and
- * durations are as people read them, and all times are UTC.
+ * The texts about an incident: its title, and what happened in it. All values in them are plain text. Times and
+ * durations are formatted for people, and all times are in UTC.
  */
 
 const SECOND = 1_000;
@@ -20,7 +20,7 @@ const inParts = (ms: number, large: number, small: number, [one, other]: readonl
   return `${Math.floor(rounded / large)} ${one} ${two(Math.round((rounded % large) / small))} ${other}`;
 };
 
-/** Returns a duration (ms) with the digits that matter, such as `0.13 s`, `25.5 s`, or `5 min 56 s`. */
+/** Formats a duration (ms) with the relevant digits, such as `0.13 s`, `25.5 s`, or `5 min 56 s`. */
 export const duration = (ms: number): string => {
   if (ms < 0) return `−${duration(-ms)}`;
   if (ms === 0) return '0 s';
@@ -31,7 +31,7 @@ export const duration = (ms: number): string => {
   return inParts(ms, DAY, HOUR, ['d', 'h']);
 };
 
-/** Returns a mark of an axis, such as `0`, `0.5 s`, `2 min`, or `3 h`. */
+/** Formats a mark of an axis, such as `0`, `0.5 s`, `2 min`, or `3 h`. */
 export const tickText = (ms: number): string => {
   if (ms === 0) return '0';
   if (ms < MINUTE) return `${Number((ms / SECOND).toFixed(2))} s`;
@@ -56,7 +56,7 @@ const STEPS = [1, 2, 5, 10, 15, 20, 30].map((count) => count * SECOND);
 const LARGE = [1, 2, 5, 10, 15, 20, 30].map((count) => count * MINUTE);
 const HUGE = [1, 2, 3, 6, 12].map((count) => count * HOUR);
 
-/** Returns marks for an axis of that length: round numbers, and at most `most` of them. */
+/** Returns marks for an axis of that length: round numbers, at most `most` of them. */
 export const ticks = (span: number, most: number): readonly number[] => {
   const fine = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].map((count) => count * SECOND);
   const step = [...fine, ...STEPS, ...LARGE, ...HUGE].find((one) => span / one <= most);
@@ -82,7 +82,7 @@ export const stateWords: Readonly<Record<Incident['state'], StateWords>> = {
   'ended-by-hand': { chip: 'ended by hand', tone: 'warn' },
 };
 
-/** Returns the name under which people know the machine. */
+/** Returns the name that people use for the machine. */
 export const subjectOf = ({ node, machine }: Incident): string => node ?? machine;
 
 const triggerWords: Readonly<Record<Incident['triggers'][number]['kind'], string>> = {
@@ -115,7 +115,7 @@ const freed = (incident: Incident): string => {
     : `Everything that the machine held was free ${duration(took)} after that.`;
 };
 
-/** A time that may not be known. */
+/** Formats a time that may not be known. */
 const at = (time: string | null): string => (time === null ? '' : ` at ${dateTime(epochMs(time))} UTC`);
 
 const ended = (incident: Incident): readonly string[] => {
@@ -142,10 +142,10 @@ const ended = (incident: Incident): readonly string[] => {
   }
 };
 
-/** Returns what happened, in a few sentences. */
+/** Describes in a few sentences what happened. */
 export const storyOf = (incident: Incident): string => [...noticed(incident), ...ended(incident)].join(' ');
 
-/** Returns the facts about the machine that are known, each with its name. */
+/** Returns the known facts about the machine, each with its name. */
 export const factsOf = (incident: Incident): readonly (readonly [string, string])[] => {
   const { machine, cloud, account, region, zone, cluster, node, generation, bootID, fence, id, vouched } = incident;
   const known: readonly (readonly [string, string | null])[] = [
@@ -177,7 +177,7 @@ const ownFenceStory = ({ cloud, took, watched }: OwnFence): string => {
   return `On ${cloud}, it counts against ${duration(took)} of a test bench (${cloudfence.row}, ${source}, measured on ${measured}), because no fence of Cloudfence was watched here so far. A disk of a real cloud may take longer.`;
 };
 
-/** Returns what shadow mode shows of the time without Cloudfence, in sentences. A time that nobody observed is none. */
+/** Describes the observed times without Cloudfence, in sentences. A time that nobody observed is left out. */
 export const shadowStory = ({ managed, notSeen, saved, against }: ShadowSummary): readonly string[] => {
   const total = managed.reduce((sum, { took }) => sum + took, 0);
   const back = managed.filter(({ by }) => by === 'returned').length;

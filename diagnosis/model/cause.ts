@@ -1,9 +1,9 @@
 import type { MachineId } from '../../fencing/model/machine.ts';
 
-/** The causes for which a pod waits. docs/diagnose.md has the sign, the proof, and the remedy of each. */
+/** The causes why a pod waits. docs/diagnose.md describes the sign, the proof, and the remedy of each. */
 
 export type CauseKind =
-  // it is not the volume
+  // the volume is not the cause
   | 'not-waiting'
   | 'not-the-volume'
   // the pod has no Node yet
@@ -20,7 +20,7 @@ export type CauseKind =
   | 'local-volume'
   | 'node-full'
   | 'read-write-once-pod'
-  // something else holds the volume
+  // the volume has another holder
   | 'machine-off'
   | 'machine-stopping'
   | 'machine-suspended'
@@ -72,19 +72,19 @@ export type CauseKind =
   | 'mount-refused'
   | 'mount-failed'
   | 'kubelet-stuck'
-  // the pod does not end
+  // the pod is not deleted
   | 'pod-finalizer'
-  // nothing of the above
+  // none of these
   | 'unknown';
 
-/** How sure the answer is: shown by facts, the likeliest reading of them, or open. */
+/** How certain the answer is: proved by facts, the most likely explanation, or unknown. */
 export type Confidence = 'proved' | 'likely' | 'cannot-tell';
 
 /**
  * How the wait ends:
  * - `over`: nothing waits for a volume
  * - `by-itself`: Kubernetes or the cloud ends it
- * - `by-fence`: Cloudfence ends it
+ * - `by-fence`: a fence by Cloudfence ends it
  * - `by-person`: a person has to act
  */
 export type WaitEnd = 'over' | 'by-itself' | 'by-fence' | 'by-person';
@@ -95,12 +95,12 @@ export interface Cause {
   readonly ending: WaitEnd;
   /** One or two sentences. */
   readonly says: string;
-  /** What shows it, one fact each. */
+  /** The facts that show the cause, one each. */
   readonly proof: readonly string[];
-  /** The machine that a fence would be for. Null if no fence ends the wait. */
+  /** The machine that a fence would fence. Null if a fence would not end the wait. */
   readonly machine: MachineId | null;
-  /** Who waits for what. */
+  /** Which component waits for what. */
   readonly waits: string;
-  /** Commands and advice for a person, the first one first. Nothing of it has been done. */
+  /** Commands and advice for a person, the most important first. Cloudfence has not run any of them. */
   readonly next: readonly string[];
 }

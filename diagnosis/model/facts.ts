@@ -1,8 +1,8 @@
 import type { DiskId, IdentitySource, MachineFacts, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
-/** What the cluster and the cloud say about a pod that waits: pod, claim, volume, attachment, Node, machine, disk. */
+/** What the cluster and the cloud say about a waiting pod: pod, claim, volume, attachment, Node, machine, disk. */
 
-/** The facts could not be read: the credentials do not allow it, or there was no answer. */
+/** A fact that could not be read, because a permission is missing or there was no answer. */
 export type NotRead = 'unread';
 
 /** Null if the API said that the object does not exist. */
@@ -35,30 +35,32 @@ export interface PodView extends ObjectName {
   /** Epoch ms. */
   readonly created: number;
   readonly node: string | null;
-  /** Succeeded or Failed: it uses no volume. */
+  /** Succeeded or Failed: the pod uses no volume any more. */
   readonly finished: boolean;
   readonly ready: boolean;
-  /** A container runs, by the status that its kubelet wrote last. */
+  /** Whether a container runs, according to the latest status from the kubelet. */
   readonly runs: boolean;
-  /** What a container waits for, such as ImagePullBackOff. Null if it waits only for its volumes. */
+  /** The reason why a container waits, such as ImagePullBackOff. Null if it waits only for its volumes. */
   readonly waitsFor: string | null;
-  /** The scheduler's words, if it finds no Node. */
+  /** The message of the scheduler if it finds no Node. */
   readonly unscheduled: string | null;
-  /** When its grace period ends or ended (epoch ms), if it is being deleted. */
+  /** When the grace period ends or ended (epoch ms), if the pod is being deleted. */
   readonly deletionEnds: number | null;
   readonly finalizers: readonly string[];
   readonly owner: OwnerView | null;
-  /** The claims that it names, in its own namespace. */
+  /** The claims that the pod names, in its own namespace. */
   readonly claims: readonly string[];
   /** Its volumes that name no claim, such as a Secret. */
   readonly ownVolumes: readonly string[];
-  /** Its kubelet ended it because its machine shut down. */
+  /** Whether the kubelet ended the pod because the machine shut down. */
   readonly endedByShutdown: boolean;
   /** Its kubelet rejected it because its Node has no free slot for a volume. */
   readonly rejectedByLimit: boolean;
-  /** The claims that it mounts read-only. */
+  /** The claims that the pod mounts read-only. */
   readonly readOnlyClaims: readonly string[];
-  /** It sets an fsGroup without fsGroupChangePolicy, so that the kubelet changes the owner of every file. */
+  /**
+   * Whether the pod sets an fsGroup without fsGroupChangePolicy, so that the kubelet changes the owner of every file.
+   */
   readonly changesOwnership: boolean;
 }
 
@@ -66,18 +68,18 @@ export interface PvcView extends ObjectName {
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** When its deletion was requested, or else when it was created (epoch ms). */
+  /** The time of the deletion request, or else of the creation (epoch ms). */
   readonly since: number;
   readonly finalizers: readonly string[];
   readonly accessModes: readonly string[];
   readonly className: string | null;
   /** Empty if it is not bound. */
   readonly volumeName: string;
-  /** The Node for which the scheduler asked for the volume. */
+  /** The Node for which the scheduler requested the volume. */
   readonly selectedNode: string | null;
-  /** The provisioner that was asked for the volume. */
+  /** The provisioner that should create the volume. */
   readonly provisioner: string | null;
-  /** Only read while it is not bound. */
+  /** Read only while the claim is not bound. */
   readonly events: readonly EventView[];
 }
 
@@ -86,21 +88,21 @@ export interface VolumeView {
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** When its deletion was requested, or else when it was created (epoch ms). */
+  /** The time of the deletion request, or else of the creation (epoch ms). */
   readonly since: number;
   readonly finalizers: readonly string[];
   /** Null for a volume that no CSI driver attaches. */
   readonly handle: VolumeHandle | null;
-  /** The field of its specification that says what it is: csi, local, nfs and so on. */
+  /** The field of the specification that contains the volume source: csi, local, nfs, and so on. */
   readonly kind: string;
-  /** The claim to which it is bound. */
+  /** The claim to which the volume is bound. */
   readonly claim: (ObjectName & { readonly uid: string }) | null;
-  /** The zones and host names that its node affinity allows. Empty if it names none. */
+  /** The zones and host names that the node affinity allows. Empty if it contains none. */
   readonly zones: readonly string[];
   readonly hosts: readonly string[];
   readonly accessModes: readonly string[];
   readonly mode: string;
-  /** Nobody can write to it: it is read-only for its driver, or by its access modes. */
+  /** Whether writing is impossible, because the driver or the access modes make the volume read-only. */
   readonly readOnly: boolean;
 }
 
@@ -109,7 +111,7 @@ export interface DriverView {
   readonly attachRequired: boolean;
 }
 
-/** A sentence of a CSI driver or of a cloud, with what its error code means. */
+/** A message of a CSI driver or of a cloud, with the meaning of its error code. */
 export interface ErrorView {
   readonly says: string;
   /** Epoch ms. */
@@ -117,7 +119,7 @@ export interface ErrorView {
   readonly fault: DriverFault | null;
 }
 
-/** What a cloud's error code in the words of a CSI driver means. */
+/** The meaning of a cloud's error code in a message of a CSI driver. */
 export type DriverFault =
   | 'attach-limit'
   | 'attached-elsewhere'
@@ -147,27 +149,30 @@ export interface AttachmentView {
   readonly attachError: ErrorView | null;
   readonly detachError: ErrorView | null;
   readonly finalizers: readonly string[];
-  /** The machine's id as the attacher noted it. */
+  /** The machine's id that the attacher wrote on the attachment. */
   readonly source: IdentitySource | null;
 }
 
 export interface NodeView {
   readonly name: string;
   readonly ready: 'True' | 'False' | 'Unknown';
-  /** When `ready` last changed (epoch ms). */
+  /** The time of the last change of `ready` (epoch ms). */
   readonly readySince: number;
   readonly zone: string | null;
-  /** When its kubelet last renewed its Lease (epoch ms). Null without a Lease. */
+  /** The time of the last Lease renewal by the kubelet (epoch ms). Null without a Lease. */
   readonly leaseRenewed: number | null;
-  /** The registered CSI drivers, and how many volumes each may attach; null if the driver does not say. */
+  /** The registered CSI drivers, and how many volumes each may attach; null if the driver does not report a number. */
   readonly drivers: readonly { readonly name: string; readonly limit: number | null }[] | NotRead;
-  /** The volumes that the kubelet listed as mounted, and those that Kubernetes lists as attached. */
+  /** The volumes that the kubelet reported as mounted, and those that Kubernetes lists as attached. */
   readonly inUse: readonly VolumeHandle[];
   readonly attached: readonly VolumeHandle[];
   readonly identitySources: readonly IdentitySource[];
-  /** Cloudfence has fenced it. */
+  /** Whether Cloudfence has fenced the Node. */
   readonly fenced: boolean;
-  /** Who set the taint by which Kubernetes believes that its machine is off. Cloudfence never removes a foreign one. */
+  /**
+   * Who set the out-of-service taint, which tells Kubernetes that the machine is off. Cloudfence never removes the
+   * taint of someone else.
+   */
   readonly outOfService: 'ours' | 'foreign' | null;
 }
 
@@ -175,18 +180,18 @@ export interface NodeView {
 export interface WorkloadView extends OwnerView {
   readonly revision: string | null;
   readonly replicas: number | null;
-  /** It starts new pods before it stops the old ones. */
+  /** Whether it starts new pods before it stops the old ones. */
   readonly surges: boolean;
 }
 
-/** The Lease by which the attacher of a driver elects its leader. */
+/** The Lease with which the attacher of a driver elects its leader. */
 export interface AttacherView {
   readonly lease: string;
   /** Epoch ms. */
   readonly renewed: number | null;
-  /** The pod that holds it. */
+  /** The pod that holds the Lease. */
   readonly holder: string | null;
-  /** The Node of that pod, or null if there is no such pod. */
+  /** The Node of that pod, or null if the pod does not exist. */
   readonly node: string | null;
 }
 
@@ -197,11 +202,11 @@ export interface DiskView {
   /** In the cloud's own words. */
   readonly state: string;
   readonly zone: string | null;
-  /** More than one machine may hold it. */
+  /** Whether several machines may hold the disk. */
   readonly shared: boolean;
-  /** The machines that it names. Those that cannot be read are missing. */
+  /** The machines that the disk names as holders. Holders that cannot be read are left out. */
   readonly holders: readonly DiskHolderView[];
-  /** It exists and names nothing at all as its holder. */
+  /** Whether the disk exists and names no holder at all. */
   readonly free: boolean;
 }
 
@@ -213,7 +218,7 @@ export interface DiskHolderView {
   readonly since: number | null;
 }
 
-/** A place where the volume is, or should be: a Node and its machine, with the volume's attachment there. */
+/** A location where the volume is or should be: a Node, its machine, and the volume's attachment there. */
 export interface NodeLocation {
   readonly nodeName: string;
   readonly node: ReadResult<NodeView>;
@@ -222,16 +227,16 @@ export interface NodeLocation {
   readonly machine: MachineId | null;
   /** The machine that the attachment names. It is another one if the Node's name was given to a new machine since. */
   readonly attachedMachine: MachineId | null;
-  /** Null if there is no machine to ask for. */
+  /** Null if no machine is known. */
   readonly power: ReadResult<MachineFacts>;
 }
 
-/** How many volumes of one driver a Node takes, and how many it has. */
+/** How many volumes of one driver a Node can attach, and how many are attached. */
 export interface AttachSlots {
   readonly node: string;
-  /** What the driver promised the scheduler. Null if it did not say. */
+  /** The number that the driver reported to the scheduler. Null if the driver did not report one. */
   readonly promised: number | null;
-  /** VolumeAttachments of the driver to the Node, without those that only wait. */
+  /** The driver's VolumeAttachments to the Node, without those that still wait for their attach. */
   readonly taken: number;
 }
 
@@ -246,47 +251,49 @@ export interface PodVolumeFacts {
   readonly claim: ReadResult<PvcView>;
   readonly volume: ReadResult<VolumeView>;
   readonly driver: ReadResult<DriverView>;
-  /** The other pods that name the claim and are not finished. */
+  /** The other unfinished pods that name the claim. */
   readonly others: readonly PodView[];
-  /** Pods with the claim that a graceful shutdown of their machine ended. */
+  /** Pods with this claim that ended because of a graceful shutdown of their machine. */
   readonly shutDown: readonly PodView[];
   /** What controls the first of the other pods. */
   readonly otherWorkload: ReadResult<WorkloadView>;
-  /** The Node of the pod. Null while it has none. */
+  /** The Node of the pod. Null while the pod has no Node. */
   readonly target: NodeLocation | null;
-  /** Other places that have the volume. */
+  /** Other locations that have the volume. */
   readonly holders: readonly NodeLocation[];
-  /** The only places that can have the volume, if its node affinity names hosts. Read while the pod has no Node. */
+  /**
+   * The only locations that can have the volume, if its node affinity names hosts. Read only while the pod has no Node.
+   */
   readonly homes: readonly NodeLocation[];
   readonly disk: ReadResult<DiskView>;
   readonly diskId: DiskId | null;
-  /** Machines that the cloud names as holders of the disk and that are no Node of the cluster. */
+  /** Machines that hold the disk according to the cloud, but that are not Nodes of the cluster. */
   readonly strangers: readonly MachineFacts[];
   readonly attacher: ReadResult<AttacherView>;
   /** The Node of the attacher's leader. Null if it is not known. */
   readonly attacherLocation: NodeLocation | null;
-  /** The slots of the Nodes that may be full. Empty unless the scheduler or the driver says so. */
+  /** The attach slots of the Nodes that may be full. Empty unless the scheduler or the driver reports full Nodes. */
   readonly slots: readonly AttachSlots[];
-  /** NetworkFences of the storage system that the cluster has. */
+  /** The NetworkFences of the storage system in the cluster. */
   readonly networkFences: readonly string[];
 }
 
 /** A claim or a PersistentVolume that no pod uses. */
 export interface StorageFacts {
-  /** Null if only the volume is there. */
+  /** Null if there is only a volume. */
   readonly claim: PvcView | null;
   /** Null if the claim is not bound, or if its volume is missing. */
   readonly volume: VolumeView | null;
   readonly volumeEvents: readonly EventView[];
-  /** Pods that name the claim and have ended. They keep it nevertheless. */
+  /** Pods that name the claim and have ended. They still prevent the deletion of the claim. */
   readonly ended: readonly PodView[];
-  /** Where the volume is attached. */
+  /** The attachments of the volume. */
   readonly attachments: readonly AttachmentView[];
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** The facts at a moment (epoch ms). */
+/** The facts at a given time (epoch ms). */
 export interface Situation extends PodVolumeFacts {
   readonly now: number;
 }

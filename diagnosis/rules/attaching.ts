@@ -20,7 +20,7 @@ import {
 } from './rule.ts';
 import { causeOfFault } from './driver-faults.ts';
 
-/** The attachment to the pod's Node, the driver and its attacher, and the errors of the cloud. */
+/** Causes in the attachment to the pod's Node, the driver and its attacher, and the errors of the cloud. */
 
 const driverOf = (situation: Situation): string => handleOf(situation)?.driver ?? '';
 
@@ -70,7 +70,7 @@ export const driverNotOnNode: CauseRule = (situation) => {
 const ATTACHER_SILENT_MS = 15_000;
 const PATIENCE_MS = 30_000;
 
-/** Returns the attachment that has waited for an answer longest, or null. */
+/** Returns the attachment that has been without an answer for the longest time, or null. */
 const unansweredOf = (situation: Situation): AttachmentView | null => {
   const { target, now } = situation;
   const all = [target, ...holdersOf(situation)].map(attachmentAt).filter((one) => one !== null);
@@ -92,7 +92,7 @@ const leaderWords = ({ attacher, now }: Situation): string => {
 const isLeading = ({ attacher, now }: Situation): boolean =>
   now - (ifFound(attacher)?.renewed ?? 0) <= ATTACHER_SILENT_MS;
 
-/** The leader of the attacher is on a Node whose machine is off: a fence of that Node brings it back. */
+/** The leader of the attacher runs on a Node whose machine is off. A fence of that Node makes it run elsewhere. */
 const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine, nodeName }: NodeLocation): Cause =>
   cause('attacher-down', 'proved', 'by-fence', {
     says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment. Its leader is on ${nodeName}, whose machine is off.`,
@@ -104,10 +104,12 @@ const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine
 
 const OFF = ['off', 'off-if-repeated', 'missing'];
 
-/** A call to a cloud ends within seconds, or with an error that the attachment shows. */
+/** Calls to a cloud end within seconds, or with an error that the attachment shows. */
 const STUCK_MS = 180_000;
 
-/** Its attacher has its Lease, but does not act: its worker hangs in the driver, or lacks a permission in the cluster. */
+/**
+ * The attacher holds its Lease but does not act: its worker hangs in the driver, or lacks a permission in the cluster.
+ */
 export const attacherHangs: CauseRule = (situation) => {
   const { attacher, now, pod } = situation;
   const attachment = unansweredOf(situation);
@@ -126,7 +128,7 @@ export const attacherHangs: CauseRule = (situation) => {
   });
 };
 
-/** Nothing answers the attachment: no attacher runs, or its leader sits on a dead Node. */
+/** The attacher does not react: no attacher runs, or its leader is on a dead Node. */
 export const attacherDown: CauseRule = (situation) => {
   const { attacher, attacherLocation, now, pod } = situation;
   const attachment = unansweredOf(situation);
@@ -156,7 +158,7 @@ const diskWords = ({ disk }: Situation, { machine }: NodeLocation): readonly str
     ? [`the disk names ${machine}, the machine of that Node`]
     : [];
 
-/** Nobody has asked for the detach: Kubernetes does not do so for an attachment that it did not make. */
+/** Nobody has requested the detach, because Kubernetes does not do so for an attachment that it did not create. */
 const remove = (situation: Situation, { nodeName }: NodeLocation, attachment: AttachmentView): readonly string[] => {
   const target = attachmentAt(situation.target);
   return [
@@ -190,16 +192,16 @@ const stale = (situation: Situation, location: NodeLocation, attachment: Attachm
 
 const STALE_MS = 60_000;
 
-/** Whether the cloud refuses to attach the disk here because another machine has it. */
+/** Returns whether the cloud rejects the attach because another machine has the disk. */
 const isRefused = ({ target }: Situation): boolean => attachmentAt(target)?.attachError?.fault === 'attached-elsewhere';
 
-/** Whether the Node may have the volume mounted: its kubelet lists it, or nobody could read what it lists. */
+/** Returns whether the volume may be mounted on the Node: its kubelet lists it, or the list could not be read. */
 const mayBeMounted = (location: NodeLocation, situation: Situation): boolean =>
   location.node === 'unread' || isInUse(location, situation);
 
 /**
- * An attachment elsewhere that no pod uses and that does not go by itself. Nobody is told to delete one whose volume may
- * be mounted.
+ * An attachment to another Node that no pod uses and that is not removed by itself. The answer never advises deleting
+ * an attachment whose volume may be mounted.
  */
 export const staleAttachment: CauseRule = (situation) => {
   const { now, pod } = situation;
@@ -214,12 +216,14 @@ export const staleAttachment: CauseRule = (situation) => {
   return null;
 };
 
-/** The same, before the cloud's refusal is believed: it is an echo of the attachment that Kubernetes itself has. */
+/**
+ * The same cause, checked before the cloud's error is used: the error only reflects the stale attachment in Kubernetes.
+ */
 export const refusedForStale: CauseRule = (situation) => (isRefused(situation) ? staleAttachment(situation) : null);
 
 /**
- * The attachment to the pod's Node says attached, and the disk names no machine: it was detached without Kubernetes, or
- * the machine was deleted and made anew under its name.
+ * The attachment to the pod's Node says attached, but the disk names no machine. Either it was detached outside
+ * Kubernetes, or the machine was deleted and created again under its name.
  */
 export const attachedNowhere: CauseRule = (situation) => {
   const { target, disk, pod, now } = situation;
@@ -241,7 +245,7 @@ export const attachedNowhere: CauseRule = (situation) => {
   });
 };
 
-/** The pod came back to the Node from which the volume is still being detached. */
+/** The pod came back to a Node from which the volume is still being detached. */
 export const detachFirst: CauseRule = (situation) => {
   const attachment = attachmentAt(situation.target);
   if (!attachment?.deletingSince) return null;
@@ -265,11 +269,11 @@ const failed = (situation: Situation, error: ErrorView, attachment: AttachmentVi
   });
 };
 
-/** The disk is refused here only because its detach elsewhere is not over. */
+/** Returns whether the cloud rejects the disk only because its detach from another Node has not ended. */
 const isEchoOfDetach = (situation: Situation): boolean =>
   isRefused(situation) && holdersOf(situation).some((location) => attachmentAt(location)?.deletingSince);
 
-/** The driver answered with an error. */
+/** The driver returned an error. */
 export const attachError: CauseRule = (situation) => {
   const attachment = attachmentAt(situation.target);
   const error = attachment?.attachError;

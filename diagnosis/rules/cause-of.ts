@@ -19,33 +19,32 @@ import { cause, nameOf, type CauseRule, hasMultiAttachEvent, describeVolume } fr
 import { pvcPending, pvcUnusable, readWriteOncePodInUse, unscheduled, volumeUnusable } from './scheduling.ts';
 
 /**
- * The questions of an expert, in their order: the first rule that knows the cause ends them. The first questions ask
- * for causes that would explain every later symptom: a missing disk, a dead machine, another pod, the driver, the
- * cloud's error.
+ * The questions of an expert, in order. The first rule that finds a cause ends the list. The first questions are about
+ * causes that explain all later symptoms: a missing disk, a dead machine, another pod, the driver, the cloud's error.
  */
 const questions: readonly CauseRule[] = [
-  // Does the pod wait, and is it the volume?
+  // Does the pod wait, and is the volume the reason?
   rejectedByLimit,
   notWaiting,
   runsUnready,
   notTheVolume,
   noClaim,
 
-  // Is there a volume at all?
+  // Does the volume exist?
   pvcUnusable,
   pvcPending,
   volumeUnusable,
   diskDeleted,
   unscheduled, // before the machines: as long as the pod has no Node, nothing is attached for it
 
-  // Which machine has it, and does that machine run?
+  // Which machine has the volume, and does that machine run?
   formerMachine, // before the Node, which is another machine's by now
   machineOfHolder,
   machineOfTarget,
   readWriteOncePodInUse, // after the machines: the other pod may be on a dead one
   podFinalizer,
 
-  // Does another pod use it on a healthy Node?
+  // Does another pod on a healthy Node use it?
   anotherPod,
   twinVolume, // before anybody is told that no pod uses the volume there
   podDoesNotEnd,
@@ -56,7 +55,7 @@ const questions: readonly CauseRule[] = [
   attacherDown,
   staysMounted,
 
-  // What do the cloud and its driver say?
+  // What do the cloud and the driver report?
   attachedOutside,
   diskStuck,
   refusedForStale, // before the cloud's error: it is an echo of the attachment
@@ -68,7 +67,7 @@ const questions: readonly CauseRule[] = [
 
   attachedNowhere, // before the kubelet, which misses the device
 
-  // The volume is there: what does the kubelet say?
+  // The volume is attached: what does the kubelet report?
   mountError,
   mountingNow, // before the kubelet is blamed: every mount takes some seconds
   kubeletStuck,
@@ -86,7 +85,7 @@ const unknown = (situation: Situation): Cause =>
     ],
   });
 
-/** Returns the one cause of a chain. Pure. */
+/** Returns the cause for one set of facts. Pure. */
 export const causeOf = (situation: Situation): Cause => {
   for (const ask of questions) {
     const found = ask(situation);

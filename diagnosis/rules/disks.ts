@@ -18,7 +18,7 @@ import {
   RETRY_MS,
 } from './rule.ts';
 
-/** What the disk itself says. */
+/** Causes in the disk itself. */
 
 interface HolderOutside {
   readonly machine: string;
@@ -27,7 +27,7 @@ interface HolderOutside {
   readonly isOff: boolean;
 }
 
-/** Returns who holds the disk although no attachment says so: a machine that is no Node, or a Node. */
+/** Returns the holder of the disk that no attachment names: a machine that is not a Node, or a Node. */
 const holderOutside = (situation: Situation): HolderOutside | null => {
   const [stranger] = situation.strangers;
   if (stranger) {
@@ -43,7 +43,10 @@ const holderOutside = (situation: Situation): HolderOutside | null => {
     : null;
 };
 
-/** Its driver sees that the detach has begun: nobody has to find out what uses the disk. */
+/**
+ * Returns whether the driver reports that the detach has begun. In that case, nobody has to find out what uses the
+ * disk.
+ */
 const isBeingDetached = (attachment: AttachmentView | null, now: number): boolean =>
   attachment?.attachError?.fault === 'detach-pending' && now - attachment.attachError.at < RETRY_MS;
 
@@ -109,7 +112,7 @@ export const formerMachine: CauseRule = (situation) => {
 
 const BUSY_MS = 120_000;
 
-/** A detach or an attach that the cloud began and does not finish. */
+/** A detach or an attach that the cloud began but does not finish. */
 export const diskStuck: CauseRule = (situation) => {
   const { disk, now, pod, target } = situation;
   const stuck = ifFound(disk)?.holders.find(({ state }) => ['detaching', 'busy', 'attaching'].includes(state));
@@ -132,7 +135,7 @@ export const diskStuck: CauseRule = (situation) => {
   });
 };
 
-/** The PersistentVolume is there, and its disk is not. */
+/** The PersistentVolume exists, but its disk does not. */
 export const diskDeleted: CauseRule = (situation) => {
   const { disk, diskId, pod } = situation;
   if (ifFound(disk)?.exists !== false) return null;

@@ -2,7 +2,7 @@ import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
 import { type AttachmentView, type DriverFault, type ErrorView, ifFound, type Situation } from '../model/facts.ts';
 import { cause, describeSlots, handleOf, firstLine, nameOf, retryCommand, formatDuration } from './rule.ts';
 
-/** What the error codes of the clouds mean for a pod. Each cloud reads its own codes (`driverFaultOf`). */
+/** The meaning of the clouds' error codes for a pod. Each cloud maps its own codes (`driverFaultOf`). */
 
 interface FaultText {
   readonly kind: CauseKind;
@@ -27,7 +27,7 @@ const describeState = (state: string | undefined): string => (state ? ` (${state
 const elsewhere = (situation: Situation): string =>
   situation.strangers.map(({ machine }) => machine).join(', ') || 'a machine that the error may name';
 
-/** What each error code of a cloud means for the pod. */
+/** The text for each error code of a cloud. */
 const faults: Readonly<Record<DriverFault, FaultText>> = {
   'attach-limit': faultText(
     'attach-limit',
@@ -130,10 +130,13 @@ const lookElsewhere = [
   "the log of the driver's controller says what it asked for",
 ];
 
-/** The cloud or the driver asks for patience: another attempt before its time helps nobody. */
+/** The cloud or the driver asks to wait, so an earlier attempt does not help. */
 const WAITING: readonly DriverFault[] = ['throttled', 'driver-backs-off'];
 
-/** What the driver does not find, and the cloud has just shown: then nothing is deleted, and nothing is to be fenced. */
+/**
+ * Returns whether the driver does not find an object that the cloud has just reported. In that case, nothing was
+ * deleted, and no fence is needed.
+ */
 const contradicted = ({ disk, target }: Situation, fault: DriverFault): FaultText | null => {
   if (fault === 'disk-not-found' && ifFound(disk)?.exists)
     return faultText(
@@ -155,7 +158,7 @@ const contradicted = ({ disk, target }: Situation, fault: DriverFault): FaultTex
   return null;
 };
 
-/** Returns the cause behind an error of the driver whose code is known. */
+/** Returns the cause for an error of the driver whose code is known. */
 export const causeOfFault = (
   situation: Situation,
   fault: DriverFault,

@@ -21,14 +21,14 @@ import {
   storageNote,
 } from './rule.ts';
 
-/** The machine of the Node that has the volume: off, stopping, suspended, unreachable, gone, or unknown. */
+/** Causes in the machine of the Node that has the volume: off, stopping, suspended, unreachable, gone, or unknown. */
 
 const SIX_MINUTES = 360_000;
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const GRACE = 60_000;
 const OFF = ['off', 'off-if-repeated'];
 
-/** Says what Kubernetes' own timer does. It counts only for a volume that the kubelet listed as mounted. */
+/** Describes what Kubernetes' own timer does. The timer applies only to a volume that the kubelet listed as mounted. */
 const timerWords = (location: NodeLocation, situation: Situation): string => {
   const { pod, now } = situation;
   const still = podsAt(location, situation);
@@ -44,7 +44,7 @@ const timerWords = (location: NodeLocation, situation: Situation): string => {
     : `Kubernetes' six-minute timer fires about ${formatTime(fires)}, unless it is switched off (--disable-force-detach-on-timeout).`;
 };
 
-/** The kubelet itself says that its Node is not Ready. So it is not cut off. */
+/** Returns whether the kubelet itself reports that its Node is not Ready. If it does, it is not cut off. */
 const reports = (location: NodeLocation, now: number): boolean => {
   const { ready, leaseRenewed } = nodeAt(location) ?? { ready: 'Unknown', leaseRenewed: null };
   return ready === 'False' && leaseRenewed !== null && now - leaseRenewed <= SILENT_MS;
@@ -67,13 +67,16 @@ const proofOf = (location: NodeLocation, situation: Situation, facts: MachineFac
     : []),
 ];
 
-/** The pod is bound to another Node whose machine is off: the disk alone does not help it. */
+/** The pod is bound to another Node whose machine is also off, so freeing the disk alone does not help. */
 const fenceTargetToo = (location: NodeLocation, { target, pod }: Situation): readonly string[] =>
   target && target.nodeName !== location.nodeName && OFF.includes(ifFound(target.power)?.power ?? '')
     ? [`then also: cloudfence fence ${target.nodeName}      # its machine is off, too, and ${pod.name} is bound to it`]
     : [];
 
-/** What Kubernetes may not do without knowing that the machine is off. Storage of the network is attached nowhere. */
+/**
+ * Describes what Kubernetes must not do before it knows that the machine is off. Network storage is not attached to a
+ * machine.
+ */
 const whatWaits = (situation: Situation): string =>
   ifFound(situation.driver)?.attachRequired === false
     ? `end the pods that use ${describeVolume(situation)} there`
@@ -120,7 +123,7 @@ const goneButRuns = (location: NodeLocation, situation: Situation, facts: Machin
     ],
   });
 
-/** Kubernetes' timer does not ask whether the machine is off. */
+/** Kubernetes' timer does not check whether the machine is off. */
 const forcedDetach = (location: NodeLocation, situation: Situation): readonly string[] =>
   timerWords(location, situation).includes('timer fires')
     ? [
@@ -128,7 +131,7 @@ const forcedDetach = (location: NodeLocation, situation: Situation): readonly st
       ]
     : [];
 
-/** Somebody has told Kubernetes that the machine is off. Cloudfence takes back its own taint by itself. */
+/** Returns whether someone has told Kubernetes that the machine is off. Cloudfence removes its own taint by itself. */
 const wronglyTainted = (location: NodeLocation): boolean => nodeAt(location)?.outOfService === 'foreign';
 
 const unreachable = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
@@ -178,7 +181,7 @@ const suspended = (location: NodeLocation, situation: Situation, facts: MachineF
     ],
   });
 
-/** The cloud answered, and what it says is neither off nor running, such as a repair of the host. */
+/** The cloud reports a state that is neither off nor running, such as a repair of the host. */
 const betweenStates = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-unknown', 'cannot-tell', 'by-person', {
     says: `${location.nodeName} is silent, and its machine is neither off nor running by the word of the cloud. Its guest may still write to ${describeVolume(situation)}.`,
@@ -229,7 +232,7 @@ const missing = (location: NodeLocation, situation: Situation, facts: MachineFac
   });
 };
 
-/** Judges one location by what the cloud says. */
+/** Returns the cause for one location, according to the cloud. */
 const judge = (location: NodeLocation, situation: Situation): Cause | null => {
   const facts = ifFound(location.power);
   const silent = isKubeletSilent(location, situation.now);
@@ -259,7 +262,7 @@ const judgeWithoutNode = (location: NodeLocation, situation: Situation, facts: M
   return alive ? goneButRuns(location, situation, facts) : gone(location, situation, facts);
 };
 
-/** The machine of a Node that has the volume, or of the Node on which a pod does not end. */
+/** The machine of a Node that has the volume, or of a Node on which a pod cannot be deleted. */
 export const machineOfHolder: CauseRule = (situation) => {
   const { pod, target } = situation;
   const own = target !== null && (pod.deletionEnds !== null || pod.runs) ? [target] : [];
@@ -270,12 +273,12 @@ export const machineOfHolder: CauseRule = (situation) => {
   return null;
 };
 
-/** The pod is bound to a Node whose machine cannot start it. A fence deletes the pod, too. */
+/** The pod is bound to a Node whose machine cannot start it. A fence also deletes the pod. */
 export const machineOfTarget: CauseRule = (situation) => {
   const { target, pod } = situation;
   const facts = ifFound(target?.power ?? null);
   if (!target || !facts || !['off', 'off-if-repeated', 'missing'].includes(facts.power)) return null;
-  // A fence is refused while a kubelet speaks for a machine that the cloud does not know.
+  // A fence is refused while the kubelet is alive and the cloud does not know the machine.
   if (facts.power === 'missing' && isHealthy(target, situation.now)) return null;
   return cause('target-machine-gone', 'proved', 'by-fence', {
     says: `${nameOf(pod)} was placed on ${target.nodeName}, whose machine is ${facts.power === 'missing' ? 'gone' : 'off'}.`,

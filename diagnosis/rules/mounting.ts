@@ -18,7 +18,10 @@ import {
   isCeph,
 } from './rule.ts';
 
-/** The volume is attached, or needs no attach, and the kubelet of the pod's Node does not finish the mount. */
+/**
+ * Causes in the mount: the volume is attached, or needs no attach, but the kubelet of the pod's Node does not finish
+ * the mount.
+ */
 
 const isAttached = (situation: Situation): boolean =>
   attachmentAt(situation.target)?.attached === true || ifFound(situation.driver)?.attachRequired === false;
@@ -40,7 +43,7 @@ const text = (
   more: Partial<Pick<MountText, 'confidence' | 'ending'>> = {},
 ): MountText => ({ sign, kind, says, next, confidence: 'proved', ending: 'by-person', ...more });
 
-/** What the kubelet and the drivers write. The first sign that an event shows counts. */
+/** Messages of the kubelet and the drivers. The first sign that appears in an event is used. */
 const texts: readonly MountText[] = [
   text(
     /not found in the list of registered CSI drivers/,
@@ -159,7 +162,7 @@ const isAboutVolume = ({ volume, pod }: Situation, says: string): boolean => {
   return pod.claims.length < 2 && !pod.ownVolumes.includes(named);
 };
 
-/** An event of the kubelet says why the mount fails. */
+/** An event of the kubelet shows why the mount fails. */
 export const mountError: CauseRule = (situation) => {
   const { target, pod, now } = situation;
   if (target === null || pod.runs) return null;
@@ -179,10 +182,10 @@ export const mountError: CauseRule = (situation) => {
   });
 };
 
-/** A kubelet that has done nothing for so long is stuck. */
+/** A kubelet that has done nothing for this long is stuck. */
 const SILENT_MS = 120_000;
 
-/** The volume was attached a moment ago, and the kubelet mounts it. */
+/** The volume was attached recently, and the kubelet is mounting it. */
 export const mountingNow: CauseRule = (situation) => {
   const { target, pod, now, events } = situation;
   const attachment = attachmentAt(target);
@@ -197,7 +200,7 @@ export const mountingNow: CauseRule = (situation) => {
   });
 };
 
-/** The volume is attached, and no event says why it is not mounted. */
+/** The volume is attached, but no event says why it is not mounted. */
 export const kubeletStuck: CauseRule = (situation) => {
   const { target, pod, now, events } = situation;
   const attachment = attachmentAt(target);

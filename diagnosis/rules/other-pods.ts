@@ -18,9 +18,9 @@ import {
   isNetworkStorage,
 } from './rule.ts';
 
-/** Another pod has the volume on a healthy Node: nothing is broken there, and nothing may be fenced. */
+/** Another pod on a healthy Node has the volume. Nothing is broken there, so a fence is not allowed. */
 
-/** How long a move usually takes: the unmount, the detach, and the attach. */
+/** The usual duration of a move: unmount, detach, and attach. */
 const MOVE_MS = 60_000;
 
 const canBeShared = (situation: Situation): boolean =>
@@ -96,15 +96,15 @@ export const anotherPod: CauseRule = (situation) => {
 };
 
 /**
- * The attachment is of another PersistentVolume with the same disk. Its pods name another claim, so none of them is among
- * those of this claim.
+ * Returns the attachment of another PersistentVolume with the same disk. Its pods name another claim, so they are not
+ * among the pods of this claim.
  */
 const twinAt = (location: NodeLocation, { volume }: Situation): string | null => {
   const [own, theirs] = [ifFound(volume)?.name, attachmentAt(location)?.volumeName];
   return own === undefined || theirs === undefined || theirs === null || theirs === own ? null : theirs;
 };
 
-/** Two PersistentVolumes name one disk, and the other one has it. */
+/** Two PersistentVolumes name the same disk, and the other one has it. */
 export const twinVolume: CauseRule = (situation) => {
   const { pod, target, diskId } = situation;
   const location = holdersOf(situation).find((one) => twinAt(one, situation) !== null);
@@ -122,7 +122,10 @@ export const twinVolume: CauseRule = (situation) => {
   });
 };
 
-/** Its containers have ended, and its kubelet does not unmount a volume. A server that is gone holds every process. */
+/**
+ * The containers have ended, but the kubelet does not unmount a volume. If a storage server is gone, processes that use
+ * it hang.
+ */
 const notUnmounted = (situation: Situation, location: NodeLocation, other: PodView, waits: string): Cause => {
   const proof = [
     describeKubelet(location, situation.now),
@@ -150,7 +153,7 @@ const notUnmounted = (situation: Situation, location: NodeLocation, other: PodVi
   });
 };
 
-/** A pod that is being deleted on a healthy Node does not end. */
+/** A pod on a healthy Node is being deleted but does not end. */
 const doesNotEnd = (situation: Situation, location: NodeLocation, other: PodView): Cause => {
   const late = situation.now - (other.deletionEnds ?? situation.now);
   const isItself = other.uid === situation.pod.uid;
@@ -207,7 +210,7 @@ export const podEnds: CauseRule = (situation) => {
   });
 };
 
-/** No pod wants the volume on a Ready Node, but its kubelet still lists it as mounted. */
+/** No pod uses the volume on a Ready Node, but the kubelet still lists it as mounted. */
 export const staysMounted: CauseRule = (situation) => {
   const { now, volume, pod } = situation;
   for (const location of holdersOf(situation)) {
@@ -233,7 +236,7 @@ export const staysMounted: CauseRule = (situation) => {
   return null;
 };
 
-/** The usual seconds of every move. */
+/** The first seconds of a move, in which waiting is normal. */
 export const movingNow: CauseRule = (situation) => {
   const { now, pod, target } = situation;
   const attachment = attachmentAt(target);

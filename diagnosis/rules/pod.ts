@@ -11,9 +11,9 @@ import {
   type CauseRule,
 } from './rule.ts';
 
-/** The first questions: does the pod wait at all, and is it the volume? */
+/** The first questions: does the pod wait, and is the volume the reason? */
 
-/** Reports whether the kubelet and the cloud say that the Node of the pod works. */
+/** Returns whether the kubelet and the cloud report that the pod's Node works. */
 const isWell = (location: NodeLocation | null, now: number): boolean =>
   location !== null &&
   isHealthy(location, now) &&
@@ -46,13 +46,13 @@ export const rejectedByLimit: CauseRule = (situation) => {
   });
 };
 
-/** Who made the volume read-only, or null. */
+/** Returns what made the volume read-only, or null. */
 const readOnlyBy = ({ pod, claimName, volume }: Situation): string | null => {
   if (claimName !== null && pod.readOnlyClaims.includes(claimName)) return 'the pod mounts it read-only';
   return ifFound(volume)?.readOnly ? 'the PersistentVolume is read-only' : null;
 };
 
-/** Its containers run, so its volumes are mounted, perhaps read-only. */
+/** The pod's containers run, so its volumes are mounted, perhaps read-only. */
 export const runsUnready: CauseRule = (situation) => {
   const { pod, target, now } = situation;
   if (pod.deletionEnds !== null || !pod.runs || !isWell(target, now)) return null;
@@ -78,10 +78,10 @@ export const runsUnready: CauseRule = (situation) => {
 const OTHER_REASONS = ['FailedCreatePodSandBox', 'ErrImagePull', 'ImagePullBackOff'];
 const OTHER_OBJECTS = /configmap "|secret "|non-existent (?:secret|config) key|references non-existent/;
 
-/** The kubelet repeats what it still waits for at least every two minutes. An event lives for an hour. */
+/** The kubelet repeats at least every two minutes what it waits for. Kubernetes keeps an event for an hour. */
 const RECENT_MS = 300_000;
 
-/** Something other than a volume holds the pod. */
+/** Something other than a volume blocks the pod. */
 export const notTheVolume: CauseRule = (situation) => {
   const { pod, now } = situation;
   if (pod.deletionEnds !== null) return null;
@@ -113,7 +113,7 @@ export const noClaim: CauseRule = ({ pod, claimName }) =>
         next: [`kubectl -n ${pod.namespace} describe pod ${pod.name}`],
       });
 
-/** A finalizer keeps a pod that ends. */
+/** A finalizer keeps a pod that has ended. */
 export const podFinalizer: CauseRule = ({ pod, now }) =>
   pod.deletionEnds === null || pod.deletionEnds > now || pod.finalizers.length === 0 || pod.runs
     ? null

@@ -9,10 +9,10 @@ import {
   type Situation,
 } from '../model/facts.ts';
 
-/** Returns the cause if it is this one, or null. Pure. */
+/** Returns the cause if the rule applies, or else null. Pure. */
 export type CauseRule = (situation: Situation) => Cause | null;
 
-/** The parts of a cause that every rule writes. */
+/** The texts of a cause that every rule provides. */
 type CauseText = Pick<Cause, 'says' | 'waits' | 'next'> & Partial<Pick<Cause, 'proof' | 'machine'>>;
 
 export const cause = (kind: CauseKind, confidence: Confidence, ending: WaitEnd, told: CauseText): Cause => ({
@@ -44,13 +44,13 @@ export const formatDuration = (ms: number): string => {
 export const formatTime = (at: number): string => `${new Date(at).toISOString().slice(11, 19)}Z`;
 
 const LONGEST = 300;
-/** More than that is not read, so that a hostile server cannot keep the search for long paths busy. */
+/** Longer texts are cut before the search for long paths, so that a hostile server cannot slow it down. */
 const READS_AT_MOST = 2_000;
 
-/** The long ids of clouds hide the words around them. Their last two parts name the object. */
+/** The clouds' long ids make a message hard to read. The last two parts of an id name the object. */
 const LONG_PATH = /(?:https?:\/\/)?\/?(?:[\w.~-]+\/){5,}(?=[\w.~-]+\/[\w.~-]+)/g;
 
-/** Returns the first line of a driver's sentence, no longer than people read. */
+/** Returns the first line of a driver's message, shortened for people. */
 export const firstLine = (says: string): string => {
   const [whole = ''] = says.split('\n');
   const first = whole.slice(0, READS_AT_MOST).replaceAll(LONG_PATH, '…/');
@@ -59,10 +59,10 @@ export const firstLine = (says: string): string => {
 
 export const nameOf = ({ namespace, name }: Pick<PodView, 'namespace' | 'name'>): string => `${namespace}/${name}`;
 
-/** How long a kubelet may leave its Lease alone: its leaseDurationSeconds. */
+/** How long a kubelet may take to renew its Lease: leaseDurationSeconds. */
 export const SILENT_MS = 40_000;
 
-/** The attacher tries again at least so often (ms). An older error may say nothing about now. */
+/** The longest pause between two tries of the attacher (ms). An older error may no longer apply. */
 export const RETRY_MS = 300_000;
 
 export const nodeAt = (location: NodeLocation | null): NodeView | null =>
@@ -70,7 +70,7 @@ export const nodeAt = (location: NodeLocation | null): NodeView | null =>
 export const attachmentAt = (location: NodeLocation | null): AttachmentView | null =>
   location === null ? null : ifFound(location.attachment);
 
-/** Whether the Node exists and its kubelet does not report. */
+/** Returns whether the Node exists but its kubelet does not report. */
 export const isKubeletSilent = (location: NodeLocation, now: number): boolean => {
   const node = nodeAt(location);
   if (node === null) return false;
@@ -80,11 +80,14 @@ export const isKubeletSilent = (location: NodeLocation, now: number): boolean =>
 export const isHealthy = (location: NodeLocation, now: number): boolean =>
   nodeAt(location) !== null && !isKubeletSilent(location, now);
 
-/** Returns the pods that still want the volume at that place. */
+/** Returns the pods that still use the volume at that location. */
 export const podsAt = (location: NodeLocation, { others }: Situation): readonly PodView[] =>
   others.filter(({ node }) => node === location.nodeName);
 
-/** Returns the places that have the volume: by an attachment, by the disk's own word, or by a pod that runs there. */
+/**
+ * Returns the locations that have the volume: according to an attachment, to the disk itself, or to a pod that runs
+ * there.
+ */
 export const holdersOf = (situation: Situation): readonly NodeLocation[] => {
   const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
   return situation.holders.filter(
@@ -97,18 +100,18 @@ export const holdersOf = (situation: Situation): readonly NodeLocation[] => {
 
 export const handleOf = ({ volume }: Situation): VolumeHandle | null => ifFound(volume)?.handle ?? null;
 
-/** Whether the kubelet listed the volume as mounted when it last reported. */
+/** Returns whether the kubelet listed the volume as mounted in its last report. */
 export const isInUse = (location: NodeLocation, situation: Situation): boolean =>
   isAmong(nodeAt(location)?.inUse ?? [], handleOf(situation));
 
-/** Whether the controller lists the volume as attached, so that the kubelet may mount it. */
+/** Returns whether the controller lists the volume as attached, so that the kubelet may mount it. */
 export const isListedAttached = (location: NodeLocation, situation: Situation): boolean =>
   isAmong(nodeAt(location)?.attached ?? [], handleOf(situation));
 
 const isAmong = (volumes: readonly VolumeHandle[], wanted: VolumeHandle | null): boolean =>
   volumes.some(({ driver, handle }) => driver === wanted?.driver && handle === wanted.handle);
 
-/** Returns the volume for people. */
+/** Describes the volume for people. */
 export const describeVolume = ({ volume, claimName }: Situation): string =>
   ifFound(volume)?.name ?? `the volume of claim ${claimName ?? ''}`;
 
@@ -123,12 +126,14 @@ export const describeKubelet = (location: NodeLocation, now: number): string => 
   return `Node ${node.name} is ${state} for ${formatDuration(now - node.readySince)}, ${lease}`;
 };
 
-/** Events that say that another Node has the volume: before 1.36.4, and since then. */
+/**
+ * Events which say that another Node has the volume. The first text is used before 1.36.4, the second one since then.
+ */
 const ELSEWHERE = /^(?:Multi-Attach error|Waiting for detach) for volume "/;
 
 export const hasMultiAttachEvent = ({ events }: Situation): boolean => events.some(({ says }) => ELSEWHERE.test(says));
 
-/** Returns the latest event that passes the test. */
+/** Returns the latest event that matches. */
 export const lastEvent = ({ events }: Situation, wanted: (reason: string, says: string) => boolean) =>
   events.find(({ reason, says }) => wanted(reason, says)) ?? null;
 
@@ -144,15 +149,15 @@ export const fenceIt = (name: string): readonly string[] => [
   `cloudfence fence ${name}`,
 ];
 
-/** Says how a person keeps a disk whose claim or PersistentVolume is being deleted. */
+/** Describes how a person keeps a disk whose claim or PersistentVolume is being deleted. */
 export const keepDisk = (volume: string): string =>
   `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'      # first, if the data has to stay: else its disk is deleted, too`;
 
-/** Says how a person makes the attacher try again. Any change of the object ends its back-off. */
+/** Returns a command that makes the attacher try again. Any change of the object ends the attacher's back-off. */
 export const retryCommand = ({ name }: AttachmentView): string =>
   `at once: kubectl annotate volumeattachment ${name} nudge=1`;
 
-/** Says how many volumes Nodes that may be full take and have. Empty if none may be full. */
+/** Describes the used and available attach slots of Nodes that may be full. Empty if no Node may be full. */
 export const describeSlots = ({ slots }: Situation): readonly string[] =>
   slots.map(({ node, promised, taken }) => {
     const has = `${node} has ${taken} of the driver's volumes`;
@@ -167,7 +172,7 @@ const REPLICATED = /longhorn|openebs|mayastor|linstor|portworx|storageos/;
 const NETWORK_KINDS = ['nfs', 'cephfs', 'azureFile'];
 const NETWORK_DRIVERS = /nfs|smb|efs\.csi|file\.csi|filestore|cephfs/;
 
-/** Whether the volume is a file system of a server in the network. */
+/** Returns whether the volume is a file system on a network server. */
 export const isNetworkStorage = ({ volume }: Situation): boolean => {
   const found = ifFound(volume);
   return found !== null && (NETWORK_KINDS.includes(found.kind) || NETWORK_DRIVERS.test(found.handle?.driver ?? ''));
@@ -181,7 +186,7 @@ export const cephNote = ({ networkFences }: Situation): readonly string[] => [
   ...(networkFences.length > 0 ? [`NetworkFences in the cluster: ${networkFences.join(', ')}`] : []),
 ];
 
-/** Says what a fence can and cannot do for this storage. Empty for a disk of a supported cloud. */
+/** Describes what a fence can and cannot do for this storage. Empty for a disk of a supported cloud. */
 export const storageNote = (situation: Situation): readonly string[] => {
   const { diskId, volume } = situation;
   const handle = ifFound(volume)?.handle ?? null;

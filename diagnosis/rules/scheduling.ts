@@ -21,17 +21,20 @@ import {
 } from './rule.ts';
 import { remedyOfRefusal } from './provisioning.ts';
 
-/** The claim and the PersistentVolume, and a pod for which the scheduler finds no Node. */
+/** Causes in the claim and the PersistentVolume, and pods for which the scheduler finds no Node. */
 
 const eventOf = ({ events }: PvcView, reasons: readonly string[]): EventView | null =>
   events.find(({ reason }) => reasons.includes(reason)) ?? null;
 
 const claimOf = ({ pod, claimName }: Situation): string => `${pod.namespace}/${claimName ?? ''}`;
 
-/** A pod that runs has its volumes, and a claim stays until the last pod is gone: then neither holds the pod. */
+/**
+ * Returns whether the pod already runs. In that case it has its volumes, and neither the claim nor the volume is the
+ * cause.
+ */
 const isPast = ({ pod }: Situation): boolean => pod.runs || pod.deletionEnds !== null;
 
-/** The claim does not exist, is lost, or goes. */
+/** The claim does not exist, is lost, or is being deleted. */
 export const pvcUnusable: CauseRule = (situation) => {
   const { claim, claimName, pod } = situation;
   if (claimName === null || claim === 'unread' || isPast(situation)) return null;
@@ -119,7 +122,7 @@ const noVolume = (told: EventView | null, waits: string) =>
     ],
   });
 
-/** The PersistentVolume does not exist, or goes. */
+/** The PersistentVolume does not exist, or is being deleted. */
 export const volumeUnusable: CauseRule = (situation) => {
   const { volume, pod } = situation;
   const claim = ifFound(situation.claim);
@@ -146,7 +149,7 @@ export const volumeUnusable: CauseRule = (situation) => {
 
 const powerOf = ({ power }: NodeLocation): string | null => ifFound(power)?.power ?? null;
 
-/** A Node that works, or that could not be read, still has the data: nobody is told to give them up. */
+/** If a Node works, or could not be read, it still has the data. The answer never advises giving up such data. */
 const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly string[] => {
   const off = homes.find((location) => ['off', 'off-if-repeated'].includes(powerOf(location) ?? ''));
   return [
@@ -165,7 +168,7 @@ const keepOn = (homes: readonly NodeLocation[], hosts: string): readonly string[
   `keep the claim: its data is on ${hosts}`,
 ];
 
-/** The volume cannot move. Whether its data is out of reach depends on its Node. */
+/** The volume cannot move to another Node. The state of its Node decides whether the data is out of reach. */
 const pinned = (situation: Situation, volume: VolumeView) => {
   const { pod, homes, now } = situation;
   const hosts = volume.hosts.join(', ');
@@ -190,7 +193,7 @@ const TEXTS = {
   once: /ReadWriteOncePod access mode already in-use/,
 };
 
-/** The only claim of its kind: another pod uses it. */
+/** The claim allows only one pod, and another pod uses it. */
 export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
   if (pod.node !== null || !TEXTS.once.test(pod.unscheduled ?? '')) return null;
   const users = others.map(nameOf).join(', ');
@@ -202,7 +205,7 @@ export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
   });
 };
 
-/** The scheduler of some versions names the taint. A person who removes it by hand ends the fence. */
+/** Some versions of the scheduler name the taint. If a person removes it by hand, the fence ends. */
 const fencedNote = (says: string): readonly string[] =>
   says.includes('cloudfence.dev/quarantine')
     ? [

@@ -3,7 +3,7 @@ import type { EventView, PvcView, StorageFacts, VolumeView } from '../model/fact
 import { cause, firstLine, formatDuration, keepDisk, nameOf } from './rule.ts';
 import { remedyOfRefusal } from './provisioning.ts';
 
-/** Why a claim or a PersistentVolume does not become what somebody asked for, although no pod uses it. */
+/** Why a claim or a PersistentVolume that no pod uses is not bound or not deleted. */
 
 type StorageRule = (facts: StorageFacts) => Cause | null;
 
@@ -24,7 +24,7 @@ const claimLost: StorageRule = ({ claim }) =>
         ],
       });
 
-/** A pod keeps its claim even after it has ended. */
+/** A pod keeps its claim even after the pod has ended. */
 const claimGoing: StorageRule = ({ claim, ended, now }) => {
   if (!claim?.deleting) return null;
   const names = ended.map(nameOf).join(', ');
@@ -87,7 +87,9 @@ const volumeMissing: StorageRule = ({ claim, volume }) =>
         ],
       });
 
-/** What keeps the volume: an attachment, its claim, or the disk that its driver cannot delete. */
+/**
+ * Returns what prevents the deletion of the volume: an attachment, its claim, or a disk that the driver cannot delete.
+ */
 const keeperOf = (
   { attachments, volumeEvents, claim }: StorageFacts,
   volume: VolumeView,
